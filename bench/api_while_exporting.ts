@@ -1,5 +1,7 @@
-// What readers of the API notice of an export: 99th percentile of GET of a list of exports at 300 requests a second, idle and while millions of events are exported to `File`, with API and worker in one process
-// (`start`) and in two (`api`, `worker`). Run: npm run bench:api-while-exporting [-- events]
+// What readers of the API notice of an export: 99th percentile of GET of a list of exports at 300
+// requests a second, idle and while millions of events are exported to `File`, with API and worker
+// in one process (`start`) and in two (`api`, `worker`). Run: npm run bench:api-while-exporting [--
+// events]
 import { fork } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, get } from 'node:http';
@@ -31,7 +33,10 @@ async function measure(url: string, key: string): Promise<Result> {
   return result;
 }
 
-/** Sends a request at each of the evenly spread instants, whether the earlier ones were answered or not, and measures each from its instant: a server that stands still does not slow the load down. */
+/**
+ * Sends a request at each of the evenly spread instants, whether the earlier ones were answered or
+ * not, and measures each from its instant: a server that stands still does not slow the load down.
+ */
 async function load(url: string, key: string): Promise<Result> {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   const took: number[] = [];
@@ -112,7 +117,9 @@ async function compare(commands: string[], events: number): Promise<void> {
     const busy = await measure(`${address}${list}`, key);
     const ended = await status();
     console.log(
-      `${commands.join(' + ')}: p50 and p99 idle ${idle.p50}, ${idle.p99} ms; while exporting ${busy.p50}, ${busy.p99} ms${ended === 'Running' ? '' : ` (the run was over before the measurement: ${ended}; take more events)`}`,
+      `${commands.join(' + ')}: p50 and p99 idle ${idle.p50}, ${idle.p99} ms; while exporting ` +
+        `${busy.p50}, ${busy.p99} ` +
+        `ms${ended === 'Running' ? '' : ` (the run was over before the measurement: ${ended}; take more events)`}`,
     );
   } finally {
     for (const one of processes.toReversed()) await one.stop();

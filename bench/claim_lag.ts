@@ -1,5 +1,8 @@
-// How long exports that are all due at the same moment wait until they are worked on: 10,000 of 100 projects, with one worker and with two. Prints the time from due to planned and from due to
-// claimed, median and 99th percentile, and the time until all are completed. Run: npm run bench:claim-lag [-- 10000 100 1,2 10]; the last number is how many of the projects have events to deliver (default 0).
+// How long exports that are all due at the same moment wait until they are worked on: 10,000 of 100
+// projects, with one worker and with two. Prints the time from due to planned and from due to
+// claimed, median and 99th percentile, and the time until all are completed. Run: npm run
+// bench:claim-lag [-- 10000 100 1,2 10]; the last number is how many of the projects have events to
+// deliver (default 0).
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,22 +49,32 @@ async function measure(workerCount: number): Promise<Lag> {
     for (let count = 1; count < projects; count += 1)
       await call(server.address, key, 'POST', '/api/projects/', { name: `Project ${count}` });
     await db.run(sql`
-      INSERT INTO batch_exports (id, team_id, name, model, destination_type, destination_config, "interval", timezone, planned_until, next_run_at)
-      SELECT gen_random_uuid(), (SELECT min(id) FROM projects) + number % ${projects}, 'Export ' || number, 'events', 'NoOp', '{}', 'hour', 'UTC', now(), NULL FROM generate_series(0, ${exports - 1}::int) number`);
+      INSERT INTO batch_exports (id, team_id, name, model, destination_type, destination_config,
+        "interval", timezone, planned_until, next_run_at)
+      SELECT gen_random_uuid(), (SELECT min(id)
+        FROM projects) + number % ${projects}, 'Export ' || number, 'events', 'NoOp', '{}', 'hour',
+        'UTC', now(), NULL FROM generate_series(0, ${exports - 1}::int) number`);
     await fillBusyProjects(stores.clickhouse_url);
     for (let count = 0; count < workerCount; count += 1)
       workers.push(await startServer(['worker'], environment));
     const due = (await db.row<{ at: string }>(sql`
       WITH due AS (
-        UPDATE batch_exports SET planned_until = date_trunc('hour', now()) - interval '1 hour', next_run_at = date_trunc('hour', now()), end_at = date_trunc('hour', now()) RETURNING 1)
+        UPDATE batch_exports SET planned_until = date_trunc('hour', now()) - interval '1 hour',
+          next_run_at = date_trunc('hour', now()), end_at = date_trunc('hour', now()) RETURNING 1)
       SELECT clock_timestamp() AS at FROM due LIMIT 1`))!.at;
     return await until(`${exports} runs`, 1_800_000, 500, async () => {
       const lag = (await db.row<Lag>(sql`
-        SELECT count(completed)::int AS completed, percentile_cont(0.5) WITHIN GROUP (ORDER BY planned) AS planned_p50, percentile_cont(0.99) WITHIN GROUP (ORDER BY planned) AS planned_p99,
-          percentile_cont(0.5) WITHIN GROUP (ORDER BY claimed) AS claimed_p50, percentile_cont(0.99) WITHIN GROUP (ORDER BY claimed) AS claimed_p99, max(completed) AS completed_last
+        SELECT count(completed)::int AS completed,
+          percentile_cont(0.5) WITHIN GROUP (ORDER BY planned) AS planned_p50,
+          percentile_cont(0.99) WITHIN GROUP (ORDER BY planned) AS planned_p99,
+          percentile_cont(0.5) WITHIN GROUP (ORDER BY claimed) AS claimed_p50,
+            percentile_cont(0.99) WITHIN GROUP (ORDER BY claimed) AS claimed_p99,
+            max(completed) AS completed_last
         FROM (
-          SELECT extract(epoch FROM created_at - ${due}::timestamptz)::float AS planned, extract(epoch FROM started_at - ${due}::timestamptz)::float AS claimed,
-            CASE WHEN status = 'Completed' THEN extract(epoch FROM finished_at - ${due}::timestamptz)::float END AS completed
+          SELECT extract(epoch FROM created_at - ${due}::timestamptz)::float AS planned,
+            extract(epoch FROM started_at - ${due}::timestamptz)::float AS claimed,
+            CASE WHEN status = 'Completed' THEN extract(epoch
+              FROM finished_at - ${due}::timestamptz)::float END AS completed
           FROM batch_export_runs) run`))!;
       return lag.completed === exports ? lag : undefined;
     });
@@ -77,6 +90,10 @@ for (const workers of (process.argv[4] ?? '1,2').split(',').map(Number)) {
   const lag = await measure(workers);
   const seconds = (value: number) => `${value.toFixed(1)} s`;
   console.log(
-    `${exports} exports of ${projects} projects (${busy_projects} with events), ${workers} worker(s): due to planned p50 ${seconds(lag.planned_p50)}, p99 ${seconds(lag.planned_p99)}; due to claimed p50 ${seconds(lag.claimed_p50)}, p99 ${seconds(lag.claimed_p99)}; all completed after ${seconds(lag.completed_last)} (${Math.round(exports / lag.completed_last)} runs/s)`,
+    `${exports} exports of ${projects} projects (${busy_projects} with events), ${workers} ` +
+      `worker(s): due to planned p50 ${seconds(lag.planned_p50)}, p99 ` +
+      `${seconds(lag.planned_p99)}; due to claimed p50 ${seconds(lag.claimed_p50)}, p99 ` +
+      `${seconds(lag.claimed_p99)}; all completed after ${seconds(lag.completed_last)} ` +
+      `(${Math.round(exports / lag.completed_last)} runs/s)`,
   );
 }

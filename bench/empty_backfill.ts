@@ -1,5 +1,6 @@
-// How long a backfill takes whose runs have no rows but for a few: one export every five minutes, and as many intervals as the argument says. Prints how long an answer of the API took at most meanwhile.
-// Run: npm run bench:empty-backfill [-- 500000]
+// How long a backfill takes whose runs have no rows but for a few: one export every five minutes,
+// and as many intervals as the argument says. Prints how long an answer of the API took at most
+// meanwhile. Run: npm run bench:empty-backfill [-- 500000]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,7 +51,8 @@ try {
   });
   const seconds = (performance.now() - started) / 1000;
   console.log(
-    `${ended.detail} ${JSON.stringify(ended.progress)} After ${seconds.toFixed(1)} s, ${(runs / seconds).toFixed(0)} runs/s; the slowest answer took ${slowest.toFixed(0)} ms.`,
+    `${ended.detail} ${JSON.stringify(ended.progress)} After ${seconds.toFixed(1)} s, ` +
+      `${(runs / seconds).toFixed(0)} runs/s; the slowest answer took ${slowest.toFixed(0)} ms.`,
   );
 } finally {
   await server.stop();

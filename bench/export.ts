@@ -1,6 +1,8 @@
-// Exports of 10 k, 1 M and 10 M events to `File` as JSON lines and as Parquet (zstd), against ClickHouse writing the same rows in the same bytes to the same disk itself (INSERT INTO FUNCTION
-// file), which leaves them to the page cache, and against the same followed by a flush to the disk, as ours are flushed. Prints rows/s, the ratios, and the memory of all processes over idle while exporting.
-// Run: npm run bench:export [-- 10000,1000000]
+// Exports of 10 k, 1 M and 10 M events to `File` as JSON lines and as Parquet (zstd), against
+// ClickHouse writing the same rows in the same bytes to the same disk itself (INSERT INTO FUNCTION
+// file), which leaves them to the page cache, and against the same followed by a flush to the disk,
+// as ours are flushed. Prints rows/s, the ratios, and the memory of all processes over idle while
+// exporting. Run: npm run bench:export [-- 10000,1000000]
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,13 +31,17 @@ const clickhouse = openClickHouse(
 );
 const api = (method: string, path: string, body?: unknown) =>
   call(server.address, key, method, path, body);
-// The processes that matter do not change; looking for them again at each sample would take its share of two cores.
+// The processes that matter do not change; looking for them again at each sample would take its
+// share of two cores.
 const tree = treeOf(server.child.pid!);
 const memory = () => memoryOf('private', tree);
 const day = 24 * 3_600_000;
 const range = { from: Date.parse('2026-01-01T00:00:00Z'), to: Date.parse('2026-01-02T00:00:00Z') };
 
-/** ClickHouse's own writer: the same query, ordered alike, into a file of its own on the same disk; seconds until it is written, and until it is on the disk. */
+/**
+ * ClickHouse's own writer: the same query, ordered alike, into a file of its own on the same disk;
+ * seconds until it is written, and until it is on the disk.
+ */
 async function ownWriter(
   teamId: number,
   format: 'JSONLines' | 'Parquet',
@@ -49,7 +55,8 @@ async function ownWriter(
   rmSync(target, { force: true });
   const started = performance.now();
   await clickhouse.command({
-    query: `INSERT INTO FUNCTION file('${target}', '${select.format}') SELECT ${select.expressions} FROM events WHERE team_id = ${teamId} ORDER BY inserted_at, uuid`,
+    query: `INSERT INTO FUNCTION file('${target}', '${select.format}') SELECT ${select.expressions}
+      FROM events WHERE team_id = ${teamId} ORDER BY inserted_at, uuid`,
     clickhouse_settings: { ...select.settings, engine_file_truncate_on_insert: 1 },
   });
   const written = (performance.now() - started) / 1000;
@@ -59,7 +66,10 @@ async function ownWriter(
   return { written, flushed };
 }
 
-/** One backfill of one run through the API; gives seconds between start and end of the run, and the largest memory seen. */
+/**
+ * One backfill of one run through the API; gives seconds between start and end of the run, and the
+ * largest memory seen.
+ */
 async function ourWriter(
   teamId: number,
   format: 'JSONLines' | 'Parquet',
@@ -136,7 +146,11 @@ try {
       const over = Math.max(...ours.map((one) => one.megabytes)) - idle.total;
       const overWorker = Math.max(...ours.map((one) => one.worker_megabytes)) - idleWorker;
       console.log(
-        `${events} events, ${format}: ${Math.round(events / oursBest)} rows/s, ClickHouse itself ${Math.round(events / ownBest)} rows/s, ratio ${(ownBest / oursBest).toFixed(2)}, with a flush ${(flushedBest / oursBest).toFixed(2)}; over idle: all processes ${over.toFixed(0)} MB, the server ${overWorker.toFixed(0)} MB`,
+        `${events} events, ${format}: ${Math.round(events / oursBest)} rows/s, ClickHouse ` +
+          `itself ${Math.round(events / ownBest)} rows/s, ratio ` +
+          `${(ownBest / oursBest).toFixed(2)}, with a flush ` +
+          `${(flushedBest / oursBest).toFixed(2)}; over idle: all processes ${over.toFixed(0)} ` +
+          `MB, the server ${overWorker.toFixed(0)} MB`,
       );
     }
   }

@@ -1,5 +1,8 @@
-// Exports to PostgreSQL against `psql \copy` of the same bytes into the same server, and to S3 (s3rver) against ClickHouse's own writer to it. Each is measured twice in turn, best of both, from "counted" to
-// "completed". A million events are one slice, copied straight into the table; three million are several, which go through a stage. Needs psql. Run: npm run bench:export-elsewhere [-- 1000000,3000000]
+// Exports to PostgreSQL against `psql \copy` of the same bytes into the same server, and to S3
+// (s3rver) against ClickHouse's own writer to it. Each is measured twice in turn, best of both,
+// from "counted" to "completed". A million events are one slice, copied straight into the table;
+// three million are several, which go through a stage. Needs psql. Run: npm run
+// bench:export-elsewhere [-- 1000000,3000000]
 import { execFile } from 'node:child_process';
 import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -74,7 +77,8 @@ async function postgresRatio(teamId: number): Promise<string> {
   const select = selectFor({ format: 'TabSeparated', compression: null }, columns.tables);
   const file = join(folder, 'bytes.tsv');
   const { stream } = await clickhouse.exec({
-    query: `SELECT ${select.expressions} FROM events WHERE team_id = ${teamId} ORDER BY inserted_at, uuid FORMAT ${select.format}`,
+    query: `SELECT ${select.expressions} FROM events WHERE team_id = ${teamId}
+      ORDER BY inserted_at, uuid FORMAT ${select.format}`,
     clickhouse_settings: select.settings,
   });
   await pipeline(stream, createWriteStream(file));
@@ -88,7 +92,9 @@ async function postgresRatio(teamId: number): Promise<string> {
     require_tls: false,
   };
   const names = columns.tables.map(({ name }) => `"${name}"`).join(', ');
-  const connection = `host=127.0.0.1 port=${door.port} user=${url.username} password=${url.password} dbname=${config.database} sslmode=disable`;
+  const connection =
+    `host=127.0.0.1 port=${door.port} user=${url.username} password=${url.password} ` +
+    `dbname=${config.database} sslmode=disable`;
   const own: number[] = [];
   const mine: number[] = [];
   for (const round of [1, 2]) {
@@ -136,8 +142,10 @@ async function s3Ratio(teamId: number): Promise<string> {
     own.push(
       await timed(() =>
         clickhouse.command({
-          query: `INSERT INTO FUNCTION s3('${endpoint}/bucket/own-${teamId}-${round}.jsonl', '${access_key}', '${secret_key}', '${select.format}')
-            SELECT ${select.expressions} FROM events WHERE team_id = ${teamId} ORDER BY inserted_at, uuid`,
+          query: `INSERT INTO FUNCTION s3('${endpoint}/bucket/own-${teamId}-${round}.jsonl',
+            '${access_key}', '${secret_key}', '${select.format}')
+            SELECT ${select.expressions} FROM events WHERE team_id = ${teamId}
+              ORDER BY inserted_at, uuid`,
           clickhouse_settings: select.settings,
         }),
       ),
@@ -148,7 +156,10 @@ async function s3Ratio(teamId: number): Promise<string> {
 
 function compared(own: number[], mine: number[]): string {
   const [theirs, best] = [Math.min(...own), Math.min(...mine)];
-  return `ours ${best.toFixed(1)} s, theirs ${theirs.toFixed(1)} s, ratio ${(theirs / best).toFixed(2)}`;
+  return (
+    `ours ${best.toFixed(1)} s, theirs ${theirs.toFixed(1)} s, ratio ` +
+    `${(theirs / best).toFixed(2)}`
+  );
 }
 
 try {

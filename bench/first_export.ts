@@ -1,5 +1,6 @@
-// How long a newcomer waits, and what the server weighs: time from `npm start -- --demo` (installed, empty data folder) to the first completed export, and the
-// memory of all processes together when it is idle afterwards. Run: npm run bench:first_export
+// How long a newcomer waits, and what the server weighs: time from `npm start -- --demo`
+// (installed, empty data folder) to the first completed export, and the memory of all processes
+// together when it is idle afterwards. Run: npm run bench:first_export
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -48,7 +49,8 @@ const memory = memoryOf('proportional', tree);
 console.log('idle memory (proportional set size), 20 s later:');
 for (const one of memory.by_process)
   console.log(
-    `  ${one.megabytes.toFixed(0).padStart(5)} MB  ${one.command.replaceAll(folder, '<folder>').slice(0, 80)}`,
+    `  ${one.megabytes.toFixed(0).padStart(5)} MB  ` +
+      `${one.command.replaceAll(folder, '<folder>').slice(0, 80)}`,
   );
 console.log(`  ${memory.total.toFixed(0).padStart(5)} MB  together`);
 child.removeAllListeners('exit');

@@ -1,4 +1,5 @@
-// The longest time for which one request holds the event loop: bodies of each hostile shape at the limit of each route. npm run hostile [-- events]
+// The longest time for which one request holds the event loop: bodies of each hostile shape at the
+// limit of each route. npm run hostile [-- events]
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { openRandom } from '../test/chaos/random.ts';
@@ -31,7 +32,10 @@ type Held = { wall_ms: number; processor_ms: number };
 let held: Held = { wall_ms: 0, processor_ms: 0 };
 let isOver = false;
 
-/** Goes round with the loop and keeps its longest turn: by the clock, and by what this thread had of the processor, which a busy machine does not lengthen. */
+/**
+ * Goes round with the loop and keeps its longest turn: by the clock, and by what this thread had of
+ * the processor, which a busy machine does not lengthen.
+ */
 function watch(at: number, before: NodeJS.CpuUsage): void {
   const now = performance.now();
   const used = process.threadCpuUsage(before);
@@ -68,7 +72,8 @@ function bodiesOf(operation: Operation, limit: number): HostileBody[] {
 }
 
 const show = ({ wall_ms, processor_ms }: Held) =>
-  `${wall_ms.toFixed(1).padStart(7)} ms by the clock, ${processor_ms.toFixed(1).padStart(6)} ms of processor`;
+  `${wall_ms.toFixed(1).padStart(7)} ms by the clock, ${processor_ms.toFixed(1).padStart(6)} ` +
+  'ms of processor';
 let isLong = false;
 setImmediate(watch, performance.now(), process.threadCpuUsage());
 for (const operation of listOperations(document)) {
@@ -87,7 +92,8 @@ for (const operation of listOperations(document)) {
   }
   isLong ||= longest!.processor_ms > hold_ms_max;
   console.log(
-    `${show(longest!)}  ${name} (${limit} bytes, ${bodies.length} shapes): ${longest!.status} ${longest!.shape}`,
+    `${show(longest!)}  ${name} (${limit} bytes, ${bodies.length} shapes): ${longest!.status} ` +
+      `${longest!.shape}`,
   );
 }
 console.log(

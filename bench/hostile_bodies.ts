@@ -46,7 +46,10 @@ export function plainBodies(bytes: number): HostileBody[] {
   return shapes.map(([shape, body]) => ({ shape, bytes: body, headers: json }));
 }
 
-/** Bodies that fit the route but for one field, which is as large as may be: a text, a list, an object. */
+/**
+ * Bodies that fit the route but for one field, which is as large as may be: a text, a list, an
+ * object.
+ */
 export function fieldBodies(
   operation: Operation,
   resolve: (ref: string) => Schema,

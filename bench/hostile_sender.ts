@@ -1,4 +1,5 @@
-// Sends requests from a thread of its own, so that the loop that is measured does nothing of the client's work.
+// Sends requests from a thread of its own, so that the loop that is measured does nothing of the
+// client's work.
 import { parentPort } from 'node:worker_threads';
 import { request } from 'undici';
 

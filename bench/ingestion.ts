@@ -1,5 +1,5 @@
-// Events per second into the endpoint over real HTTP: NDJSON in batches of 1,000 and 10,000, with and without uuids, and 64 parallel single events.
-// node bench/ingestion.ts
+// Events per second into the endpoint over real HTTP: NDJSON in batches of 1,000 and 10,000, with
+// and without uuids, and 64 parallel single events. node bench/ingestion.ts
 import { Readable } from 'node:stream';
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'undici';
@@ -54,7 +54,8 @@ async function measure(
   latencies.sort((a, b) => a - b);
   const at = (share: number) => latencies[Math.floor(latencies.length * share)]?.toFixed(1);
   console.log(
-    `${label}: ${Math.round(taken / ((performance.now() - started) / 1000))} events/s, latency p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`,
+    `${label}: ${Math.round(taken / ((performance.now() - started) / 1000))} events/s, ` +
+      `latency p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`,
   );
 }
 
@@ -93,7 +94,9 @@ const before = process.memoryUsage.rss();
 const total = await post(Readable.from(stream(1_000_000)));
 clearInterval(watch);
 console.log(
-  `one stream of ${total} lines: ${Math.round(total / ((performance.now() - begun) / 1000))} events/s; memory of the process (sender included) ${Math.round(before / 1e6)} MB before, at most ${Math.round(highest / 1e6)} MB`,
+  `one stream of ${total} lines: ${Math.round(total / ((performance.now() - begun) / 1000))} ` +
+    `events/s; memory of the process (sender included) ${Math.round(before / 1e6)} MB before, ` +
+    `at most ${Math.round(highest / 1e6)} MB`,
 );
 await agent.close();
 await harness.close();

@@ -1,5 +1,7 @@
-// Reads one organization as fast as it goes: through the whole API, and through a bare node:http server that does nothing but the same prepared SELECT.
-// Run: SLUICE_TEST_DATABASE_URL=postgresql://... node bench/organization_read.ts   (without the variable an embedded PostgreSQL is started)
+// Reads one organization as fast as it goes: through the whole API, and through a bare node:http
+// server that does nothing but the same prepared SELECT. Run:
+// SLUICE_TEST_DATABASE_URL=postgresql://... node bench/organization_read.ts (without the variable
+// an embedded PostgreSQL is started)
 import { createServer } from 'node:http';
 import { fork } from 'node:child_process';
 import { createRequire } from 'node:module';
@@ -28,7 +30,10 @@ const rounds = 3;
 
 type Load = { requests_per_second: number; requests: number; p99_ms: number };
 
-/** Requests a second of one address and this process's CPU time for each; autocannon runs in a process of its own so that it does not share the server's event loop. */
+/**
+ * Requests a second of one address and this process's CPU time for each; autocannon runs in a
+ * process of its own so that it does not share the server's event loop.
+ */
 async function measure(url: string, key: string): Promise<Load & { cpu_us: number }> {
   const before = process.cpuUsage();
   const child = fork(fileURLToPath(import.meta.url), ['load', url, key]);
@@ -81,7 +86,8 @@ async function main(): Promise<void> {
       const told = ({ requests_per_second, cpu_us, p99_ms }: typeof raw) =>
         `${requests_per_second.toFixed(0)}/s (${cpu_us} us of CPU each, p99 ${p99_ms} ms)`;
       console.log(
-        `round ${round}: bare ${told(raw)}, API ${told(api)}, ratio ${(api.requests_per_second / raw.requests_per_second).toFixed(2)}`,
+        `round ${round}: bare ${told(raw)}, API ${told(api)}, ratio ` +
+          `${(api.requests_per_second / raw.requests_per_second).toFixed(2)}`,
       );
     }
     bare.close();

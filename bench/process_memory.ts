@@ -1,8 +1,9 @@
 import { readFileSync, readdirSync } from 'node:fs';
 
 /**
- * Memory, in MB (10^6 bytes), of the processes that still live: `proportional` is the proportional set size, in which shared memory counts once, and is slow to read;
- * `private` is what only the process has (anonymous pages), quick enough to be sampled beside a measurement.
+ * Memory, in MB (10^6 bytes), of the processes that still live: `proportional` is the proportional
+ * set size, in which shared memory counts once, and is slow to read; `private` is what only the
+ * process has (anonymous pages), quick enough to be sampled beside a measurement.
  */
 export function memoryOf(
   kind: 'proportional' | 'private',

@@ -1,5 +1,6 @@
-// Reads, prints and checks queries as an export does, on one core. What is compared is the text's own time, which is ours, with that of the engine's answer to the printed text.
-// Run: node bench/query.ts
+// Reads, prints and checks queries as an export does, on one core. What is compared is the text's
+// own time, which is ours, with that of the engine's answer to the printed text. Run: node
+// bench/query.ts
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,14 +31,22 @@ const settings = querySettings({
 
 const queries = {
   short:
-    "SELECT uuid, event, timestamp, properties.$browser AS browser FROM events WHERE event = 'sign up'",
-  typical: `SELECT e.uuid, e.event, e.timestamp, e.properties.price AS price, toStartOfDay(e.timestamp, 'Europe/Berlin') AS day, if(e.properties.price > 100, 'large', 'small') AS size,
+    'SELECT uuid, event, timestamp, properties.$browser AS browser FROM events WHERE event = ' +
+    "'sign up'",
+  typical: `SELECT e.uuid, e.event, e.timestamp, e.properties.price AS price,
+    toStartOfDay(e.timestamp, 'Europe/Berlin') AS day, if(e.properties.price > 100, 'large',
+    'small') AS size,
     p.properties.plan AS plan, arrayMap(x -> lower(x), splitByChar(',', e.properties.tags)) AS tags
     FROM events e LEFT JOIN persons p ON e.distinct_id = p.distinct_id
-    WHERE e.event IN ('purchase', 'refund') AND e.properties.currency = 'EUR' AND e.timestamp >= '2024-01-01'`,
-  large: `WITH daily AS (SELECT toDate(timestamp) AS day, event, distinct_id, count() AS n, sum(properties.price) AS revenue FROM events GROUP BY day, event, distinct_id)
-    SELECT day, event, n, ${Array.from({ length: 20 }, (_unused, index) => `multiIf(n > ${index}, revenue * ${index}, n < 3, revenue / 2, 0) AS m${index}`).join(', ')},
-    row_number() OVER (PARTITION BY event ORDER BY revenue DESC) AS place FROM daily WHERE distinct_id IN (SELECT distinct_id FROM persons WHERE NOT is_deleted) ORDER BY day, place`,
+    WHERE e.event IN ('purchase', 'refund') AND e.properties.currency = 'EUR'
+      AND e.timestamp >= '2024-01-01'`,
+  large: `WITH daily AS (SELECT toDate(timestamp) AS day, event, distinct_id, count() AS n,
+    sum(properties.price) AS revenue FROM events GROUP BY day, event, distinct_id)
+    SELECT day, event, n,
+      ${Array.from({ length: 20 }, (_unused, index) => `multiIf(n > ${index}, revenue * ${index}, n < 3, revenue / 2, 0) AS m${index}`).join(', ')},
+    row_number() OVER (PARTITION BY event ORDER BY revenue DESC) AS place FROM daily
+      WHERE distinct_id IN (SELECT distinct_id FROM persons WHERE NOT is_deleted)
+      ORDER BY day, place`,
 };
 
 /** Microseconds of one call, the mean of many after some to warm up. */
@@ -72,7 +81,10 @@ try {
     const gated = await milliseconds(() => gateRelation({ clickhouse, settings }, relation));
     const checked = await milliseconds(() => checkByEngine({ clickhouse, settings }, query));
     console.log(
-      `${name} (${text.length} characters, ${relation.text.length} printed): parse ${parsed.toFixed(0)} us, parse and resolve ${resolved.toFixed(0)} us, print for a run ${printed.toFixed(0)} us, gate ${gated.toFixed(1)} ms, all checks ${checked.toFixed(1)} ms`,
+      `${name} (${text.length} characters, ${relation.text.length} printed): parse ` +
+        `${parsed.toFixed(0)} us, parse and resolve ${resolved.toFixed(0)} us, print for a run ` +
+        `${printed.toFixed(0)} us, gate ${gated.toFixed(1)} ms, all checks ` +
+        `${checked.toFixed(1)} ms`,
     );
   }
 } finally {

@@ -1,5 +1,7 @@
-// Kills the processes of a deployment with -9 at random while events come in and exports run, and compares every row that arrived at File, S3 and Postgres with the source. Prints each kill, what
-// became of all, what was left behind, and the seed. Exit code 1: something was lost, doubled, changed or left behind. npm run chaos [-- --kills 50 --seed 7 --events 60000]
+// Kills the processes of a deployment with -9 at random while events come in and exports run, and
+// compares every row that arrived at File, S3 and Postgres with the source. Prints each kill, what
+// became of all, what was left behind, and the seed. Exit code 1: something was lost, doubled,
+// changed or left behind. npm run chaos [-- --kills 50 --seed 7 --events 60000]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +33,8 @@ for (const [kind, names] of Object.entries(leftovers))
   console.log(`${kind}: ${names.length}${names.map((name) => `\n  ${name}`).join('')}`);
 const passed = isFaultless(outcome);
 console.log(
-  `seed ${seed}: ${passed ? 'nothing lost, nothing doubled, nothing changed, nothing left behind' : 'DIFFERENCES, see above'}`,
+  `seed ${seed}: ` +
+    `${passed ? 'nothing lost, nothing doubled, nothing changed, nothing left behind' : 'DIFFERENCES, see above'}`,
 );
 // What differs is left for who looks into it.
 if (passed) rmSync(folder, { recursive: true, force: true });

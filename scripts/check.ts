@@ -1,7 +1,9 @@
 /**
- * `npm test`: types, lint, format, unused code, then every test on one embedded PostgreSQL and one embedded ClickHouse. All steps run, also after one that
- * failed; the exit code says whether all passed. Arguments narrow the tests: `npm test -- server/engine` runs the test files whose path contains that text, and
- * what begins with `--test` goes on to Node's test runner (`npm test -- ledger --test-name-pattern=union`).
+ * `npm test`: types, lint, format, unused code, then every test on one embedded PostgreSQL and one
+ * embedded ClickHouse. All steps run, also after one that failed; the exit code says whether all
+ * passed. Arguments narrow the tests: `npm test -- server/engine` runs the test files whose path
+ * contains that text, and what begins with `--test` goes on to Node's test runner
+ * (`npm test -- ledger --test-name-pattern=union`).
  */
 import { join } from 'node:path';
 import './require_node.mjs';
@@ -14,7 +16,8 @@ type Step = { title: string; run(): Promise<boolean> };
 
 const test_seconds_max = 180;
 const file_seconds_max = 300;
-// One more than the cores of a small machine: many files wait, for time limits or for processes that they kill.
+// One more than the cores of a small machine: many files wait, for time limits or for processes
+// that they kill.
 const files_at_once = 3;
 
 const options = process.argv.slice(2).filter((argument) => argument.startsWith('--test'));
@@ -61,7 +64,8 @@ async function runTests(): Promise<boolean> {
     stores = await openTestStores();
   } catch (error) {
     console.log(
-      `The stores for the tests did not start: ${error instanceof Error ? error.message : String(error)}`,
+      'The stores for the tests did not start: ' +
+        `${error instanceof Error ? error.message : String(error)}`,
     );
     return false;
   }

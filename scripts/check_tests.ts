@@ -12,14 +12,20 @@ import { root } from './child.ts';
 
 const template_database = 'migrated';
 
-/** Two running stores, the environment that makes test/harness.ts use them, and the folder with their data; `close` stops them and removes it. */
+/**
+ * Two running stores, the environment that makes test/harness.ts use them, and the folder with
+ * their data; `close` stops them and removes it.
+ */
 export type TestStores = {
   environment: Record<string, string>;
   folder: string;
   close(): Promise<void>;
 };
 
-/** The test files whose path contains one of the patterns, or all without a pattern, as paths from the repository's folder: those of `test/` first, then those of `server/`. */
+/**
+ * The test files whose path contains one of the patterns, or all without a pattern, as paths from
+ * the repository's folder: those of `test/` first, then those of `server/`.
+ */
 export function listTestFiles(patterns: string[]): string[] {
   const files = ['test', 'server'].flatMap((folder) =>
     globSync(`${folder}/**/*.test.ts`, { cwd: root }).sort(),
@@ -30,7 +36,10 @@ export function listTestFiles(patterns: string[]): string[] {
     : files.filter((file) => wanted.some((pattern) => file.includes(pattern)));
 }
 
-/** Starts both stores on empty folders. When one does not start, the other is stopped again and the error is thrown. */
+/**
+ * Starts both stores on empty folders. When one does not start, the other is stopped again and the
+ * error is thrown.
+ */
 export async function openTestStores(): Promise<TestStores> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-check-'));
   const log = openLog('error');
@@ -64,7 +73,10 @@ export async function openTestStores(): Promise<TestStores> {
   throw opened.find((store) => store.status === 'rejected')?.reason;
 }
 
-/** Migrates the database that those of the test files are copies of, and has the server not wait for the disk: its data go with the run. */
+/**
+ * Migrates the database that those of the test files are copies of, and has the server not wait for
+ * the disk: its data go with the run.
+ */
 async function prepare(url: string): Promise<void> {
   const server = openDatabase(url, { connections_max: 1, application_name: 'sluice-check' });
   try {

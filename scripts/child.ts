@@ -17,7 +17,10 @@ export function isInterrupted(): boolean {
   return is_interrupted;
 }
 
-/** Passes the signal on to the running child and all that it started; a second one, or too long a wait, kills them. */
+/**
+ * Passes the signal on to the running child and all that it started; a second one, or too long a
+ * wait, kills them.
+ */
 export function interrupt(signal: NodeJS.Signals): void {
   const isSecond = is_interrupted;
   is_interrupted = true;
@@ -41,7 +44,8 @@ function run(
   environment: Record<string, string>,
 ): Promise<boolean> {
   return new Promise((resolve) => {
-    // The tools are scripts for `node`: they shall get this one. A process group of its own lets a signal reach the whole tree below, and only that.
+    // The tools are scripts for `node`: they shall get this one. A process group of its own lets a
+    // signal reach the whole tree below, and only that.
     const path = [dirname(process.execPath), tools, process.env['PATH']].join(delimiter);
     const child = spawn(program, options, {
       cwd: root,

@@ -10,11 +10,18 @@ from \`server/config/config.ts\`; change the text there.
 |---|---|---|
 `;
 
-/** The text of docs/configuration.md: one row for each setting, in the order in which the code has them. */
+/**
+ * The text of docs/configuration.md: one row for each setting, in the order in which the code has
+ * them.
+ */
 export function configurationText(): string {
   const rows = Object.values(settings).map((setting) => {
     const value = setting.default_text === '' ? '' : `\`${setting.default_text}\``;
-    return `| ${[`\`${setting.variable}\``, value, setting.documentation].map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+    return (
+      '| ' +
+      `${[`\`${setting.variable}\``, value, setting.documentation].map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} ` +
+      '|'
+    );
   });
   return `${head}${rows.join('\n')}\n`;
 }

@@ -1,4 +1,5 @@
-// Asks a server of its own what no client would ask, after its OpenAPI document: npm run fuzz [-- --seed 1 --requests 100000] [--only 4711]
+// Asks a server of its own what no client would ask, after its OpenAPI document: npm run fuzz [--
+// --seed 1 --requests 100000] [--only 4711]
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -65,7 +66,11 @@ function line({ requests, faults }: Progress): string {
   const { rss, heapUsed, external } = process.memoryUsage();
   const megabytes = (bytes: number) => Math.round(bytes / 1e6);
   const seconds = (performance.now() - began) / 1000;
-  return `${Math.round(seconds)} s: ${requests} requests (${Math.round(requests / seconds)}/s), ${faults.length} faults; memory ${megabytes(rss)} MB, heap ${megabytes(heapUsed)} MB, buffers ${megabytes(external)} MB`;
+  return (
+    `${Math.round(seconds)} s: ${requests} requests (${Math.round(requests / seconds)}/s), ` +
+    `${faults.length} faults; memory ${megabytes(rss)} MB, heap ${megabytes(heapUsed)} MB, ` +
+    `buffers ${megabytes(external)} MB`
+  );
 }
 
 function show({ number, what, request, answer }: Fault): void {
@@ -90,7 +95,8 @@ function summarize({ requests, statuses, operations, faults }: Progress): void {
   console.log(counts.map(([status, count]) => `${status}: ${count}`).join(', '));
   const done = [...operations].filter(([, seen]) => [...seen].some((status) => status < 300));
   console.log(
-    `${operations.size} operations asked, ${done.length} of them with success; ${requests} requests, ${faults.length} faults`,
+    `${operations.size} operations asked, ${done.length} of them with success; ${requests} ` +
+      `requests, ${faults.length} faults`,
   );
   for (const [name, seen] of operations)
     if (![...seen].includes(405) && ![...seen].some((status) => status < 400))

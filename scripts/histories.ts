@@ -1,4 +1,6 @@
-// Plays random histories of an export on the real control store and checks each to the row, as server/engine/planning/histories.test.ts does with fewer: npm run histories [-- --histories 1000 --seed 7]
+// Plays random histories of an export on the real control store and checks each to the row, as
+// server/engine/planning/histories.test.ts does with fewer: npm run histories [-- --histories 1000
+// --seed 7]
 import { parseArgs } from 'node:util';
 import { openHarness } from '../test/harness.ts';
 import { checkHistories } from '../test/histories/check.ts';
@@ -17,7 +19,8 @@ try {
   const runs = await checkHistories(house, histories, seed);
   const seconds = Math.round((performance.now() - began) / 1000);
   console.log(
-    `seed ${seed}: what was delivered is the source in all ${histories} histories; runs ${JSON.stringify(runs)}; ${seconds} s`,
+    `seed ${seed}: what was delivered is the source in all ${histories} histories; runs ` +
+      `${JSON.stringify(runs)}; ${seconds} s`,
   );
 } finally {
   await house.close();

@@ -60,9 +60,11 @@ export function listMissingPackages(lock: Lock): MissingPackage[] {
 }
 
 /**
- * A copy of the lock in which every optional dependency has an entry, no entry has the address of a registry, and no package says which Node it wants: npm would judge that by the Node that it runs on
- * itself, while the project brings its own. An added entry carries the platform that its
- * name tells, so that npm skips it elsewhere; it has no integrity, because its content was never seen here.
+ * A copy of the lock in which every optional dependency has an entry, no entry has the address of a
+ * registry, and no package says which Node it wants: npm would judge that by the Node that it runs
+ * on itself, while the project brings its own. An added entry carries the platform that its name
+ * tells, so that npm skips it elsewhere; it has no integrity, because its content was never seen
+ * here.
  */
 export function completeLock(lock: Lock): { lock: Lock; added: string[]; addresses: number } {
   const packages = Object.entries(lock.packages).map(
@@ -91,7 +93,10 @@ export function completeLock(lock: Lock): { lock: Lock; added: string[]; address
   };
 }
 
-/** Where Node would find the package from `folder`: in its own node_modules, then in those of each folder above. */
+/**
+ * Where Node would find the package from `folder`: in its own node_modules, then in those of each
+ * folder above.
+ */
 function isInstalledFor(lock: Lock, folder: string, name: string): boolean {
   for (
     let base = folder;
@@ -108,12 +113,16 @@ function lowestVersion(name: string, range: string): string {
   const version = /^[\^~=]?(\d+\.\d+\.\d+[\w.+-]*)$/.exec(range)?.[1];
   if (version === undefined)
     throw new Error(
-      `${name} is wanted as "${range}", which names no lowest version: pin the package that wants it to another version.`,
+      `${name} is wanted as "${range}", which names no lowest version: pin the package that ` +
+        'wants it to another version.',
     );
   return version;
 }
 
-/** The os, cpu and libc that a platform package's name spells; a package that names none is for every platform. */
+/**
+ * The os, cpu and libc that a platform package's name spells; a package that names none is for
+ * every platform.
+ */
 function platformOf(name: string): Pick<LockEntry, 'os' | 'cpu' | 'libc'> {
   const parts = name.toLowerCase().replace('windows', 'win32').split(/[-/.]/);
   const os = systems.find((system) => parts.includes(system));

@@ -19,7 +19,10 @@ const nowhere = {
   clickhouse_url: 'http://127.0.0.1:1',
 };
 
-/** The OpenAPI document of the whole application, as the text of openapi.json. The same code gives the same text; no store is needed. */
+/**
+ * The OpenAPI document of the whole application, as the text of openapi.json. The same code gives
+ * the same text; no store is needed.
+ */
 export async function openApiText(): Promise<string> {
   const outbound = openOutbound({ allow: [] });
   const deps = withEngine({

@@ -1,5 +1,7 @@
-// Sends generated JSON to every destination and compares each value that comes back with what was sent, as the contract suite does with fewer: npm run values [-- --count 3000 --seed 7 --destination mysql].
-// `count` texts that look like numbers, and as many objects with anything that JSON can be. Exit code 1: a value differs.
+// Sends generated JSON to every destination and compares each value that comes back with what was
+// sent, as the contract suite does with fewer: npm run values [-- --count 3000 --seed 7
+// --destination mysql]. `count` texts that look like numbers, and as many objects with anything
+// that JSON can be. Exit code 1: a value differs.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -49,6 +51,7 @@ try {
   await stores.close();
 }
 console.log(
-  `seed ${values.seed}: ${failed === 0 ? 'every value came back as it was sent' : `${failed} test files with DIFFERENCES, see above`}`,
+  `seed ${values.seed}: ` +
+    `${failed === 0 ? 'every value came back as it was sent' : `${failed} test files with DIFFERENCES, see above`}`,
 );
 process.exitCode = failed === 0 ? 0 : 1;

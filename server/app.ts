@@ -3,7 +3,10 @@ import { slices } from './api/index.ts';
 import type { Deps } from './deps.ts';
 import { buildServer } from './platform/http/server.ts';
 
-/** The HTTP application with all routes, not yet listening; `close` ends what it started and leaves `deps` open. */
+/**
+ * The HTTP application with all routes, not yet listening; `close` ends what it started and leaves
+ * `deps` open.
+ */
 export function buildApp(deps: Deps): FastifyInstance {
   return buildServer(deps, (app) => {
     for (const slice of slices) slice(app, deps);

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Asks again until it is so, for fifteen seconds; then the test fails with the sentence that says what is not. */
+/**
+ * Asks again until it is so, for fifteen seconds; then the test fails with the sentence that says
+ * what is not.
+ */
 export async function eventually(
   otherwise: string,
   isSo: () => boolean | Promise<boolean>,

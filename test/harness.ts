@@ -53,9 +53,15 @@ export type TestOrganization = Member & {
 export type Harness = {
   deps: Deps;
   app: FastifyInstance;
-  /** Sends one request through the whole server. Fails the test when the answer is a 500, or is not documented with this status and shape. */
+  /**
+   * Sends one request through the whole server. Fails the test when the answer is a 500, or is not
+   * documented with this status and shape.
+   */
   request(method: string, path: string, sent?: Sent): Promise<Answer>;
-  /** An organization with a project, and a caller in it with the level (15 unless given) and a key (all scopes unless given). */
+  /**
+   * An organization with a project, and a caller in it with the level (15 unless given) and a key
+   * (all scopes unless given).
+   */
   newOrganization(options?: {
     level?: 1 | 8 | 15;
     scopes?: string[];
@@ -72,7 +78,10 @@ export type Harness = {
   close(): Promise<void>;
 };
 
-/** `build` makes another app than the whole one, for tests of the conduct that need routes of their own. */
+/**
+ * `build` makes another app than the whole one, for tests of the conduct that need routes of their
+ * own.
+ */
 export type HarnessOptions = {
   clickhouse?: boolean | 'own';
   config?: Partial<Deps['config']>;
@@ -81,8 +90,8 @@ export type HarnessOptions = {
 };
 
 /**
- * Opens a server on real stores for one test file. `deps` replaces parts (clock, config) before the app is built; with `clickhouse: false` the file does without the
- * analytics store.
+ * Opens a server on real stores for one test file. `deps` replaces parts (clock, config) before the
+ * app is built; with `clickhouse: false` the file does without the analytics store.
  */
 export async function openHarness(options: HarnessOptions = {}): Promise<Harness> {
   const stores = await openTestStores({ clickhouse: options.clickhouse ?? true });
@@ -225,8 +234,10 @@ async function newSession(deps: Deps, user: { id: number }): Promise<string> {
     isoInstant(deps.clock.now() + session_lifetime_ms),
   ];
   await deps.db.run(sql`
-    INSERT INTO sessions (id, user_id, token_hash, token_created_at, method, ip, user_agent, created_at, last_used_at, expires_at)
-    VALUES (${uuidv7()}, ${user.id}, ${deps.secrets.hash(token)}, ${now}, 'password', '127.0.0.1', 'test', ${now}, ${now}, ${end})`);
+    INSERT INTO sessions (id, user_id, token_hash, token_created_at, method, ip, user_agent,
+      created_at, last_used_at, expires_at)
+    VALUES (${uuidv7()}, ${user.id}, ${deps.secrets.hash(token)}, ${now}, 'password', '127.0.0.1',
+      'test', ${now}, ${now}, ${end})`);
   return `sluice_session=${token}`;
 }
 
@@ -238,7 +249,8 @@ async function newMember(
 ): Promise<Member> {
   const user = await newUser(deps);
   await deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${organization_id}, ${user.id}, ${level})`,
+    sql`INSERT INTO members (id, organization_id, user_id, level)
+      VALUES (${uuidv7()}, ${organization_id}, ${user.id}, ${level})`,
   );
   return { user, key: await newKey(deps, user, { scopes }) };
 }

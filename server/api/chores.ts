@@ -8,7 +8,10 @@ import { recheckDomains } from './domains/recheck.ts';
 import { sweepPeople } from './users/sweep.ts';
 import { sweepSingleSignOn } from './single_sign_on/store.ts';
 
-/** What an API process does by itself, one line each; tests do the work by hand, with a clock of their own. */
+/**
+ * What an API process does by itself, one line each; tests do the work by hand, with a clock of
+ * their own.
+ */
 export function choresOf(deps: Deps): Chore[] {
   return [
     {

@@ -1,7 +1,10 @@
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../platform/log.ts';
 
-/** What every command gets: checked settings, the log, and a way to write lines for the person at the terminal. */
+/**
+ * What every command gets: checked settings, the log, and a way to write lines for the person at
+ * the terminal.
+ */
 export type CommandContext = { config: Config; log: Logger; say(line: string): void };
 
 /** Makes the action of a command: gives it its context and keeps its exit code. */

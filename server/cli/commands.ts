@@ -11,8 +11,9 @@ import { NoStoreError } from './stores.ts';
 import { UserError } from './user_error.ts';
 
 /**
- * Runs one command line and gives the exit code: 0 done, 1 the command found or met a fault, 2 wrong usage or settings. Guarantee: a known fault is told in a sentence on standard
- * error, without a stack.
+ * Runs one command line and gives the exit code: 0 done, 1 the command found or met a fault, 2
+ * wrong usage or settings. Guarantee: a known fault is told in a sentence on standard error,
+ * without a stack.
  */
 export async function run(argv: string[]): Promise<number> {
   let code = 0;
@@ -47,7 +48,8 @@ function explain(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof ConfigError) {
     process.stderr.write(
-      `Wrong settings:\n${error.problems.map((problem) => `  ${problem.variable} ${problem.detail}`).join('\n')}\n`,
+      'Wrong ' +
+        `settings:\n${error.problems.map((problem) => `  ${problem.variable} ${problem.detail}`).join('\n')}\n`,
     );
     return 2;
   }
@@ -121,7 +123,8 @@ function build(wrap: Wrap): Command {
     .exitOverride()
     .command('rotate')
     .description(
-      'put everything that is stored under former secret keys under the present one (see docs/operating.md)',
+      'put everything that is stored under former secret keys under the present one (see ' +
+        'docs/operating.md)',
     )
     .action(wrap(async (context) => (await import('./secrets.ts')).rotateSecrets(context)));
   program

@@ -22,8 +22,10 @@ type Run = {
 type Call = (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
 
 /**
- * The first minute: fills the owner's first project with a believable web shop, exports it hourly to the export folder, backfills the last day and prints what came of it. Everything
- * goes through the server's own API with a key of an hour, so each step is one that a user could take. Repeated, it makes no second export and doubles no event.
+ * The first minute: fills the owner's first project with a believable web shop, exports it hourly
+ * to the export folder, backfills the last day and prints what came of it. Everything goes through
+ * the server's own API with a key of an hour, so each step is one that a user could take. Repeated,
+ * it makes no second export and doubles no event.
  */
 export async function runDemo(
   server: RunningServer,
@@ -32,8 +34,11 @@ export async function runDemo(
 ): Promise<void> {
   const { deps } = server.opened;
   const project = await deps.db.row<{ id: number }>(sql`
-    SELECT project.id FROM projects project JOIN members member ON member.organization_id = project.organization_id JOIN users ON users.id = member.user_id
-    WHERE comparable_address(users.email) = comparable_address(${withPlainDomain(config.owner_email)}) ORDER BY project.created_at, project.id LIMIT 1`);
+    SELECT project.id FROM projects project JOIN members member
+      ON member.organization_id = project.organization_id JOIN users ON users.id = member.user_id
+    WHERE comparable_address(users.email) =
+      comparable_address(${withPlainDomain(config.owner_email)})
+      ORDER BY project.created_at, project.id LIMIT 1`);
   if (project === undefined)
     throw new UserError(`The owner ${config.owner_email} has no project to fill.`);
   const key = await makeKey(deps, {
@@ -78,18 +83,21 @@ export async function runDemo(
   });
   const backfill = answer['backfill'] as { id: string };
   say(
-    `  backfill   the last 24 hours; it begins when what was just inserted has settled (${config.settle_seconds} s)`,
+    '  backfill   the last 24 hours; it begins when what was just inserted has settled ' +
+      `(${config.settle_seconds} s)`,
   );
   const runs = await followBackfill(call, exportPath, backfill.id, say);
   const delivered = runs.reduce((sum, run) => sum + (run.records_completed ?? 0), 0);
   const completed = runs.filter((run) => run.status === 'Completed').length;
   if (delivered === 0)
     say(
-      '  delivered  nothing new: an earlier demo has delivered the last day, and nothing is delivered twice',
+      '  delivered  nothing new: an earlier demo has delivered the last day, and nothing is ' +
+        'delivered twice',
     );
   else
     say(
-      `  delivered  ${delivered} events in ${completed} completed runs; each left a signed receipt beside its file`,
+      `  delivered  ${delivered} events in ${completed} completed runs; each left a signed ` +
+        'receipt beside its file',
     );
   for (const run of runs.filter((one) => (one.records_completed ?? 0) > 0).slice(0, runs_shown_max))
     await showRun(call, exportPath, run, say);
@@ -115,7 +123,9 @@ async function showRun(
     sha256: string;
   }[]) {
     say(
-      `             ${run.data_interval_start}  ${String(slice.records).padStart(5)} rows  ${String(slice.bytes).padStart(7)} bytes  ${slice.name}  sha256 ${slice.sha256.slice(0, 12)}...`,
+      `             ${run.data_interval_start}  ${String(slice.records).padStart(5)} rows  ` +
+        `${String(slice.bytes).padStart(7)} bytes  ${slice.name}  sha256 ` +
+        `${slice.sha256.slice(0, 12)}...`,
     );
   }
 }
@@ -186,7 +196,8 @@ async function followBackfill(
     const first = runs.find((run) => run.status === 'Completed');
     if (isFirst && first !== undefined) {
       say(
-        `  first run  ${first.id} completed: ${first.records_completed} events of the hour from ${first.data_interval_start}`,
+        `  first run  ${first.id} completed: ${first.records_completed} events of the hour ` +
+          `from ${first.data_interval_start}`,
       );
       isFirst = false;
     }

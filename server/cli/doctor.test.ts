@@ -50,7 +50,10 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs `sluice doctor` on the stores and gives its exit code and what it says of the activity log, with its last line. */
+/**
+ * Runs `sluice doctor` on the stores and gives its exit code and what it says of the activity log,
+ * with its last line.
+ */
 async function looked(
   key = secret_key,
 ): Promise<{ code: number; lines: string[]; activity: string[]; last: string | undefined }> {
@@ -87,30 +90,37 @@ test('a log that is whole is well, and the doctor finds no fault', async () => {
   );
 });
 
-test('a fault is told in a sentence with the name of the organization or person, and the exit code is 1', async () => {
-  await tamper('CREATE TABLE kept AS TABLE activity');
-  await tamper(
-    `UPDATE activity SET user_email = 'other@example.com' WHERE number = 1 AND chain_id = '${organization_id}'`,
-  );
-  await tamper(`DELETE FROM activity WHERE number = 3 AND chain_id = '${organization_id}'`);
-  await tamper(`DELETE FROM activity WHERE chain_id = '${user_uuid}'`);
-  const { code, activity, last } = await looked();
-  assert.deepEqual(
-    [code, last, activity.toSorted()],
-    [
-      1,
-      '3 things are wrong.',
+test(
+  'a fault is told in a sentence with the name of the organization or person, and the exit code ' +
+    'is 1',
+  async () => {
+    await tamper('CREATE TABLE kept AS TABLE activity');
+    await tamper(
+      `UPDATE activity SET user_email = 'other@example.com' WHERE number = 1
+      AND chain_id = '${organization_id}'`,
+    );
+    await tamper(`DELETE FROM activity WHERE number = 3 AND chain_id = '${organization_id}'`);
+    await tamper(`DELETE FROM activity WHERE chain_id = '${user_uuid}'`);
+    const { code, activity, last } = await looked();
+    assert.deepEqual(
+      [code, last, activity.toSorted()],
       [
-        `fault organization "Acme" (${organization_id}), entry 1: The entry is not what the server wrote here, or the head of the chain had been changed when it was written.`,
-        `fault organization "Acme" (${organization_id}), entry 2: The entry 3 is missing.`,
-        `fault person ${email} (${user_uuid}), entry 1: The entry 1 is missing.`,
-        'warning keep a copy of the database, then compare the log with a backup of it, or with a file of it that was saved before.',
+        1,
+        '3 things are wrong.',
+        [
+          `fault organization "Acme" (${organization_id}), entry 1: The entry is not what the ` +
+            'server wrote here, or the head of the chain had been changed when it was written.',
+          `fault organization "Acme" (${organization_id}), entry 2: The entry 3 is missing.`,
+          `fault person ${email} (${user_uuid}), entry 1: The entry 1 is missing.`,
+          'warning keep a copy of the database, then compare the log with a backup of it, or ' +
+            'with a file of it that was saved before.',
+        ],
       ],
-    ],
-  );
-  await tamper('DELETE FROM activity');
-  await tamper('INSERT INTO activity SELECT * FROM kept');
-});
+    );
+    await tamper('DELETE FROM activity');
+    await tamper('INSERT INTO activity SELECT * FROM kept');
+  },
+);
 
 test('another secret key opens nothing, and the doctor says which one to start with', async () => {
   const { code, lines } = await looked('the secret of another server, 32 or more');
@@ -121,21 +131,28 @@ test('another secret key opens nothing, and the doctor says which one to start w
   );
 });
 
-test('where the own keys of the server were lost every entry is wrong, and the doctor says what to look for', async () => {
-  await tamper('CREATE TABLE kept_keys AS TABLE server_keys');
-  await tamper('DELETE FROM server_keys');
-  const { code, activity } = await looked('the secret of another server, 32 or more');
-  assert.equal(code, 1);
-  assert.match(activity.at(-1)!, /secret key/);
-  await tamper('DELETE FROM server_keys');
-  await tamper('INSERT INTO server_keys SELECT * FROM kept_keys');
-});
+test(
+  'where the own keys of the server were lost every entry is wrong, and the doctor says what to ' +
+    'look for',
+  async () => {
+    await tamper('CREATE TABLE kept_keys AS TABLE server_keys');
+    await tamper('DELETE FROM server_keys');
+    const { code, activity } = await looked('the secret of another server, 32 or more');
+    assert.equal(code, 1);
+    assert.match(activity.at(-1)!, /secret key/);
+    await tamper('DELETE FROM server_keys');
+    await tamper('INSERT INTO server_keys SELECT * FROM kept_keys');
+  },
+);
 
 test('of very many faults the first are told and the others counted', async () => {
   const columns =
-    'activity, scope, item_id, item_name, changes, user_id, user_uuid, user_email, key_id, key_mask, session_id, ip, request_id, created_at, previous_hash, hash';
+    'activity, scope, item_id, item_name, changes, user_id, user_uuid, user_email, key_id, ' +
+    'key_mask, session_id, ip, request_id, created_at, previous_hash, hash';
   await tamper(
-    `INSERT INTO activity SELECT gen_random_uuid(), chain_id, n, organization_id, ${columns} FROM activity, generate_series(4, 5003) n WHERE number = 3 AND chain_id = '${organization_id}'`,
+    `INSERT INTO activity SELECT gen_random_uuid(), chain_id, n, organization_id, ${columns}
+      FROM activity, generate_series(4, 5003) n WHERE number = 3
+      AND chain_id = '${organization_id}'`,
   );
   const { code, activity } = await looked();
   assert.deepEqual([code, activity.length], [1, 22]);

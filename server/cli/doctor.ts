@@ -20,7 +20,10 @@ const gibibyte = 2 ** 30;
 /** Faults of the activity log that are told one by one. */
 const faults_told_max = 20;
 
-/** Looks at the machine, the settings and the stores and says what is wrong and what to do. Exit code 1 when there is a fault. It makes no folder, and changes nothing but what any start changes. */
+/**
+ * Looks at the machine, the settings and the stores and says what is wrong and what to do. Exit
+ * code 1 when there is a fault. It makes no folder, and changes nothing but what any start changes.
+ */
 export async function doctor(context: CommandContext): Promise<number> {
   const findings = [
     ...machine(context.config),
@@ -50,7 +53,8 @@ function machine(config: Config): Finding[] {
       ? ok('memory', `${(freemem() / gibibyte).toFixed(1)} GiB free`)
       : warning(
           'memory',
-          `${(freemem() / gibibyte).toFixed(1)} GiB free; the embedded ClickHouse wants 1 GiB and more.`,
+          `${(freemem() / gibibyte).toFixed(1)} GiB free; the embedded ClickHouse wants 1 GiB ` +
+            'and more.',
         ),
     isEmbedded && platform() === 'win32'
       ? fault('platform', 'there is no embedded ClickHouse for Windows; set SLUICE_CLICKHOUSE_URL.')
@@ -69,7 +73,8 @@ function folders(config: Config): Finding[] {
     if (found.problem !== undefined)
       return fault(
         subject,
-        `${path} cannot be used: ${found.problem}. Let this user write there, or name another folder with ${variable}.`,
+        `${path} cannot be used: ${found.problem}. Let this user write there, or name another ` +
+          `folder with ${variable}.`,
       );
     const free = found.free_bytes / gibibyte;
     const detail = `${path}${found.exists ? '' : ' (made when it is needed)'}`;
@@ -95,7 +100,8 @@ async function stores({ config }: CommandContext): Promise<Finding[]> {
   findings.push(...named);
   const isNamed = config.database_url !== undefined && config.clickhouse_url !== undefined;
   const isBeside = !isNamed && findRunning(config) !== undefined;
-  // A store that cannot be used was told; beside a running server there is still what that one uses.
+  // A store that cannot be used was told; beside a running server there is still what that one
+  // uses.
   if (!isBeside && named.some(({ state }) => state === 'fault')) return findings;
   try {
     // What went wrong is a finding; a log between the findings would say it twice.
@@ -110,17 +116,21 @@ async function stores({ config }: CommandContext): Promise<Finding[]> {
 
 async function contents({ deps }: OpenProcess): Promise<Finding[]> {
   const [postgres] = await deps.db.rows<{ version: string; instant: number }>(sql`
-    SELECT current_setting('server_version') AS version, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS instant`);
+    SELECT current_setting('server_version') AS version, (extract(epoch
+      FROM clock_timestamp()) * 1000)::bigint AS instant`);
   const skew = Math.abs(deps.clock.now() - postgres!.instant);
   const clickhouse = await (
     await deps.clickhouse.query({ query: 'SELECT version() AS version', format: 'JSONEachRow' })
   ).json<{ version: string }>();
   const late = await deps.db.rows<{ id: string; name: string; late: number }>(sql`
     SELECT id, name, extract(epoch FROM now() - next_run_at)::int AS late FROM batch_exports
-    WHERE deleted_at IS NULL AND NOT paused AND next_run_at < now() - make_interval(secs => ${deps.engine.settle_seconds + 300}) ORDER BY next_run_at LIMIT 10`);
+    WHERE deleted_at IS NULL AND NOT paused AND next_run_at < now() - make_interval(secs =>
+      ${deps.engine.settle_seconds + 300}) ORDER BY next_run_at LIMIT 10`);
   const failed = await deps.db.rows<{ name: string; latest_error: string }>(sql`
-    SELECT DISTINCT ON (export.id) export.name, run.latest_error FROM batch_exports export JOIN batch_export_runs run ON run.batch_export_id = export.id
-    WHERE export.deleted_at IS NULL AND run.status IN ('Failed', 'FailedRetryable') AND run.finished_at > now() - interval '1 day' ORDER BY export.id, run.finished_at DESC`);
+    SELECT DISTINCT ON (export.id) export.name, run.latest_error FROM batch_exports export
+      JOIN batch_export_runs run ON run.batch_export_id = export.id
+    WHERE export.deleted_at IS NULL AND run.status IN ('Failed', 'FailedRetryable')
+      AND run.finished_at > now() - interval '1 day' ORDER BY export.id, run.finished_at DESC`);
   return [
     ok('PostgreSQL', postgres!.version),
     ok('ClickHouse', clickhouse[0]!.version),
@@ -140,7 +150,10 @@ async function contents({ deps }: OpenProcess): Promise<Finding[]> {
   ];
 }
 
-/** A sentence for each place at which the activity log is not what was written; of very many only the first. */
+/**
+ * A sentence for each place at which the activity log is not what was written; of very many only
+ * the first.
+ */
 async function activity(
   db: Database,
   { entries, chains, entries_changed, faults_found, faults }: VerifiedActivity,
@@ -169,14 +182,16 @@ async function activity(
     findings.push(
       warning(
         'activity log',
-        'no entry is as it was written: look first whether this is the secret key that the server had then.',
+        'no entry is as it was written: look first whether this is the secret key that the ' +
+          'server had then.',
       ),
     );
   else
     findings.push(
       warning(
         'activity log',
-        'keep a copy of the database, then compare the log with a backup of it, or with a file of it that was saved before.',
+        'keep a copy of the database, then compare the log with a backup of it, or with a ' +
+          'file of it that was saved before.',
       ),
     );
   return findings;
@@ -185,7 +200,9 @@ async function activity(
 /** What people call the chains: the organization with its name, the person with their address. */
 async function chainNames(db: Database, ids: string[]): Promise<Map<string, string>> {
   const rows = await db.rows<{ id: string; name: string }>(sql`
-    SELECT id, 'organization "' || name || '" (' || id || ')' AS name FROM organizations WHERE id = ANY (${ids}::uuid[])
-    UNION ALL SELECT uuid, 'person ' || email || ' (' || uuid || ')' FROM users WHERE uuid = ANY (${ids}::uuid[])`);
+    SELECT id, 'organization "' || name || '" (' || id || ')' AS name FROM organizations
+      WHERE id = ANY (${ids}::uuid[])
+    UNION ALL SELECT uuid, 'person ' || email || ' (' || uuid || ')' FROM users
+      WHERE uuid = ANY (${ids}::uuid[])`);
   return new Map(rows.map((row) => [row.id, row.name]));
 }

@@ -17,8 +17,10 @@ const first_start_lock = 7_301_003;
 export type FirstStart = { email: string; password: string | undefined; api_key: string };
 
 /**
- * Makes the owner, "My organization" with "Default project" and a key with all scopes when this database has had no first start; undefined otherwise. Guarantee: two processes
- * that start at once do it once, and a crash in the middle leaves nothing. Throws `UserError` for a configured key that the API would refuse.
+ * Makes the owner, "My organization" with "Default project" and a key with all scopes when this
+ * database has had no first start; undefined otherwise. Guarantee: two processes that start at once
+ * do it once, and a crash in the middle leaves nothing. Throws `UserError` for a configured key
+ * that the API would refuse.
  */
 export async function firstStart(
   deps: Pick<Deps, 'db' | 'config' | 'secrets'>,
@@ -29,13 +31,15 @@ export async function firstStart(
   const api_key = config.owner_api_key ?? makeApiKey();
   if (!isWellFormedApiKey(api_key))
     throw new UserError(
-      'SLUICE_OWNER_API_KEY has a wrong checksum, so the API would refuse it: make one with `npm run sluice -- key create`, or leave it out.',
+      'SLUICE_OWNER_API_KEY has a wrong checksum, so the API would refuse it: make one with ' +
+        '`npm run sluice -- key create`, or leave it out.',
     );
   const password_hash = await hashPassword(password);
   return db.transaction(async (tx) => {
     await tx.row(sql`SELECT pg_advisory_xact_lock(${first_start_lock})`);
     const fact = await tx.run(
-      sql`INSERT INTO server_facts (name, value) VALUES ('first_start', '{}') ON CONFLICT (name) DO NOTHING`,
+      sql`INSERT INTO server_facts (name, value) VALUES ('first_start', '{}')
+        ON CONFLICT (name) DO NOTHING`,
     );
     if (fact === 0) return undefined;
     const user = await insertUser(tx, { email: config.owner_email, password_hash });

@@ -30,7 +30,8 @@ test('a key that is revoked is refused at once, and the log of its owner says so
   );
   assert.equal(await ask(), 401);
   const entries = await harness.deps.db.rows<{ activity: string; item_id: string }>(
-    sql`SELECT activity, item_id FROM activity WHERE chain_id = ${user.uuid} ORDER BY number DESC LIMIT 1`,
+    sql`SELECT activity, item_id FROM activity WHERE chain_id = ${user.uuid} ORDER BY number DESC
+      LIMIT 1`,
   );
   assert.deepEqual(entries, [{ activity: 'deleted', item_id: row!.id }]);
   await assert.rejects(revokeKey(harness.deps, row!.id), UserError);

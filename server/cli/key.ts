@@ -15,7 +15,10 @@ import { sayWith } from './with_process.ts';
 
 const day_ms = 24 * 3_600_000;
 
-/** Makes a key for a user and gives it: the only time that it can be seen. Throws `UserError` for an address that nobody has. */
+/**
+ * Makes a key for a user and gives it: the only time that it can be seen. Throws `UserError` for an
+ * address that nobody has.
+ */
 export async function makeKey(
   deps: Deps,
   wanted: { email: string; label: string; scopes: string[]; expires_in_days: number | undefined },
@@ -44,7 +47,10 @@ export async function makeKey(
   });
 }
 
-/** `sluice key create`: prints a new key once, on a line of its own. Works beside a running server and without one. */
+/**
+ * `sluice key create`: prints a new key once, on a line of its own. Works beside a running server
+ * and without one.
+ */
 export async function createKey(
   context: CommandContext,
   options: { email?: string; label: string; scopes: string; expiresInDays?: string },
@@ -74,7 +80,10 @@ type ListedKey = {
   has_expired: boolean;
 };
 
-/** The keys of everybody, or of the person with the address, newest first, two lines each; never a key itself. */
+/**
+ * The keys of everybody, or of the person with the address, newest first, two lines each; never a
+ * key itself.
+ */
 export async function listKeys(
   { db }: Pick<Deps, 'db'>,
   { email }: { email?: string },
@@ -100,7 +109,10 @@ function describeKey(key: ListedKey): string {
   ${key.scopes.join(', ')}; ${expiry}; ${use}`;
 }
 
-/** Revokes a key: the next request with it is refused. Gives a sentence that says so. Throws `UserError` when no key has the id. */
+/**
+ * Revokes a key: the next request with it is refused. Gives a sentence that says so. Throws
+ * `UserError` when no key has the id.
+ */
 export async function revokeKey(
   { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
   id: string,
@@ -108,7 +120,8 @@ export async function revokeKey(
   if (!isUuid(id)) throw new UserError(`"${id}" is not the id of a key: see sluice key list.`);
   return db.transaction(async (tx) => {
     const owner = await tx.row<{ id: number; uuid: string; email: string }>(sql`
-      SELECT u.id, u.uuid, u.email FROM personal_api_keys k JOIN users u ON u.id = k.user_id WHERE k.id = ${id}::uuid`);
+      SELECT u.id, u.uuid, u.email FROM personal_api_keys k JOIN users u ON u.id = k.user_id
+        WHERE k.id = ${id}::uuid`);
     if (owner !== undefined) await lockOwner(tx, owner.id);
     const key = owner && (await findApiKey(tx, owner.id, id));
     if (owner === undefined || key === undefined)

@@ -12,8 +12,9 @@ import { waitForClickHouse, waitForPostgres } from './wait_for_stores.ts';
 const patience_ms = 5_000;
 
 /**
- * A finding for each store that the settings name: does it answer, and is it the one that the server
- * on the data folder uses? Beside a running server such a setting has no say, so nobody else notices.
+ * A finding for each store that the settings name: does it answer, and is it the one that the
+ * server on the data folder uses? Beside a running server such a setting has no say, so nobody else
+ * notices.
  */
 export async function lookAtNamedStores(config: Config): Promise<Finding[]> {
   const running = findRunning(config);
@@ -55,7 +56,8 @@ async function look(
     findings.push(
       warning(
         variable,
-        'the running server uses another store; started again with these settings it would use this one.',
+        'the running server uses another store; started again with these settings it would ' +
+          'use this one.',
       ),
     );
   return findings;

@@ -96,7 +96,8 @@ export function addUserCommand(program: Command, wrap: Wrap): void {
   user
     .command('let-in')
     .description(
-      'print a link, good for 15 minutes and once, that signs an administrator in although single sign-on is enforced',
+      'print a link, good for 15 minutes and once, that signs an administrator in although ' +
+        'single sign-on is enforced',
     )
     .requiredOption('--email <address>', 'whom')
     .action(

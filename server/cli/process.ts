@@ -35,7 +35,8 @@ const clickhouse_migration_lock = 7_301_002;
 export type OpenProcess = { deps: Deps; close(): Promise<void> };
 
 /**
- * Opens clients and migrates both stores to this version. `role` says which part of the load the process carries; the pool is sized by it.
+ * Opens clients and migrates both stores to this version. `role` says which part of the load the
+ * process carries; the pool is sized by it.
  */
 export async function openProcess(
   config: Config,
@@ -96,7 +97,10 @@ export async function openProcess(
   };
 }
 
-/** When a server goes away all its connections break in the same moment; the first tells of them all. */
+/**
+ * When a server goes away all its connections break in the same moment; the first tells of them
+ * all.
+ */
 function onceASecond<Given>(tell: (given: Given) => void): (given: Given) => void {
   let told_ms = -Infinity;
   return (given) => {
@@ -109,9 +113,12 @@ function onceASecond<Given>(tell: (given: Given) => void): (given: Given) => voi
 async function migrateStores(db: Database, clickhouse: ClickHouse): Promise<void> {
   await migratePostgres(db, migrations_folder);
   await db.transaction(async (tx) => {
-    // This transaction is idle while ClickHouse works, for as long as that takes. A machine that goes away meanwhile says no word: PostgreSQL asks, so that its lock does not keep others from starting.
+    // This transaction is idle while ClickHouse works, for as long as that takes. A machine that
+    // goes away meanwhile says no word: PostgreSQL asks, so that its lock does not keep others from
+    // starting.
     await tx.text(
-      'SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3',
+      'SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL tcp_keepalives_idle = 30; ' +
+        'SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3',
     );
     await tx.row(sql`SELECT pg_advisory_xact_lock(${clickhouse_migration_lock})`);
     await migrateClickHouse(clickhouse, `${migrations_folder}/clickhouse`);
@@ -124,7 +131,10 @@ function secretKeysOf({ secret_key, previous_secret_keys, data_dir }: Config): S
     : [secret_key, ...previous_secret_keys];
 }
 
-/** What the queries of tenants leave for everything else is enough that ingestion and exports without a query go on beside them. */
+/**
+ * What the queries of tenants leave for everything else is enough that ingestion and exports
+ * without a query go on beside them.
+ */
 function queryMemory(
   { query_memory_total_mb }: Config,
   { clickhouse_memory_bytes }: Stores,

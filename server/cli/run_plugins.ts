@@ -7,7 +7,10 @@ const idle_seconds = 60;
 /** After the first failure; ten failures in a row come to about forty minutes. */
 const retry_seconds = 5;
 
-/** Runs plugins on what the process has, until `stop`, which resolves when everything is at a safe point and stored. The options are for tests that cannot wait. */
+/**
+ * Runs plugins on what the process has, until `stop`, which resolves when everything is at a safe
+ * point and stored. The options are for tests that cannot wait.
+ */
 export function runPlugins(
   deps: Deps,
   options: { retry_seconds?: number; idle_seconds?: number } = {},

@@ -8,7 +8,10 @@ import { responseContext } from '../platform/http/idempotency.ts';
 import type { SealedField } from '../platform/secrets/rewrap.ts';
 import { server_keys_context } from '../platform/secrets/server_keys.ts';
 
-/** Every column that holds envelopes, one line each. Exports come before their runs, which are given copies of their envelopes. */
+/**
+ * Every column that holds envelopes, one line each. Exports come before their runs, which are given
+ * copies of their envelopes.
+ */
 export const sealed_fields: readonly SealedField[] = [
   { table: 'server_keys', id: 'id', field: 'sealed', context: () => server_keys_context },
   { table: 'users', id: 'id', field: 'totp_secret', context: (id) => totpSealContext(Number(id)) },

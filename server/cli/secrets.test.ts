@@ -54,7 +54,10 @@ async function startWith(keys: SecretKeys): Promise<void> {
   Object.assign(exporting.house.deps.secrets, await openServerSecrets(db, () => keys));
 }
 
-/** Something in every sealed column, and what depends on the keys beside them; gives the check that all of it holds. */
+/**
+ * Something in every sealed column, and what depends on the keys beside them; gives the check that
+ * all of it holds.
+ */
 async function somethingOfEverything(): Promise<(phase: string) => Promise<void>> {
   const { house } = exporting;
   const { secrets } = house.deps;
@@ -71,11 +74,15 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
   });
   const run = await insertRunRow(house, postgres.id, { status: 'Completed' });
   await db.run(
-    sql`UPDATE batch_export_runs SET destination_secrets = (SELECT destination_secrets FROM batch_exports WHERE id = ${postgres.id}) WHERE id = ${run}`,
+    sql`UPDATE batch_export_runs SET destination_secrets = (SELECT destination_secrets
+      FROM batch_exports WHERE id = ${postgres.id}) WHERE id = ${run}`,
   );
   await db.run(sql`
-    INSERT INTO batch_export_leftovers (run_id, batch_export_id, team_id, delivery_id, revision, attempt, data_interval_start, data_interval_end, selection, model, destination_type, destination_secrets)
-    SELECT gen_random_uuid(), id, team_id, gen_random_uuid(), revision, 1, now(), now(), '[]', model, destination_type, destination_secrets FROM batch_exports WHERE id = ${postgres.id}`);
+    INSERT INTO batch_export_leftovers (run_id, batch_export_id, team_id, delivery_id, revision,
+      attempt, data_interval_start, data_interval_end, selection, model, destination_type,
+      destination_secrets)
+    SELECT gen_random_uuid(), id, team_id, gen_random_uuid(), revision, 1, now(), now(), '[]',
+      model, destination_type, destination_secrets FROM batch_exports WHERE id = ${postgres.id}`);
   const target = { name: 't', type: 'webhook', url: 'https://hooks.example.com/x' };
   const targeted = await house.request(
     'POST',
@@ -86,11 +93,13 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
   const made = await newExportOnce();
   await sealIn('users', 'totp_secret', home.user.id, 'JBSWY3DPEHPK3PXP');
   const plugin = (await db.row<{ id: number }>(
-    sql`INSERT INTO plugins (organization_id, collection, plugin_type) VALUES (${home.organization.id}, 'pipeline_destinations', 'custom') RETURNING id`,
+    sql`INSERT INTO plugins (organization_id, collection, plugin_type)
+      VALUES (${home.organization.id}, 'pipeline_destinations', 'custom') RETURNING id`,
   ))!;
   await sealIn('plugins', 'origin', plugin.id, '{}');
   const config = (await db.row<{ id: number }>(
-    sql`INSERT INTO plugin_configs (plugin_id, team_id) VALUES (${plugin.id}, ${home.project.id}) RETURNING id`,
+    sql`INSERT INTO plugin_configs (plugin_id, team_id) VALUES (${plugin.id}, ${home.project.id})
+      RETURNING id`,
   ))!;
   await sealIn('plugin_configs', 'config_secrets', config.id, '{}');
   let hour = 1;
@@ -113,7 +122,8 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
     assert.deepEqual((await verifyActivity(db, secrets)).faults, [], `${phase}: log`);
     for (const { table, id, field, owner, context } of sealed_fields) {
       const rows = await db.rows<{ owner: string; envelope: Buffer }>(
-        sql`SELECT ${raw(owner ?? id)}::text AS owner, ${raw(field)} AS envelope FROM ${raw(table)} WHERE ${raw(field)} IS NOT NULL`,
+        sql`SELECT ${raw(owner ?? id)}::text AS owner, ${raw(field)} AS envelope FROM ${raw(table)}
+          WHERE ${raw(field)} IS NOT NULL`,
       );
       assert.ok(rows.length > 0, `nothing is in ${table}.${field}`);
       for (const row of rows)
@@ -124,7 +134,8 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
         );
     }
     const stored = await db.row<Parameters<typeof loadConfig>[2]>(
-      sql`SELECT destination_config, destination_secrets FROM batch_exports WHERE id = ${postgres.id}`,
+      sql`SELECT destination_config, destination_secrets FROM batch_exports
+        WHERE id = ${postgres.id}`,
     );
     assert.equal(
       loadConfig(secrets, postgres.id, stored!)['password'],
@@ -183,32 +194,36 @@ function breaksAt(change: number): Database {
   };
 }
 
-test('everything holds before, between and after, also when the exchange is killed at every one of its changes', async () => {
-  const check = await somethingOfEverything();
-  await check('before');
-  await startWith([first, second]);
-  await check('the new one is accepted');
-  await startWith([second, first]);
-  await check('the new one is in use');
-  let kills = 0;
-  for (let isOver = false; !isOver; kills += 1) {
-    isOver = await rewrapAll(breaksAt(2), exporting.house.deps.secrets).then(
-      () => true,
-      () => false,
+test(
+  'everything holds before, between and after, also when the exchange is killed at every one of ' +
+    'its changes',
+  async () => {
+    const check = await somethingOfEverything();
+    await check('before');
+    await startWith([first, second]);
+    await check('the new one is accepted');
+    await startWith([second, first]);
+    await check('the new one is in use');
+    let kills = 0;
+    for (let isOver = false; !isOver; kills += 1) {
+      isOver = await rewrapAll(breaksAt(2), exporting.house.deps.secrets).then(
+        () => true,
+        () => false,
+      );
+      assert.ok(kills <= sealed_fields.length, 'an exchange that is called again must get on');
+    }
+    assert.ok(kills > 4, 'it was hardly ever killed');
+    await check('between');
+    const found = await rewrapAll(db, exporting.house.deps.secrets);
+    assert.deepEqual(found.flatMap(({ unreadable }) => unreadable), []); // prettier-ignore
+    await startWith([second]);
+    await check('after');
+    await assert.rejects(
+      openServerSecrets(db, () => [first]),
+      WrongSecretKeyError,
     );
-    assert.ok(kills <= sealed_fields.length, 'an exchange that is called again must get on');
-  }
-  assert.ok(kills > 4, 'it was hardly ever killed');
-  await check('between');
-  const found = await rewrapAll(db, exporting.house.deps.secrets);
-  assert.deepEqual(found.flatMap(({ unreadable }) => unreadable), []); // prettier-ignore
-  await startWith([second]);
-  await check('after');
-  await assert.rejects(
-    openServerSecrets(db, () => [first]),
-    WrongSecretKeyError,
-  );
-});
+  },
+);
 
 test('every column of bytes is a sealed one, or a hash that no change of the secret key touches', async () => {
   const hashes = [
@@ -230,7 +245,8 @@ test('every column of bytes is a sealed one, or a hash that no change of the sec
     'user_links.token_hash',
   ];
   const rows = await db.rows<{ name: string }>(
-    sql`SELECT table_name || '.' || column_name AS name FROM information_schema.columns WHERE table_schema = 'public' AND data_type = 'bytea'`,
+    sql`SELECT table_name || '.' || column_name AS name FROM information_schema.columns
+      WHERE table_schema = 'public' AND data_type = 'bytea'`,
   );
   const known = [...hashes, ...sealed_fields.map(({ table, field }) => `${table}.${field}`)];
   assert.deepEqual(rows.map(({ name }) => name).toSorted(), known.toSorted());
@@ -299,7 +315,8 @@ test('the command counts what it does, names what no key opens, and makes the ke
       /^ {7}0 {2}server_keys\.sealed$/m,
     );
     await own.text(
-      "INSERT INTO users (uuid, distinct_id, email, totp_secret) VALUES (gen_random_uuid(), 'x', 'x@example.com', '\\x01')",
+      'INSERT INTO users (uuid, distinct_id, email, totp_secret) VALUES (gen_random_uuid(), ' +
+        "'x', 'x@example.com', '\\x01')",
     );
     const faulty = await rotated({ SLUICE_SECRET_KEY: second });
     assert.equal(faulty.code, 1);

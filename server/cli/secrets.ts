@@ -13,12 +13,17 @@ import type { OpenProcess } from './process.ts';
 import { sealed_fields } from './sealed_fields.ts';
 import { withProcess } from './with_process.ts';
 
-/** While others work, a row can be written under the former key behind the place that was reached; the columns are gone through again until none was, and at most so often. */
+/**
+ * While others work, a row can be written under the former key behind the place that was reached;
+ * the columns are gone through again until none was, and at most so often.
+ */
 const passes_max = 10;
 
 /**
- * `sluice secrets rotate`: puts everything that is stored under former secret keys under the present one, and prints how much it was. Where the data folder keeps the secret key it makes a new one first. Works
- * beside running servers; killed, it is simply called again. Exit code 1 when something is there that no accepted key opens.
+ * `sluice secrets rotate`: puts everything that is stored under former secret keys under the
+ * present one, and prints how much it was. Where the data folder keeps the secret key it makes a
+ * new one first. Works beside running servers; killed, it is simply called again. Exit code 1 when
+ * something is there that no accepted key opens.
  */
 export async function rotateSecrets(context: CommandContext): Promise<number> {
   const { config, say } = context;
@@ -41,13 +46,15 @@ export async function rotateSecrets(context: CommandContext): Promise<number> {
     );
     for (const row of unreadable)
       say(
-        `None of the accepted secret keys opens ${row}: name the right one in SLUICE_PREVIOUS_SECRET_KEYS, or enter what it holds anew.`,
+        `None of the accepted secret keys opens ${row}: name the right one in ` +
+          'SLUICE_PREVIOUS_SECRET_KEYS, or enter what it holds anew.',
       );
     if (unreadable.length > 0) return 1;
     say(
       isKept
         ? endKept(config.data_dir)
-        : 'Nothing is stored under a former secret key any more: SLUICE_PREVIOUS_SECRET_KEYS can be taken away.',
+        : 'Nothing is stored under a former secret key any more: SLUICE_PREVIOUS_SECRET_KEYS ' +
+            'can be taken away.',
     );
     return 0;
   };
@@ -78,10 +85,17 @@ export async function rewrapAll(db: Database, secrets: Secrets): Promise<Rewrapp
   return [...sums.values()];
 }
 
-/** The former key goes only where this process is the folder's server itself: another one may be about to store what it has sealed under that key. */
+/**
+ * The former key goes only where this process is the folder's server itself: another one may be
+ * about to store what it has sealed under that key.
+ */
 function endKept(folder: string): string {
   if (findFolderHolder(folder) !== process.pid)
-    return 'Running servers use the new secret key already. The former one stays in secret_key.previous; once all of them were stopped and started again, that file can be deleted.';
+    return (
+      'Running servers use the new secret key already. The former one stays in ' +
+      'secret_key.previous; once all of them were stopped and started again, that file can be ' +
+      'deleted.'
+    );
   forgetFormerSecretKey(folder);
   return 'Nothing is stored under the former secret key any more; it is forgotten.';
 }

@@ -15,7 +15,10 @@ import { joinStores, openStores } from './stores.ts';
 import { UserError } from './user_error.ts';
 
 const close_ms_max = 10_000;
-/** A worker beside an API stands back: measured, its share counts for more than that of the analytics store. */
+/**
+ * A worker beside an API stands back: measured, its share counts for more than that of the
+ * analytics store.
+ */
 const worker_niceness = 10;
 
 /** A server that is up. */
@@ -23,7 +26,10 @@ export type RunningServer = {
   address: string;
   opened: OpenProcess;
   lost: Promise<void>;
-  /** Stops everything in order. With `is_fault` a fault that nobody handled is the reason, and the runs under way are suspected of it. */
+  /**
+   * Stops everything in order. With `is_fault` a fault that nobody handled is the reason, and the
+   * runs under way are suspected of it.
+   */
   stop(end?: { is_fault: boolean }): Promise<void>;
 };
 
@@ -31,8 +37,9 @@ export type RunningServer = {
 export type Parts = { api: boolean; worker: boolean };
 
 /**
- * Starts the parts on this machine: stores (embedded where no URL is set), migrations, the first owner, API and worker, in this order. Guarantee: when a part cannot start, those
- * before it are stopped again and the error is thrown. `say` gets the lines for the operator.
+ * Starts the parts on this machine: stores (embedded where no URL is set), migrations, the first
+ * owner, API and worker, in this order. Guarantee: when a part cannot start, those before it are
+ * stopped again and the error is thrown. `say` gets the lines for the operator.
  */
 export async function serve(
   config: Config,
@@ -87,7 +94,8 @@ async function listen(
 ): Promise<string> {
   const app = buildApp(opened.deps);
   stops.push(() => closeApp(app));
-  // The address first: an owner who is made before a port turns out to be taken would never be shown.
+  // The address first: an owner who is made before a port turns out to be taken would never be
+  // shown.
   const address = await app
     .listen({ host: config.host, port: config.port })
     .catch((error: unknown) => explainListen(error, config));
@@ -113,7 +121,8 @@ function explainListen(error: unknown, config: Config): never {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE')
     throw new UserError(
-      `Port ${config.port} on ${config.host} is taken by another program; give the server another one with SLUICE_PORT.`,
+      `Port ${config.port} on ${config.host} is taken by another program; give the server ` +
+        'another one with SLUICE_PORT.',
     );
   if (code === 'EACCES')
     throw new UserError(
@@ -124,7 +133,10 @@ function explainListen(error: unknown, config: Config): never {
   throw error;
 }
 
-/** Lets requests in hand come to an end, and cuts off connections that are still there after ten seconds. */
+/**
+ * Lets requests in hand come to an end, and cuts off connections that are still there after ten
+ * seconds.
+ */
 async function closeApp(app: FastifyInstance): Promise<void> {
   const cut = setTimeout(() => app.server.closeAllConnections(), close_ms_max);
   await app.close();

@@ -5,8 +5,9 @@ import type { Parts } from './serve.ts';
 import { stopSignal } from './stop_signal.ts';
 
 /**
- * Runs a server process until it is told to stop. Guarantees: SIGINT and SIGTERM let requests and slices in hand come to a safe end, stop the stores and exit with 0; a second signal
- * after a second or more exits at once.
+ * Runs a server process until it is told to stop. Guarantees: SIGINT and SIGTERM let requests and
+ * slices in hand come to a safe end, stop the stores and exit with 0; a second signal after a
+ * second or more exits at once.
  */
 export async function start(
   context: CommandContext,
@@ -22,7 +23,8 @@ export async function start(
   });
   const starting = serve(config, log, parts, say);
   const early = await Promise.race([starting.then(() => undefined), stopped]);
-  // Told to stop before it was up: the embedded stores end with this process, and everything else can be repeated.
+  // Told to stop before it was up: the embedded stores end with this process, and everything else
+  // can be repeated.
   if (early !== undefined) process.exit(early);
   const server = await starting;
   if (!parts.api) say('Sluice worker is ready.');
@@ -33,7 +35,8 @@ export async function start(
     : undefined;
   const lost = server.lost.then(() => {
     say(
-      'The server whose stores this worker used has ended or was started anew. Start the worker again.',
+      'The server whose stores this worker used has ended or was started anew. Start the ' +
+        'worker again.',
     );
     return 1;
   });
@@ -44,7 +47,8 @@ export async function start(
     new Promise((resolve) => setTimeout(resolve, 30_000).unref()),
   ]);
   await Promise.race([demo, Promise.resolve()]);
-  // Connections of a client that never closes would keep the process; everything that matters has been stopped above.
+  // Connections of a client that never closes would keep the process; everything that matters has
+  // been stopped above.
   setImmediate(() => process.exit(code));
   return code;
 }

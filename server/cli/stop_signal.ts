@@ -1,4 +1,7 @@
-/** A supervisor that signals a whole group, and npm, which passes on what it got itself, tell a process twice. */
+/**
+ * A supervisor that signals a whole group, and npm, which passes on what it got itself, tell a
+ * process twice.
+ */
 const same_signal_ms = 1_000;
 
 /** The exit codes that shells give to processes that a signal ended. */
@@ -7,7 +10,10 @@ export const signal_exit_codes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as c
 /** What asks a process to stop. */
 export type StopSignal = keyof typeof signal_exit_codes;
 
-/** Resolves with the first SIGINT, SIGTERM or SIGHUP. A further one ends the process at once, with 130; within a second it counts as the same one, heard twice. */
+/**
+ * Resolves with the first SIGINT, SIGTERM or SIGHUP. A further one ends the process at once, with
+ * 130; within a second it counts as the same one, heard twice.
+ */
 export function stopSignal(): Promise<StopSignal> {
   return new Promise((resolve) => {
     let first: number | undefined;

@@ -10,9 +10,15 @@ import type { Logger } from '../platform/log.ts';
 export type Stores = {
   database_url: string;
   clickhouse_url: string;
-  /** The bound on the memory of all that the analytics store does; undefined for one that this process did not start. */
+  /**
+   * The bound on the memory of all that the analytics store does; undefined for one that this
+   * process did not start.
+   */
   clickhouse_memory_bytes: number | undefined;
-  /** Resolves when the addresses are no longer those of the stores: the server that owns them has ended or was started anew. Never, for stores of this process or of configured URLs. */
+  /**
+   * Resolves when the addresses are no longer those of the stores: the server that owns them has
+   * ended or was started anew. Never, for stores of this process or of configured URLs.
+   */
   lost: Promise<void>;
   close(): Promise<void>;
 };
@@ -24,7 +30,9 @@ type Running = { pid: number; database_url: string; clickhouse_url: string };
 export class NoStoreError extends Error {
   constructor(folder: string) {
     super(
-      `There is no Sluice data in ${folder}, and no server that runs on it. Start one with \`npm start\`, name its folder with SLUICE_DATA_DIR, or set SLUICE_DATABASE_URL and SLUICE_CLICKHOUSE_URL.`,
+      `There is no Sluice data in ${folder}, and no server that runs on it. Start one with ` +
+        `\`npm start\`, name its folder with SLUICE_DATA_DIR, or set SLUICE_DATABASE_URL and ` +
+        'SLUICE_CLICKHOUSE_URL.',
     );
     this.name = 'NoStoreError';
   }
@@ -35,8 +43,9 @@ const watch_ms = 1_000;
 const runningFile = (config: Config) => join(config.data_dir, 'running.json');
 
 /**
- * The stores of a server process: those of the configured URLs, and embedded ones for what has no URL. Guarantee: a data folder with embedded stores has
- * one server at a time (`FolderInUseError` otherwise); what a killed server left is repaired first.
+ * The stores of a server process: those of the configured URLs, and embedded ones for what has no
+ * URL. Guarantee: a data folder with embedded stores has one server at a time (`FolderInUseError`
+ * otherwise); what a killed server left is repaired first.
  */
 export async function openStores(config: Config, log: Logger): Promise<Stores> {
   if (config.database_url !== undefined && config.clickhouse_url !== undefined) {
@@ -85,8 +94,9 @@ export async function openStores(config: Config, log: Logger): Promise<Stores> {
 }
 
 /**
- * The stores for a worker process or a short command: the configured ones, else those of the server that runs on the data folder, else embedded ones for as long as the
- * command runs: always, only on a folder that has them, or never. Throws `NoStoreError` where there are none.
+ * The stores for a worker process or a short command: the configured ones, else those of the server
+ * that runs on the data folder, else embedded ones for as long as the command runs: always, only on
+ * a folder that has them, or never. Throws `NoStoreError` where there are none.
  */
 export async function joinStores(
   config: Config,
@@ -125,7 +135,9 @@ function never(): Promise<void> {
   return new Promise(() => {});
 }
 
-/** What the server that runs on the data folder uses; undefined when none runs or it is not up yet. */
+/**
+ * What the server that runs on the data folder uses; undefined when none runs or it is not up yet.
+ */
 export function findRunning(config: Config): Running | undefined {
   const holder = findFolderHolder(config.data_dir);
   if (holder === undefined) return undefined;

@@ -14,7 +14,10 @@ import { isDatabaseError } from '../platform/postgres/database.ts';
 import type { Transaction } from '../platform/postgres/database.ts';
 import { UserError } from './user_error.ts';
 
-/** Everybody with an account, a line each, by address: how they can get in, and where they are a member with which level. */
+/**
+ * Everybody with an account, a line each, by address: how they can get in, and where they are a
+ * member with which level.
+ */
 export async function listUsers({ db }: Pick<Deps, 'db'>): Promise<string> {
   const users = await db.rows<{ email: string; states: string[]; memberships: string[] }>(sql`
     SELECT u.email,
@@ -35,8 +38,9 @@ export async function listUsers({ db }: Pick<Deps, 'db'>): Promise<string> {
 }
 
 /**
- * Makes a user without a password, a member of the organization (its id or slug) when one is named, and gives the link under which they choose a password. Nobody gets a mail. Throws
- * `UserError` for an address that is taken or is none, an unknown organization or level.
+ * Makes a user without a password, a member of the organization (its id or slug) when one is named,
+ * and gives the link under which they choose a password. Nobody gets a mail. Throws `UserError` for
+ * an address that is taken or is none, an unknown organization or level.
  */
 export async function makeUser(
   deps: Deps,
@@ -65,8 +69,10 @@ export async function makeUser(
 }
 
 /**
- * Gives a link under which the user chooses a new password, good for an hour and once; with `second_factor` their second factor is taken away at once. For somebody who has lost both, or
- * on a server that sends no mail. Throws `UserError` when nobody has the address or they are not active.
+ * Gives a link under which the user chooses a new password, good for an hour and once; with
+ * `second_factor` their second factor is taken away at once. For somebody who has lost both, or on
+ * a server that sends no mail. Throws `UserError` when nobody has the address or they are not
+ * active.
  */
 export async function resetUser(
   deps: Deps,
@@ -76,7 +82,8 @@ export async function resetUser(
     const user = await getUser(tx, wanted.email);
     if (!user.is_active)
       throw new UserError(
-        `${user.email} is not active: activate the account first (sluice user activate --email ${user.email}).`,
+        `${user.email} is not active: activate the account first (sluice user activate ` +
+          `--email ${user.email}).`,
       );
     if (wanted.second_factor) await removeSecondFactor(tx, user.id);
     const link = await makeLink(tx, deps, 'reset_password', user.id, null);
@@ -92,8 +99,9 @@ export async function resetUser(
 }
 
 /**
- * Gives a link that signs an administrator or owner in once within 15 minutes, although single sign-on is enforced: for the day on which the identity provider is down or wrongly set.
- * Throws `UserError` when no active user has the address or they administer nothing.
+ * Gives a link that signs an administrator or owner in once within 15 minutes, although single
+ * sign-on is enforced: for the day on which the identity provider is down or wrongly set. Throws
+ * `UserError` when no active user has the address or they administer nothing.
  */
 export async function letIn(deps: Deps, email: string): Promise<string> {
   const link = await makeSignInLink(deps, email);
@@ -101,12 +109,14 @@ export async function letIn(deps: Deps, email: string): Promise<string> {
   throw new UserError(
     link.refused === 'unknown'
       ? `There is no active user with the address ${email}.`
-      : `${email} is no administrator or owner of an organization; others get in again through one who is.`,
+      : `${email} is no administrator or owner of an organization; others get in again through ` +
+          'one who is.',
   );
 }
 
 /**
- * Lets the user in again, or keeps them out: all their sessions end and their keys are refused at once; links that they have are void. Their memberships stay. Throws `UserError` when nobody has
+ * Lets the user in again, or keeps them out: all their sessions end and their keys are refused at
+ * once; links that they have are void. Their memberships stay. Throws `UserError` when nobody has
  * the address.
  */
 export async function setUserActive(
@@ -140,7 +150,8 @@ async function getUser(tx: Transaction, email: string): Promise<UserRow> {
 
 async function findOrganizationId(tx: Transaction, named: string): Promise<string> {
   const row = await tx.row<{ id: string }>(
-    sql`SELECT id FROM organizations WHERE id::text = lower(${named}) OR slug = ${named} FOR NO KEY UPDATE`,
+    sql`SELECT id FROM organizations WHERE id::text = lower(${named}) OR slug = ${named}
+      FOR NO KEY UPDATE`,
   );
   if (row === undefined)
     throw new UserError(`There is no organization with the id or slug ${named}.`);
@@ -155,7 +166,8 @@ async function join(
   level: number,
 ): Promise<void> {
   await tx.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${organization_id}::uuid, ${user.id}, ${level})`,
+    sql`INSERT INTO members (id, organization_id, user_id, level)
+      VALUES (${uuidv7()}, ${organization_id}::uuid, ${user.id}, ${level})`,
   );
   const entry = {
     activity: 'joined',

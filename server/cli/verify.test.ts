@@ -35,7 +35,9 @@ test('what is wrong with one export keeps no other from being compared', async (
     ['password'],
   );
   await house.deps.db.run(
-    sql`UPDATE batch_exports SET destination_type = 'Postgres', destination_config = ${JSON.stringify(destination_config)}, destination_secrets = ${destination_secrets} WHERE id = ANY (${[gone, sealed]}::uuid[])`,
+    sql`UPDATE batch_exports SET destination_type = 'Postgres',
+      destination_config = ${JSON.stringify(destination_config)},
+      destination_secrets = ${destination_secrets} WHERE id = ANY (${[gone, sealed]}::uuid[])`,
   );
   await house.deps.db.run(
     sql`UPDATE batch_exports SET destination_type = 'Punchcards' WHERE id = ${unknown}`,
@@ -61,19 +63,22 @@ test('what is wrong with one export keeps no other from being compared', async (
         'gone',
         1,
         [],
-        'The server does not answer at this host and port. Check both, and that its firewall lets this server in. (connection_failed)',
+        'The server does not answer at this host and port. Check both, and that its firewall ' +
+          'lets this server in. (connection_failed)',
       ],
       [
         'unknown',
         0,
         [],
-        'This server has no destination of type Punchcards: run a version that has it. (unknown_destination)',
+        'This server has no destination of type Punchcards: run a version that has it. ' +
+          '(unknown_destination)',
       ],
       [
         'sealed',
         1,
         [],
-        "The destination's secrets cannot be opened with this server's key. Enter them again, or start the server with the key under which they were stored. (secrets_unreadable)",
+        "The destination's secrets cannot be opened with this server's key. Enter them again, " +
+          'or start the server with the key under which they were stored. (secrets_unreadable)',
       ],
       ['whole', 1, [], null],
       ['new', 0, [], null],

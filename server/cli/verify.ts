@@ -41,7 +41,10 @@ type RunRow = {
   receipt: string;
 };
 
-/** What was found at one export's destination. `fault` says why it could not be compared; null when it was. */
+/**
+ * What was found at one export's destination. `fault` says why it could not be compared; null when
+ * it was.
+ */
 export type Finding = {
   batch_export_id: string;
   name: string;
@@ -56,8 +59,11 @@ export type Finding = {
 };
 
 /**
- * Reads the destinations again and compares them with the receipts of all completed runs; of those that cannot be read again only the receipts are checked. Exit code 0 when everything is as delivered, 1 when something differs or could
- * not be compared; each difference is named, and what is wrong with one export keeps no other from being compared. Deliveries of earlier revisions (another destination or layout) are not looked at.
+ * Reads the destinations again and compares them with the receipts of all completed runs; of those
+ * that cannot be read again only the receipts are checked. Exit code 0 when everything is as
+ * delivered, 1 when something differs or could not be compared; each difference is named, and what
+ * is wrong with one export keeps no other from being compared. Deliveries of earlier revisions
+ * (another destination or layout) are not looked at.
  */
 export async function verify(
   context: CommandContext,
@@ -76,10 +82,13 @@ export async function verify(
 }
 
 function tell(finding: Finding, say: (line: string) => void): void {
-  const summary = `${finding.name} (${finding.batch_export_id}, ${finding.destination}): ${finding.deliveries} deliveries, ${finding.records} rows`;
+  const summary =
+    `${finding.name} (${finding.batch_export_id}, ${finding.destination}): ` +
+    `${finding.deliveries} deliveries, ${finding.records} rows`;
   const isWhole = finding.differences.length === 0 && finding.fault === null;
   say(
-    `${isWhole ? (finding.is_readable ? 'ok      ' : 'signed  ') : finding.fault === null ? 'DIFFERS ' : 'UNKNOWN '} ${summary}`,
+    `${isWhole ? (finding.is_readable ? 'ok      ' : 'signed  ') : finding.fault === null ? 'DIFFERS ' : 'UNKNOWN '} ` +
+      `${summary}`,
   );
   if (finding.fault !== null) say(`  ${finding.fault}`);
   if (isWhole && !finding.is_readable)
@@ -89,7 +98,10 @@ function tell(finding: Finding, say: (line: string) => void): void {
     say(`  ${difference.kind.padEnd(10)} ${difference.name}: ${difference.detail}`);
 }
 
-/** A finding for each export that is not deleted, or for the one that is named, oldest first. Throws a `UserError` when there is no such export. */
+/**
+ * A finding for each export that is not deleted, or for the one that is named, oldest first. Throws
+ * a `UserError` when there is no such export.
+ */
 export async function verifyExports(
   engine: Engine,
   exportId: string | undefined,
@@ -98,8 +110,10 @@ export async function verifyExports(
   if (exportId !== undefined && !/^[0-9a-f-]{36}$/i.test(exportId))
     throw new UserError(`"${exportId}" is not the id of an export.`);
   const rows = await engine.db.rows<ExportRow>(sql`
-    SELECT id, name, team_id, model, custom_query, revision, destination_type, destination_config, destination_secrets FROM batch_exports
-    WHERE deleted_at IS NULL AND (${exportId ?? null}::uuid IS NULL OR id = ${exportId ?? null}) ORDER BY created_at`);
+    SELECT id, name, team_id, model, custom_query, revision, destination_type, destination_config,
+      destination_secrets FROM batch_exports
+    WHERE deleted_at IS NULL AND (${exportId ?? null}::uuid IS NULL OR id = ${exportId ?? null})
+      ORDER BY created_at`);
   if (rows.length === 0 && exportId !== undefined)
     throw new UserError(`There is no export ${exportId}.`);
   const findings: Finding[] = [];
@@ -144,14 +158,17 @@ type Comparing = {
   onProgress: (line: string) => void;
 };
 
-/** Fills the finding. What the receipts say stands in it also when the destination cannot be read. */
+/**
+ * Fills the finding. What the receipts say stands in it also when the destination cannot be read.
+ */
 async function compare(comparing: Comparing, finding: Finding): Promise<void> {
   const { engine, row, definition, onProgress } = comparing;
   // What was handed to an endpoint cannot be read again; its receipts are checked all the same.
   finding.is_readable = definition.shows_as_written !== true;
   const runs = await engine.db.rows<RunRow>(sql`
     SELECT id, delivery_id, data_interval_start, data_interval_end, receipt FROM batch_export_runs
-    WHERE batch_export_id = ${row.id} AND revision = ${row.revision} AND status = 'Completed' AND receipt IS NOT NULL ORDER BY data_interval_start, created_at`);
+    WHERE batch_export_id = ${row.id} AND revision = ${row.revision} AND status = 'Completed'
+      AND receipt IS NOT NULL ORDER BY data_interval_start, created_at`);
   const delivered: DeliveredSlices[] = [];
   const known = new Map<string, KnownDelivery>();
   for (const run of runs) {
@@ -226,7 +243,10 @@ function faultOf(engine: Engine, row: ExportRow, error: unknown): string {
   const reason = isKnown
     ? `${error.message} (${error.code})`
     : 'A fault without a name of its own; the log has it under the id of the export.';
-  return `It could not be compared with its receipts: ${reason} Mend this, then verify it again with --export ${row.id}.`;
+  return (
+    `It could not be compared with its receipts: ${reason} Mend this, then verify it again with ` +
+    `--export ${row.id}.`
+  );
 }
 
 function deliveryOf(row: ExportRow, run: RunRow, columnSet: 'files' | 'tables'): Delivery {

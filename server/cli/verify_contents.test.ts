@@ -24,7 +24,10 @@ after(async () => {
 
 type Home = Awaited<ReturnType<QueryHouse['house']['newOrganization']>>;
 
-/** A home with as many events, of which every seventh has a number that a double rounds, exported hour by hour to a table of its own. */
+/**
+ * A home with as many events, of which every seventh has a number that a double rounds, exported
+ * hour by hour to a table of its own.
+ */
 async function exported(events: number): Promise<{ home: Home; id: string; table: string }> {
   const home = await exporting.house.newOrganization();
   const minute = (n: number) => String(10 + (n % 40)).padStart(2, '0');
@@ -55,69 +58,76 @@ async function found(id: string): Promise<Finding> {
 /** The source without this project's events, as after a restore from an older backup. */
 async function forget(home: Home): Promise<void> {
   await exporting.house.deps.clickhouse.command({
-    query: `ALTER TABLE events DELETE WHERE team_id = ${home.project.id} SETTINGS mutations_sync = 2`,
+    query: `ALTER TABLE events DELETE WHERE team_id = ${home.project.id}
+      SETTINGS mutations_sync = 2`,
   });
 }
 
-test('a value that was changed in a table is named while the source has the row, and its slice is when it has not', async () => {
-  // More than so many rows have their digest from the store, fewer from the bytes that pass.
-  for (const events of [2_500, 40]) {
-    const { home, id, table } = await exported(events);
-    assert.deepEqual((await found(id)).differences, []);
-    await postgres.pool.query(
-      `UPDATE ${table} SET properties = '{"a": 2}', event = NULL WHERE event = 'plain'`,
-    );
-    const { differences, notes } = await found(id);
-    assert.deepEqual(notes, []);
-    assert.deepEqual(
-      differences.map(({ kind, name, detail }) => [
-        kind,
-        name.replace(/uuid=[0-9a-f-]{36}$/, 'uuid=...'),
-        detail,
-      ]),
-      [
-        ['changed', `${table} uuid=...`, 'The column event was delivered as plain and is null.'],
+test(
+  'a value that was changed in a table is named while the source has the row, and its slice is ' +
+    'when it has not',
+  async () => {
+    // More than so many rows have their digest from the store, fewer from the bytes that pass.
+    for (const events of [2_500, 40]) {
+      const { home, id, table } = await exported(events);
+      assert.deepEqual((await found(id)).differences, []);
+      await postgres.pool.query(
+        `UPDATE ${table} SET properties = '{"a": 2}', event = NULL WHERE event = 'plain'`,
+      );
+      const { differences, notes } = await found(id);
+      assert.deepEqual(notes, []);
+      assert.deepEqual(
+        differences.map(({ kind, name, detail }) => [
+          kind,
+          name.replace(/uuid=[0-9a-f-]{36}$/, 'uuid=...'),
+          detail,
+        ]),
         [
-          'changed',
-          `${table} uuid=...`,
-          'The column properties was delivered as {\\"a\\":1} and is {\\"a\\":2}.',
+          ['changed', `${table} uuid=...`, 'The column event was delivered as plain and is null.'],
+          [
+            'changed',
+            `${table} uuid=...`,
+            'The column properties was delivered as {\\"a\\":1} and is {\\"a\\":2}.',
+          ],
         ],
-      ],
-    );
-    await forget(home);
-    const gone = await found(id);
-    assert.match(gone.notes.join(), /no longer all rows of 2 deliveries .* digests/);
-    assert.deepEqual(
-      gone.differences.map(({ kind, name, detail }) => [
-        kind,
-        name.replace(/delivery [0-9a-f-]{36}/, 'delivery'),
-        detail,
-      ]),
-      [
+      );
+      await forget(home);
+      const gone = await found(id);
+      assert.match(gone.notes.join(), /no longer all rows of 2 deliveries .* digests/);
+      assert.deepEqual(
+        gone.differences.map(({ kind, name, detail }) => [
+          kind,
+          name.replace(/delivery [0-9a-f-]{36}/, 'delivery'),
+          detail,
+        ]),
         [
-          'changed',
-          `${table} delivery slice 1`,
-          `A value of its ${events / 2} rows was changed: their digest is not that of the receipt. The source has them no more and cannot tell which.`,
+          [
+            'changed',
+            `${table} delivery slice 1`,
+            `A value of its ${events / 2} rows was changed: their digest is not that of the ` +
+              'receipt. The source has them no more and cannot tell which.',
+          ],
         ],
-      ],
-    );
-    await postgres.pool.query(
-      `UPDATE ${table} SET properties = '{"a": 1}', event = 'plain' WHERE event IS NULL`,
-    );
-    assert.deepEqual((await found(id)).differences, []);
-    await postgres.pool.query(`DELETE FROM ${table} WHERE event IN ('event 2', 'event 1')`);
-    assert.deepEqual(
-      (await found(id)).differences.map(({ kind }) => kind),
-      ['missing', 'missing'],
-    );
-  }
-});
+      );
+      await postgres.pool.query(
+        `UPDATE ${table} SET properties = '{"a": 1}', event = 'plain' WHERE event IS NULL`,
+      );
+      assert.deepEqual((await found(id)).differences, []);
+      await postgres.pool.query(`DELETE FROM ${table} WHERE event IN ('event 2', 'event 1')`);
+      assert.deepEqual(
+        (await found(id)).differences.map(({ kind }) => kind),
+        ['missing', 'missing'],
+      );
+    }
+  },
+);
 
 test('a receipt without digests is compared as far as it can be, and says so', async () => {
   const { home, id, table } = await exported(20);
   const { db, secrets } = exporting.house.deps;
   const runs = await db.rows<{ id: string; receipt: string }>(
-    sql`SELECT id, receipt FROM batch_export_runs WHERE batch_export_id = ${id} AND receipt IS NOT NULL`,
+    sql`SELECT id, receipt FROM batch_export_runs WHERE batch_export_id = ${id}
+      AND receipt IS NOT NULL`,
   );
   for (const run of runs) {
     const { signature: _signature, ...receipt } = JSON.parse(run.receipt) as {
@@ -130,7 +140,8 @@ test('a receipt without digests is compared as far as it can be, and says so', a
     const text = JSON.stringify({ ...receipt, signature });
     await db.run(sql`UPDATE batch_export_runs SET receipt = ${text} WHERE id = ${run.id}`);
     await postgres.pool.query(
-      `UPDATE ${table.replace('.events', '.sluice_receipts')} SET manifest = $1 WHERE manifest = $2`,
+      `UPDATE ${table.replace('.events', '.sluice_receipts')} SET manifest = $1
+        WHERE manifest = $2`,
       [text, run.receipt],
     );
   }
@@ -172,7 +183,8 @@ test('values of a file are named in each format and compression', async () => {
     const [name] = (await readdir(folder)).filter((one) => !one.endsWith('_manifest.json'));
     const path = join(folder, name!);
     const bytes = await readFile(path);
-    // What is compressed inside a Parquet file cannot be changed by hand: the file is taken for that of another row.
+    // What is compressed inside a Parquet file cannot be changed by hand: the file is taken for
+    // that of another row.
     const isSealed = file_format === 'Parquet' && !['snappy', 'lz4', null].includes(compression);
     await writeFile(
       path,

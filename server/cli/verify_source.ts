@@ -14,7 +14,10 @@ export type KnownDelivery = { receipt: Receipt; slices: StoredSlice[] };
 
 type Reader = Pick<ContentSource, 'note' | 'onRow'> & { columns: Column[]; signal: AbortSignal };
 
-/** The rows of one export's deliveries, read from the analytics store as they would be delivered now. */
+/**
+ * The rows of one export's deliveries, read from the analytics store as they would be delivered
+ * now.
+ */
 export function openContentSource(
   engine: Engine,
   row: Pick<Source, 'team_id' | 'model' | 'custom_query' | 'destination_config'>,

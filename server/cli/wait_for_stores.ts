@@ -8,12 +8,14 @@ import { UserError } from './user_error.ts';
 
 const patience_default_ms = 30_000;
 const pause_ms = 250;
-// SQLSTATE classes of a server that is starting, stopping or has no connection to spare; any other answer is final.
+// SQLSTATE classes of a server that is starting, stopping or has no connection to spare; any other
+// answer is final.
 const passing_states = /^(57P|08|53)/;
 
 /**
- * Returns when both stores answer. A store that is starting or restarting, or takes the question and falls silent, is waited for, up to 30 s each; one that refuses (a wrong password, a missing database) or stays away is a `UserError` that
- * says which and why.
+ * Returns when both stores answer. A store that is starting or restarting, or takes the question
+ * and falls silent, is waited for, up to 30 s each; one that refuses (a wrong password, a missing
+ * database) or stays away is a `UserError` that says which and why.
  */
 export async function waitForStores(
   db: Database,
@@ -85,7 +87,10 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Rejects when the answer does not come in time. The clients wait for as long as an export may take, and a process that starts would do so for ever. */
+/**
+ * Rejects when the answer does not come in time. The clients wait for as long as an export may
+ * take, and a process that starts would do so for ever.
+ */
 async function answerBefore(end: number, answer: Promise<unknown>): Promise<void> {
   const over = new AbortController();
   const late = pause(Math.max(0, end - performance.now()), undefined, { signal: over.signal }).then(

@@ -4,7 +4,10 @@ import { openProcess } from './process.ts';
 import type { OpenProcess } from './process.ts';
 import { joinStores } from './stores.ts';
 
-/** `start`: which folders embedded stores are started on (see `joinStores`); by default one that has them. */
+/**
+ * `start`: which folders embedded stores are started on (see `joinStores`); by default one that has
+ * them.
+ */
 type Options = {
   start?: 'existing' | 'always';
   /** Done when the data folder is held, before the process opens. */

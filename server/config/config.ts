@@ -27,7 +27,10 @@ export type Config = PluginConfig &
   SecretConfig & {
     host: string;
     port: number;
-    /** Address under which users reach the server; links and `next` URLs begin with it. No trailing slash. */
+    /**
+     * Address under which users reach the server; links and `next` URLs begin with it. No trailing
+     * slash.
+     */
     public_url: string;
     data_dir: string;
     /** undefined: the server starts its own PostgreSQL in the data folder */
@@ -41,11 +44,16 @@ export type Config = PluginConfig &
     /** Proxies in front of the server whose X-Forwarded-For is believed. */
     trusted_proxies: string[];
     outbound_allow: string[];
-    /** May S3 destinations without an access key use the credentials that this server has itself? */
+    /**
+     * May S3 destinations without an access key use the credentials that this server has itself?
+     */
     s3_environment_credentials: boolean;
     settle_seconds: number;
     pause_after_failures: number;
-    /** How many export runs are worked on at a time: in one process; over all processes, of one project and against one host. */
+    /**
+     * How many export runs are worked on at a time: in one process; over all processes, of one
+     * project and against one host.
+     */
     worker_runs_max: number;
     project_runs_max: number;
     host_runs_max: number;
@@ -63,7 +71,10 @@ export type Config = PluginConfig &
     smtp_url: string | undefined;
     mail_from: string;
     dns_servers: string[];
-    /** The OpenID providers that people may sign in with: each is offered when its id and secret are set, which go together. */
+    /**
+     * The OpenID providers that people may sign in with: each is offered when its id and secret are
+     * set, which go together.
+     */
     google_client_id: string | undefined;
     google_client_secret: string | undefined;
     github_client_id: string | undefined;
@@ -86,7 +97,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** Every setting by the name under which the code knows it: variable, default, check and documentation; `docs/configuration.md` is printed from it. */
+/**
+ * Every setting by the name under which the code knows it: variable, default, check and
+ * documentation; `docs/configuration.md` is printed from it.
+ */
 export const settings = {
   host: setting('SLUICE_HOST', '127.0.0.1', text, 'Address that the HTTP server listens on.'),
   port: setting(
@@ -99,7 +113,8 @@ export const settings = {
     'SLUICE_PUBLIC_URL',
     '',
     url('http:', 'https:'),
-    'Address under which users reach the server; links and page URLs begin with it. Default: `http://` host `:` port.',
+    'Address under which users reach the server; links and page URLs begin with it. Default: ' +
+      '`http://` host `:` port.',
   ),
   data_dir: setting(
     'SLUICE_DATA_DIR',
@@ -117,7 +132,9 @@ export const settings = {
     'SLUICE_CLICKHOUSE_URL',
     '',
     url('http:', 'https:'),
-    'ClickHouse over HTTP for events and persons, as `http://user:password@host:8123/database`. Default: an embedded ClickHouse in the data folder.',
+    'ClickHouse over HTTP for events and persons, as ' +
+      '`http://user:password@host:8123/database`. Default: an embedded ClickHouse in the data ' +
+      'folder.',
   ),
   ...secret_settings,
   owner_email: setting(
@@ -130,7 +147,8 @@ export const settings = {
     'SLUICE_OWNER_PASSWORD',
     '',
     longEnough(12),
-    'Password of the owner made at the first start; at least 12 characters. Default: generated and printed once.',
+    'Password of the owner made at the first start; at least 12 characters. Default: ' +
+      'generated and printed once.',
   ),
   owner_api_key: setting(
     'SLUICE_OWNER_API_KEY',
@@ -148,31 +166,39 @@ export const settings = {
     'SLUICE_TRUSTED_PROXIES',
     '',
     ranges,
-    'Addresses and CIDR ranges of the proxies in front of the server, separated by commas: the client address that they say in X-Forwarded-For is believed. Default: none, every connection is its own client. Set it behind a proxy, else all users share one address for limits and the log.',
+    'Addresses and CIDR ranges of the proxies in front of the server, separated by commas: ' +
+      'the client address that they say in X-Forwarded-For is believed. Default: none, every ' +
+      'connection is its own client. Set it behind a proxy, else all users share one address ' +
+      'for limits and the log.',
   ),
   outbound_allow: setting(
     'SLUICE_OUTBOUND_ALLOW',
     '',
     ranges,
-    'Addresses and CIDR ranges, separated by commas, that exports, plugins and metadata may reach although they are private or loopback (`127.0.0.0/8,10.1.0.0/16`).',
+    'Addresses and CIDR ranges, separated by commas, that exports, plugins and metadata may ' +
+      'reach although they are private or loopback (`127.0.0.0/8,10.1.0.0/16`).',
   ),
   s3_environment_credentials: setting(
     'SLUICE_S3_ENVIRONMENT_CREDENTIALS',
     'false',
     flag,
-    'Whether S3 destinations without an access key may use the credentials of this server: its environment, files or role. Everybody who may make an export then writes wherever these may.',
+    'Whether S3 destinations without an access key may use the credentials of this server: ' +
+      'its environment, files or role. Everybody who may make an export then writes wherever ' +
+      'these may.',
   ),
   settle_seconds: setting(
     'SLUICE_SETTLE_SECONDS',
     '15',
     whole(1, 86_400),
-    'How long after its end an interval is left to settle before it is exported; longer than any insert into the events table may take.',
+    'How long after its end an interval is left to settle before it is exported; longer than ' +
+      'any insert into the events table may take.',
   ),
   pause_after_failures: setting(
     'SLUICE_PAUSE_AFTER_FAILURES',
     '10',
     whole(0, 1_000),
-    'After how many failed runs in a row an export is paused, with the reason in `pause_reason`; 0 is never.',
+    'After how many failed runs in a row an export is paused, with the reason in ' +
+      '`pause_reason`; 0 is never.',
   ),
   worker_runs_max: setting(
     'SLUICE_WORKER_RUNS_MAX',
@@ -184,37 +210,45 @@ export const settings = {
     'SLUICE_PROJECT_RUNS_MAX',
     '4',
     whole(1, 10_000),
-    'How many export runs of one project are worked on at a time, over all processes; the same on every process.',
+    'How many export runs of one project are worked on at a time, over all processes; the ' +
+      'same on every process.',
   ),
   host_runs_max: setting(
     'SLUICE_HOST_RUNS_MAX',
     '8',
     whole(1, 10_000),
-    'How many export runs are sent to one host, Snowflake account or BigQuery project at a time, over all processes and projects; the same on every process.',
+    'How many export runs are sent to one host, Snowflake account or BigQuery project at a ' +
+      'time, over all processes and projects; the same on every process.',
   ),
   destination_silence_seconds_max: setting(
     'SLUICE_DESTINATION_SILENCE_SECONDS_MAX',
     '1800',
     whole(1, 86_400),
-    'How long a destination may show no progress (take no byte, answer nothing) before the attempt ends and another one follows; longer than the longest single statement or job there takes.',
+    'How long a destination may show no progress (take no byte, answer nothing) before the ' +
+      'attempt ends and another one follows; longer than the longest single statement or job ' +
+      'there takes.',
   ),
   query_seconds_max: setting(
     'SLUICE_QUERY_SECONDS_MAX',
     '600',
     whole(1, 86_400),
-    'How long the analytics store may work on one question of a custom query: a count, or the rows of one slice. The time that a destination takes to receive them does not count.',
+    'How long the analytics store may work on one question of a custom query: a count, or the ' +
+      'rows of one slice. The time that a destination takes to receive them does not count.',
   ),
   query_memory_mb_max: setting(
     'SLUICE_QUERY_MEMORY_MB_MAX',
     '512',
     whole(64, 10_000_000),
-    'How many MiB of memory one custom query may take of the analytics store: enough for what the largest grouping keeps.',
+    'How many MiB of memory one custom query may take of the analytics store: enough for what ' +
+      'the largest grouping keeps.',
   ),
   query_memory_total_mb: setting(
     'SLUICE_QUERY_MEMORY_TOTAL_MB',
     '2048',
     whole(64, 10_000_000),
-    'How many MiB of memory all custom queries of one process may take together, and those of one project half of it; further ones wait. With the embedded store never more than six tenths of what that may take.',
+    'How many MiB of memory all custom queries of one process may take together, and those of ' +
+      'one project half of it; further ones wait. With the embedded store never more than six ' +
+      'tenths of what that may take.',
   ),
   query_rows_max: setting(
     'SLUICE_QUERY_ROWS_MAX',
@@ -244,21 +278,24 @@ export const settings = {
     'SLUICE_SMTP_URL',
     '',
     relay,
-    'Mail relay, as `smtps://user:password@host:465`. Default: no mail is sent; links are in the answers.',
+    'Mail relay, as `smtps://user:password@host:465`. Default: no mail is sent; links are in ' +
+      'the answers.',
   ),
   mail_from: setting('SLUICE_MAIL_FROM', 'Sluice <sluice@localhost>', mailbox, 'Sender of mails.'),
   dns_servers: setting(
     'SLUICE_DNS_SERVERS',
     '',
     addresses,
-    'DNS servers, separated by commas, that domain proofs are looked up with. Default: those of the machine.',
+    'DNS servers, separated by commas, that domain proofs are looked up with. Default: those ' +
+      'of the machine.',
   ),
   ...plugin_settings,
   google_client_id: setting(
     'SLUICE_GOOGLE_CLIENT_ID',
     '',
     text,
-    'Id of this server as an OAuth client of Google; with the secret, people can sign in with Google.',
+    'Id of this server as an OAuth client of Google; with the secret, people can sign in with ' +
+      'Google.',
   ),
   google_client_secret: setting(
     'SLUICE_GOOGLE_CLIENT_SECRET',
@@ -282,7 +319,8 @@ export const settings = {
     'SLUICE_GITLAB_CLIENT_ID',
     '',
     text,
-    'Id of this server as an application of GitLab; with the secret, people can sign in with GitLab.',
+    'Id of this server as an application of GitLab; with the secret, people can sign in with ' +
+      'GitLab.',
   ),
   gitlab_client_secret: setting(
     'SLUICE_GITLAB_CLIENT_SECRET',
@@ -294,7 +332,8 @@ export const settings = {
     'SLUICE_GITLAB_URL',
     'https://gitlab.com',
     url('https:', 'http:'),
-    'Address of the GitLab that people sign in with and whose projects hold plugins; those of gitlab.com are found as well.',
+    'Address of the GitLab that people sign in with and whose projects hold plugins; those of ' +
+      'gitlab.com are found as well.',
   ),
 } satisfies Record<keyof Config, Setting>;
 
@@ -306,8 +345,9 @@ const pairs: [keyof typeof settings, keyof typeof settings][] = [
 ];
 
 /**
- * Reads the settings from an environment. Guarantees: every value is checked, an unknown `SLUICE_` variable is refused as a misspelling, and all
- * problems are thrown together as one `ConfigError` that names each variable.
+ * Reads the settings from an environment. Guarantees: every value is checked, an unknown `SLUICE_`
+ * variable is refused as a misspelling, and all problems are thrown together as one `ConfigError`
+ * that names each variable.
  */
 export function readConfig(environment: Record<string, string | undefined>): Config {
   const problems: ConfigProblem[] = [];

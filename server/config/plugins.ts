@@ -31,7 +31,8 @@ export const plugin_settings = {
     'SLUICE_PLUGIN_CATALOGUE',
     '',
     folder,
-    'JSON file that lists the `repository` plugins, as in docs/plugins/origins.md. Default: the catalogue of the server.',
+    'JSON file that lists the `repository` plugins, as in docs/plugins/origins.md. Default: ' +
+      'the catalogue of the server.',
   ),
   npm_registry_url: setting(
     'SLUICE_NPM_REGISTRY_URL',
@@ -43,7 +44,8 @@ export const plugin_settings = {
     'SLUICE_NPM_TOKEN',
     '',
     text,
-    'Secret token for that registry, for private packages. Everybody who may install plugins reads through it: give it no more than reading.',
+    'Secret token for that registry, for private packages. Everybody who may install plugins ' +
+      'reads through it: give it no more than reading.',
   ),
   github_url: setting(
     'SLUICE_GITHUB_URL',
@@ -61,24 +63,28 @@ export const plugin_settings = {
     'SLUICE_GITHUB_TOKEN',
     '',
     text,
-    'Secret token for that GitHub, for private repositories and more requests an hour; as `SLUICE_NPM_TOKEN`.',
+    'Secret token for that GitHub, for private repositories and more requests an hour; as ' +
+      '`SLUICE_NPM_TOKEN`.',
   ),
   gitlab_token: setting(
     'SLUICE_GITLAB_TOKEN',
     '',
     text,
-    'Secret token for the GitLab of `SLUICE_GITLAB_URL`, for private projects; as `SLUICE_NPM_TOKEN`.',
+    'Secret token for the GitLab of `SLUICE_GITLAB_URL`, for private projects; as ' +
+      '`SLUICE_NPM_TOKEN`.',
   ),
   plugin_failures_max: setting(
     'SLUICE_PLUGIN_FAILURES_MAX',
     '10',
     whole(1, 1_000),
-    'After how many failures in a row the server stops a plugin in a project, with the reason in the `error` of its config.',
+    'After how many failures in a row the server stops a plugin in a project, with the reason ' +
+      'in the `error` of its config.',
   ),
   plugins_max: setting(
     'SLUICE_PLUGINS_MAX',
     '16',
     whole(1, 1_000),
-    'How many plugin configs one process with a worker has loaded at a time; others wait for their turn.',
+    'How many plugin configs one process with a worker has loaded at a time; others wait for ' +
+      'their turn.',
   ),
 };

@@ -4,7 +4,10 @@ import { longEnough, secrets, setting } from './values.ts';
 export type SecretConfig = {
   /** undefined: made at the first start and kept in the data folder */
   secret_key: string | undefined;
-  /** Further secret keys that still open what was sealed under them; none when `secret_key` is undefined. */
+  /**
+   * Further secret keys that still open what was sealed under them; none when `secret_key` is
+   * undefined.
+   */
   previous_secret_keys: string[];
 };
 
@@ -14,12 +17,16 @@ export const secret_settings = {
     'SLUICE_SECRET_KEY',
     '',
     longEnough(32),
-    'Secret under which keys are hashed, credentials are encrypted and receipts are signed; at least 32 characters, the same on every process. Default: made at the first start and kept in the data folder.',
+    'Secret under which keys are hashed, credentials are encrypted and receipts are signed; ' +
+      'at least 32 characters, the same on every process. Default: made at the first start and ' +
+      'kept in the data folder.',
   ),
   previous_secret_keys: setting(
     'SLUICE_PREVIOUS_SECRET_KEYS',
     '',
     secrets,
-    'Further secrets, separated by commas, under which stored credentials can still be opened while `SLUICE_SECRET_KEY` is exchanged (docs/operating.md); nothing new is stored under them. Needs `SLUICE_SECRET_KEY`.',
+    'Further secrets, separated by commas, under which stored credentials can still be opened ' +
+      'while `SLUICE_SECRET_KEY` is exchanged (docs/operating.md); nothing new is stored under ' +
+      'them. Needs `SLUICE_SECRET_KEY`.',
   ),
 };

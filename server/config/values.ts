@@ -7,7 +7,10 @@ import { MailSettingError, readRelay } from '../platform/mail/relay.ts';
 
 /** Reads the text of a variable, or throws `WrongValue`. */
 export type Read<Result> = (text: string) => Result;
-/** One setting: its variable, the line of documentation, the text that stands for an unset one, and how it is read. */
+/**
+ * One setting: its variable, the line of documentation, the text that stands for an unset one, and
+ * how it is read.
+ */
 export type Setting = {
   variable: string;
   documentation: string;
@@ -35,7 +38,10 @@ export const whole =
       wrong(`must be a whole number from ${minimum} to ${maximum}, not "${value}".`);
     return number;
   };
-/** A URL of one of the protocols (`https:`), without a slash at the end. What Node cannot parse, as the socket URLs of PostgreSQL, is judged by its beginning. */
+/**
+ * A URL of one of the protocols (`https:`), without a slash at the end. What Node cannot parse, as
+ * the socket URLs of PostgreSQL, is judged by its beginning.
+ */
 export const url =
   (...protocols: string[]): Read<string> =>
   (value) => {
@@ -81,7 +87,8 @@ export const secrets: Read<string[]> = (value) => {
 export const apiKey: Read<string> = (value) => {
   if (!Value.Check(Type.String({ pattern: '^slk_[0-9A-Za-z]{49}$' }), value))
     wrong(
-      'must be a personal API key: "slk_" and 49 letters or digits (make one with `npm run sluice -- key create`).',
+      'must be a personal API key: "slk_" and 49 letters or digits (make one with `npm run ' +
+        'sluice -- key create`).',
     );
   return value;
 };

@@ -20,7 +20,10 @@ export type Engine = {
   outbound: Outbound;
   metrics: Metrics;
   export_dir: string;
-  /** True where the operator lets S3 destinations without an access key use the credentials of the server itself. */
+  /**
+   * True where the operator lets S3 destinations without an access key use the credentials of the
+   * server itself.
+   */
   has_environment_credentials: boolean;
   settle_seconds: number;
   /** So long a destination may show no progress before the attempt ends. */
@@ -33,7 +36,10 @@ export type Engine = {
   query_budget: QueryBudget;
 };
 
-/** What a destination may use for one piece of work, which ends with the signal; `noteProgress` is told of its answers. */
+/**
+ * What a destination may use for one piece of work, which ends with the signal; `noteProgress` is
+ * told of its answers.
+ */
 export function destinationDeps(
   engine: Engine,
   signal: AbortSignal,

@@ -4,7 +4,10 @@ import type { StoredRectangle } from './ledger/ledger.ts';
 /** After this many failed attempts a run is given up as FailedRetryable. */
 export const attempts_max = 15;
 
-/** A run in the hands of one worker. `attempt` is its hold: a statement that finds another number there changes nothing. */
+/**
+ * A run in the hands of one worker. `attempt` is its hold: a statement that finds another number
+ * there changes nothing.
+ */
 export type ClaimedRun = {
   id: string;
   batch_export_id: string;
@@ -34,7 +37,10 @@ export type ClaimedRun = {
   is_deleted: boolean;
 };
 
-/** Thrown when another worker has taken the run, or its row is gone: stop without recording anything. */
+/**
+ * Thrown when another worker has taken the run, or its row is gone: stop without recording
+ * anything.
+ */
 export class LostRunError extends Error {
   constructor() {
     super('The run is no longer in the hands of this worker.');
@@ -47,7 +53,11 @@ export type RunEnd =
   | { status: 'Completed' }
   | { status: 'Failed' | 'FailedRetryable' | 'Cancelled'; code: string; message: string };
 
-/** A slice as it is stored: its bounds by insertion time (null: all rows of the run), from and to a key where rows of one insertion are parted, its count at the source, and what was written once it is safe. */
+/**
+ * A slice as it is stored: its bounds by insertion time (null: all rows of the run), from and to a
+ * key where rows of one insertion are parted, its count at the source, and what was written once it
+ * is safe.
+ */
 export type StoredSlice = {
   number: number;
   inserted_from: string | null;

@@ -1,6 +1,9 @@
 /** The two ways in which an item is done: with others, or by itself. */
 export type Ways<Shared, Item, Result> = {
-  /** Does many at once without waiting for anybody; gives their results in order, undefined for those that it left. */
+  /**
+   * Does many at once without waiting for anybody; gives their results in order, undefined for
+   * those that it left.
+   */
   together(shared: Shared, items: Item[]): Promise<(Result | undefined)[]>;
   /** Does one, and may wait for it. */
   alone(shared: Shared, item: Item): Promise<Result>;
@@ -10,9 +13,11 @@ export type Ways<Shared, Item, Result> = {
 const items_max = 100;
 
 /**
- * Gathers single calls: what comes while others are being done `together` goes together next, so that the busier it is the less each one costs, and nothing is held back to wait for company. Guarantees: each item is done once by `together` or
- * left by it, and then done `alone`; so are all of them when it rejects, hence the fault of one is not that of the others; what waits for something alone keeps nobody waiting. `shared` is
- * what the calls have in common, by identity.
+ * Gathers single calls: what comes while others are being done `together` goes together next, so
+ * that the busier it is the less each one costs, and nothing is held back to wait for company.
+ * Guarantees: each item is done once by `together` or left by it, and then done `alone`; so are all
+ * of them when it rejects, hence the fault of one is not that of the others; what waits for
+ * something alone keeps nobody waiting. `shared` is what the calls have in common, by identity.
  */
 export function gather<Shared extends object, Item, Result extends {}>({
   together,

@@ -59,27 +59,31 @@ test('a fault is logged with the name of the chore, which goes on', async () => 
   );
 });
 
-test('stop ends the waiting, tells the work under way, and waits for its end without a word in the log', async () => {
-  const lines: string[] = [];
-  const sink = new Writable({
-    write: (chunk, _encoding, next) => next(void lines.push(String(chunk))),
-  });
-  let ended = 0;
-  const begun = Promise.withResolvers<void>();
-  const work = async (signal: AbortSignal) => {
-    begun.resolve();
-    await setTimeout(60_000, undefined, { signal }).finally(() => (ended += 1));
-  };
-  let waited = 0;
-  const idle = async () => void (waited += 1);
-  const chores = startChores(
-    [
-      { name: 'long', interval_ms: 60_000, work },
-      { name: 'idle', interval_ms: 60_000, work: idle },
-    ],
-    pino({}, sink),
-  );
-  await begun.promise;
-  await chores.stop();
-  assert.deepEqual([ended, waited, lines], [1, 1, []]);
-});
+test(
+  'stop ends the waiting, tells the work under way, and waits for its end without a word in the ' +
+    'log',
+  async () => {
+    const lines: string[] = [];
+    const sink = new Writable({
+      write: (chunk, _encoding, next) => next(void lines.push(String(chunk))),
+    });
+    let ended = 0;
+    const begun = Promise.withResolvers<void>();
+    const work = async (signal: AbortSignal) => {
+      begun.resolve();
+      await setTimeout(60_000, undefined, { signal }).finally(() => (ended += 1));
+    };
+    let waited = 0;
+    const idle = async () => void (waited += 1);
+    const chores = startChores(
+      [
+        { name: 'long', interval_ms: 60_000, work },
+        { name: 'idle', interval_ms: 60_000, work: idle },
+      ],
+      pino({}, sink),
+    );
+    await begun.promise;
+    await chores.stop();
+    assert.deepEqual([ended, waited, lines], [1, 1, []]);
+  },
+);

@@ -11,9 +11,14 @@ import { findProcess } from './embedded/programs.ts';
 
 const lockModule = fileURLToPath(new URL('data_folder.ts', import.meta.url));
 
-/** A process that holds the folder, below a parent that never asks for its end: killed, it stays as a zombie. */
+/**
+ * A process that holds the folder, below a parent that never asks for its end: killed, it stays as
+ * a zombie.
+ */
 async function holdUnreaped(folder: string) {
-  const script = `import('${lockModule}').then((lock) => { lock.lockDataFolder('${folder}'); console.log(process.pid); setInterval(() => {}, 1000); })`;
+  const script =
+    `import('${lockModule}').then((lock) => { lock.lockDataFolder('${folder}'); ` +
+    'console.log(process.pid); setInterval(() => {}, 1000); })';
   const parent = spawn(
     '/bin/sh',
     ['-c', '"$0" -e "$1" & exec sleep 60', process.execPath, script],

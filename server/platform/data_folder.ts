@@ -11,12 +11,16 @@ import {
 import { join } from 'node:path';
 import { makeFoldersSync } from './folders.ts';
 
-/** Thrown when another live server works on the folder; the message says which process and what to do. */
+/**
+ * Thrown when another live server works on the folder; the message says which process and what to
+ * do.
+ */
 export class FolderInUseError extends Error {
   readonly pid: number;
   constructor(folder: string, pid: number) {
     super(
-      `The data folder ${folder} is in use by another Sluice server (process ${pid}). Stop that one first, or give this one a folder of its own with SLUICE_DATA_DIR.`,
+      `The data folder ${folder} is in use by another Sluice server (process ${pid}). Stop ` +
+        'that one first, or give this one a folder of its own with SLUICE_DATA_DIR.',
     );
     this.name = 'FolderInUseError';
     this.pid = pid;
@@ -27,18 +31,23 @@ export class FolderInUseError extends Error {
 export class FolderUnusableError extends Error {
   constructor(folder: string, code: string) {
     super(
-      `The data folder ${folder} cannot be made or written (${code}). Give this user the right to, or name another one with SLUICE_DATA_DIR.`,
+      `The data folder ${folder} cannot be made or written (${code}). Give this user the ` +
+        'right to, or name another one with SLUICE_DATA_DIR.',
     );
     this.name = 'FolderUnusableError';
   }
 }
 
-/** Who holds a lock. A process id alone is not enough: ids are used again, after a restart of a container from 1 on. */
+/**
+ * Who holds a lock. A process id alone is not enough: ids are used again, after a restart of a
+ * container from 1 on.
+ */
 type Holder = { pid: number; started: string };
 
 /**
- * Takes the folder for this process, making it (mode 0700) when it is absent, and gives the function that frees it. Guarantee: of two live processes on
- * one machine only one holds the folder; a lock that a killed process left behind is taken over.
+ * Takes the folder for this process, making it (mode 0700) when it is absent, and gives the
+ * function that frees it. Guarantee: of two live processes on one machine only one holds the
+ * folder; a lock that a killed process left behind is taken over.
  */
 export function lockDataFolder(folder: string): () => void {
   makeDataFolder(folder);
@@ -49,7 +58,8 @@ export function lockDataFolder(folder: string): () => void {
   try {
     for (;;) {
       try {
-        // link() fails when the name exists, so exactly one process makes the lock, and it is complete when it appears.
+        // link() fails when the name exists, so exactly one process makes the lock, and it is
+        // complete when it appears.
         linkSync(draft, path);
         return () => release(path, mine);
       } catch (error) {
@@ -70,7 +80,9 @@ export function findFolderHolder(folder: string): number | undefined {
   return holder !== undefined && isAlive(holder) ? holder.pid : undefined;
 }
 
-/** The server's secret key: kept in the folder, made on the first call, readable by the owner only. */
+/**
+ * The server's secret key: kept in the folder, made on the first call, readable by the owner only.
+ */
 export function keptSecretKey(folder: string): string {
   makeDataFolder(folder);
   const path = join(folder, 'secret_key');
@@ -107,7 +119,8 @@ function setAside(path: string, stale: string): void {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
     throw error;
   }
-  // Between reading and renaming another process may have taken the lock; then what was moved is its live lock, and it goes back.
+  // Between reading and renaming another process may have taken the lock; then what was moved is
+  // its live lock, and it goes back.
   if (textOf(aside) !== stale) linkSync(aside, path);
   rmSync(aside, { force: true });
 }
@@ -130,7 +143,8 @@ function isAlive(holder: Holder): boolean {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
   }
   const found = findStat(holder.pid);
-  // A process that was killed keeps its id until its parent asks for its end, which in a container without an init may be never.
+  // A process that was killed keeps its id until its parent asks for its end, which in a container
+  // without an init may be never.
   if (found?.state === 'Z' || found?.state === 'X') return false;
   return holderOf(holder.pid).started === holder.started;
 }
@@ -146,7 +160,8 @@ function holderOf(pid: number): Holder {
 /** What Linux says of a process: its state and the tick at which it started. */
 function findStat(pid: number): { state: string; started: string } | undefined {
   const stat = textOf(`/proc/${pid}/stat`);
-  // The command name in field 2 may hold spaces and parentheses; the state is field 3, the start time field 22.
+  // The command name in field 2 may hold spaces and parentheses; the state is field 3, the start
+  // time field 22.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields && { state: fields[0] ?? '', started: fields[19] ?? '' };
 }

@@ -34,7 +34,10 @@ export async function makeFolders(folder: string): Promise<void> {
   }
 }
 
-/** A folder as it is found, or as it could be made: how many bytes are free, or why it cannot be used. */
+/**
+ * A folder as it is found, or as it could be made: how many bytes are free, or why it cannot be
+ * used.
+ */
 export type FoundFolder =
   | { exists: boolean; free_bytes: number; problem?: undefined }
   | { problem: string };

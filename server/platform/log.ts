@@ -14,8 +14,9 @@ const secretPaths = [
 ];
 
 /**
- * A logger that writes JSON lines to the stream: standard error unless another is given, so that standard output stays free for what a command answers.
- * Guarantee: request credentials and fields named password, secret or token are replaced before a line is written.
+ * A logger that writes JSON lines to the stream: standard error unless another is given, so that
+ * standard output stays free for what a command answers. Guarantee: request credentials and fields
+ * named password, secret or token are replaced before a line is written.
  */
 export function openLog(
   level: string,
@@ -31,7 +32,10 @@ export function openLog(
   );
 }
 
-/** What a log says of an error. Only what is named here: errors of clients carry whole connections and statements with them. */
+/**
+ * What a log says of an error. Only what is named here: errors of clients carry whole connections
+ * and statements with them.
+ */
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) };
   const { code } = error as { code?: unknown };

@@ -13,7 +13,10 @@ export type Metrics = {
   single_sign_ons: Counter<'way' | 'outcome'>;
 };
 
-/** Makes a registry of its own for each process (and each test), with Node's default metrics when asked. */
+/**
+ * Makes a registry of its own for each process (and each test), with Node's default metrics when
+ * asked.
+ */
 export function openMetrics(options: { process_metrics: boolean }): Metrics {
   const registry = new Registry();
   if (options.process_metrics) collectDefaultMetrics({ register: registry });
@@ -63,7 +66,9 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
     }),
     single_sign_ons: new Counter({
       name: 'sluice_single_sign_ons_total',
-      help: 'Sign-ins through identity providers and links, by way and outcome: accepted, or the reason of the refusal.',
+      help:
+        'Sign-ins through identity providers and links, by way and outcome: accepted, or the ' +
+        'reason of the refusal.',
       labelNames: ['way', 'outcome'],
       registers,
     }),

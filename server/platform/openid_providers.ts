@@ -1,4 +1,7 @@
-/** The OpenID and OAuth providers that people can sign in with, by the names under which the API knows them. */
+/**
+ * The OpenID and OAuth providers that people can sign in with, by the names under which the API
+ * knows them.
+ */
 export const openid_providers = ['google-oauth2', 'github', 'gitlab'] as const;
 /** One of the providers. */
 export type OpenidProvider = (typeof openid_providers)[number];
@@ -13,7 +16,10 @@ export type OpenidSettings = {
   gitlab_client_secret: string | undefined;
 };
 
-/** The providers whose id and secret are both set, in the order of the list. Nothing else says whether a provider can be used. */
+/**
+ * The providers whose id and secret are both set, in the order of the list. Nothing else says
+ * whether a provider can be used.
+ */
 export function configuredProviders(settings: OpenidSettings): OpenidProvider[] {
   const credentials: Record<OpenidProvider, (string | undefined)[]> = {
     'google-oauth2': [settings.google_client_id, settings.google_client_secret],

@@ -1,4 +1,7 @@
-/** A bound on what is under way at once; who comes when it is used up waits, first come first served. */
+/**
+ * A bound on what is under way at once; who comes when it is used up waits, first come first
+ * served.
+ */
 export type Slots = {
   /** How many wait. */
   readonly waiting: number;

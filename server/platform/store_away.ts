@@ -9,7 +9,10 @@ const said =
 const outlasted_ms = 5_000;
 const again_ms = 50;
 
-/** True for an error that says that a store is away: it ends or starts, or the connection to it broke. */
+/**
+ * True for an error that says that a store is away: it ends or starts, or the connection to it
+ * broke.
+ */
 export function isStoreAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, syscall } = error as NodeJS.ErrnoException;
@@ -19,8 +22,9 @@ export function isStoreAway(error: unknown): boolean {
 }
 
 /**
- * Does the work, and does it again while a store is away, for five seconds: an embedded one is back by then.
- * For what may be done twice and must be done although others have told the store to end too.
+ * Does the work, and does it again while a store is away, for five seconds: an embedded one is back
+ * by then. For what may be done twice and must be done although others have told the store to end
+ * too.
  */
 export async function outlast<Result>(work: () => Promise<Result>): Promise<Result> {
   const end = performance.now() + outlasted_ms;

@@ -9,7 +9,10 @@ export type StepResult = {
   duration_ms: number;
 };
 
-/** Runs steps in order and times each. After a failed one the others are skipped. `explain` makes the sentence that the user sees out of an error. */
+/**
+ * Runs steps in order and times each. After a failed one the others are skipped. `explain` makes
+ * the sentence that the user sees out of an error.
+ */
 export async function runSteps(
   steps: Step[],
   explain: (error: unknown) => string,

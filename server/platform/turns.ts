@@ -4,8 +4,9 @@ import { setImmediate } from 'node:timers/promises';
 const turn_ms = 8;
 
 /**
- * For work that goes through something long piece by piece: to be called between two pieces. Gives a promise to wait for when the work has held the event loop long enough, and undefined
- * while it has not, so that waiting costs nothing where nobody waits.
+ * For work that goes through something long piece by piece: to be called between two pieces. Gives
+ * a promise to wait for when the work has held the event loop long enough, and undefined while it
+ * has not, so that waiting costs nothing where nobody waits.
  */
 export function openTurns(): () => Promise<void> | undefined {
   let began = performance.now();

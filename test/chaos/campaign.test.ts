@@ -8,25 +8,29 @@ import { isFaultless, runCampaign } from './campaign.ts';
 // The short form of `npm run chaos`.
 const kills = 4;
 
-test('random kills of API, workers, stores and destinations under live runs, backfills, retries and late events: nothing is lost, doubled, changed or left behind', async (context) => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-chaos-'));
-  try {
-    const outcome = await runCampaign({
-      folder,
-      events: 10_000,
-      kills,
-      seed: 3,
-      say: (line) => context.diagnostic(line),
-    });
-    assert.equal(
-      Object.values(outcome.kills).reduce((sum, count) => sum + count, 0),
-      kills,
-    );
-    assert.ok(outcome.sent > 0 && outcome.source === outcome.sent + 10_000);
-    for (const { rows, runs } of Object.values(outcome.destinations))
-      assert.ok(rows >= outcome.source && (runs['Completed'] ?? 0) > 0);
-    assert.ok(isFaultless(outcome), JSON.stringify(outcome));
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
+test(
+  'random kills of API, workers, stores and destinations under live runs, backfills, retries ' +
+    'and late events: nothing is lost, doubled, changed or left behind',
+  async (context) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-chaos-'));
+    try {
+      const outcome = await runCampaign({
+        folder,
+        events: 10_000,
+        kills,
+        seed: 3,
+        say: (line) => context.diagnostic(line),
+      });
+      assert.equal(
+        Object.values(outcome.kills).reduce((sum, count) => sum + count, 0),
+        kills,
+      );
+      assert.ok(outcome.sent > 0 && outcome.source === outcome.sent + 10_000);
+      for (const { rows, runs } of Object.values(outcome.destinations))
+        assert.ok(rows >= outcome.source && (runs['Completed'] ?? 0) > 0);
+      assert.ok(isFaultless(outcome), JSON.stringify(outcome));
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+);

@@ -16,7 +16,10 @@ import type { Random } from './random.ts';
 import { backfillMissing, settle } from './settle.ts';
 import { startTraffic } from './traffic.ts';
 
-/** What a campaign does: how many events are there before it begins, how many kills follow, and the seed that decides whom and when. `folder` is empty and only its own. */
+/**
+ * What a campaign does: how many events are there before it begins, how many kills follow, and the
+ * seed that decides whom and when. `folder` is empty and only its own.
+ */
 export type Campaign = {
   folder: string;
   events: number;
@@ -29,7 +32,10 @@ export type Campaign = {
 export type Outcome = {
   kills: Record<string, number>;
   operations: Record<string, number>;
-  /** Events that were answered for with 200 while processes were killed, and how many of these sends repeated earlier ones. */
+  /**
+   * Events that were answered for with 200 while processes were killed, and how many of these sends
+   * repeated earlier ones.
+   */
   sent: number;
   repeated: number;
   /** Rows of the analytics store. */
@@ -47,7 +53,9 @@ export type Outcome = {
 
 const late_ms_max = 3_600_000;
 const kill_pause_ms = [300, 3_000] as const;
-/** A worker dies most often: it is what a run is in the hands of. Stores take longer to come back. */
+/**
+ * A worker dies most often: it is what a run is in the hands of. Stores take longer to come back.
+ */
 const targets: Victim[] = [
   ...victims,
   'worker 1',
@@ -59,9 +67,11 @@ const targets: Victim[] = [
 ];
 
 /**
- * Kills a deployment's processes with -9 at random while events come in, exports run, and people start backfills, cancel, retry and pause; lets everything settle; and compares every row of each
- * destination with the source, first what the schedules had to deliver by themselves, then, after a backfill of what is missing, all; and looks for what was left behind. Rejects when something does not
- * come to its end.
+ * Kills a deployment's processes with -9 at random while events come in, exports run, and people
+ * start backfills, cancel, retry and pause; lets everything settle; and compares every row of each
+ * destination with the source, first what the schedules had to deliver by themselves, then, after a
+ * backfill of what is missing, all; and looks for what was left behind. Rejects when something does
+ * not come to its end.
  */
 export async function runCampaign(campaign: Campaign): Promise<Outcome> {
   const deployment = await openDeployment(campaign.folder);
@@ -105,7 +115,10 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
   }
 }
 
-/** True when nothing was lost, doubled or changed, on the way in and on the way out, and nothing was left behind. */
+/**
+ * True when nothing was lost, doubled or changed, on the way in and on the way out, and nothing was
+ * left behind.
+ */
 export function isFaultless({ ingestion, destinations, leftovers }: Outcome): boolean {
   if (Object.values(leftovers).some((names) => names.length > 0)) return false;
   return [ingestion, ...Object.values(destinations)].every(
@@ -113,7 +126,10 @@ export function isFaultless({ ingestion, destinations, leftovers }: Outcome): bo
   );
 }
 
-/** Events of the last hour, inserted before anything is exported, and an export to each destination; gives their ids by type. */
+/**
+ * Events of the last hour, inserted before anything is exported, and an export to each destination;
+ * gives their ids by type.
+ */
 async function createExports(
   { events }: Campaign,
   deployment: Deployment,
@@ -161,7 +177,8 @@ async function killAtRandom(
     });
     killed[victim] = (killed[victim] ?? 0) + 1;
     say(
-      `${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  kill -9 ${count} of ${kills}: ${victim}; ${await stateOf(deployment)}`,
+      `${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  kill -9 ${count} of ` +
+        `${kills}: ${victim}; ${await stateOf(deployment)}`,
     );
   }
   return killed;
@@ -175,7 +192,8 @@ function isAtWork({ isUp }: Deployment): boolean {
 async function stateOf({ db }: Deployment): Promise<string> {
   try {
     const counts = await db.rows<{ status: string; runs: number }>(
-      sql`SELECT status, count(*)::int AS runs FROM batch_export_runs GROUP BY status ORDER BY status`,
+      sql`SELECT status, count(*)::int AS runs FROM batch_export_runs GROUP BY status
+        ORDER BY status`,
     );
     return counts.map(({ status, runs }) => `${runs} ${status}`).join(', ');
   } catch {
@@ -210,7 +228,8 @@ function sayComparisons(
 ): void {
   for (const [type, { rows, repeats, lost, doubled, changed }] of Object.entries(compared))
     say(
-      `${type}, ${what}: ${rows} rows, of them ${repeats} repeats that were asked for; ${lost} lost, ${doubled} doubled, ${changed} changed`,
+      `${type}, ${what}: ${rows} rows, of them ${repeats} repeats that were asked for; ` +
+        `${lost} lost, ${doubled} doubled, ${changed} changed`,
     );
 }
 
@@ -221,7 +240,8 @@ async function describe(
   last: Comparison,
 ): Promise<Outcome['destinations'][string]> {
   const runs = await db.rows<{ status: string; runs: number; attempts: number }>(
-    sql`SELECT status, count(*)::int AS runs, sum(attempt)::int AS attempts FROM batch_export_runs WHERE batch_export_id = ${id} GROUP BY status`,
+    sql`SELECT status, count(*)::int AS runs, sum(attempt)::int AS attempts FROM batch_export_runs
+      WHERE batch_export_id = ${id} GROUP BY status`,
   );
   const ledger = await db.row<{ delivered: StoredRectangle[] }>(
     sql`SELECT delivered FROM batch_export_ledgers WHERE batch_export_id = ${id}`,

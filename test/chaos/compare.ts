@@ -16,7 +16,9 @@ export type Comparison = {
   rows: number;
   /** Rows that are there again because a backfill of all was asked for. */
   repeats: number;
-  /** Rows that are missing: never delivered, or less often than runs say that they delivered them. */
+  /**
+   * Rows that are missing: never delivered, or less often than runs say that they delivered them.
+   */
   lost: number;
   /** Rows that are there more often than was asked for. */
   doubled: number;
@@ -28,7 +30,8 @@ export type Comparison = {
 export async function readSource({ clickhouse }: Deployment): Promise<SourceEvent[]> {
   const answer = await clickhouse.query({
     query:
-      'SELECT toString(uuid) AS uuid, event, distinct_id, toString(timestamp) AS timestamp, toString(inserted_at) AS inserted_at, properties FROM events',
+      'SELECT toString(uuid) AS uuid, event, distinct_id, toString(timestamp) AS timestamp, ' +
+      'toString(inserted_at) AS inserted_at, properties FROM events',
     format: 'JSONEachRow',
   });
   const events: SourceEvent[] = [];
@@ -67,13 +70,15 @@ export function compareIngestion(
 type Held = { area: Rectangle[]; is_of_all: boolean };
 
 /**
- * What the destination must hold. `inserted_from` (milliseconds): what was inserted since must be there, by whichever run. `with_doubt`: a delivery whose commit was begun counts, completed or not, so that nothing but
- * `doubled` says anything.
+ * What the destination must hold. `inserted_from` (milliseconds): what was inserted since must be
+ * there, by whichever run. `with_doubt`: a delivery whose commit was begun counts, completed or
+ * not, so that nothing but `doubled` says anything.
  */
 export type Expectation = { inserted_from: number; with_doubt?: true };
 
 /**
- * Compares a destination with the source row by row. How often a row must be there follows from the deliveries of the revision: once for each of a backfill of all, and once for another one that was
+ * Compares a destination with the source row by row. How often a row must be there follows from the
+ * deliveries of the revision: once for each of a backfill of all, and once for another one that was
  * planned before all those.
  */
 export async function compareRows(
@@ -103,7 +108,8 @@ export async function compareRows(
 }
 
 /**
- * In the order in which their selections were taken for good: by the run that completed or, where that went on with a commit of unknown end, the one that began the commit. Ids are made under the
+ * In the order in which their selections were taken for good: by the run that completed or, where
+ * that went on with a commit of unknown end, the one that began the commit. Ids are made under the
  * lock of the export, and grow with time.
  */
 async function listHeld(
@@ -113,15 +119,23 @@ async function listHeld(
 ): Promise<Held[]> {
   const rows = await db.rows<{ selection: StoredRectangle[]; is_of_all: boolean }>(sql`
     SELECT selection, is_of_all FROM (
-      SELECT DISTINCT ON (run.delivery_id) run.id::text AS id, run.selection, coalesce(backfill.mode = 'all', false) AS is_of_all
-      FROM batch_export_runs run LEFT JOIN batch_export_backfills backfill ON backfill.id = run.backfill_id
-      WHERE run.batch_export_id = ${batch_export_id} AND run.revision = ${revision} AND run.committing_at IS NOT NULL AND run.records_total_count > 0
-        AND (${withDoubt} OR EXISTS (SELECT 1 FROM batch_export_runs done WHERE done.batch_export_id = run.batch_export_id AND done.delivery_id = run.delivery_id AND done.status = 'Completed'))
+      SELECT DISTINCT ON (run.delivery_id) run.id::text AS id, run.selection,
+        coalesce(backfill.mode = 'all', false) AS is_of_all
+      FROM batch_export_runs run LEFT JOIN batch_export_backfills backfill
+        ON backfill.id = run.backfill_id
+      WHERE run.batch_export_id = ${batch_export_id} AND run.revision = ${revision}
+        AND run.committing_at IS NOT NULL AND run.records_total_count > 0
+        AND (${withDoubt} OR EXISTS (SELECT 1 FROM batch_export_runs done
+          WHERE done.batch_export_id = run.batch_export_id AND done.delivery_id = run.delivery_id
+          AND done.status = 'Completed'))
       ORDER BY run.delivery_id, run.id::text) held ORDER BY id`);
   return rows.map(({ selection, is_of_all }) => ({ area: fromStored(selection), is_of_all }));
 }
 
-/** How often the row may be there. What was delivered is delivered once more only by a backfill of all. */
+/**
+ * How often the row may be there. What was delivered is delivered once more only by a backfill of
+ * all.
+ */
 function plannedTimes(deliveries: Held[], { instant, inserted_at }: SourceEvent): number {
   const holders = deliveries.filter(({ area }) => contains(area, instant, inserted_at));
   return holders.filter(({ is_of_all }, place) => is_of_all || place === 0).length;

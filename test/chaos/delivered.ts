@@ -9,10 +9,15 @@ import type { Deployment } from './deployment.ts';
 import { rowDigest } from './row_digest.ts';
 import type { EventRow } from './row_digest.ts';
 
-/** The digests of all rows that a reader finds at a destination, by uuid; one for each time that the row is there. */
+/**
+ * The digests of all rows that a reader finds at a destination, by uuid; one for each time that the
+ * row is there.
+ */
 export type DeliveredRows = Map<string, string[]>;
 
-/** The destinations of a campaign: what their exports are sent, and how their rows are read back. */
+/**
+ * The destinations of a campaign: what their exports are sent, and how their rows are read back.
+ */
 export const places: Record<
   string,
   {

@@ -30,7 +30,10 @@ export const victims = [
 /** One of `victims`. */
 export type Victim = (typeof victims)[number];
 
-/** A deployment as an operator has it: API, two workers, both stores and two destinations, each a process of its own that is started again when it ends. */
+/**
+ * A deployment as an operator has it: API, two workers, both stores and two destinations, each a
+ * process of its own that is started again when it ends.
+ */
 export type Deployment = {
   /** Where exported files lie. */
   export_dir: string;
@@ -62,7 +65,10 @@ export type Deployment = {
     path: string,
     body?: unknown,
   ): Promise<{ status: number; body: Record<string, unknown> }>;
-  /** Kills the process with -9 and gives true; false when it is down at this moment. It is started again without being asked. */
+  /**
+   * Kills the process with -9 and gives true; false when it is down at this moment. It is started
+   * again without being asked.
+   */
   kill(victim: Victim): boolean;
   isUp(victim: Victim): boolean;
   /** By process, the longest that it took from a start until it was ready, in milliseconds. */
@@ -82,7 +88,9 @@ type Kept = {
 const restart_pause_ms = 200;
 const up_ms_max = 240_000;
 
-/** Starts the deployment in a folder. What was started is ended again when a part does not start. */
+/**
+ * Starts the deployment in a folder. What was started is ended again when a part does not start.
+ */
 export async function openDeployment(folder: string): Promise<Deployment> {
   const closing: (() => Promise<unknown>)[] = [];
   const keep = <Part>(part: Part, close: (part: Part) => Promise<unknown>): Part => {
@@ -251,7 +259,10 @@ async function whenUp(
   }
 }
 
-/** Runs what `start` gives once it is ready, and starts it again whenever it ends, as an init system does. Rejects when the first start does. */
+/**
+ * Runs what `start` gives once it is ready, and starts it again whenever it ends, as an init system
+ * does. Rejects when the first start does.
+ */
 async function keepRunning(start: () => Promise<ChildProcess>): Promise<Kept> {
   let isStopping = false;
   let child: ChildProcess | undefined;

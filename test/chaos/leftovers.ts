@@ -76,10 +76,12 @@ async function findObjects({ s3_config }: Deployment): Promise<Leftovers> {
 
 async function findTables({ warehouse }: Deployment): Promise<Leftovers> {
   const tables = await warehouse.rows<{ name: string }>(
-    sql`SELECT oid::regclass::text AS name FROM pg_class WHERE relname LIKE 'sluice_stage%' AND relkind = 'r'`,
+    sql`SELECT oid::regclass::text AS name FROM pg_class WHERE relname LIKE 'sluice_stage%'
+      AND relkind = 'r'`,
   );
   const transactions = await warehouse.rows<{ query: string }>(sql`
-    SELECT left(query, 80) AS query FROM pg_stat_activity WHERE datname = current_database() AND xact_start IS NOT NULL AND backend_type = 'client backend' AND pid <> pg_backend_pid()`);
+    SELECT left(query, 80) AS query FROM pg_stat_activity WHERE datname = current_database()
+      AND xact_start IS NOT NULL AND backend_type = 'client backend' AND pid <> pg_backend_pid()`);
   return {
     'stage tables': tables.map(({ name }) => name),
     'open transactions at the destination': transactions.map(({ query }) => query),
@@ -89,7 +91,8 @@ async function findTables({ warehouse }: Deployment): Promise<Leftovers> {
 async function findQueries({ clickhouse }: Deployment): Promise<Leftovers> {
   const answer = await clickhouse.query({
     query:
-      "SELECT substring(query, 1, 80) AS query FROM system.processes WHERE elapsed > 5 AND query NOT LIKE '%system.processes%'",
+      'SELECT substring(query, 1, 80) AS query FROM system.processes WHERE elapsed > 5 AND ' +
+      "query NOT LIKE '%system.processes%'",
     format: 'JSONEachRow',
   });
   return {

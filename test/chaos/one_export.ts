@@ -7,7 +7,10 @@ import { call } from '../processes/server_process.ts';
 
 const range = { from: Date.parse('2026-01-01T00:00:00Z'), to: Date.parse('2026-01-02T00:00:00Z') };
 
-/** Fills the store of the server and starts a backfill of a day of it into files, in many slices; gives the path of the export. */
+/**
+ * Fills the store of the server and starts a backfill of a day of it into files, in many slices;
+ * gives the path of the export.
+ */
 export async function startExport(
   wanted: { folder: string; events: number },
   address: string,
@@ -49,7 +52,10 @@ function clickhouseUrl(folder: string): string {
   ).clickhouse_url;
 }
 
-/** Counts what of the source is in the files, by uuid. Throws when anything was left behind beside them. */
+/**
+ * Counts what of the source is in the files, by uuid. Throws when anything was left behind beside
+ * them.
+ */
 export async function compareFiles(
   folder: string,
 ): Promise<{ source: number; delivered: number; lost: number; doubled: number }> {

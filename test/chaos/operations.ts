@@ -24,8 +24,9 @@ const turn_ms_max = 600;
 export const exportPath = (id: string) => `/api/projects/@current/batch_exports/${id}`;
 
 /**
- * Starts backfills, cancels, retries, pauses and unpauses with make-up at random until it is stopped, and lets scheduled runs come every second or so instead of every five minutes.
- * What fails because something is down was not done.
+ * Starts backfills, cancels, retries, pauses and unpauses with make-up at random until it is
+ * stopped, and lets scheduled runs come every second or so instead of every five minutes. What
+ * fails because something is down was not done.
  */
 export function startOperations(
   deployment: Deployment,
@@ -57,10 +58,15 @@ export function startOperations(
   };
 }
 
-/** Moves the end of the export's interval to now: what was inserted so far is the next scheduled run's. */
+/**
+ * Moves the end of the export's interval to now: what was inserted so far is the next scheduled
+ * run's.
+ */
 export async function comeDue({ db }: Deployment, exportId: string): Promise<void> {
   await db.run(sql`
-    UPDATE batch_exports SET next_run_at = date_trunc('milliseconds', clock_timestamp()) WHERE id = ${exportId} AND NOT paused AND next_run_at > clock_timestamp() AND planned_until < clock_timestamp() - interval '1 millisecond'`);
+    UPDATE batch_exports SET next_run_at = date_trunc('milliseconds', clock_timestamp())
+      WHERE id = ${exportId} AND NOT paused AND next_run_at > clock_timestamp()
+      AND planned_until < clock_timestamp() - interval '1 millisecond'`);
 }
 
 const operations = {
@@ -80,7 +86,8 @@ const operations = {
     succeeds(deployment, `${path}/unpause/`, { backfill: true }),
   'cancelled backfill': async (deployment, _random, path, id) => {
     const open = await deployment.db.row<{ id: string }>(
-      sql`SELECT id FROM batch_export_backfills WHERE batch_export_id = ${id} AND finished_at IS NULL ORDER BY created_at DESC LIMIT 1`,
+      sql`SELECT id FROM batch_export_backfills WHERE batch_export_id = ${id}
+        AND finished_at IS NULL ORDER BY created_at DESC LIMIT 1`,
     );
     return open !== undefined && succeeds(deployment, `${path}/backfills/${open.id}/cancel/`, {});
   },
@@ -134,6 +141,7 @@ async function toRun(
   statuses: string[],
 ): Promise<boolean> {
   const found = await deployment.db.rows<{ id: string }>(sql`
-    SELECT id FROM batch_export_runs WHERE batch_export_id = ${exportId} AND status = ANY (${statuses}) ORDER BY created_at DESC LIMIT 30`);
+    SELECT id FROM batch_export_runs WHERE batch_export_id = ${exportId}
+      AND status = ANY (${statuses}) ORDER BY created_at DESC LIMIT 30`);
   return found.length > 0 && succeeds(deployment, `${path}${random.one(found).id}/${action}/`, {});
 }

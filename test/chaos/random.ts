@@ -8,7 +8,10 @@ export type Random = {
   one<Value>(values: readonly Value[]): Value;
 };
 
-/** mulberry32: the same seed gives the same numbers, and another `stream` of it others, so that whoever asks more often does not change what the others get. */
+/**
+ * mulberry32: the same seed gives the same numbers, and another `stream` of it others, so that
+ * whoever asks more often does not change what the others get.
+ */
 export function openRandom(seed: number, stream: number): Random {
   let state = (Math.imul(seed, 0x9e3779b1) + Math.imul(stream, 0x85ebca6b)) >>> 0;
   const next = () => {

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 
-/** The part of an event that a user sends and that every destination carries. `properties` is JSON text or what was read from it. */
+/**
+ * The part of an event that a user sends and that every destination carries. `properties` is JSON
+ * text or what was read from it.
+ */
 export type EventRow = {
   event: string;
   distinct_id: string;
@@ -8,7 +11,10 @@ export type EventRow = {
   properties: unknown;
 };
 
-/** Equal for events that are the same, however a store spells its instants and orders the keys of its JSON. */
+/**
+ * Equal for events that are the same, however a store spells its instants and orders the keys of
+ * its JSON.
+ */
 export function rowDigest(row: EventRow): string {
   const properties: unknown =
     typeof row.properties === 'string' ? JSON.parse(row.properties) : row.properties;

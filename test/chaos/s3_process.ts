@@ -1,5 +1,7 @@
-// A store that speaks S3 as a process of its own that may be killed at any moment: as S3 does, it shows an object whole or not at all, and keeps what it has acknowledged. Arguments: folder,
-// port. It knows one bucket, whatever its name, and no signatures. Says `ready` on standard output, and ends with its parent.
+// A store that speaks S3 as a process of its own that may be killed at any moment: as S3 does, it
+// shows an object whole or not at all, and keeps what it has acknowledged. Arguments: folder, port.
+// It knows one bucket, whatever its name, and no signatures. Says `ready` on standard output, and
+// ends with its parent.
 import { createHash, randomUUID } from 'node:crypto';
 import {
   existsSync,
@@ -102,7 +104,10 @@ function listUploads({ query }: Asked): Answer {
   );
 }
 
-/** How the upload was begun; undefined when there is none, or it ended in the middle of being removed. */
+/**
+ * How the upload was begun; undefined when there is none, or it ended in the middle of being
+ * removed.
+ */
 function startOf(id: string): { key: string; facts: Facts } | undefined {
   const path = join(uploads, id, 'start');
   return existsSync(path)

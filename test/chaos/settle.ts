@@ -7,8 +7,9 @@ const quiet_ms_max = 300_000;
 const rounds_max = 20;
 
 /**
- * Brings everything to its end with nobody killed any more: unpauses with make-up, lets what was inserted so far come due, waits until nothing is open, and retries what did not complete until nothing
- * of it is missing. Rejects when something stays open, or fails again and again.
+ * Brings everything to its end with nobody killed any more: unpauses with make-up, lets what was
+ * inserted so far come due, waits until nothing is open, and retries what did not complete until
+ * nothing of it is missing. Rejects when something stays open, or fails again and again.
  */
 export async function settle(deployment: Deployment, exportIds: string[]): Promise<void> {
   await deployment.up();
@@ -52,20 +53,28 @@ async function mustSucceed(deployment: Deployment, path: string, body: unknown):
 async function whenQuiet({ db }: Deployment): Promise<void> {
   await until('all runs and backfills to end', quiet_ms_max, 300, async () => {
     await db.run(
-      sql`UPDATE batch_export_runs SET due_at = now() WHERE status IN ('Starting', 'Running') AND worker_id IS NULL AND due_at > now()`,
+      sql`UPDATE batch_export_runs SET due_at = now() WHERE status IN ('Starting', 'Running')
+        AND worker_id IS NULL AND due_at > now()`,
     );
     const open = await db.row(sql`
-      SELECT 1 FROM batch_export_runs WHERE status IN ('Starting', 'Running') UNION ALL SELECT 1 FROM batch_export_backfills WHERE finished_at IS NULL
-      UNION ALL SELECT 1 FROM batch_exports WHERE NOT paused AND next_run_at <= clock_timestamp() LIMIT 1`);
+      SELECT 1 FROM batch_export_runs WHERE status IN ('Starting', 'Running') UNION ALL SELECT 1
+        FROM batch_export_backfills WHERE finished_at IS NULL
+      UNION ALL SELECT 1 FROM batch_exports WHERE NOT paused AND next_run_at <= clock_timestamp()
+        LIMIT 1`);
     return open === undefined ? true : undefined;
   });
 }
 
-/** Retries what ended without delivering and gives how many; `refused` collects those of which nothing is missing. */
+/**
+ * Retries what ended without delivering and gives how many; `refused` collects those of which
+ * nothing is missing.
+ */
 async function retryAll(deployment: Deployment, refused: Set<string>): Promise<number> {
   const ended = await deployment.db.rows<{ id: string; batch_export_id: string }>(sql`
-    SELECT id, batch_export_id FROM batch_export_runs run WHERE status IN ('Failed', 'FailedRetryable', 'Cancelled') AND NOT EXISTS (
-      SELECT 1 FROM batch_export_runs other WHERE other.batch_export_id = run.batch_export_id AND other.delivery_id = run.delivery_id AND other.status = 'Completed')
+    SELECT id, batch_export_id FROM batch_export_runs run
+      WHERE status IN ('Failed', 'FailedRetryable', 'Cancelled') AND NOT EXISTS (
+      SELECT 1 FROM batch_export_runs other WHERE other.batch_export_id = run.batch_export_id
+        AND other.delivery_id = run.delivery_id AND other.status = 'Completed')
     ORDER BY created_at`);
   let retried = 0;
   for (const { id, batch_export_id } of ended) {

@@ -2,7 +2,10 @@ import { appendFileSync } from 'node:fs';
 import { pino } from 'pino';
 import type { Logger } from '../../server/platform/log.ts';
 
-/** How long the processes of a deployment take to start, in a file that tells each try, and in short. */
+/**
+ * How long the processes of a deployment take to start, in a file that tells each try, and in
+ * short.
+ */
 export type StartLog = {
   /** The log of an embedded store, which says when it is ready. */
   logOf(name: string): Logger;

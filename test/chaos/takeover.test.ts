@@ -43,109 +43,123 @@ async function kill(process: ServerProcess): Promise<void> {
   await process.kill();
 }
 
-test('of two workers one is killed in the middle of a run: the other takes it over in time, writes no finished slice again, and delivers everything once', async (context) => {
-  const workers = [await start('worker'), await start('worker')];
-  const path = await startExport({ folder, events }, address, key);
-  const messages = async (beginning: string) => {
-    const page = await call(address, key, 'GET', `${path}/logs/?search=${beginning}&limit=500`);
-    return (page.body['results'] as { message: string }[])
-      .map(({ message }) => message)
-      .filter((message) => message.startsWith(beginning));
-  };
-  await until('the first slice', 60_000, 20, async () =>
-    (await messages('Slice')).length >= 1 ? true : undefined,
-  );
-  const killed = workers[await holderOf()]!;
-  await kill(killed);
-  const killed_at = performance.now();
-  const written = (await messages('Slice')).length;
-  await until('the other worker to take the run over', takeover_ms_max, 50, async () =>
-    (await messages('Attempt')).length === 2 ? true : undefined,
-  );
-  context.diagnostic(
-    `taken over ${((performance.now() - killed_at) / 1000).toFixed(1)} s after the kill, with ${written} slices done`,
-  );
-  const run = await until('the run to end', 60_000, 100, async () => {
-    const [newest] = (await call(address, key, 'GET', `${path}/runs/?limit=1`)).body['results'] as {
-      status: string;
-      records_completed: number;
-    }[];
-    return newest?.status === 'Completed' ? newest : undefined;
-  });
-  assert.equal(run.records_completed, events);
-  const numbers = (await messages('Slice')).map((message) => /^Slice (\d+) of/.exec(message)?.[1]);
-  assert.equal(
-    new Set(numbers).size,
-    numbers.length,
-    'a slice that was noted as safe was written again',
-  );
-  assert.ok(written < numbers.length, 'the run was over before the kill');
-  const { source, delivered, lost, doubled } = await compareFiles(folder);
-  assert.deepEqual([source, delivered, lost, doubled], [events, events, 0, 0]);
-});
-
-test('a run that kills its worker each time is isolated, then given up; its neighbour is delivered, and a retry works once the cause is gone', async () => {
-  for (const worker of processes.slice(1)) await worker.stop();
-  processes.splice(1);
-  const db = openStore();
-  const endpoint = await openHttpReceiver({});
-  try {
-    let victim: ServerProcess | undefined;
-    let kills = 0;
-    endpoint.onRequest(() => {
-      kills += victim === undefined ? 0 : 1;
-      victim?.child.kill('SIGKILL');
+test(
+  'of two workers one is killed in the middle of a run: the other takes it over in time, writes ' +
+    'no finished slice again, and delivers everything once',
+  async (context) => {
+    const workers = [await start('worker'), await start('worker')];
+    const path = await startExport({ folder, events }, address, key);
+    const messages = async (beginning: string) => {
+      const page = await call(address, key, 'GET', `${path}/logs/?search=${beginning}&limit=500`);
+      return (page.body['results'] as { message: string }[])
+        .map(({ message }) => message)
+        .filter((message) => message.startsWith(beginning));
+    };
+    await until('the first slice', 60_000, 20, async () =>
+      (await messages('Slice')).length >= 1 ? true : undefined,
+    );
+    const killed = workers[await holderOf()]!;
+    await kill(killed);
+    const killed_at = performance.now();
+    const written = (await messages('Slice')).length;
+    await until('the other worker to take the run over', takeover_ms_max, 50, async () =>
+      (await messages('Attempt')).length === 2 ? true : undefined,
+    );
+    context.diagnostic(
+      `taken over ${((performance.now() - killed_at) / 1000).toFixed(1)} s after the kill, with ` +
+        `${written} slices done`,
+    );
+    const run = await until('the run to end', 60_000, 100, async () => {
+      const [newest] = (await call(address, key, 'GET', `${path}/runs/?limit=1`)).body[
+        'results'
+      ] as {
+        status: string;
+        records_completed: number;
+      }[];
+      return newest?.status === 'Completed' ? newest : undefined;
     });
-    const killer = await startBackfill('HTTP', { url: `${endpoint.url}/rows` });
-    const neighbour = await startBackfill('NoOp', {});
-    for (let count = 0; count < break_offs_max; count += 1) {
-      victim = await start('worker');
-      processes.pop();
-      await once(victim.child, 'exit');
-      // Eight seconds of silence are over, and the pause; the last time the worker that follows notices it by itself.
-      await db.run(sql`UPDATE workers SET heartbeat_at = heartbeat_at - interval '9 seconds'`);
-      if (kills === break_offs_max) break;
-      await releaseDead(db);
-      await db.run(
-        sql`UPDATE batch_export_runs SET due_at = now() WHERE status IN ('Starting', 'Running')`,
-      );
-    }
-    victim = undefined;
-    await start('worker');
-    const given_up = await ended(killer);
-    assert.deepEqual(
-      [given_up.status, given_up.error_code, kills],
-      ['FailedRetryable', 'broke_off', break_offs_max],
+    assert.equal(run.records_completed, events);
+    const numbers = (await messages('Slice')).map(
+      (message) => /^Slice (\d+) of/.exec(message)?.[1],
     );
-    const told = await call(
-      address,
-      key,
-      'GET',
-      `${exportPath(killer)}/logs/?search=not%20heard%20of`,
-    );
-    assert.deepEqual(
-      (told.body['results'] as { message: string }[]).map(({ message }) =>
-        /5 times .* given up\.$/.test(message),
-      ),
-      [true],
-    );
-    assert.equal((await ended(neighbour)).status, 'Completed');
     assert.equal(
-      (await call(address, key, 'POST', `${exportPath(killer)}/runs/${given_up.id}/retry/`, {}))
-        .status,
-      200,
+      new Set(numbers).size,
+      numbers.length,
+      'a slice that was noted as safe was written again',
     );
-    const retried = await ended(killer, given_up.id);
-    assert.deepEqual(
-      [retried.status, retried.records_completed],
-      ['Completed', given_up.records_total_count],
-    );
-    assert.ok(retried.records_completed > 0);
-  } finally {
-    await endpoint.close();
-    await db.close();
-  }
-});
+    assert.ok(written < numbers.length, 'the run was over before the kill');
+    const { source, delivered, lost, doubled } = await compareFiles(folder);
+    assert.deepEqual([source, delivered, lost, doubled], [events, events, 0, 0]);
+  },
+);
+
+test(
+  'a run that kills its worker each time is isolated, then given up; its neighbour is ' +
+    'delivered, and a retry works once the cause is gone',
+  async () => {
+    for (const worker of processes.slice(1)) await worker.stop();
+    processes.splice(1);
+    const db = openStore();
+    const endpoint = await openHttpReceiver({});
+    try {
+      let victim: ServerProcess | undefined;
+      let kills = 0;
+      endpoint.onRequest(() => {
+        kills += victim === undefined ? 0 : 1;
+        victim?.child.kill('SIGKILL');
+      });
+      const killer = await startBackfill('HTTP', { url: `${endpoint.url}/rows` });
+      const neighbour = await startBackfill('NoOp', {});
+      for (let count = 0; count < break_offs_max; count += 1) {
+        victim = await start('worker');
+        processes.pop();
+        await once(victim.child, 'exit');
+        // Eight seconds of silence are over, and the pause; the last time the worker that follows
+        // notices it by itself.
+        await db.run(sql`UPDATE workers SET heartbeat_at = heartbeat_at - interval '9 seconds'`);
+        if (kills === break_offs_max) break;
+        await releaseDead(db);
+        await db.run(
+          sql`UPDATE batch_export_runs SET due_at = now() WHERE status IN ('Starting', 'Running')`,
+        );
+      }
+      victim = undefined;
+      await start('worker');
+      const given_up = await ended(killer);
+      assert.deepEqual(
+        [given_up.status, given_up.error_code, kills],
+        ['FailedRetryable', 'broke_off', break_offs_max],
+      );
+      const told = await call(
+        address,
+        key,
+        'GET',
+        `${exportPath(killer)}/logs/?search=not%20heard%20of`,
+      );
+      assert.deepEqual(
+        (told.body['results'] as { message: string }[]).map(({ message }) =>
+          /5 times .* given up\.$/.test(message),
+        ),
+        [true],
+      );
+      assert.equal((await ended(neighbour)).status, 'Completed');
+      assert.equal(
+        (await call(address, key, 'POST', `${exportPath(killer)}/runs/${given_up.id}/retry/`, {}))
+          .status,
+        200,
+      );
+      const retried = await ended(killer, given_up.id);
+      assert.deepEqual(
+        [retried.status, retried.records_completed],
+        ['Completed', given_up.records_total_count],
+      );
+      assert.ok(retried.records_completed > 0);
+    } finally {
+      await endpoint.close();
+      await db.close();
+    }
+  },
+);
 
 type Run = {
   id: string;
@@ -194,11 +208,15 @@ function openStore() {
   return openDatabase(database_url, { connections_max: 1, application_name: 'takeover' });
 }
 
-/** Which of the workers has the run, in the order in which they were started: their ids grow with time. */
+/**
+ * Which of the workers has the run, in the order in which they were started: their ids grow with
+ * time.
+ */
 async function holderOf(): Promise<number> {
   const db = openStore();
   const row = await db.row<{ place: number }>(sql`
-    SELECT count(*)::int AS place FROM workers WHERE id < (SELECT worker_id FROM batch_export_runs WHERE worker_id IS NOT NULL)`);
+    SELECT count(*)::int AS place FROM workers WHERE id < (SELECT worker_id FROM batch_export_runs
+      WHERE worker_id IS NOT NULL)`);
   await db.close();
   return row!.place;
 }

@@ -27,8 +27,9 @@ const retry_pause_ms = 300;
 const repeats_max = 20;
 
 /**
- * Sends batches of events until it is stopped: half of what they tell happened just now, half is late by up to `late_ms_max`, and some were sent before. A batch that was not answered for is sent again
- * with the same uuids, as clients are told to do.
+ * Sends batches of events until it is stopped: half of what they tell happened just now, half is
+ * late by up to `late_ms_max`, and some were sent before. A batch that was not answered for is sent
+ * again with the same uuids, as clients are told to do.
  */
 export function startTraffic(deployment: Deployment, random: Random, lateMsMax: number): Traffic {
   const sent = new Map<string, string>();

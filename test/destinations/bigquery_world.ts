@@ -40,7 +40,10 @@ export type BigQueryWorld = {
   ): Promise<SliceOutcome>;
 };
 
-/** Opens a server, the guard and a ClickHouse that writes the files; they are closed after the tests. */
+/**
+ * Opens a server, the guard and a ClickHouse that writes the files; they are closed after the
+ * tests.
+ */
 export async function openBigQueryWorld(): Promise<BigQueryWorld> {
   const server = await openBigQueryServer();
   const outbound = openOutbound({ allow: ['127.0.0.0/8'] });

@@ -10,9 +10,11 @@ import type { Config, DestinationUnderTest } from './destination_world.ts';
 import { testValues } from './values_contract.ts';
 
 /**
- * Registers the tests that every destination must pass. Slices are written by ClickHouse itself, in the destination's own encoding. Of a destination that shows slices as they
- * are written, what needs a commit, a removal or a second reading is not asked; that a repeat doubles nothing is, by a receiver that knows the keys of its requests.
- * Gives the world of the tests, for more of them: a process can have but one.
+ * Registers the tests that every destination must pass. Slices are written by ClickHouse itself, in
+ * the destination's own encoding. Of a destination that shows slices as they are written, what
+ * needs a commit, a removal or a second reading is not asked; that a repeat doubles nothing is, by
+ * a receiver that knows the keys of its requests. Gives the world of the tests, for more of them: a
+ * process can have but one.
  */
 export function testDestination(under: DestinationUnderTest): Contract {
   const contract = new Contract(under);
@@ -348,12 +350,16 @@ function testVerify(contract: Contract): void {
 /** Comes last, because it looks at what the tests before it have heard. */
 function testSecrets(contract: Contract): void {
   const { under } = contract;
-  test('no secret of a config is in a step, an error, a line of the log, a difference, a manifest, a name or what is kept of a slice', async () => {
-    const config = await under.configure();
-    for (const other of (await under.alternatives?.(config)) ?? []) {
-      assert.ok((await contract.check(other)).every((step) => step.status === 'passed'));
-      await contract.deliver(other, contract.delivery());
-    }
-    contract.searchSecrets();
-  });
+  test(
+    'no secret of a config is in a step, an error, a line of the log, a difference, a manifest, ' +
+      'a name or what is kept of a slice',
+    async () => {
+      const config = await under.configure();
+      for (const other of (await under.alternatives?.(config)) ?? []) {
+        assert.ok((await contract.check(other)).every((step) => step.status === 'passed'));
+        await contract.deliver(other, contract.delivery());
+      }
+      contract.searchSecrets();
+    },
+  );
 }

@@ -46,13 +46,22 @@ export type DestinationUnderTest = {
   planted_elsewhere?: string[];
   /** All rows that a reader sees at the place, in order, in the form of `expectedRow`. */
   readBack(config: Config): Promise<Record<string, unknown>[]>;
-  /** Everything at the place that is not a row: temporary files, open uploads, tables; empty when nothing is left. */
+  /**
+   * Everything at the place that is not a row: temporary files, open uploads, tables; empty when
+   * nothing is left.
+   */
   leftovers(config: Config): Promise<string[]>;
-  /** Configs that cannot work, with the code of the error that `open`, `write` or `commit` must throw. */
+  /**
+   * Configs that cannot work, with the code of the error that `open`, `write` or `commit` must
+   * throw.
+   */
   misconfigure(config: Config): Promise<{ name: string; config: Config; code: string }[]>;
   /** Bodies that the schema or `validate` must refuse, with the key at fault. */
   invalid: { name: string; change: Config; attr: string }[];
-  /** Changes the place behind the destination's back, for `verify`. `value` makes of the row with the event `plain` and the properties `{"a":1}` one with `plane` and `{"a":2}`. */
+  /**
+   * Changes the place behind the destination's back, for `verify`. `value` makes of the row with
+   * the event `plain` and the properties `{"a":1}` one with `plane` and `{"a":2}`.
+   */
   damage: Record<
     'changed' | 'missing' | 'added' | 'value',
     (config: Config, outcomes: SliceOutcome[]) => Promise<void>

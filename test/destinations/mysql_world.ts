@@ -90,7 +90,8 @@ export class MySqlWorld {
   /** Names of all stages. */
   async stages(): Promise<string[]> {
     const found = await this.rows<{ name: string }>(
-      "SELECT TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_NAME LIKE 'sluice\\_stage%'",
+      'SELECT TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_NAME LIKE ' +
+        "'sluice\\_stage%'",
     );
     return found.map(({ name }) => name);
   }

@@ -8,7 +8,10 @@ import { byValue, generated, generatedRows } from '../factories/generated_rows.t
 const shown_max = 5;
 const shown_characters = 400;
 
-/** Registers the test that generated JSON comes back from the destination as it was sent, value by value. How much and which is said by `generated`. */
+/**
+ * Registers the test that generated JSON comes back from the destination as it was sent, value by
+ * value. How much and which is said by `generated`.
+ */
 export function testValues(contract: Contract): void {
   const { under } = contract;
   const skip = under.keeps_nothing === true;
@@ -34,7 +37,8 @@ export function testValues(contract: Contract): void {
       );
     }
     context.diagnostic(
-      `${under.definition.type}: ${rows.length} generated values, seed ${generated.seed}: ${faults.length} differ`,
+      `${under.definition.type}: ${rows.length} generated values, seed ${generated.seed}: ` +
+        `${faults.length} differ`,
     );
     assert.equal(faults.length, 0, faults.slice(0, shown_max).join('\n'));
   });

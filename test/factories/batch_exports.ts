@@ -49,7 +49,10 @@ export type RunWanted = {
   is_make_up?: boolean;
 };
 
-/** Adds a run row of one hour of 1 January 2026, as the planner and a worker would have left it, and gives its id. */
+/**
+ * Adds a run row of one hour of 1 January 2026, as the planner and a worker would have left it, and
+ * gives its id.
+ */
 export async function insertRunRow(
   house: Harness,
   exportId: string,
@@ -62,9 +65,17 @@ export async function insertRunRow(
   ];
   const isOver = wanted.status !== undefined && !['Starting', 'Running'].includes(wanted.status);
   const row = await house.deps.db.row<{ id: string }>(sql`
-    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, is_make_up, status, data_interval_start, data_interval_end, selection, created_at, finished_at, committing_at, records_total_count, records_completed)
-    SELECT id, ${exportId}, (SELECT team_id FROM batch_exports WHERE id = ${exportId}), ${wanted.revision ?? 1}, coalesce(${wanted.delivery_id ?? null}::uuid, id), ${wanted.is_make_up ?? false}, ${wanted.status ?? 'Starting'}, ${new Date(from).toISOString()}, ${new Date(to).toISOString()}, ${JSON.stringify(selection)},
-      clock_timestamp(), CASE WHEN ${isOver} THEN now() END, CASE WHEN ${wanted.committing ?? false} THEN now() END, ${wanted.total ?? null}, ${wanted.total ?? null}
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, is_make_up,
+      status, data_interval_start, data_interval_end, selection, created_at, finished_at,
+      committing_at, records_total_count, records_completed)
+    SELECT id, ${exportId}, (SELECT team_id FROM batch_exports
+      WHERE id = ${exportId}), ${wanted.revision ?? 1},
+      coalesce(${wanted.delivery_id ?? null}::uuid, id), ${wanted.is_make_up ?? false},
+      ${wanted.status ?? 'Starting'}, ${new Date(from).toISOString()},
+      ${new Date(to).toISOString()}, ${JSON.stringify(selection)},
+      clock_timestamp(), CASE WHEN ${isOver} THEN now() END, CASE
+        WHEN ${wanted.committing ?? false} THEN now() END, ${wanted.total ?? null},
+        ${wanted.total ?? null}
     FROM gen_random_uuid() id RETURNING id`);
   return row!.id;
 }

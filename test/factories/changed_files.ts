@@ -15,7 +15,10 @@ const ways: Record<string, [open: typeof same, close: typeof same]> = {
   zstd: [zstdDecompressSync, zstdCompressSync],
 };
 
-/** A file of the contract's rows in which somebody has changed the event `plain` to `plane`, and the properties of its row from `{"a":1}` to `{"a":2}`. */
+/**
+ * A file of the contract's rows in which somebody has changed the event `plain` to `plane`, and the
+ * properties of its row from `{"a":1}` to `{"a":2}`.
+ */
 export function changedFile(bytes: Buffer, { format, compression }: Encoding): Buffer {
   const [open, close] = (format === 'Parquet' ? undefined : ways[compression ?? '']) ?? [
     same,

@@ -6,7 +6,10 @@ import type { ClaimedRun } from '../../server/engine/run.ts';
 import { insertRunRow, newExport } from './batch_exports.ts';
 import type { Harness } from '../harness.ts';
 
-/** A worker as far as claims see it: it remembers what it has and whom it served last, as the real one does. */
+/**
+ * A worker as far as claims see it: it remembers what it has and whom it served last, as the real
+ * one does.
+ */
 export type TestClaimant = {
   worker_id: string;
   /** Claims, and gives the ids. */
@@ -23,7 +26,10 @@ export type TestClaimant = {
 export type ClaimWorld = {
   /** An export of each project, in the order of the projects. */
   exports: { id: string; team_id: number }[];
-  /** A waiting run of the export of a project, the later the higher its hour, at a host or at none; gives its id. */
+  /**
+   * A waiting run of the export of a project, the later the higher its hour, at a host or at none;
+   * gives its id.
+   */
   newRun(project: number, wanted?: { hour?: number; host?: string }): Promise<string>;
   /** Ends a run without asking its worker. */
   end(id: string): Promise<unknown>;
@@ -52,12 +58,15 @@ export async function openClaimWorld(house: Harness): Promise<ClaimWorld> {
     newRun: async (project, wanted = {}) => {
       const id = await insertRunRow(house, exports[project]!.id, { hour: wanted.hour ?? 0 });
       await db.run(sql`
-        UPDATE batch_export_runs SET delivery_id = gen_random_uuid(), host = ${wanted.host ?? null}, due_at = now() - interval '1 day' + make_interval(hours => ${wanted.hour ?? 0}) WHERE id = ${id}`);
+        UPDATE batch_export_runs SET delivery_id = gen_random_uuid(), host = ${wanted.host ?? null},
+          due_at = now() - interval '1 day' + make_interval(hours => ${wanted.hour ?? 0})
+          WHERE id = ${id}`);
       return id;
     },
     end: (id) =>
       db.run(
-        sql`UPDATE batch_export_runs SET status = 'Completed', finished_at = now() WHERE id = ${id}`,
+        sql`UPDATE batch_export_runs SET status = 'Completed', finished_at = now()
+          WHERE id = ${id}`,
       ),
     openClaimant: (bounds = wide) => openClaimant(house, bounds),
     fallSilent: ({ worker_id }) =>

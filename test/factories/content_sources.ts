@@ -1,7 +1,10 @@
 import { Readable } from 'node:stream';
 import type { ContentSource, ValueRow } from '../../server/engine/destination/destination.ts';
 
-/** A source that still has these rows: of each delivery the same ones, or those that `rows` gives of it. What is noted goes to `notes`. */
+/**
+ * A source that still has these rows: of each delivery the same ones, or those that `rows` gives of
+ * it. What is noted goes to `notes`.
+ */
 export function sourceOf(
   rows: ValueRow[] | ((delivery_id: string) => ValueRow[]),
   notes: string[] = [],

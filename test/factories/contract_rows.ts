@@ -78,7 +78,10 @@ const amounts = ['0', '9007199254740993', '9223372036854775807', '-9223372036854
 const ratios = [0.1, null, -1.5, 1e300, 5e-324];
 const notes = ['', null, '\\N', 'NULL', 'null'];
 
-/** Rows that break writers which escape, quote or round wrongly. Their uuids do not rise, so that rows in the order of their uuids are not taken for rows in order. */
+/**
+ * Rows that break writers which escape, quote or round wrongly. Their uuids do not rise, so that
+ * rows in the order of their uuids are not taken for rows in order.
+ */
 export const contractRows: SourceRow[] = nasty.map(([event, properties], index) => ({
   uuid: `018f0000-0000-7000-8000-${String((index * 7) % nasty.length).padStart(12, '0')}`,
   event,
@@ -91,7 +94,8 @@ export const contractRows: SourceRow[] = nasty.map(([event, properties], index) 
 }));
 
 const table_columns =
-  "position Int64, uuid UUID, event String, properties String, note Nullable(String), timestamp DateTime64(6, 'UTC'), amount Int64, ratio Nullable(Float64), is_new Bool";
+  'position Int64, uuid UUID, event String, properties String, note Nullable(String), ' +
+  "timestamp DateTime64(6, 'UTC'), amount Int64, ratio Nullable(Float64), is_new Bool";
 
 /** Statements that make the table `contract` and fill it with rows; `position` is their order. */
 export function contractTable(rows: SourceRow[]): string[] {
@@ -106,7 +110,10 @@ export function insertRows(rows: SourceRow[], position: number): string {
   const text = (value: string) => literal(value).replaceAll('\0', '\\0');
   const values = rows.map(
     (row, index) =>
-      `(${position + index}, '${row.uuid}', ${text(row.event)}, ${literal(row.properties)}, ${row.note === null ? 'NULL' : literal(row.note)}, toDateTime64('${row.timestamp.slice(0, -1).replace('T', ' ')}', 6, 'UTC'), ${row.amount}, ${row.ratio ?? 'NULL'}, ${row.is_new})`,
+      `(${position + index}, '${row.uuid}', ${text(row.event)}, ${literal(row.properties)}, ` +
+      `${row.note === null ? 'NULL' : literal(row.note)}, ` +
+      `toDateTime64('${row.timestamp.slice(0, -1).replace('T', ' ')}', 6, 'UTC'), ` +
+      `${row.amount}, ${row.ratio ?? 'NULL'}, ${row.is_new})`,
   );
   return `INSERT INTO contract VALUES ${values.join(', ')}`;
 }
@@ -117,7 +124,10 @@ export const large_bytes = 10 * 1024 * 1024;
 export const large_position = 1_000_000;
 
 /** A statement that adds a row whose properties are one text of `large_bytes`. */
-export const large_row = `INSERT INTO contract SELECT ${large_position}, '018f0000-0000-7000-8000-ffffffffffff', 'large', concat('{"large":"', repeat('0123456789abcdef', ${large_bytes / 16}), '"}'), NULL, toDateTime64('2015-09-12 00:00:00', 6, 'UTC'), 0, NULL, false`;
+export const large_row = `INSERT INTO contract
+  SELECT ${large_position}, '018f0000-0000-7000-8000-ffffffffffff', 'large', concat('{"large":"',
+  repeat('0123456789abcdef', ${large_bytes / 16}), '"}'), NULL, toDateTime64('2015-09-12 00:00:00',
+  6, 'UTC'), 0, NULL, false`;
 
 const lone_surrogate =
   /\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}/g;
@@ -131,7 +141,10 @@ export function parseExact(text: string): unknown {
   return (JSON.parse as (text: string, reviver: typeof exact) => unknown)(text, exact);
 }
 
-/** What a reader must find for a source row, every value in a form that all formats share. `has_nul` is false where the store cannot hold NUL. */
+/**
+ * What a reader must find for a source row, every value in a form that all formats share. `has_nul`
+ * is false where the store cannot hold NUL.
+ */
 export function expectedRow(
   row: SourceRow,
   options: { has_nul: boolean },
@@ -145,9 +158,13 @@ export function expectedRow(
   };
 }
 
-/** PostgreSQL, which has no NUL, has no such numbers either: more than 6,000 digits, or an exponent of five. */
+/**
+ * PostgreSQL, which has no NUL, has no such numbers either: more than 6,000 digits, or an exponent
+ * of five.
+ */
 function hasNumberBeyond(json: string): boolean {
-  // Not by a reviver: it is not told of numbers under a key that comes again, and PostgreSQL reads those too.
+  // Not by a reviver: it is not told of numbers under a key that comes again, and PostgreSQL reads
+  // those too.
   const numbers = json
     .replaceAll(/"(?:[^"\\]|\\.)*"/g, '')
     .matchAll(/([\d.]+)(?:[eE][+-]?0*(\d*))?/g);

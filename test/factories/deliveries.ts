@@ -59,7 +59,10 @@ export async function deliverText(
   }
 }
 
-/** Fails unless it is the known fault with this code, of which another attempt is or is not worth its while. */
+/**
+ * Fails unless it is the known fault with this code, of which another attempt is or is not worth
+ * its while.
+ */
 export function assertFault(
   error: unknown,
   isRetryable: boolean,
@@ -73,7 +76,10 @@ export function assertFault(
   assert.equal((error as RetryableError).code, code, name);
 }
 
-/** Fails unless a connection test failed where it reads its row back, with a sentence that names these columns, in order, and no others. */
+/**
+ * Fails unless a connection test failed where it reads its row back, with a sentence that names
+ * these columns, in order, and no others.
+ */
 export function assertChanged(steps: CheckStep[], columns: string[]): void {
   const { name, detail } = steps.find(({ status }) => status === 'failed') ?? {
     name: 'none',
@@ -93,20 +99,25 @@ export function assertChanged(steps: CheckStep[], columns: string[]): void {
 /** Names of the tables of a schema of PostgreSQL, in order. */
 export async function tablesIn(pool: pg.Pool, schema: unknown): Promise<string[]> {
   const found = await pool.query<{ name: string }>(
-    "SELECT relname AS name FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1) AND relkind = 'r'",
+    'SELECT relname AS name FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace ' +
+      "WHERE nspname = $1) AND relkind = 'r'",
     [schema],
   );
   return found.rows.map((row) => row.name).sort();
 }
 
-/** The rows of a table of PostgreSQL with the contract's columns, in the order in which they were written and in the form of `expectedRow`. */
+/**
+ * The rows of a table of PostgreSQL with the contract's columns, in the order in which they were
+ * written and in the form of `expectedRow`.
+ */
 export async function readContractRows(
   pool: pg.Pool,
   table: string,
 ): Promise<Record<string, unknown>[]> {
   const instant = `replace(to_char(timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), ' ', 'T') || 'Z' AS timestamp`;
   const found = await pool.query(
-    `SELECT uuid, event, properties::text, note, ${instant}, amount::text, ratio, is_new FROM ${table} ORDER BY ctid`,
+    `SELECT uuid, event, properties::text, note, ${instant}, amount::text, ratio, is_new
+      FROM ${table} ORDER BY ctid`,
   );
   return found.rows.map((row: Record<string, unknown>) => ({
     ...row,

@@ -2,7 +2,10 @@ import { generateKeyPairSync } from 'node:crypto';
 
 type Config = Record<string, unknown>;
 
-/** A stored config with every secret that fits into one, and what a change of each key of its type is tried with. */
+/**
+ * A stored config with every secret that fits into one, and what a change of each key of its type
+ * is tried with.
+ */
 export type PlacesCase = {
   type: string;
   config: Config;
@@ -43,7 +46,10 @@ const other_bucket = [
   { endpoint_url: 'https://listener.example.com' },
 ];
 
-/** All destination types: which keys say where, and which do not. Together they are all keys of a type that are no secret. */
+/**
+ * All destination types: which keys say where, and which do not. Together they are all keys of a
+ * type that are no secret.
+ */
 export const places_cases: PlacesCase[] = [
   {
     type: 'S3',

@@ -10,7 +10,10 @@ import type { Answer, Harness, TestOrganization } from '../harness.ts';
 import { openMailServer } from '../servers/mail_server.ts';
 import type { MailServer, ReceivedMail } from '../servers/mail_server.ts';
 
-/** A server whose look-ups go to name servers of the test, whose mails come to a relay of the test, and whose time the test sets. */
+/**
+ * A server whose look-ups go to name servers of the test, whose mails come to a relay of the test,
+ * and whose time the test sets.
+ */
 export type DomainWorld = {
   harness: Harness;
   /** The resolvers that the server asks, all at once. */
@@ -26,7 +29,10 @@ export type DomainWorld = {
   /** The record as it is now. */
   read(home: TestOrganization, domain: DomainRow): Promise<DomainRow>;
   change(home: TestOrganization, domain: DomainRow, body: unknown): Promise<Answer>;
-  /** The mails to the address with the text in their subject, in the order in which they came; waits until there are so many, for 5 seconds at most. */
+  /**
+   * The mails to the address with the text in their subject, in the order in which they came; waits
+   * until there are so many, for 5 seconds at most.
+   */
   mailed(address: string, subject: string, count: number): Promise<ReceivedMail[]>;
   close(): Promise<void>;
 };

@@ -20,7 +20,11 @@ export const completed: RunEnd = { status: 'Completed' };
 // Scheduled runs of one export have an interval each.
 let hours = 10_000;
 
-/** Adds a run of the given hour, else of one that no other run has, takes it as a worker does and ends it through the engine; gives its id. `rows`: what it has delivered, by default one row when it completes. */
+/**
+ * Adds a run of the given hour, else of one that no other run has, takes it as a worker does and
+ * ends it through the engine; gives its id. `rows`: what it has delivered, by default one row when
+ * it completes.
+ */
 export async function endedRun(
   house: Harness,
   exportId: string,
@@ -30,7 +34,8 @@ export async function endedRun(
   const { rows = end.status === 'Completed' ? 1 : 0, backfill_id = null, ...row } = wanted;
   const id = await insertRunRow(house, exportId, { hour: (hours += 1), ...row });
   await house.deps.db.run(
-    sql`UPDATE batch_export_runs SET backfill_id = ${backfill_id}, records_completed = ${rows}, records_total_count = ${rows} WHERE id = ${id}`,
+    sql`UPDATE batch_export_runs SET backfill_id = ${backfill_id}, records_completed = ${rows},
+      records_total_count = ${rows} WHERE id = ${id}`,
   );
   const run = await claimRun(house.deps.db, id, randomUUID());
   assert.ok(run !== undefined);

@@ -14,7 +14,10 @@ const digits = (draw: Draw, count: number, set = '0123456789') =>
   Array.from({ length: count }, () => set[draw(set.length)]).join('');
 const hex = (draw: Draw, count: number) => digits(draw, count, '0123456789abcdef');
 
-/** A text that stands in no number's place and looks like one: hashes, ids, versions, dates, lists, exponents that nothing could hold. */
+/**
+ * A text that stands in no number's place and looks like one: hashes, ids, versions, dates, lists,
+ * exponents that nothing could hold.
+ */
 function textLikeNumber(draw: Draw): string {
   const front = () =>
     of(draw, ['', ' ', 'commit ', 'id: ', 'a:', '[', ',', '\n', '{"n":', '-', '\t-']);
@@ -105,7 +108,10 @@ function someText(draw: Draw): string {
   }
 }
 
-/** A text as JSON, some of its characters in escapes that nobody needs; now and then with NUL or half of a surrogate pair. */
+/**
+ * A text as JSON, some of its characters in escapes that nobody needs; now and then with NUL or
+ * half of a surrogate pair.
+ */
 function quoted(draw: Draw, text: string): string {
   const inside = JSON.stringify(text).slice(1, -1);
   const end =
@@ -113,7 +119,9 @@ function quoted(draw: Draw, text: string): string {
   return `"${draw(10) === 0 ? `\\u00${(0x61 + draw(26)).toString(16)}` : ''}${inside}${end}"`;
 }
 
-/** A number as it may stand in JSON, in any notation; now and then one that hardly any store holds. */
+/**
+ * A number as it may stand in JSON, in any notation; now and then one that hardly any store holds.
+ */
 export function numberText(draw: Draw): string {
   const sign = of(draw, ['', '', '-']);
   const whole = draw(3) === 0 ? '0' : `${1 + draw(9)}${digits(draw, draw(draw(6) === 0 ? 40 : 6))}`;
@@ -180,7 +188,10 @@ function valueText(draw: Draw, depth: number): string {
   }
 }
 
-/** JSON text of an object with whatever JSON allows: any notation of numbers, escapes, white space, the same key twice, keys and texts that look like something else. */
+/**
+ * JSON text of an object with whatever JSON allows: any notation of numbers, escapes, white space,
+ * the same key twice, keys and texts that look like something else.
+ */
 export function objectText(draw: Draw, depth = 3): string {
   const members = Array.from(
     { length: draw(6) },

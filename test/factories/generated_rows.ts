@@ -1,7 +1,10 @@
 import { drawsOf, messageText, objectText } from './generated_json.ts';
 import type { SourceRow } from './contract_rows.ts';
 
-/** Which values are generated: by default few and always the same; `npm run values` asks for many, and for others. */
+/**
+ * Which values are generated: by default few and always the same; `npm run values` asks for many,
+ * and for others.
+ */
 export const generated = {
   seed: Number(process.env['SLUICE_TEST_VALUES_SEED'] ?? '1'),
   count: Number(process.env['SLUICE_TEST_VALUES_COUNT'] ?? '300'),
@@ -13,7 +16,10 @@ const row_bytes_max = 60_000;
 /** Where the generated rows stand in the table `contract`, behind the rows of the contract. */
 export const generated_position = 2_000_000;
 
-/** As many rows whose one value is a text that looks like a number, then as many with anything that JSON can be. */
+/**
+ * As many rows whose one value is a text that looks like a number, then as many with anything that
+ * JSON can be.
+ */
 export function generatedRows({ seed, count }: typeof generated): SourceRow[] {
   const draw = drawsOf(seed);
   const fitting = (make: () => string): string => {
@@ -34,7 +40,10 @@ export function generatedRows({ seed, count }: typeof generated): SourceRow[] {
   }));
 }
 
-/** JSON as `parseExact` gives it with each number in one notation, for stores that keep numbers and not how they were written: `1e5`, `100000` and `100000.0` are the same. */
+/**
+ * JSON as `parseExact` gives it with each number in one notation, for stores that keep numbers and
+ * not how they were written: `1e5`, `100000` and `100000.0` are the same.
+ */
 export function byValue(value: unknown): unknown {
   if (typeof value === 'number') return numberByValue(String(value));
   if (typeof value === 'string')

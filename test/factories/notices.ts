@@ -49,7 +49,8 @@ export function deliveriesOf(
   exportId: string,
 ): Promise<{ outcome: string; attempts: number; next_attempt_at: string | null }[]> {
   return house.deps.db.rows(
-    sql`SELECT outcome, attempts, next_attempt_at FROM notice_deliveries WHERE batch_export_id = ${exportId} ORDER BY id`,
+    sql`SELECT outcome, attempts, next_attempt_at FROM notice_deliveries
+      WHERE batch_export_id = ${exportId} ORDER BY id`,
   );
 }
 

@@ -101,7 +101,10 @@ export function codeOf(secret: string, now_ms: number, steps = 0): string {
   return new TOTP({ secret }).generate({ timestamp: now_ms + steps * 30_000 });
 }
 
-/** Sets a second factor up through the API; gives the seed and the recovery codes. The code of the present step is used after it. */
+/**
+ * Sets a second factor up through the API; gives the seed and the recovery codes. The code of the
+ * present step is used after it.
+ */
 export async function setUpSecondFactor(
   harness: Harness,
   browser: TestBrowser,
@@ -136,7 +139,10 @@ export async function userNow({ deps }: Harness, email: string): Promise<UserRow
   return user;
 }
 
-/** The token in the link of the latest mail to the address with this path, such as `reset-password`; waits up to 5 seconds for one that is not among those known. */
+/**
+ * The token in the link of the latest mail to the address with this path, such as `reset-password`;
+ * waits up to 5 seconds for one that is not among those known.
+ */
 export async function mailedToken(
   server: MailServer,
   address: string,
@@ -150,7 +156,10 @@ export async function mailedToken(
   });
 }
 
-/** What `find` finds in the latest mail to the address in which it finds something; waits up to 5 seconds for one. */
+/**
+ * What `find` finds in the latest mail to the address in which it finds something; waits up to 5
+ * seconds for one.
+ */
 export async function inMail<Found>(
   server: MailServer,
   address: string,

@@ -10,7 +10,10 @@ export type TarEntry = {
   size?: number;
 };
 
-/** One entry of a zip archive. What is given beside name and content is written instead of the truth. */
+/**
+ * One entry of a zip archive. What is given beside name and content is written instead of the
+ * truth.
+ */
 export type ZipEntry = {
   name: string | Buffer;
   content?: string | Buffer;
@@ -46,7 +49,9 @@ export function makeTar(entries: TarEntry[], is_cut = false): Buffer {
   return Buffer.concat(is_cut ? parts : [...parts, Buffer.alloc(1024)]);
 }
 
-/** The package of these files as npm and the forges serve it: everything in one folder, as tar.gz. */
+/**
+ * The package of these files as npm and the forges serve it: everything in one folder, as tar.gz.
+ */
 export function packFiles(files: Record<string, string | Buffer>, folder = 'package'): Buffer {
   return gzipSync(
     makeTar(

@@ -11,7 +11,10 @@ import type { PluginRegistry } from '../servers/plugin_registry.ts';
 /** A token that must not be seen in any sentence or log line. */
 export const origin_secret = 'secret-token-0123456789';
 
-/** A registry and a forge on 127.0.0.1, what is needed to fetch packages from them, and the log as it was written. */
+/**
+ * A registry and a forge on 127.0.0.1, what is needed to fetch packages from them, and the log as
+ * it was written.
+ */
 export type OriginWorld = {
   registry: PluginRegistry;
   forge: PluginForge;
@@ -43,7 +46,10 @@ export async function openOriginWorld(): Promise<OriginWorld> {
   };
 }
 
-/** Fails unless the work is refused by a `PluginError` of this code whose sentence fits and does not have the secret. */
+/**
+ * Fails unless the work is refused by a `PluginError` of this code whose sentence fits and does not
+ * have the secret.
+ */
 export async function rejectsAs(
   work: Promise<unknown>,
   code: PluginError['code'],

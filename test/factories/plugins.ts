@@ -28,7 +28,10 @@ type CollectionName = keyof typeof served;
 /** The names of the three. */
 export const collection_names = Object.keys(served) as CollectionName[];
 
-/** Files of a package that serves a collection; `manifest` is put over what its plugin.json says, `files` over its files. */
+/**
+ * Files of a package that serves a collection; `manifest` is put over what its plugin.json says,
+ * `files` over its files.
+ */
 export function packageFiles(
   collection: CollectionName,
   manifest: Record<string, unknown> = {},
@@ -83,6 +86,7 @@ export async function setPluginsLevel(
   level: 0 | 3 | 6 | 9,
 ): Promise<void> {
   await deps.db.run(
-    sql`UPDATE organizations SET plugins_access_level = ${level} WHERE id = ${organization.id}::uuid`,
+    sql`UPDATE organizations SET plugins_access_level = ${level}
+      WHERE id = ${organization.id}::uuid`,
   );
 }

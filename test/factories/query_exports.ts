@@ -22,7 +22,10 @@ export type QueryHouse = {
   house: Harness;
   folder: string;
   insert(home: TestOrganization, events: TestEvent[], persons?: TestPerson[]): Promise<void>;
-  /** Makes an export whose scheduled runs are the first three hours of 2026, with what is asked of it. */
+  /**
+   * Makes an export whose scheduled runs are the first three hours of 2026, with what is asked of
+   * it.
+   */
   scheduled(
     home: TestOrganization,
     body: Record<string, unknown>,
@@ -31,7 +34,10 @@ export type QueryHouse = {
     get(path: string): Promise<Answer>;
     send(method: string, path: string, body?: unknown): Promise<Answer>;
   }>;
-  /** Plans what is due, executes every open run of the export once, oldest first, and gives its runs by interval. */
+  /**
+   * Plans what is due, executes every open run of the export once, oldest first, and gives its runs
+   * by interval.
+   */
   runAll(id: string): Promise<TestRun[]>;
   /** Plans what is due and gives the export's open runs, oldest first. */
   plan(id: string): Promise<{ id: string }[]>;
@@ -122,7 +128,8 @@ async function insert(
 async function scheduled(house: Harness, home: TestOrganization, body: Record<string, unknown>) {
   const { id } = await newExport(house, home, body);
   await house.deps.db.run(sql`
-    UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00Z', next_run_at = '2026-01-01T01:00:00Z', end_at = '2026-01-01T03:00:00Z' WHERE id = ${id}`);
+    UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00Z',
+      next_run_at = '2026-01-01T01:00:00Z', end_at = '2026-01-01T03:00:00Z' WHERE id = ${id}`);
   const url = `${projectBase(home)}${id}/`;
   return {
     id: id as string,
@@ -138,7 +145,8 @@ async function scheduled(house: Harness, home: TestOrganization, body: Record<st
 async function plan(house: Harness, id: string): Promise<{ id: string }[]> {
   while ((await planDueExports(house.deps.engine)) > 0);
   return house.deps.db.rows(sql`
-    SELECT id FROM batch_export_runs WHERE batch_export_id = ${id} AND status IN ('Starting', 'Running') ORDER BY data_interval_start, created_at`);
+    SELECT id FROM batch_export_runs WHERE batch_export_id = ${id}
+      AND status IN ('Starting', 'Running') ORDER BY data_interval_start, created_at`);
 }
 
 async function advance(house: Harness, id: string, backfillId: string): Promise<void> {
@@ -159,7 +167,9 @@ async function runAll(house: Harness, id: string): Promise<TestRun[]> {
     if (run !== undefined) await executeRun(house.deps.engine, run, new AbortController().signal);
   }
   const runs = await house.deps.db.rows<TestRun>(sql`
-    SELECT id, status, error_code, latest_error, records_completed, attempt, custom_query FROM batch_export_runs WHERE batch_export_id = ${id} ORDER BY data_interval_start, created_at`);
+    SELECT id, status, error_code, latest_error, records_completed, attempt, custom_query
+      FROM batch_export_runs WHERE batch_export_id = ${id}
+      ORDER BY data_interval_start, created_at`);
   assert.ok(runs.length > 0, 'nothing was planned');
   return runs;
 }

@@ -12,7 +12,10 @@ export type PluginTarget = {
   url: string;
   /** The bodies that were answered with 200, in order. */
   taken: any[];
-  /** Says what a request is answered with: a status, or undefined for 200. Called in the order of arrival. */
+  /**
+   * Says what a request is answered with: a status, or undefined for 200. Called in the order of
+   * arrival.
+   */
   answer: (body: any, path: string) => number | undefined;
   /** What a request waits for before it is answered. */
   before_answer: (body: any) => Promise<void>;
@@ -57,7 +60,10 @@ export const target_fields = [
   { key: 'exportEventsBufferSeconds', type: 'string', default: '1' },
 ];
 
-/** Writes a plugin with this code and enables it in the organization's project; gives the addresses of both and the config's answer. */
+/**
+ * Writes a plugin with this code and enables it in the organization's project; gives the addresses
+ * of both and the config's answer.
+ */
 export async function enabledPlugin(
   harness: Harness,
   home: TestOrganization,
@@ -126,7 +132,8 @@ export async function storedEvents(
 > {
   const found = await harness.deps.clickhouse.query({
     query:
-      'SELECT uuid, event, distinct_id, properties, timestamp FROM events WHERE team_id = {team_id:Int64} ORDER BY inserted_at, uuid',
+      'SELECT uuid, event, distinct_id, properties, timestamp FROM events WHERE team_id = ' +
+      '{team_id:Int64} ORDER BY inserted_at, uuid',
     query_params: { team_id },
     format: 'JSONEachRow',
   });

@@ -22,7 +22,10 @@ export type SingleSignOnWorld = {
   clock: TestClock;
   /** The reasons of the refusals since it was last asked, oldest first. */
   reasons(): string[];
-  /** An organization with a verified domain (`acme.example` unless named) whose provider is `acme`; `fields` are further settings of the domain. */
+  /**
+   * An organization with a verified domain (`acme.example` unless named) whose provider is `acme`;
+   * `fields` are further settings of the domain.
+   */
   newHome(fields?: Record<string, unknown>, domain?: string): Promise<Home>;
   close(): Promise<void>;
 };
@@ -45,7 +48,10 @@ const saml_fields = {
   saml_x509_cert: acme.certificate,
 };
 
-/** Opens the server. The test's clock stands at the present second; `wall_clock` leaves it to the machine, for providers that read theirs. */
+/**
+ * Opens the server. The test's clock stands at the present second; `wall_clock` leaves it to the
+ * machine, for providers that read theirs.
+ */
 export async function openSingleSignOn(
   options: HarnessOptions & { wall_clock?: boolean } = {},
 ): Promise<SingleSignOnWorld> {
@@ -138,7 +144,10 @@ export function openNavigator(harness: Harness): Navigator {
   };
 }
 
-/** Begins a SAML sign-in and gives what the provider reads in it. Fails when the browser is not sent to a provider. */
+/**
+ * Begins a SAML sign-in and gives what the provider reads in it. Fails when the browser is not sent
+ * to a provider.
+ */
 export async function beginSaml(
   browser: Navigator,
   email = 'ada@acme.example',
@@ -163,7 +172,9 @@ export function genuine(
   });
 }
 
-/** The form of a response (XML) that the provider's page lets the browser send, and nothing more. */
+/**
+ * The form of a response (XML) that the provider's page lets the browser send, and nothing more.
+ */
 export function postResponse(browser: Navigator, xml: string): Promise<Answer> {
   return browser.post(
     '/complete/saml/',
@@ -202,7 +213,10 @@ export async function accountAt(harness: Harness, browser: Navigator) {
   return status === 200 ? body : undefined;
 }
 
-/** Fails unless the answer is the neutral page with this status and nobody is signed in at the browser. */
+/**
+ * Fails unless the answer is the neutral page with this status and nobody is signed in at the
+ * browser.
+ */
 export async function assertRefused(
   world: SingleSignOnWorld,
   browser: Navigator,
@@ -229,5 +243,8 @@ export function shownIn({ text }: Answer): string {
 
 /** What somebody is shown who was not signed in, whatever the reason. */
 export function neutralTo({ headers }: Answer): string {
-  return `You are not signed in You could not be signed in. Begin again; if it happens again, tell your administrator the request id. Request id: ${headers['x-request-id']} Back to sign-in`;
+  return (
+    'You are not signed in You could not be signed in. Begin again; if it happens again, tell ' +
+    `your administrator the request id. Request id: ${headers['x-request-id']} Back to sign-in`
+  );
 }

@@ -39,7 +39,8 @@ export async function openClickHouseFaults(): Promise<OpenFaults> {
       );
     const isThere = () =>
       rows(
-        `SELECT count() AS rows FROM system.tables WHERE database = '${database}' AND name = 'events'`,
+        `SELECT count() AS rows FROM system.tables WHERE database = '${database}'
+          AND name = 'events'`,
       );
     return {
       config: {
@@ -118,7 +119,8 @@ export async function openMySqlFaults(): Promise<OpenFaults> {
       ((await admin.query(query))[0] as { found: number }[])[0]!.found;
     const isThere = () =>
       rows(
-        `SELECT count(*) AS found FROM information_schema.TABLES WHERE TABLE_SCHEMA = '${database}' AND TABLE_NAME = 'events'`,
+        `SELECT count(*) AS found FROM information_schema.TABLES WHERE TABLE_SCHEMA = '${database}'
+          AND TABLE_NAME = 'events'`,
       );
     return {
       config: {

@@ -17,7 +17,10 @@ type Maker = (
 
 let places = 0;
 
-/** Faults of our own stores and of the run itself; they are the same whatever the destination, here files. */
+/**
+ * Faults of our own stores and of the run itself; they are the same whatever the destination, here
+ * files.
+ */
 export function engineFaults({ house, folder }: QueryHouse): FaultCase[] {
   const files: Maker = (fault, code, ending, changes) => ({
     destination: 'File',
@@ -73,7 +76,8 @@ function runFaults(db: Database, files: Maker): FaultCase[] {
     files('the secrets cannot be opened', 'secrets_unreadable', 'Failed', {
       strike: async ({ batch_export_id }) =>
         void (await db.run(
-          sql`UPDATE batch_exports SET destination_secrets = '\\x0102' WHERE id = ${batch_export_id}`,
+          sql`UPDATE batch_exports SET destination_secrets = '\\x0102'
+            WHERE id = ${batch_export_id}`,
         )),
       lift: async ({ batch_export_id }) =>
         void (await db.run(
@@ -118,7 +122,8 @@ async function countAs(db: Database, run_id: string, counted: number): Promise<v
     sql`UPDATE batch_export_runs SET records_total_count = ${counted} WHERE id = ${run_id}`,
   );
   await db.run(sql`
-    INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, records) VALUES (${run_id}, 0, '2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', ${counted})
+    INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, records)
+      VALUES (${run_id}, 0, '2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', ${counted})
     ON CONFLICT (run_id, number) DO UPDATE SET records = excluded.records`);
 }
 
@@ -149,11 +154,16 @@ function absentStore(client: ClickHouseClient): ClickHouseClient {
   );
 }
 
-/** PostgreSQL ends the connection that marks the beginning of the commit, as when it is restarted just then. */
+/**
+ * PostgreSQL ends the connection that marks the beginning of the commit, as when it is restarted
+ * just then.
+ */
 const endingAtCommit = (run_id: string) => `
-  CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$;
+  CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM
+    pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$;
   CREATE TRIGGER end_session BEFORE UPDATE ON batch_export_runs FOR EACH ROW
-    WHEN (NEW.id = '${run_id}' AND OLD.committing_at IS NULL AND NEW.committing_at IS NOT NULL) EXECUTE FUNCTION end_session()`;
+    WHEN (NEW.id = '${run_id}' AND OLD.committing_at IS NULL
+      AND NEW.committing_at IS NOT NULL) EXECUTE FUNCTION end_session()`;
 
 /** The client with one method replaced. */
 export function withMethod(

@@ -47,37 +47,48 @@ after(async () => {
   await exporting.close();
 });
 
-test('whatever happens, a run ends as docs/fault_matrix.md says, shows nothing half, and delivers every row once afterwards', async (context) => {
-  const matrix = await Matrix.open(exporting);
-  const found: FoundFault[] = [];
-  if (mariaDbMissing !== undefined)
-    await context.test('MySQL', { skip: mariaDbMissing }, () => undefined);
-  for (const one of cases)
-    await context.test(
-      `${one.destination}: ${one.fault}`,
-      async () => void found.push(await matrix.happen(one)),
+test(
+  'whatever happens, a run ends as docs/fault_matrix.md says, shows nothing half, and delivers ' +
+    'every row once afterwards',
+  async (context) => {
+    const matrix = await Matrix.open(exporting);
+    const found: FoundFault[] = [];
+    if (mariaDbMissing !== undefined)
+      await context.test('MySQL', { skip: mariaDbMissing }, () => undefined);
+    for (const one of cases)
+      await context.test(
+        `${one.destination}: ${one.fault}`,
+        async () => void found.push(await matrix.happen(one)),
+      );
+    assert.ok(found.length >= faults_min, `${found.length} faults`);
+    const page = await readFile(
+      new URL('../../docs/fault_matrix.md', import.meta.url),
+      'utf8',
+    ).catch(() => '');
+    const table = matrixMarkdown(found);
+    const shown = page
+      .split('\n')
+      .filter((line) => mariaDbMissing === undefined || !line.startsWith('| MySQL |'));
+    assert.ok(
+      shown.join('\n').includes(table),
+      `docs/fault_matrix.md is not current; the table is now:\n${table}`,
     );
-  assert.ok(found.length >= faults_min, `${found.length} faults`);
-  const page = await readFile(new URL('../../docs/fault_matrix.md', import.meta.url), 'utf8').catch(
-    () => '',
-  );
-  const table = matrixMarkdown(found);
-  const shown = page
-    .split('\n')
-    .filter((line) => mariaDbMissing === undefined || !line.startsWith('| MySQL |'));
-  assert.ok(
-    shown.join('\n').includes(table),
-    `docs/fault_matrix.md is not current; the table is now:\n${table}`,
-  );
-});
+  },
+);
 
-test('a slow destination is waited for as long as it goes on, and the log of the run says when nothing came', () =>
-  slowPeer(exporting));
+test(
+  'a slow destination is waited for as long as it goes on, and the log of the run says when ' +
+    'nothing came',
+  () => slowPeer(exporting),
+);
 
 test('a destination that waits for a slow source is not silent', () => slowSource(exporting));
 
 test('a destination that does not heed its signal is given up all the same', () =>
   deafDestination(exporting));
 
-test('four exports whose destination hangs do not keep another one of their project waiting in the same worker', () =>
-  hangingAndOthers(exporting));
+test(
+  'four exports whose destination hangs do not keep another one of their project waiting in the ' +
+    'same worker',
+  () => hangingAndOthers(exporting),
+);

@@ -46,7 +46,8 @@ export function fileFaults(folder: string): FaultCase[] {
         lift: () => rm(path),
       })),
     },
-    // No user can make a folder there, root included, whether it is mounted for reading only or not.
+    // No user can make a folder there, root included, whether it is mounted for reading only or
+    // not.
     {
       destination: 'File',
       fault: 'no right to write, or mounted for reading only',
@@ -75,7 +76,10 @@ export async function linesIn(path: string): Promise<number> {
   return texts.join('').split('\n').length - 1;
 }
 
-/** From now on the operating system refuses to write into files below the path, for want of space; gives how to end that. */
+/**
+ * From now on the operating system refuses to write into files below the path, for want of space;
+ * gives how to end that.
+ */
 function fillDisk(path: string): () => void {
   const { open } = promises;
   promises.open = async (name, ...rest) => {

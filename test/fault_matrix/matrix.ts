@@ -10,7 +10,10 @@ import { projectBase } from '../factories/batch_exports.ts';
 import type { TestOrganization } from '../harness.ts';
 import type { QueryHouse } from '../factories/query_exports.ts';
 
-/** How a faulty attempt leaves its run: given up at once, waiting for another attempt, given up after the last one, or cancelled. */
+/**
+ * How a faulty attempt leaves its run: given up at once, waiting for another attempt, given up
+ * after the last one, or cancelled.
+ */
 export type Ending = 'Failed' | 'tried again' | 'FailedRetryable' | 'Cancelled';
 
 /** One fault at one destination. */
@@ -50,7 +53,10 @@ export type FoundFault = { destination: string; fault: string; ending: string; c
 /** Rows of the first run of each export. */
 export const records = 3;
 
-/** The first attempt waits for a silent destination a second only. What hangs is told of by the scene's `strike`. */
+/**
+ * The first attempt waits for a silent destination a second only. What hangs is told of by the
+ * scene's `strike`.
+ */
 export function impatient(destination: string, prepare: () => Promise<Scene>): FaultCase {
   const impatiently = async (): Promise<Scene> => {
     const scene = await prepare();
@@ -82,7 +88,8 @@ type RunRow = {
   records_completed: number | null;
 };
 
-const columns = sql`id, batch_export_id, status, error_code, latest_error, failures, records_completed`;
+const columns = sql`id, batch_export_id, status, error_code, latest_error, failures,
+  records_completed`;
 
 /** The test bed of all cases: one project with three events, whose exports run when told to. */
 export class Matrix {
@@ -113,7 +120,10 @@ export class Matrix {
     return new Matrix(exporting, home, new Map(lines));
   }
 
-  /** Lets the fault happen to a fresh export and checks everything that must hold whatever the fault; gives what was found. */
+  /**
+   * Lets the fault happen to a fresh export and checks everything that must hold whatever the
+   * fault; gives what was found.
+   */
   async happen({ destination, fault, code, ending, prepare }: FaultCase): Promise<FoundFault> {
     const name = `${destination}, ${fault}`;
     const scene = await prepare();
@@ -155,7 +165,9 @@ export class Matrix {
     return { destination, fault, ending: endingOf(found), code: found.error_code ?? '' };
   }
 
-  /** Once the fault is gone every row arrives, once: by the next attempt, or by a retry of the run. */
+  /**
+   * Once the fault is gone every row arrives, once: by the next attempt, or by a retry of the run.
+   */
   private async deliverAfterwards(
     name: string,
     run: { id: string; batch_export_id: string },

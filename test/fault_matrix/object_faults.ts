@@ -315,7 +315,10 @@ function silent({ destination, server, place }: Store, request: RegExp): FaultCa
   });
 }
 
-/** What was written so far is removed all the same, as soon as the store is there again: `visible` counts uploads that nobody has ended, too. */
+/**
+ * What was written so far is removed all the same, as soon as the store is there again: `visible`
+ * counts uploads that nobody has ended, too.
+ */
 function awayWhenCancelled(
   { destination, server, place }: Store,
   openUploads: (prefix: string) => number,
@@ -347,7 +350,10 @@ function awayWhenCancelled(
   };
 }
 
-/** The pattern for the lines that name the scene's own prefix, so that no fault is left for another scene. */
+/**
+ * The pattern for the lines that name the scene's own prefix, so that no fault is left for another
+ * scene.
+ */
 function below(request: RegExp, { config }: Scene): RegExp {
   const { source } = request;
   return new RegExp(

@@ -6,7 +6,10 @@ import { eventually } from '../eventually.ts';
 import { impatient } from './matrix.ts';
 
 /** The table as an export makes it, for faults that need one beforehand. */
-const columns = `uuid text, event text, properties jsonb, elements jsonb, "set" jsonb, set_once jsonb, distinct_id text, team_id bigint, ip text, site_url text, "timestamp" timestamptz, inserted_at timestamptz`;
+const columns =
+  'uuid text, event text, properties jsonb, elements jsonb, "set" jsonb, set_once jsonb, ' +
+  'distinct_id text, team_id bigint, ip text, site_url text, "timestamp" timestamptz, ' +
+  'inserted_at timestamptz';
 
 type Place = { config: { schema: string }; table: string };
 
@@ -150,7 +153,8 @@ function triggered({ config, table }: Place, statement: string, result = 'NEW'):
   const name = `${config.schema}.strike`;
   return [
     `CREATE TABLE ${table} (${columns});
-     CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${statement} RETURN ${result}; END $$;
+     CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${statement} RETURN
+       ${result}; END $$;
      CREATE TRIGGER strike BEFORE INSERT ON ${table} FOR EACH ROW EXECUTE FUNCTION ${name}()`,
     `DROP TRIGGER strike ON ${table}`,
   ];
@@ -163,7 +167,10 @@ function dropping(place: Place): [string, string] {
   );
 }
 
-/** A trigger sleeps for longer than anybody waits. Nothing of the attempt stays behind on the server: the next one does not meet its locks. */
+/**
+ * A trigger sleeps for longer than anybody waits. Nothing of the attempt stays behind on the
+ * server: the next one does not meet its locks.
+ */
 function silent(server: PostgresServer): FaultCase {
   const sleeping = prepared(server, '', '', 'tried again', (place) =>
     triggered(place, 'PERFORM pg_sleep(600);'),
@@ -196,7 +203,8 @@ function lost(
         await eventually('it has never come to the fault', isCopying);
         return happens();
       },
-      // The server notices a client that is gone when it has the rows: until then its session holds the table.
+      // The server notices a client that is gone when it has the rows: until then its session holds
+      // the table.
       lift: async (run) => {
         await eventually('it has never come to the fault', async () => !(await isCopying()));
         await scene.lift?.(run);

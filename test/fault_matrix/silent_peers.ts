@@ -40,7 +40,10 @@ async function newHome(exporting: QueryHouse): Promise<TestOrganization> {
   return home;
 }
 
-/** The destination lets us wait three times, together for longer than the limit and each time for longer than the log is silent. */
+/**
+ * The destination lets us wait three times, together for longer than the limit and each time for
+ * longer than the log is silent.
+ */
 export async function slowPeer(exporting: QueryHouse): Promise<void> {
   const { db } = exporting.house.deps;
   const receiver = await openHttpReceiver({});
@@ -63,7 +66,8 @@ export async function slowPeer(exporting: QueryHouse): Promise<void> {
     assert.equal(receiver.taken('/slow').length, records);
     assert.deepEqual(told, [true, false, true, false, true, false]);
     const lines = await db.rows<{ level: string; message: string }>(
-      sql`SELECT level, message FROM batch_export_logs WHERE run_id = ${run!.id} AND message ~ 'progress' ORDER BY id`,
+      sql`SELECT level, message FROM batch_export_logs WHERE run_id = ${run!.id}
+        AND message ~ 'progress' ORDER BY id`,
     );
     const warnings = lines.filter(({ level }) => level === 'WARNING');
     assert.ok(warnings.length >= 3, 'each wait is told of');
@@ -150,7 +154,8 @@ export async function hangingAndOthers(exporting: QueryHouse): Promise<void> {
   const statuses = async (ids: string[]) =>
     (
       await db.rows<{ state: string }>(sql`
-        SELECT status || ' ' || attempt || ' ' || failures AS state FROM batch_export_runs WHERE batch_export_id = ANY (${ids}::uuid[]) ORDER BY id`)
+        SELECT status || ' ' || attempt || ' ' || failures AS state FROM batch_export_runs
+          WHERE batch_export_id = ANY (${ids}::uuid[]) ORDER BY id`)
     ).map(({ state }) => state);
   const hanging: string[] = [];
   for (let count = 0; count < 4; count += 1)

@@ -10,10 +10,16 @@ import type { FuzzedDocument, Schema } from './operations.ts';
 import { makeRequest } from './requests.ts';
 import type { FuzzedRequest } from './requests.ts';
 
-/** Requests that share an organization. A request is repeated by repeating its era from the beginning. */
+/**
+ * Requests that share an organization. A request is repeated by repeating its era from the
+ * beginning.
+ */
 export const era_requests = 500;
 
-/** What is to be asked: the requests `from` to `to` (from 0, half open) of the seed, so many at a time. */
+/**
+ * What is to be asked: the requests `from` to `to` (from 0, half open) of the seed, so many at a
+ * time.
+ */
 export type Campaign = {
   seed: number;
   from: number;
@@ -34,7 +40,10 @@ export type Progress = {
 /** An answer that breaks a promise, with the request that had it. */
 export type Fault = { number: number; what: string[]; request: FuzzedRequest; answer: string };
 
-/** Asks all requests of a campaign at the address where the house listens, and checks each answer: no 5xx, nothing that the document does not declare. */
+/**
+ * Asks all requests of a campaign at the address where the house listens, and checks each answer:
+ * no 5xx, nothing that the document does not declare.
+ */
 export async function runCampaign(
   house: Harness,
   address: string,

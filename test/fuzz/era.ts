@@ -6,7 +6,10 @@ import { collection_names, setPluginsLevel, writtenPlugin } from '../factories/p
 
 const ids_max = 40;
 
-/** What requests of one era share: people who may do things in an organization of their own, and the ids of what is there. */
+/**
+ * What requests of one era share: people who may do things in an organization of their own, and the
+ * ids of what is there.
+ */
 export type Era = {
   home: TestOrganization;
   /** Headers of those who ask: the owner by key, a member by key, the owner by session. */

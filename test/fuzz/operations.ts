@@ -30,7 +30,9 @@ export type Parameter = {
   schema: Schema;
 };
 
-/** An operation of the document: its method in capitals, its path with `{name}` for each parameter. */
+/**
+ * An operation of the document: its method in capitals, its path with `{name}` for each parameter.
+ */
 export type Operation = {
   method: string;
   path: string;
@@ -67,8 +69,8 @@ export function listOperations(document: FuzzedDocument): Operation[] {
 }
 
 /**
- * Finds the path of the document that answers a request: of those that fit the one with the fewest parameters that has the method, else the first that fits at all; undefined when none
- * does.
+ * Finds the path of the document that answers a request: of those that fit the one with the fewest
+ * parameters that has the method, else the first that fits at all; undefined when none does.
  */
 export function openPathFinder(
   document: FuzzedDocument,

@@ -43,13 +43,22 @@ const broken_bodies = [
   '[[[[',
   '{"events":[{}]}',
 ];
-/** What compiles code, hashes a password or waits for strangers' servers: asked less often, because the time is better spent on the rest. */
+/**
+ * What compiles code, hashes a password or waits for strangers' servers: asked less often, because
+ * the time is better spent on the rest.
+ */
 const costly =
   /\/(update_source|sessions|password|test|verify|upgrade|totp|confirm|email|recovery_codes)\/$/;
-/** What ends the people or the organization of an era, with whom nothing can be found any more: seldom asked for in earnest. */
+/**
+ * What ends the people or the organization of an era, with whom nothing can be found any more:
+ * seldom asked for in earnest.
+ */
 const endings = /^\/api\/(organizations\/\{id\}|projects\/\{id\}|users\/@me|sessions)\/$/;
 
-/** Makes the request of a number: the operation, then a path, a query, headers and a body, each right or wrong as the numbers fall. */
+/**
+ * Makes the request of a number: the operation, then a path, a query, headers and a body, each
+ * right or wrong as the numbers fall.
+ */
 export function makeRequest(
   random: Random,
   operations: readonly Operation[],

@@ -6,12 +6,18 @@ const depth_max = 8;
 const text_length_max = 40;
 const letters = 'abcdefghij 0123456789_-';
 
-/** What values are made with: `wrong` is the share of parts that are made hostile. `resolve` follows references of the document. */
+/**
+ * What values are made with: `wrong` is the share of parts that are made hostile. `resolve` follows
+ * references of the document.
+ */
 export type Making = {
   random: Random;
   wrong: number;
   resolve(ref: string): Schema;
-  /** A value of a field that leads to a real object, such as `plugin` or `email`; undefined when nothing is known. */
+  /**
+   * A value of a field that leads to a real object, such as `plugin` or `email`; undefined when
+   * nothing is known.
+   */
   known(name: string): unknown;
 };
 

@@ -16,8 +16,11 @@ const rounds_max = 60;
 const reach = { before: 19_000_000, after: 700_000 };
 
 /**
- * Plays random histories and checks each to the row: while things go wrong nothing is doubled; when the dust has settled the schedule has delivered what was inserted since the export was made,
- * unless it was told to leave something out; and after a backfill of what is missing the destination is the source. Throws with the seed and the shortest history that fails. Gives how many runs ended how.
+ * Plays random histories and checks each to the row: while things go wrong nothing is doubled; when
+ * the dust has settled the schedule has delivered what was inserted since the export was made,
+ * unless it was told to leave something out; and after a backfill of what is missing the
+ * destination is the source. Throws with the seed and the shortest history that fails. Gives how
+ * many runs ended how.
  */
 export async function checkHistories(
   house: Harness,
@@ -38,14 +41,20 @@ export async function checkHistories(
   return counts;
 }
 
-/** Nobody kills the control store here, and waiting for the disk would take most of the time: from now on the harness's connections do without it. */
+/**
+ * Nobody kills the control store here, and waiting for the disk would take most of the time: from
+ * now on the harness's connections do without it.
+ */
 async function commitInMemory({ deps }: Harness): Promise<void> {
   await deps.db.text(
-    `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$`,
+    `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', ` +
+      'current_database()); END $$',
   );
-  // Those that are open already would keep what they have. They are ended, and the pool opens others.
+  // Those that are open already would keep what they have. They are ended, and the pool opens
+  // others.
   const others =
-    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ' +
+    'current_database() AND pid <> pg_backend_pid()';
   await deps.db.transaction(async (tx) => {
     await tx.text(others);
     await tx.text('SET SESSION synchronous_commit = off');
@@ -95,15 +104,21 @@ async function settle(world: World): Promise<void> {
 
 async function isOpen({ engine, export_id }: World): Promise<boolean> {
   const open = await engine.db.row(sql`
-    SELECT 1 FROM batch_export_runs WHERE batch_export_id = ${export_id} AND status IN ('Starting', 'Running')
-    UNION ALL SELECT 1 FROM batch_export_backfills WHERE batch_export_id = ${export_id} AND finished_at IS NULL LIMIT 1`);
+    SELECT 1 FROM batch_export_runs WHERE batch_export_id = ${export_id}
+      AND status IN ('Starting', 'Running')
+    UNION ALL SELECT 1 FROM batch_export_backfills WHERE batch_export_id = ${export_id}
+      AND finished_at IS NULL LIMIT 1`);
   return open !== undefined;
 }
 
-/** Retries everything that ended without delivering and was not refused yet; false when there is nothing. */
+/**
+ * Retries everything that ended without delivering and was not refused yet; false when there is
+ * nothing.
+ */
 async function retryAll(world: World, refused: Set<string>): Promise<boolean> {
   const runs = await world.engine.db.rows<{ id: string }>(sql`
-    SELECT id FROM batch_export_runs WHERE batch_export_id = ${world.export_id} AND status = ANY (${ended}) ORDER BY created_at, id`);
+    SELECT id FROM batch_export_runs WHERE batch_export_id = ${world.export_id}
+      AND status = ANY (${ended}) ORDER BY created_at, id`);
   const wanted = runs.filter(({ id }) => !refused.has(id));
   for (const { id } of wanted) {
     await post(world, `runs/${id}/retry/`, {});
@@ -134,7 +149,8 @@ async function compare(world: World, expectation: Expectation): Promise<Comparis
 
 async function count({ engine, export_id }: World, counts: Record<string, number>): Promise<void> {
   const rows = await engine.db.rows<{ status: string; runs: number }>(
-    sql`SELECT status, count(*)::int AS runs FROM batch_export_runs WHERE batch_export_id = ${export_id} GROUP BY status`,
+    sql`SELECT status, count(*)::int AS runs FROM batch_export_runs
+      WHERE batch_export_id = ${export_id} GROUP BY status`,
   );
   for (const { status, runs } of rows) counts[status] = (counts[status] ?? 0) + runs;
 }

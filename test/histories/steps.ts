@@ -114,15 +114,22 @@ export const ended = ['Failed', 'FailedRetryable', 'Cancelled'];
 /** Moves the end of the export's interval to now, as if it had just come, and plans what is due. */
 export async function schedule({ engine, export_id }: World): Promise<void> {
   await engine.db.run(sql`
-    UPDATE batch_exports SET next_run_at = date_trunc('milliseconds', clock_timestamp()) WHERE id = ${export_id} AND NOT paused AND next_run_at > clock_timestamp() AND planned_until < clock_timestamp() - interval '1 millisecond'`);
+    UPDATE batch_exports SET next_run_at = date_trunc('milliseconds', clock_timestamp())
+      WHERE id = ${export_id} AND NOT paused AND next_run_at > clock_timestamp()
+      AND planned_until < clock_timestamp() - interval '1 millisecond'`);
   while ((await planDueExports(engine)) > 0);
-  // Workers leave what was planned to the look for runs without rows for some seconds; here they may be first.
+  // Workers leave what was planned to the look for runs without rows for some seconds; here they
+  // may be first.
   await engine.db.run(
-    sql`UPDATE batch_export_runs SET due_at = now() WHERE batch_export_id = ${export_id} AND status = 'Starting' AND attempt = 0 AND due_at > now()`,
+    sql`UPDATE batch_export_runs SET due_at = now() WHERE batch_export_id = ${export_id}
+      AND status = 'Starting' AND attempt = 0 AND due_at > now()`,
   );
 }
 
-/** Asks the API to change the export; what it refuses with 409 stays undone. Fails the test on any other refusal. */
+/**
+ * Asks the API to change the export; what it refuses with 409 stays undone. Fails the test on any
+ * other refusal.
+ */
 export async function post(world: World, path: string, body: object): Promise<void> {
   // Nothing to pick.
   if (path.includes('/undefined/')) return;
@@ -188,7 +195,8 @@ async function pickRun(
   pick: number,
 ): Promise<string | undefined> {
   const runs = await engine.db.rows<{ id: string }>(
-    sql`SELECT id FROM batch_export_runs WHERE batch_export_id = ${export_id} AND status = ANY (${statuses}) ORDER BY created_at, id`,
+    sql`SELECT id FROM batch_export_runs WHERE batch_export_id = ${export_id}
+      AND status = ANY (${statuses}) ORDER BY created_at, id`,
   );
   return runs[pick % Math.max(runs.length, 1)]?.id;
 }
@@ -198,7 +206,8 @@ async function pickBackfill(
   pick: number,
 ): Promise<string | undefined> {
   const open = await engine.db.rows<{ id: string }>(
-    sql`SELECT id FROM batch_export_backfills WHERE batch_export_id = ${export_id} AND finished_at IS NULL ORDER BY created_at, id`,
+    sql`SELECT id FROM batch_export_backfills WHERE batch_export_id = ${export_id}
+      AND finished_at IS NULL ORDER BY created_at, id`,
   );
   return open[pick % Math.max(open.length, 1)]?.id;
 }

@@ -14,7 +14,10 @@ import { newExport, projectBase } from '../factories/batch_exports.ts';
 import type { SourceEvent } from '../chaos/compare.ts';
 import type { Harness, TestOrganization } from '../harness.ts';
 
-/** How a worker gets on with a run. `crash`: it dies; `stall`: it is believed dead and goes on later. */
+/**
+ * How a worker gets on with a run. `crash`: it dies; `stall`: it is believed dead and goes on
+ * later.
+ */
 export type Fate =
   | 'completes'
   | 'fails'
@@ -31,8 +34,9 @@ export type Fate =
 type Delivered = { revision: number; selection: string; uuids: string[] };
 
 /**
- * One export on the real control store, with the real planning, ledger, claims and ends of runs, and the rows of its source and destination in memory. A worker takes the steps of execute.ts, and a
- * fault can come between any two of them.
+ * One export on the real control store, with the real planning, ledger, claims and ends of runs,
+ * and the rows of its source and destination in memory. A worker takes the steps of execute.ts, and
+ * a fault can come between any two of them.
  */
 export type World = {
   house: Harness;
@@ -47,7 +51,10 @@ export type World = {
   destination: Map<string, Delivered>;
   /** What workers that were believed dead will do when they go on. */
   stalled: (() => Promise<void>)[];
-  /** True when the schedule alone need not deliver everything: it was told to leave something out, or began anew. */
+  /**
+   * True when the schedule alone need not deliver everything: it was told to leave something out,
+   * or began anew.
+   */
   has_gap: boolean;
 };
 
@@ -60,10 +67,12 @@ export async function openWorld(house: Harness, home: TestOrganization): Promise
     sql`UPDATE batch_exports SET deleted_at = now(), paused = true WHERE deleted_at IS NULL`,
   );
   await db.run(
-    sql`UPDATE batch_export_backfills SET finished_at = now(), status = 'Cancelled' WHERE finished_at IS NULL`,
+    sql`UPDATE batch_export_backfills SET finished_at = now(), status = 'Cancelled'
+      WHERE finished_at IS NULL`,
   );
   await db.run(
-    sql`UPDATE batch_export_runs SET status = 'Cancelled', finished_at = now() WHERE status IN ('Starting', 'Running')`,
+    sql`UPDATE batch_export_runs SET status = 'Cancelled', finished_at = now()
+      WHERE status IN ('Starting', 'Running')`,
   );
   const { id } = (await newExport(house, home, { interval: 'hour' })) as { id: string };
   const world: World = {
@@ -94,7 +103,8 @@ export async function work(world: World, fate: Fate): Promise<boolean> {
   const [run] = await claimRuns(db, newClaimant(), wide, 1);
   if (run === undefined) return false;
   await unlessLost(() => begin(world, run, fate));
-  // Whoever still holds a run after its turn is dead, because nobody in this world says that it lives.
+  // Whoever still holds a run after its turn is dead, because nobody in this world says that it
+  // lives.
   if (fate !== 'completes') await releaseDead(db);
   return true;
 }
@@ -188,7 +198,9 @@ async function show(world: World, run: ClaimedRun): Promise<void> {
   await endRun(world.engine, run, { status: 'Completed' });
 }
 
-/** A destination finds a delivery that it holds already, and must be told of the same rows again. */
+/**
+ * A destination finds a delivery that it holds already, and must be told of the same rows again.
+ */
 function deliver(world: World, run: ClaimedRun): void {
   const selection = JSON.stringify(run.selection);
   const known = world.destination.get(run.delivery_id);

@@ -86,21 +86,25 @@ test('without a key every route is 401', async () => {
   }
 });
 
-test('with every scope but the right one a route is 403 and names the scope, also for what the caller may not know', async () => {
-  for (const route of routes.filter((one) => one.scope !== 'any')) {
-    const other = await harness.newKey(own.user, {
-      scopes: route.scope === 'event:write' ? ['project:read'] : ['event:write'],
-    });
-    for (const target of [ownTarget(route), wrong_ids[0]!]) {
-      const answer = await ask(route, pathOf(route, target, unknown_uuid), other);
-      assert.equal(answer.status, 403, `${route.method} ${route.path}`);
-      assert.ok(
-        answer.body.detail.includes(route.scope),
-        `${route.method} ${route.path}: ${answer.body.detail}`,
-      );
+test(
+  'with every scope but the right one a route is 403 and names the scope, also for what the ' +
+    'caller may not know',
+  async () => {
+    for (const route of routes.filter((one) => one.scope !== 'any')) {
+      const other = await harness.newKey(own.user, {
+        scopes: route.scope === 'event:write' ? ['project:read'] : ['event:write'],
+      });
+      for (const target of [ownTarget(route), wrong_ids[0]!]) {
+        const answer = await ask(route, pathOf(route, target, unknown_uuid), other);
+        assert.equal(answer.status, 403, `${route.method} ${route.path}`);
+        assert.ok(
+          answer.body.detail.includes(route.scope),
+          `${route.method} ${route.path}: ${answer.body.detail}`,
+        );
+      }
     }
-  }
-});
+  },
+);
 
 test('the read scope does not open a change, the write scope opens a read', async () => {
   for (const route of routes.filter((one) => one.scope !== 'any' && !one.session)) {
@@ -130,26 +134,34 @@ test('below its level a route is 403, from it on it is not; what it does not fin
   }
 });
 
-test('in an organization of others every route is 404, with the words of an unknown id, whatever the body', async () => {
-  for (const route of routes.filter((one) => one.within !== undefined)) {
-    for (const body of [{}, 'broken json']) {
-      const foreign = await ask(
-        route,
-        pathOf(route, ownTarget(route), unknown_uuid),
-        stranger.key,
-        body,
-      );
-      const missing = await ask(
-        route,
-        pathOf(route, route.within === 'organization' ? unknown_uuid : '2147483647', unknown_uuid),
-        stranger.key,
-        body,
-      );
-      assert.equal(foreign.status, 404, `${route.method} ${route.path}`);
-      assert.deepEqual({ ...foreign.body, request_id: '' }, { ...missing.body, request_id: '' });
+test(
+  'in an organization of others every route is 404, with the words of an unknown id, whatever ' +
+    'the body',
+  async () => {
+    for (const route of routes.filter((one) => one.within !== undefined)) {
+      for (const body of [{}, 'broken json']) {
+        const foreign = await ask(
+          route,
+          pathOf(route, ownTarget(route), unknown_uuid),
+          stranger.key,
+          body,
+        );
+        const missing = await ask(
+          route,
+          pathOf(
+            route,
+            route.within === 'organization' ? unknown_uuid : '2147483647',
+            unknown_uuid,
+          ),
+          stranger.key,
+          body,
+        );
+        assert.equal(foreign.status, 404, `${route.method} ${route.path}`);
+        assert.deepEqual({ ...foreign.body, request_id: '' }, { ...missing.body, request_id: '' });
+      }
     }
-  }
-});
+  },
+);
 
 test('ids that cannot be ids are 404 everywhere', async () => {
   for (const route of routes.filter((one) => one.path.includes('/:') && !one.session)) {

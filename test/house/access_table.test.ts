@@ -34,7 +34,8 @@ test('every route answers everybody as the decisions say, and docs/access.md sho
         wanted === undefined ? ![401, 403, 404, 500].includes(Number(found)) : found === wanted;
       if (found !== '' && !isRight)
         differing.push(
-          `${row.route.method} ${row.route.path}, ${column}: ${found} instead of ${wanted ?? 'what is allowed'}`,
+          `${row.route.method} ${row.route.path}, ${column}: ${found} instead of ` +
+            `${wanted ?? 'what is allowed'}`,
         );
     }
   }

@@ -24,8 +24,10 @@ const unknown = { organization: '01890000-0000-7000-8000-000000000000', project:
 const missing_id = unknown.organization;
 
 /**
- * Asks every route as everybody and gives the statuses. Changes are only validated, with an empty body, so that one route takes nothing away from the next; ids beyond the
- * organization or project are unknown ones, so what is allowed answers 404 there, 400 where a body is needed, and 2xx elsewhere.
+ * Asks every route as everybody and gives the statuses. Changes are only validated, with an empty
+ * body, so that one route takes nothing away from the next; ids beyond the organization or project
+ * are unknown ones, so what is allowed answers 404 there, 400 where a body is needed, and 2xx
+ * elsewhere.
  */
 export async function accessTable(
   harness: Harness,
@@ -66,7 +68,10 @@ export async function accessTable(
   return rows;
 }
 
-/** The status that decisions and route list ask for; undefined where what is allowed may answer as it must. */
+/**
+ * The status that decisions and route list ask for; undefined where what is allowed may answer as
+ * it must.
+ */
 export function wantedStatus(
   { route }: AccessRow,
   column: (typeof access_columns)[number],

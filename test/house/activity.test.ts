@@ -8,7 +8,10 @@ import { collectRoutes } from '../watchers/registered_routes.ts';
 import { not_recorded } from '../watchers/recorded.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 
-/** Routes that do something before `write()` begins, because it takes long or must hold also when the change is refused, and what that is. */
+/**
+ * Routes that do something before `write()` begins, because it takes long or must hold also when
+ * the change is refused, and what that is.
+ */
 const before_write: Record<string, string> = {
   'POST /api/sessions/': 'Counts the try and checks the password.',
   'POST /api/users/@me/email/': 'Counts the try and checks the password.',
@@ -45,7 +48,9 @@ after(() => harness.close());
 
 const nameOf = ({ method, path }: RegisteredRoute) => `${method} ${path}`;
 
-/** The route's path in the caller's organization or project; whatever else it names does not exist. */
+/**
+ * The route's path in the caller's organization or project; whatever else it names does not exist.
+ */
 function pathOf(route: RegisteredRoute): string {
   const target = route.within === undefined ? undefined : targetParameter(route.path, route.within);
   const own = route.within === 'project' ? String(home.project.id) : home.organization.id;
@@ -70,7 +75,8 @@ test('every change goes through write(), which looks at validate_only before any
   assert.deepEqual(
     astray,
     [],
-    'Let these routes change things inside write() of server/platform/http/write.ts, or say in test/watchers/recorded.ts or here why not.',
+    'Let these routes change things inside write() of server/platform/http/write.ts, or say ' +
+      'in test/watchers/recorded.ts or here why not.',
   );
 });
 

@@ -6,7 +6,10 @@ import { listSourceFiles, root } from './source_files.ts';
 
 const where = 'the list "Advisory locks" of ARCHITECTURE.md';
 
-/** A call of PostgreSQL's advisory locks: its file, and the number of its first key; undefined where the key is made of something else. */
+/**
+ * A call of PostgreSQL's advisory locks: its file, and the number of its first key; undefined where
+ * the key is made of something else.
+ */
 type Call = { path: string; number: string | undefined };
 
 /** The numbers of locks that a file declares, by their constants. */

@@ -154,7 +154,8 @@ function compare(
         `${name}: ${field} is ${typesOf(properties[field]).join()}, not ${type}`,
       );
   }
-  // An action or a record beside its list may say more; the record itself says what the contract lists and nothing else.
+  // An action or a record beside its list may say more; the record itself says what the contract
+  // lists and nothing else.
   const isPlain = endpoint.method !== 'POST' || endpoint.status === 201;
   if (isPlain && !says_more.test(endpoint.path))
     assert.deepEqual(

@@ -37,7 +37,8 @@ function faultsOf({ name, number, title, status, text }: Page): string[] {
     ],
     [
       status !== 'holds' && !replaced_form.test(status),
-      'write `Status: holds`, or `replaced by NNNN (what replaced it)`, or `replaced in part by ...`',
+      'write `Status: holds`, or `replaced by NNNN (what replaced it)`, or `replaced in part ' +
+        'by ...`',
     ],
     ...sections_required.map((section): [boolean, string] => [
       !headings.includes(section),
@@ -90,7 +91,8 @@ test('the index lists each page with its title and status, in the order of their
 
 test('the rule itself: what a page is told', () => {
   const right =
-    '# 0099 What holds\n\nDate: 2026-01-02\nStatus: holds\n\n## Context\n\nA.\n\n## Decision\n\nB.\n\n## Consequences\n\nC.\n';
+    '# 0099 What holds\n\nDate: 2026-01-02\nStatus: holds\n\n## Context\n\nA.\n\n## ' +
+    'Decision\n\nB.\n\n## Consequences\n\nC.\n';
   assert.deepEqual(faultsOf(pageOf('0099_what_holds.md', right)), []);
   const wrong: [string, string, RegExp][] = [
     ['0099-what-holds.md', right, /snake_case/],

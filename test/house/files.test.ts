@@ -6,7 +6,10 @@ import type { SourceFile } from './source_files.ts';
 
 // What oxlint and tsc see (.oxlintrc.json, tsconfig.json) is not looked for here again.
 
-/** Code that stands in no file but those named. `pattern` is looked for where comments and literals are blanked out. */
+/**
+ * Code that stands in no file but those named. `pattern` is looked for where comments and literals
+ * are blanked out.
+ */
 type Ban = { name: string; pattern: RegExp; except: RegExp[]; advice: string };
 
 const outside_server = /^(test|scripts|bench)\//;
@@ -126,7 +129,8 @@ test('the rules themselves: what they see and what they leave alone', () => {
     );
   }
   const documented =
-    "/** Gives a. */\nexport function a() {}\n\n/* no doc */\nexport type B = string;\nexport const c = '/** */';\n";
+    '/** Gives a. */\nexport function a() {}\n\n/* no doc */\nexport type B = string;\nexport ' +
+    "const c = '/** */';\n";
   assert.deepEqual(
     undocumented({ path: 'x.ts', text: documented, code: blank(documented) }).map(
       (line) => line.split(' ')[1],

@@ -4,7 +4,10 @@ import { join, posix } from 'node:path';
 import { test } from 'node:test';
 import { listImports, listSourceFiles, root } from './source_files.ts';
 
-/** A layer: the files that belong to it, what they may import besides their own, and a sentence for whoever breaks the rule. `$1` is what `files` captured. */
+/**
+ * A layer: the files that belong to it, what they may import besides their own, and a sentence for
+ * whoever breaks the rule. `$1` is what `files` captured.
+ */
 type Layer = { files: RegExp; may_import: RegExp[]; may_take_types_of: RegExp[]; advice: string };
 
 // The first layer whose pattern fits a file is the file's layer.
@@ -27,7 +30,9 @@ const layers: Layer[] = [
     ],
     may_take_types_of: [/^server\/engine\/models\/column\.ts$/],
     advice:
-      'A destination knows only engine/destination/destination.ts, engine/formats, engine/object_store, engine/sql_tables and platform: what it needs of a run is in `Delivery`.',
+      'A destination knows only engine/destination/destination.ts, engine/formats, ' +
+      'engine/object_store, engine/sql_tables and platform: what it needs of a run is in ' +
+      '`Delivery`.',
   },
   {
     files: /^server\/engine\/sql_tables\//,
@@ -39,7 +44,8 @@ const layers: Layer[] = [
     ],
     may_take_types_of: [],
     advice:
-      'What destinations of tables share is a part of destinations: it knows what they know and none of them.',
+      'What destinations of tables share is a part of destinations: it knows what they know ' +
+      'and none of them.',
   },
   {
     files: /^server\/engine\/object_store\//,
@@ -51,7 +57,8 @@ const layers: Layer[] = [
     ],
     may_take_types_of: [],
     advice:
-      'What object stores share is a part of destinations: it knows what they know and none of them.',
+      'What object stores share is a part of destinations: it knows what they know and none ' +
+      'of them.',
   },
   {
     files: /^server\/engine\/destinations\/index\.ts$/,
@@ -68,7 +75,8 @@ const layers: Layer[] = [
     ],
     may_take_types_of: [],
     advice:
-      'The engine knows no HTTP, no settings and no single destination: it finds destinations through the list and gets the rest passed in.',
+      'The engine knows no HTTP, no settings and no single destination: it finds destinations ' +
+      'through the list and gets the rest passed in.',
   },
   {
     files: /^server\/api\/index\.ts$/,
@@ -86,7 +94,8 @@ const layers: Layer[] = [
     ],
     may_take_types_of: [/^server\/deps\.ts$/],
     advice:
-      "A slice imports engine, platform and another noun's schema.ts and store.ts: move what both need there, or into the engine.",
+      "A slice imports engine, platform and another noun's schema.ts and store.ts: move what " +
+      'both need there, or into the engine.',
   },
   {
     files: /^server\//,
@@ -200,7 +209,8 @@ test('every import names a file that exists, with its extension', () => {
       )
       .map(
         ({ module }) =>
-          `${file.path} imports ${module}, which does not exist: write the path with its extension (.ts).`,
+          `${file.path} imports ${module}, which does not exist: write the path with its ` +
+          'extension (.ts).',
       ),
   );
   assert.deepEqual(broken, []);

@@ -49,7 +49,10 @@ async function readOf(path: string): Promise<Pick<Answer, 'body' | 'headers'>> {
   return { body, headers: { etag: etagOf(JSON.stringify(body)) } };
 }
 
-/** A record for each route that changes one, by the path of the route, and bodies beside what was read that change nothing. */
+/**
+ * A record for each route that changes one, by the path of the route, and bodies beside what was
+ * read that change nothing.
+ */
 async function records(): Promise<[route: string, path: string, ...more: object[]][]> {
   const [organization, project] = [
     `/api/organizations/${home.organization.id}/`,

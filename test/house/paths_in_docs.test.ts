@@ -20,7 +20,9 @@ const paths = folders.flatMap((folder) =>
 );
 const names = new Set(paths.map((path) => basename(path)));
 
-/** Whether a path, from the repository's folder or any below it, or the name of a file, is there. */
+/**
+ * Whether a path, from the repository's folder or any below it, or the name of a file, is there.
+ */
 function isThere(path: string): boolean {
   return path.includes('/')
     ? paths.some((known) => known === path || known.endsWith(`/${path}`))

@@ -4,12 +4,17 @@ import { join } from 'node:path';
 /** The repository's folder. */
 export const root = join(import.meta.dirname, '..', '..');
 
-/** A source file: its path from the repository's folder, its text, and the same text with comments and the content of literals blanked out (lines stay where they are). */
+/**
+ * A source file: its path from the repository's folder, its text, and the same text with comments
+ * and the content of literals blanked out (lines stay where they are).
+ */
 export type SourceFile = { path: string; text: string; code: string };
 
 const folders = ['server', 'test', 'scripts', 'bench'];
 
-/** Every TypeScript file of the repository but declarations for foreign packages, sorted by path. */
+/**
+ * Every TypeScript file of the repository but declarations for foreign packages, sorted by path.
+ */
 export function listSourceFiles(): SourceFile[] {
   const paths = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -24,10 +29,14 @@ export function listSourceFiles(): SourceFile[] {
   });
 }
 
-/** The modules that a file names in `import`, `export from` and `import()`; `is_type` where only types are taken, which no running code ever loads. */
+/**
+ * The modules that a file names in `import`, `export from` and `import()`; `is_type` where only
+ * types are taken, which no running code ever loads.
+ */
 export function listImports(file: SourceFile): { module: string; is_type: boolean }[] {
   const found: { module: string; is_type: boolean }[] = [];
-  // The literal's content is blank in `code`, so the match is made there and the module's name is read from the text.
+  // The literal's content is blank in `code`, so the match is made there and the module's name is
+  // read from the text.
   for (const match of file.code.matchAll(
     /(?:^|\n|;)\s*(?:import|export)\b(\s+type\b)?(?:[\w\s{},*$]*?\bfrom)?\s*(['"])|\bimport\s*\(\s*(['"])/g,
   )) {
@@ -41,7 +50,10 @@ export function listImports(file: SourceFile): { module: string; is_type: boolea
   return found;
 }
 
-/** Blanks comments and the content of strings, templates and regular expressions; code inside `${}` stays. Every line keeps its length. */
+/**
+ * Blanks comments and the content of strings, templates and regular expressions; code inside `${}`
+ * stays. Every line keeps its length.
+ */
 export function blank(text: string): string {
   // Whether a slash divides or opens a regular expression is told by what stands before it.
   const token =

@@ -20,7 +20,10 @@ const patience_ms = 10_000;
 /** Of this process, whose test files may all ask at once. */
 let unpacked: Promise<string> | undefined;
 
-/** Starts the Chromium of the development packages, without a window; gives the reason, as a sentence, where it does not run on this machine. */
+/**
+ * Starts the Chromium of the development packages, without a window; gives the reason, as a
+ * sentence, where it does not run on this machine.
+ */
 export async function startChromium(): Promise<Browser | string> {
   try {
     return await chromium.launch({
@@ -32,7 +35,10 @@ export async function startChromium(): Promise<Browser | string> {
   }
 }
 
-/** Where the program is. It is unpacked once for each version; processes that do so at once do not disturb each other. */
+/**
+ * Where the program is. It is unpacked once for each version; processes that do so at once do not
+ * disturb each other.
+ */
 async function unpackChromium(): Promise<string> {
   const installed = import.meta.resolve('@sparticuz/chromium');
   const { version } = JSON.parse(await readFile(new URL('../package.json', installed), 'utf8')) as {
@@ -57,7 +63,9 @@ async function unpackChromium(): Promise<string> {
 export type PageServer = {
   harness: Harness;
   address: string;
-  /** The link in the latest mail to the address, once one with this text in its subject has come. */
+  /**
+   * The link in the latest mail to the address, once one with this text in its subject has come.
+   */
   linkIn(to: string, subject: string): Promise<string>;
   close(): Promise<void>;
 };
@@ -99,7 +107,10 @@ export async function openPageServer(clock: TestClock): Promise<PageServer> {
 export type Visitor = {
   context: BrowserContext;
   page: Page;
-  /** What its console told: a page broke its own policy, a script failed, something was asked of another site. */
+  /**
+   * What its console told: a page broke its own policy, a script failed, something was asked of
+   * another site.
+   */
   complaints: string[];
   /** Closes it; fails when there are complaints. */
   leave(): Promise<void>;
@@ -134,7 +145,10 @@ export async function openVisitor(
   return { context, page, complaints, leave };
 }
 
-/** Fails when the page is wider than the screen, or cannot be told by ear: a field without a label, a button or link without a name, an id that stands twice or nowhere. */
+/**
+ * Fails when the page is wider than the screen, or cannot be told by ear: a field without a label,
+ * a button or link without a name, an id that stands twice or nowhere.
+ */
 export async function checkPage(page: Page): Promise<void> {
   // A text, because the page's own names are not known here.
   const faults = await page.evaluate<string[]>(`[
@@ -148,7 +162,10 @@ export async function checkPage(page: Page): Promise<void> {
   assert.deepEqual(faults, [], page.url());
 }
 
-/** What the element with the focus is called, and the last that describes it, as `label: description`. */
+/**
+ * What the element with the focus is called, and the last that describes it, as
+ * `label: description`.
+ */
 export function focused(page: Page): Promise<string> {
   return page.evaluate<string>(`(() => {
     const { activeElement: element } = document;

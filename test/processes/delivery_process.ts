@@ -1,5 +1,7 @@
-// A process that delivers slices and stops for ever in one place, to be killed there. Argument: JSON of `DeliveryOrders`. It says on standard output what it has noted of each
-// slice, a line of JSON each, and `reached` when it is there. With `committing` it says so and goes on at once, so that the kill falls anywhere in the commit. It ends with its parent.
+// A process that delivers slices and stops for ever in one place, to be killed there. Argument:
+// JSON of `DeliveryOrders`. It says on standard output what it has noted of each slice, a line of
+// JSON each, and `reached` when it is there. With `committing` it says so and goes on at once, so
+// that the kill falls anywhere in the commit. It ends with its parent.
 import { writeSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { findDestination } from '../../server/engine/destinations/index.ts';

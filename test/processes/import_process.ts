@@ -1,4 +1,5 @@
-// `sluice import` of one file as a process that a test can kill. Arguments: file, project, URL, key.
+// `sluice import` of one file as a process that a test can kill. Arguments: file, project, URL,
+// key.
 import { importFile } from '../../server/cli/import/import.ts';
 
 const [file = '', project = '', url = '', key = ''] = process.argv.slice(2);

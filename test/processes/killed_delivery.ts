@@ -13,10 +13,16 @@ import type {
   SliceOutcome,
 } from '../../server/engine/destination/destination.ts';
 
-/** Where a delivery is killed: in the middle of the second slice or another one, before commit, somewhere in it, or after it and before anybody knows. */
+/**
+ * Where a delivery is killed: in the middle of the second slice or another one, before commit,
+ * somewhere in it, or after it and before anybody knows.
+ */
 export type KillPlace = 'writing' | 'written' | 'committing' | 'committed';
 
-/** What the process of test/processes/delivery_process.ts is told. `slices` are bytes in the destination's encoding. */
+/**
+ * What the process of test/processes/delivery_process.ts is told. `slices` are bytes in the
+ * destination's encoding.
+ */
 export type DeliveryOrders = {
   type: string;
   config: Record<string, unknown>;
@@ -28,7 +34,8 @@ export type DeliveryOrders = {
 };
 
 /**
- * Delivers in a process of its own and ends it by SIGKILL at the place; `after_milliseconds` later where the place is `committing`. Gives the slices that it had finished when it was there, as the
+ * Delivers in a process of its own and ends it by SIGKILL at the place; `after_milliseconds` later
+ * where the place is `committing`. Gives the slices that it had finished when it was there, as the
  * engine notes them.
  */
 export async function killDelivery(
@@ -54,14 +61,20 @@ export async function killDelivery(
   return outcomes;
 }
 
-/** Writes lines of tab-separated text as one of several slices, and gives what the engine would note of it. */
+/**
+ * Writes lines of tab-separated text as one of several slices, and gives what the engine would note
+ * of it.
+ */
 export async function writeSlice(sink: Sink, number: number, text: string): Promise<SliceOutcome> {
   const records = text.split('\n').length - 1;
   const written = await sink.write({ number, records }, Readable.from([Buffer.from(text)]));
   return { number, ...written, records, bytes: Buffer.byteLength(text), sha256: '' };
 }
 
-/** Does what the engine's next attempt does: goes on unless the delivery is there, and commits. Gives whether it was there, and the numbers of the slices that it wrote. */
+/**
+ * Does what the engine's next attempt does: goes on unless the delivery is there, and commits.
+ * Gives whether it was there, and the numbers of the slices that it wrote.
+ */
 async function goOn(
   definition: DestinationDefinition,
   orders: DeliveryOrders,
@@ -109,7 +122,10 @@ export async function deliverAgain(
   return (await goOn(definition, orders, deps, [])).is_there;
 }
 
-/** Delivers these slices, is killed in the middle of the third one, goes on, and gives the numbers of the slices that both attempts have written or begun. */
+/**
+ * Delivers these slices, is killed in the middle of the third one, goes on, and gives the numbers
+ * of the slices that both attempts have written or begun.
+ */
 export async function repeatedSlices(
   definition: DestinationDefinition,
   orders: DeliveryOrders,

@@ -18,7 +18,10 @@ export type ServerProcess = {
   kill(): Promise<void>;
 };
 
-/** The environment of a server process on a folder of its own; the key is fixed so that a test knows it. */
+/**
+ * The environment of a server process on a folder of its own; the key is fixed so that a test knows
+ * it.
+ */
 export function serverEnvironment(
   folder: string,
   key: string,
@@ -47,7 +50,10 @@ export function serverEnvironment(
   };
 }
 
-/** Starts a command of the server (`start`, `api`, `worker`) and waits until it says that it is ready; fails with its output when it ends before. */
+/**
+ * Starts a command of the server (`start`, `api`, `worker`) and waits until it says that it is
+ * ready; fails with its output when it ends before.
+ */
 export async function startServer(
   command: string[],
   environment: Record<string, string>,
@@ -112,7 +118,10 @@ export async function call(
   };
 }
 
-/** Asks again every `pauseMs` until the answer is one that was waited for; fails after `timeout_ms`, naming what was waited for. */
+/**
+ * Asks again every `pauseMs` until the answer is one that was waited for; fails after `timeout_ms`,
+ * naming what was waited for.
+ */
 export async function until<Result>(
   what: string,
   timeoutMs: number,
@@ -128,7 +137,10 @@ export async function until<Result>(
   }
 }
 
-/** The processes of a kind that work on a folder: found by their command line and working folder, as an operator would with ps. */
+/**
+ * The processes of a kind that work on a folder: found by their command line and working folder, as
+ * an operator would with ps.
+ */
 export function findProcesses(folder: string, kind: 'postgres' | 'clickhouse'): number[] {
   const pattern = kind === 'postgres' ? /\bpostgres\b/ : /embedded\/clickhouse\/server\.ts/;
   return readdirSync('/proc')

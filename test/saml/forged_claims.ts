@@ -155,7 +155,8 @@ const parties: Forgery[] = [
     refused: 'recipient',
     make: writing(
       '</saml:Subject>',
-      `<saml:SubjectConfirmation Method="${xml_names.bearer}"><saml:SubjectConfirmationData Recipient="https://other.example/"/></saml:SubjectConfirmation></saml:Subject>`,
+      `<saml:SubjectConfirmation Method="${xml_names.bearer}"><saml:SubjectConfirmationData ` +
+        'Recipient="https://other.example/"/></saml:SubjectConfirmation></saml:Subject>',
     ),
   },
   {
@@ -216,7 +217,8 @@ const subjects: Forgery[] = [
       change(
         world.response,
         /<samlp:StatusCode.*?\/>/,
-        `<samlp:StatusCode Value="urn:x"><samlp:StatusCode Value="${xml_names.success}"/></samlp:StatusCode>`,
+        '<samlp:StatusCode Value="urn:x"><samlp:StatusCode ' +
+          `Value="${xml_names.success}"/></samlp:StatusCode>`,
       ),
   },
   {
@@ -288,7 +290,8 @@ const subjects: Forgery[] = [
     refused: 'not_a_response',
     make: writing(
       '</saml:AttributeStatement>',
-      '<saml:Attribute NameFormat="urn:x"><saml:AttributeValue>x</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>',
+      '<saml:Attribute ' +
+        'NameFormat="urn:x"><saml:AttributeValue>x</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>',
     ),
   },
 ];
@@ -386,7 +389,8 @@ const addresses: Forgery[] = [
     refused: 'email_ambiguous',
     make: writing(
       '</saml:AttributeStatement>',
-      '<saml:Attribute Name="email"><saml:AttributeValue>root@acme.example</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>',
+      '<saml:Attribute ' +
+        'Name="email"><saml:AttributeValue>root@acme.example</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>',
     ),
   },
   {
@@ -467,5 +471,8 @@ const addresses: Forgery[] = [
   },
 ];
 
-/** Responses that the right key signed, or that nobody looks at the key of, and that say something that must not be believed here. */
+/**
+ * Responses that the right key signed, or that nobody looks at the key of, and that say something
+ * that must not be believed here.
+ */
 export const forged_claims: Forgery[] = [...parties, ...subjects, ...instants, ...addresses];

@@ -193,7 +193,8 @@ export const forged_documents: Forgery[] = [
     refused: 'too_large',
     make: changed(
       '</saml:Issuer>',
-      `</saml:Issuer><samlp:Extensions ${Array.from({ length: 5_001 }, (_, index) => `a${index}=""`).join(' ')}/>`,
+      '</saml:Issuer><samlp:Extensions ' +
+        `${Array.from({ length: 5_001 }, (_, index) => `a${index}=""`).join(' ')}/>`,
     ),
   },
   {

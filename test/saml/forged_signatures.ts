@@ -24,7 +24,10 @@ const evilAssertion = (world: SignInUnderWay) => assertionXml(world.evil);
 const certificateInfo = (certificate: string) =>
   `<ds:X509Data><ds:X509Certificate>${certificate.replaceAll(/-----[A-Z ]+-----|\s/g, '')}</ds:X509Certificate></ds:X509Data>`;
 
-/** The genuine response whose SignedInfo names an algorithm a second time, before the one that is listed, and is signed with it. */
+/**
+ * The genuine response whose SignedInfo names an algorithm a second time, before the one that is
+ * listed, and is signed with it.
+ */
 function signedByNested(
   world: SignInUnderWay,
   algorithm: string,
@@ -34,7 +37,8 @@ function signedByNested(
   const xml = change(
     world.response,
     /(<ds:CanonicalizationMethod [^>]*)\/>/,
-    `<ds:CanonicalizationMethod Algorithm="${xml_names.exclusive}">${method}</ds:CanonicalizationMethod>`,
+    '<ds:CanonicalizationMethod ' +
+      `Algorithm="${xml_names.exclusive}">${method}</ds:CanonicalizationMethod>`,
   );
   const [info] = /<ds:SignedInfo>.*?<\/ds:SignedInfo>/.exec(xml)!;
   const canonical = change(
@@ -45,7 +49,10 @@ function signedByNested(
   return change(xml, /<ds:SignatureValue>[^<]*/, `<ds:SignatureValue>${sign(canonical)}`);
 }
 
-/** Responses that are not signed, signed with other keys or in other ways, or changed after they were signed. */
+/**
+ * Responses that are not signed, signed with other keys or in other ways, or changed after they
+ * were signed.
+ */
 export const forged_signatures: Forgery[] = [
   {
     name: 'nothing is signed',
@@ -257,7 +264,9 @@ export const forged_signatures: Forgery[] = [
     ),
   },
   {
-    name: 'SHA-1 in a second SignatureMethod, inside of the CanonicalizationMethod, and really signed so',
+    name:
+      'SHA-1 in a second SignatureMethod, inside of the CanonicalizationMethod, and really ' +
+      'signed so',
     refused: 'signature_form',
     make: (world) =>
       signedByNested(world, `${xml_names.ds}rsa-sha1`, (info) =>
@@ -300,7 +309,8 @@ export const forged_signatures: Forgery[] = [
     refused: 'signature',
     make: changed(
       /(?<=xml-exc-c14n#")\/>(?=<\/ds:Transforms>)/,
-      `><ec:InclusiveNamespaces xmlns:ec="${xml_names.exclusive}" PrefixList="#default samlp"/></ds:Transform>`,
+      `><ec:InclusiveNamespaces xmlns:ec="${xml_names.exclusive}" PrefixList="#default ` +
+        'samlp"/></ds:Transform>',
     ),
   },
   {

@@ -22,8 +22,10 @@ const withGenuine = (
 ) => behindIssuer(assertionXml(facts), edit(signatureOf(world.assertion)));
 
 /**
- * The eight classes of signature wrapping of Somorovsky et al., "On Breaking SAML: Be Whoever You Want to Be" (2012), with the numbers that attack tools give them, each also
- * with the identifier of the genuine element; and wrappings that came later. The genuine assertion stays valid in each; what differs is where it stands.
+ * The eight classes of signature wrapping of Somorovsky et al., "On Breaking SAML: Be Whoever You
+ * Want to Be" (2012), with the numbers that attack tools give them, each also with the identifier
+ * of the genuine element; and wrappings that came later. The genuine assertion stays valid in each;
+ * what differs is where it stands.
  */
 export const forged_wrappings: Forgery[] = [
   {
@@ -121,7 +123,9 @@ export const forged_wrappings: Forgery[] = [
       ),
   },
   {
-    name: 'XSW5: the genuine signature in an evil assertion, the genuine assertion without it at the end',
+    name:
+      'XSW5: the genuine signature in an evil assertion, the genuine assertion without it at ' +
+      'the end',
     refused: 'assertion_count',
     make: (world) =>
       around(
@@ -281,7 +285,8 @@ export const forged_wrappings: Forgery[] = [
     name: 'the genuine response inside an ArtifactResponse',
     refused: 'not_a_response',
     make: (world) =>
-      `<samlp:ArtifactResponse xmlns:samlp="${xml_names.samlp}">${world.response}</samlp:ArtifactResponse>`,
+      '<samlp:ArtifactResponse ' +
+      `xmlns:samlp="${xml_names.samlp}">${world.response}</samlp:ArtifactResponse>`,
   },
   {
     name: 'an evil assertion of another namespace beside the genuine one',

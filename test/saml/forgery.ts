@@ -35,8 +35,8 @@ export type Forgery = {
 };
 
 /**
- * A sign-in of ada@acme.example under way, with ids of its own, or the one that the provider was asked for with this request. The forger wants to be
- * root@acme.example.
+ * A sign-in of ada@acme.example under way, with ids of its own, or the one that the provider was
+ * asked for with this request. The forger wants to be root@acme.example.
  */
 export function beginSignIn(
   now_ms: number,
@@ -74,7 +74,10 @@ export function beginSignIn(
   };
 }
 
-/** The text with the first occurrence of what is looked for replaced. Throws when there is none, so that a forgery never is the genuine response by mistake. */
+/**
+ * The text with the first occurrence of what is looked for replaced. Throws when there is none, so
+ * that a forgery never is the genuine response by mistake.
+ */
 export function change(text: string, wanted: string | RegExp, replacement: string): string {
   const changed = text.replace(wanted, () => replacement);
   if (changed === text) throw new Error(`There is no ${String(wanted)} to change.`);

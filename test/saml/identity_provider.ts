@@ -4,7 +4,10 @@ import { DOMParser } from '@xmldom/xmldom';
 import { SignedXml } from 'xml-crypto';
 import { root } from '../house/source_files.ts';
 
-/** An identity provider of the tests: its entity id, where it would answer, and the key pair that it signs with. */
+/**
+ * An identity provider of the tests: its entity id, where it would answer, and the key pair that it
+ * signs with.
+ */
 export type IdentityProvider = {
   entity_id: string;
   sso_url: string;
@@ -13,8 +16,9 @@ export type IdentityProvider = {
 };
 
 /**
- * What a response says. An undefined field is left out of the XML; `subject`, `conditions`, `statements` and `after_status` are XML that stands in for what the other
- * fields would make, or for nothing.
+ * What a response says. An undefined field is left out of the XML; `subject`, `conditions`,
+ * `statements` and `after_status` are XML that stands in for what the other fields would make, or
+ * for nothing.
  */
 export type ResponseFacts = {
   response_id: string;
@@ -99,7 +103,10 @@ export function readLoginUrl(url: string) {
   };
 }
 
-/** The facts of a response that is in order: for this person, in answer to this request, five minutes valid. */
+/**
+ * The facts of a response that is in order: for this person, in answer to this request, five
+ * minutes valid.
+ */
 export function responseFacts(
   provider: IdentityProvider,
   request: { id: string; acs_url: string; issuer: string },
@@ -140,7 +147,8 @@ export function assertionXml(facts: ResponseFacts): string {
   const issuer =
     facts.issuer === undefined ? '' : `<saml:Issuer>${escapeXml(facts.issuer)}</saml:Issuer>`;
   return (
-    `<saml:Assertion xmlns:saml="${xml_names.saml}"${attribute('ID', facts.assertion_id)}${attribute('Version', facts.version)}${attribute('IssueInstant', facts.issued_at)}>` +
+    '<saml:Assertion ' +
+    `xmlns:saml="${xml_names.saml}"${attribute('ID', facts.assertion_id)}${attribute('Version', facts.version)}${attribute('IssueInstant', facts.issued_at)}>` +
     `${issuer}${facts.subject ?? subjectXml(facts)}${facts.conditions ?? conditionsXml(facts)}${facts.statements ?? statementsXml(facts)}</saml:Assertion>`
   );
 }
@@ -150,9 +158,11 @@ export function responseXml(facts: ResponseFacts, assertion: string): string {
   const issuer =
     facts.response_issuer === undefined
       ? ''
-      : `<saml:Issuer xmlns:saml="${xml_names.saml}">${escapeXml(facts.response_issuer)}</saml:Issuer>`;
+      : '<saml:Issuer ' +
+        `xmlns:saml="${xml_names.saml}">${escapeXml(facts.response_issuer)}</saml:Issuer>`;
   return (
-    `<samlp:Response xmlns:samlp="${xml_names.samlp}"${attribute('ID', facts.response_id)} Version="2.0"${attribute('IssueInstant', facts.issued_at)}` +
+    `<samlp:Response xmlns:samlp="${xml_names.samlp}"${attribute('ID', facts.response_id)} ` +
+    `Version="2.0"${attribute('IssueInstant', facts.issued_at)}` +
     `${attribute('Destination', facts.destination)}${attribute('InResponseTo', facts.in_response_to)}>${issuer}` +
     `<samlp:Status><samlp:StatusCode${attribute('Value', facts.status)}/></samlp:Status>${facts.after_status}${assertion}</samlp:Response>`
   );
@@ -213,7 +223,8 @@ export function encodeResponse(xml: string): string {
 function subjectXml(facts: ResponseFacts): string {
   return (
     `<saml:Subject><saml:NameID${attribute('Format', facts.name_id_format)}>${escapeXml(facts.name_id)}</saml:NameID>` +
-    `<saml:SubjectConfirmation Method="${xml_names.bearer}"><saml:SubjectConfirmationData${attribute('InResponseTo', facts.confirmed_in_response_to)}` +
+    '<saml:SubjectConfirmation ' +
+    `Method="${xml_names.bearer}"><saml:SubjectConfirmationData${attribute('InResponseTo', facts.confirmed_in_response_to)}` +
     `${attribute('Recipient', facts.recipient)}${attribute('NotOnOrAfter', facts.confirmed_not_on_or_after)}/></saml:SubjectConfirmation></saml:Subject>`
   );
 }

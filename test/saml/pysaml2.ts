@@ -24,7 +24,10 @@ export type Pysaml2Signing = {
   digest_algorithm: string;
 };
 
-/** What pysaml2 answers for Ada to the browser that was sent to `url`, from our metadata (XML) and with the key of the provider `acme`; `response` is base64. */
+/**
+ * What pysaml2 answers for Ada to the browser that was sent to `url`, from our metadata (XML) and
+ * with the key of the provider `acme`; `response` is base64.
+ */
 export function answerByPysaml2(
   url: string,
   service_metadata: string,

@@ -5,12 +5,16 @@ import { testIdentityProvider, xml_names } from './identity_provider.ts';
 setSchemaValidator({ validate: async () => 'not validated' });
 
 const statements =
-  '<saml:AuthnStatement AuthnInstant="{IssueInstant}" SessionIndex="{ID}"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>' +
-  '<saml:AttributeStatement><saml:Attribute Name="email"><saml:AttributeValue>{Email}</saml:AttributeValue></saml:Attribute><saml:Attribute Name="givenName"><saml:AttributeValue>Ada</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>';
+  '<saml:AuthnStatement AuthnInstant="{IssueInstant}" ' +
+  'SessionIndex="{ID}"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>' +
+  '<saml:AttributeStatement><saml:Attribute ' +
+  'Name="email"><saml:AttributeValue>{Email}</saml:AttributeValue></saml:Attribute><saml:Attribute ' +
+  'Name="givenName"><saml:AttributeValue>Ada</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>';
 
 /**
- * What samlify, as the provider `acme`, answers to the browser that was sent to `url`: it imports our metadata (XML), reads the AuthnRequest and signs the assertion. It takes the machine's clock. Base64, as it goes
- * into the form; `endpoint` is where it sends it.
+ * What samlify, as the provider `acme`, answers to the browser that was sent to `url`: it imports
+ * our metadata (XML), reads the AuthnRequest and signs the assertion. It takes the machine's clock.
+ * Base64, as it goes into the form; `endpoint` is where it sends it.
  */
 export async function answerBySamlify(
   url: string,

@@ -18,8 +18,9 @@ const account_key =
   'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 
 /**
- * Starts Azurite, in memory, behind a front on which faults can be asked for. It checks shared keys and signatures itself, but gives a wrong one the code that at Azure
- * means a firewall: the front gives it Azure's.
+ * Starts Azurite, in memory, behind a front on which faults can be asked for. It checks shared keys
+ * and signatures itself, but gives a wrong one the code that at Azure means a firewall: the front
+ * gives it Azure's.
  */
 export async function openAzureServer(): Promise<AzureServer> {
   const program = fileURLToPath(import.meta.resolve('azurite/dist/src/blob/main.js'));
@@ -60,7 +61,9 @@ function refuse(
   status: number,
   code: string,
 ): void {
-  const body = `<?xml version="1.0" encoding="utf-8"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`;
+  const body =
+    '<?xml version="1.0" ' +
+    `encoding="utf-8"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`;
   response
     .writeHead(status, { 'content-type': 'application/xml', 'x-ms-error-code': code })
     .end(body);

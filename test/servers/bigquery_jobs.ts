@@ -67,7 +67,10 @@ export class BigQueryJobs {
     this.held.push(pattern);
   }
 
-  /** Lets the table of the next load hold other rows than the file has; a value must still have the type of its column. */
+  /**
+   * Lets the table of the next load hold other rows than the file has; a value must still have the
+   * type of its column.
+   */
   spoilNext(change: (row: Row) => Row): void {
     this.spoilers.push(change);
   }

@@ -21,11 +21,17 @@ export type BigQueryAccount = {
 export type BigQueryServer = FaultyServer & {
   account: BigQueryAccount;
   jobs: BigQueryJobs;
-  /** The tables of a dataset by their names; changing them changes the dataset. One that is not there is made. */
+  /**
+   * The tables of a dataset by their names; changing them changes the dataset. One that is not
+   * there is made.
+   */
   tables(dataset: string): Map<string, StoredTable>;
   /** Of the next piece of an upload only the first 256 KiB are kept. */
   takePartNext(): void;
-  /** Does what the next request that matches asks for, and breaks the connection instead of an answer. */
+  /**
+   * Does what the next request that matches asks for, and breaks the connection instead of an
+   * answer.
+   */
   loseAnswerNext(pattern: RegExp): void;
   /** The guard, with the ways to Google led here. */
   reroute(outbound: Outbound): Outbound;
@@ -63,7 +69,10 @@ const piece_bytes = 256 * 1024;
 /** Small, so that whoever lists has to go through pages. */
 const page_size = 2;
 
-/** Starts one with an empty project. Signatures are verified, tokens asked for, lists and results come in pages of two. */
+/**
+ * Starts one with an empty project. Signatures are verified, tokens asked for, lists and results
+ * come in pages of two.
+ */
 export async function openBigQueryServer(): Promise<BigQueryServer> {
   const keys = generateKeyPairSync('rsa', {
     modulusLength: 2048,

@@ -12,7 +12,10 @@ type Parameters = Record<string, Value>;
 const name = '`[^`]+`\\.`[^`]+`\\.`[^`]+`';
 const nothing: StatementResult = { names: [], rows: [] };
 
-/** A statement that is understood, and what it does. Everything else is refused, as a statement with a fault would be. */
+/**
+ * A statement that is understood, and what it does. Everything else is refused, as a statement with
+ * a fault would be.
+ */
 type Form = {
   pattern: RegExp;
   run(world: StatementWorld, parameters: Parameters, found: string[]): StatementResult;
@@ -32,9 +35,13 @@ const forms: Form[] = [
   { pattern: new RegExp(`^INSERT INTO (${name})\\nSELECT \\* FROM (${name})$`), run: copyRows },
   {
     pattern: new RegExp(
-      `^MERGE INTO (${name}) AS existing\\nUSING \\(SELECT (.+)\\nFROM \\((.+)\\)\\nWHERE TRUE QUALIFY ROW_NUMBER\\(\\) OVER \\(PARTITION BY \`team_id\`, \`distinct_id\`(?: ORDER BY (.+))?\\) = 1\\) AS incoming\\n` +
-        'ON existing\\.`team_id` = incoming\\.`team_id` AND existing\\.`distinct_id` = incoming\\.`distinct_id`' +
-        '(?:\\nWHEN MATCHED(?: AND \\((.+)\\))? THEN UPDATE SET (.+))?\\nWHEN NOT MATCHED THEN INSERT \\((.+)\\) VALUES \\((.+)\\)$',
+      `^MERGE INTO (${name}) AS existing\\nUSING \\(SELECT (.+)\\nFROM \\((.+)\\)\\nWHERE ` +
+        `TRUE QUALIFY ROW_NUMBER\\(\\) OVER \\(PARTITION BY \`team_id\`, \`distinct_id\`(?: ` +
+        'ORDER BY (.+))?\\) = 1\\) AS incoming\\n' +
+        'ON existing\\.`team_id` = incoming\\.`team_id` AND existing\\.`distinct_id` = ' +
+        'incoming\\.`distinct_id`' +
+        '(?:\\nWHEN MATCHED(?: AND \\((.+)\\))? THEN UPDATE SET (.+))?\\nWHEN NOT MATCHED ' +
+        'THEN INSERT \\((.+)\\) VALUES \\((.+)\\)$',
       's',
     ),
     run: mergeRows,
@@ -51,7 +58,8 @@ const forms: Form[] = [
   },
   {
     pattern: new RegExp(
-      `^SELECT ((?:CAST|FORMAT_TIMESTAMP|TO_JSON_STRING)\\(.+)\\nFROM (${name})(?:\\nWHERE \`team_id\` = (\\d+))?$`,
+      `^SELECT ((?:CAST|FORMAT_TIMESTAMP|TO_JSON_STRING)\\(.+)\\nFROM (${name})(?:\\nWHERE ` +
+        `\`team_id\` = (\\d+))?$`,
     ),
     run: selectTexts,
   },
@@ -108,7 +116,10 @@ function fieldOf({ fields }: StoredTable, column: string): Field {
   return field;
 }
 
-/** The rows of a list of stage tables, with the values that a SELECT list makes of them. JSON values are told from text by an array around them. */
+/**
+ * The rows of a list of stage tables, with the values that a SELECT list makes of them. JSON values
+ * are told from text by an array around them.
+ */
 function selectRows(
   world: StatementWorld,
   list: string,
@@ -297,7 +308,10 @@ function selectColumn(
   };
 }
 
-/** The rows with every value as text: instants by their format, JSON by its function, all others by a cast. */
+/**
+ * The rows with every value as text: instants by their format, JSON by its function, all others by
+ * a cast.
+ */
 function selectTexts(
   world: StatementWorld,
   _parameters: Parameters,

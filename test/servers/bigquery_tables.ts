@@ -45,7 +45,10 @@ const checks: Record<string, (value: Value) => boolean> = {
   BOOLEAN: (value) => typeof value === 'boolean',
 };
 
-/** A whole row of a table; throws where a value has another type than its column, or is missing where it is required. */
+/**
+ * A whole row of a table; throws where a value has another type than its column, or is missing
+ * where it is required.
+ */
 export function checkedRow(fields: Field[], values: Row): Row {
   return Object.fromEntries(
     fields.map((field) => {
@@ -62,7 +65,11 @@ export function checkedRow(fields: Field[], values: Row): Row {
   );
 }
 
-/** The text of a value: of an instant by the format with six digits, of JSON by its function, of all others by a cast to STRING. Throws for JSON that is cast, and for an instant that is, since its text would be in the project's time zone. */
+/**
+ * The text of a value: of an instant by the format with six digits, of JSON by its function, of all
+ * others by a cast to STRING. Throws for JSON that is cast, and for an instant that is, since its
+ * text would be in the project's time zone.
+ */
 export function textOf({ name, type }: Field, value: Value, readAs: string): string | null {
   const own = type === 'JSON' || type === 'TIMESTAMP' ? type : 'STRING';
   if (readAs !== own)
@@ -77,7 +84,9 @@ function isoMicroseconds(instant: bigint): string {
   return `${seconds}.${String(rest).padStart(6, '0')}Z`;
 }
 
-/** The rows of an uploaded file, typed by the fields of the job; throws for one that cannot be read. */
+/**
+ * The rows of an uploaded file, typed by the fields of the job; throws for one that cannot be read.
+ */
 export async function rowsOfFile(format: string, bytes: Buffer, fields: Field[]): Promise<Row[]> {
   const raw = format === 'PARQUET' ? await readParquet(bytes) : readLines(bytes);
   const known = new Set(fields.map((field) => field.name));
@@ -115,7 +124,10 @@ function readLines(bytes: Buffer): Row[] {
   return lines.map((line) => JSON.parse(line) as Row);
 }
 
-/** The documented result of `SAFE.PARSE_JSON`: undefined for what is no JSON, has more than 500 levels, or a number that neither 64 bits nor a double hold without loss. */
+/**
+ * The documented result of `SAFE.PARSE_JSON`: undefined for what is no JSON, has more than 500
+ * levels, or a number that neither 64 bits nor a double hold without loss.
+ */
 export function safeParseJson(text: string): string | undefined {
   const check = (_key: string, value: unknown, { source }: { source?: string }) => {
     if (typeof value === 'number' && source !== undefined && !isHeld(source))

@@ -25,7 +25,10 @@ export type ClickHouseBytes = {
   close(): void;
 };
 
-/** Starts an empty one in a temporary folder; each query has a session of its own and answers through a named pipe. */
+/**
+ * Starts an empty one in a temporary folder; each query has a session of its own and answers
+ * through a named pipe.
+ */
 export function openClickHouseBytes(): ClickHouseBytes {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bytes-'));
   const data = join(folder, 'data');
@@ -44,7 +47,8 @@ export function openClickHouseBytes(): ClickHouseBytes {
       const settings = Object.entries(selection.settings).map(
         ([name, value]) => `${name} = ${typeof value === 'number' ? value : literal(value)}`,
       );
-      const query = `SELECT ${selection.expressions} FROM ${from} INTO OUTFILE '${pipe}' TRUNCATE FORMAT ${selection.format} SETTINGS ${settings.join(', ')}`;
+      const query = `SELECT ${selection.expressions} FROM ${from} INTO OUTFILE '${pipe}' TRUNCATE
+        FORMAT ${selection.format} SETTINGS ${settings.join(', ')}`;
       const failure = session.queryAsync(query).then(
         () => undefined,
         (error: Error) => {

@@ -7,12 +7,17 @@ import type { AddressInfo, Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { createZstdDecompress } from 'node:zlib';
 
-/** An HTTP door to a ClickHouse, with TLS or without, that takes zstd as a real server does and whose connections can be cut. */
+/**
+ * An HTTP door to a ClickHouse, with TLS or without, that takes zstd as a real server does and
+ * whose connections can be cut.
+ */
 export type ClickHouseProxy = {
   url: string;
   /** Ends all connections at once, as a broken network does. */
   cut(): void;
-  /** From now on no answer comes through, as when the server hangs; what is sent to it still does. */
+  /**
+   * From now on no answer comes through, as when the server hangs; what is sent to it still does.
+   */
   hold(): void;
   /** Called with the text of each statement before it is passed on, which waits for the promise. */
   watch(before: ((statement: string) => Promise<void> | void) | undefined): void;
@@ -22,7 +27,10 @@ export type ClickHouseProxy = {
 const cert = readFileSync(new URL('../certificates/localhost.crt', import.meta.url), 'utf8');
 const key = readFileSync(new URL('../certificates/localhost.key', import.meta.url), 'utf8');
 
-/** Opens the door on 127.0.0.1 in front of the server of the URL; user and password of the requests are passed on. */
+/**
+ * Opens the door on 127.0.0.1 in front of the server of the URL; user and password of the requests
+ * are passed on.
+ */
 export async function openClickHouseProxy(
   serverUrl: string,
   options: { tls: boolean },

@@ -11,7 +11,10 @@ export type DnsRecord = { name?: string } & (
   | { type: 'A'; address: string }
 );
 
-/** How the server meets a question. Without any field it answers that the name exists and has no record. */
+/**
+ * How the server meets a question. Without any field it answers that the name exists and has no
+ * record.
+ */
 export type DnsBehaviour = {
   records?: DnsRecord[];
   rcode?: 'FORMERR' | 'SERVFAIL' | 'NXDOMAIN' | 'NOTIMP' | 'REFUSED';
@@ -27,11 +30,17 @@ export type DnsBehaviour = {
   edit?: (message: Buffer) => Buffer;
 };
 
-/** A name server on 127.0.0.1, over UDP and TCP on the same port, that answers and fails as it is told to. */
+/**
+ * A name server on 127.0.0.1, over UDP and TCP on the same port, that answers and fails as it is
+ * told to.
+ */
 export type DnsServer = {
   /** `ip:port`, as resolvers are configured. */
   address: string;
-  /** From now on questions about the name, of any type, are met like this. A name that was never set does not exist (NXDOMAIN). */
+  /**
+   * From now on questions about the name, of any type, are met like this. A name that was never set
+   * does not exist (NXDOMAIN).
+   */
   set(name: string, behaviour: DnsBehaviour): void;
   /** Questions that arrived, in order; names in lower case. */
   queries: { name: string; type: string; transport: 'udp' | 'tcp' }[];
@@ -42,7 +51,10 @@ export type DnsServer = {
 const udp_bytes_max = 1_232;
 const port_attempts_max = 10;
 
-/** Opens the server; `tcp: false` leaves the TCP port closed, `silent: true` meets every name that was never set with silence. */
+/**
+ * Opens the server; `tcp: false` leaves the TCP port closed, `silent: true` meets every name that
+ * was never set with silence.
+ */
 export async function openDnsServer(
   options: { tcp?: boolean; silent?: boolean } = {},
 ): Promise<DnsServer> {
@@ -111,7 +123,10 @@ export async function openDnsServer(
   };
 }
 
-/** Takes a UDP port whose TCP twin is free as well; the system hands out the two without regard to each other. */
+/**
+ * Takes a UDP port whose TCP twin is free as well; the system hands out the two without regard to
+ * each other.
+ */
 async function bind(tcp: net.Server, withTcp: boolean): Promise<Socket> {
   for (let attempt = 1; ; attempt += 1) {
     const udp = createSocket('udp4');

@@ -7,7 +7,10 @@ export type FaultyServer = {
   endpoint: string;
   /** Requests that it has seen, as `PUT /path?query`. */
   requests: string[];
-  /** Answers the next request that matches with this status and code, in the server's own form of an error. */
+  /**
+   * Answers the next request that matches with this status and code, in the server's own form of an
+   * error.
+   */
   failNext(pattern: RegExp, status: number, code: string): void;
   /** Never answers the next request that matches. */
   holdNext(pattern: RegExp): void;

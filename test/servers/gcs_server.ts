@@ -55,7 +55,10 @@ const token_url = 'https://oauth2.googleapis.com/token';
 const page_size = 2;
 const part_bytes_min = 5 * 1024 * 1024;
 
-/** Starts one with empty buckets. Signatures of key files are verified, tokens are asked for, lists come in pages of two. */
+/**
+ * Starts one with empty buckets. Signatures of key files are verified, tokens are asked for, lists
+ * come in pages of two.
+ */
 export async function openGcsServer(buckets: string[]): Promise<GcsServer> {
   const keys = generateKeyPairSync('rsa', {
     modulusLength: 2048,
@@ -124,7 +127,9 @@ function refuse(
     path === '/token'
       ? { error: code, error_description: code }
       : { error: { code: status, message: code, errors: [{ reason: code }] } };
-  const xml = `<?xml version='1.0' encoding='UTF-8'?><Error><Code>${code}</Code><Message>${code}</Message></Error>`;
+  const xml =
+    `<?xml version='1.0' ` +
+    `encoding='UTF-8'?><Error><Code>${code}</Code><Message>${code}</Message></Error>`;
   response.writeHead(status, {
     'content-type': isJson ? 'application/json; charset=UTF-8' : 'application/xml; charset=UTF-8',
   });

@@ -10,14 +10,20 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 /** A request that came in whole; `body` is unpacked. */
 export type Received = { path: string; headers: IncomingHttpHeaders; body: string };
 
-/** An endpoint that takes rows as JSON. A request whose `Idempotency-Key` it has acknowledged is acknowledged again, and its rows are not taken again. */
+/**
+ * An endpoint that takes rows as JSON. A request whose `Idempotency-Key` it has acknowledged is
+ * acknowledged again, and its rows are not taken again.
+ */
 export type HttpReceiver = {
   url: string;
   /** Every request, also those that were refused. */
   requests: Received[];
   /** The rows that were taken at the path, as lines of JSON, in order. */
   taken(path: string): string[];
-  /** What becomes of the next requests, one each; afterwards all are taken. `cut` ends the connection, `take and cut` does so after it has taken the rows. */
+  /**
+   * What becomes of the next requests, one each; afterwards all are taken. `cut` ends the
+   * connection, `take and cut` does so after it has taken the rows.
+   */
   plan(...answers: Answer[]): void;
   /** Called when a request has come in whole, before anything becomes of it. */
   onRequest(listener: () => void): void;
@@ -40,7 +46,10 @@ const decompressors: Record<string, (bytes: Buffer) => Buffer> = {
   zstd: zstdDecompressSync,
 };
 
-/** Opens an endpoint on 127.0.0.1. With a token, requests to `/guarded...` need it as a bearer. `/nothing` is not found, `/hang` never answers. */
+/**
+ * Opens an endpoint on 127.0.0.1. With a token, requests to `/guarded...` need it as a bearer.
+ * `/nothing` is not found, `/hang` never answers.
+ */
 export async function openHttpReceiver(options: {
   tls?: boolean;
   token?: string;

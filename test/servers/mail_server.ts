@@ -7,7 +7,10 @@ import type { Email } from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
 
-/** A mail as the relay took it: the envelope, the message as it came (decoded as UTF-8), and what a mail program reads in it. */
+/**
+ * A mail as the relay took it: the envelope, the message as it came (decoded as UTF-8), and what a
+ * mail program reads in it.
+ */
 export type ReceivedMail = {
   from: string;
   to: string[];
@@ -17,7 +20,10 @@ export type ReceivedMail = {
   content: Email;
 };
 
-/** What a relay can do instead of its work. `refuse`, `hang` and `drop` happen in place of the greeting; `hang_after` and `drop_during` once the mail itself is coming in. */
+/**
+ * What a relay can do instead of its work. `refuse`, `hang` and `drop` happen in place of the
+ * greeting; `hang_after` and `drop_during` once the mail itself is coming in.
+ */
 export type MailFault =
   | 'refuse'
   | 'hang'
@@ -37,7 +43,10 @@ export type MailServer = {
   logins: string[];
   /** How many connections are open. */
   connections(): number;
-  /** From the next connection or mail on this happens, until it is set to undefined; `reply` is what the relay says to it. */
+  /**
+   * From the next connection or mail on this happens, until it is set to undefined; `reply` is what
+   * the relay says to it.
+   */
   setFault(fault: MailFault | undefined, reply?: string): void;
   /** The latest mail to an address; waits up to 5 seconds for the first one. */
   waitFor(address: string): Promise<ReceivedMail>;
@@ -54,7 +63,10 @@ const certificate = (name: string) =>
   readFileSync(new URL(`../certificates/localhost.${name}`, import.meta.url), 'utf8');
 const wait_milliseconds_max = 5_000;
 
-/** Starts a relay: without TLS and open to anyone unless told otherwise; its certificate is self-signed, for the name localhost. */
+/**
+ * Starts a relay: without TLS and open to anyone unless told otherwise; its certificate is
+ * self-signed, for the name localhost.
+ */
 export async function openMailServer({
   tls = 'none',
   login,
@@ -126,7 +138,10 @@ export async function openMailServer({
 
 type Take = (stream: NodeJS.ReadableStream, session: SMTPServerSession) => Promise<void>;
 
-/** The steps of a conversation at which something can go wrong. A handler that hangs calls nobody back. */
+/**
+ * The steps of a conversation at which something can go wrong. A handler that hangs calls nobody
+ * back.
+ */
 function faultyHandlers(
   state: State,
   sockets: Map<number, Socket>,

@@ -2,12 +2,18 @@ import { once } from 'node:events';
 import net from 'node:net';
 import type { AddressInfo } from 'node:net';
 
-/** A TCP door to a MySQL server whose connections can be cut; without `tls` it hides that the server offers TLS. */
+/**
+ * A TCP door to a MySQL server whose connections can be cut; without `tls` it hides that the server
+ * offers TLS.
+ */
 export type MySqlProxy = {
   port: number;
   /** Ends all connections at once, as a broken network does. */
   cut(): void;
-  /** From now on no answer of the server comes through, as when it hangs; what is sent to it still does. */
+  /**
+   * From now on no answer of the server comes through, as when it hangs; what is sent to it still
+   * does.
+   */
   hold(): void;
   /** Answers come through again, to new connections. */
   release(): void;
@@ -62,7 +68,10 @@ export async function openMySqlProxy(
   };
 }
 
-/** The greeting: header (4), protocol (1), version and NUL, thread (4), salt (8), filler (1), capabilities (2). */
+/**
+ * The greeting: header (4), protocol (1), version and NUL, thread (4), salt (8), filler (1),
+ * capabilities (2).
+ */
 function hideTls(greeting: Buffer): void {
   const at = greeting.indexOf(0, 5) + 1 + 4 + 8 + 1;
   greeting.writeUInt16LE(greeting.readUInt16LE(at) & ~ssl_capability, at);

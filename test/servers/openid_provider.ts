@@ -6,7 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Outbound } from '../../server/platform/outbound/outbound.ts';
 
-/** Whom the provider signs in. `claims` are added to the ID token, `info` to the userinfo; `emails` is GitHub's list. */
+/**
+ * Whom the provider signs in. `claims` are added to the ID token, `info` to the userinfo; `emails`
+ * is GitHub's list.
+ */
 export type OpenidTestPerson = {
   sub: string;
   claims?: Record<string, unknown>;
@@ -32,7 +35,10 @@ export type OpenidFault =
   | 'signed_with_secret'
   | 'token_error';
 
-/** Google, GitHub and a GitLab on 127.0.0.1: what a server asks of them through `outbound`, and what a browser does there with `visit`. */
+/**
+ * Google, GitHub and a GitLab on 127.0.0.1: what a server asks of them through `outbound`, and what
+ * a browser does there with `visit`.
+ */
 export type OpenidTestProvider = {
   /** The address of the GitLab. */
   gitlab_url: string;
@@ -42,7 +48,10 @@ export type OpenidTestProvider = {
   codes: string[];
   /** `outbound`, with Google's and GitHub's hosts at this provider. */
   route(outbound: Outbound): Outbound;
-  /** The browser goes to the address of an authorization request and signs in there; gives where it is sent then. */
+  /**
+   * The browser goes to the address of an authorization request and signs in there; gives where it
+   * is sent then.
+   */
   visit(url: string): Promise<string>;
   close(): Promise<void>;
 };
@@ -59,7 +68,10 @@ const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('
 
 type Grant = { challenge: string; redirect_uri: string; nonce: string | null };
 
-/** Starts the providers. A code is redeemed once, by the client that it is for, with its secret, the same redirect URI and the right PKCE verifier. */
+/**
+ * Starts the providers. A code is redeemed once, by the client that it is for, with its secret, the
+ * same redirect URI and the right PKCE verifier.
+ */
 export async function openOpenidProvider(): Promise<OpenidTestProvider> {
   const server = createServer(
     (request, response) => void answer(provider, grants, request, response),

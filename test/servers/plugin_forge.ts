@@ -14,11 +14,15 @@ type Repository = {
 };
 
 /**
- * GitHub and GitLab on 127.0.0.1: the parts of their REST interfaces that packages are read through, over the same repositories. Archives come from a second server, as
- * GitHub's do, so that what crosses a redirect can be seen.
+ * GitHub and GitLab on 127.0.0.1: the parts of their REST interfaces that packages are read
+ * through, over the same repositories. Archives come from a second server, as GitHub's do, so that
+ * what crosses a redirect can be seen.
  */
 export type PluginForge = {
-  /** Settings with these addresses: a repository is at `<github_url>/<name>` and `<gitlab_url>/<name>`. */
+  /**
+   * Settings with these addresses: a repository is at `<github_url>/<name>` and
+   * `<gitlab_url>/<name>`.
+   */
   settings: { github_url: string; github_api_url: string; gitlab_url: string };
   github: FaultyServer;
   gitlab: FaultyServer;

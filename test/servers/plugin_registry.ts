@@ -16,7 +16,11 @@ export type Published = {
   tarball?: string;
 };
 
-/** A registry of npm packages on 127.0.0.1 that serves metadata and archives as the public one does. `failNext` and its like are those of `FaultyServer`; metadata is asked for as `GET /<name>`, archives as `GET /<name>/-/...`. */
+/**
+ * A registry of npm packages on 127.0.0.1 that serves metadata and archives as the public one does.
+ * `failNext` and its like are those of `FaultyServer`; metadata is asked for as `GET /<name>`,
+ * archives as `GET /<name>/-/...`.
+ */
 export type PluginRegistry = FaultyServer & {
   /** Publishes a version, or replaces it. Files lie in the folder `package`, as npm packs them. */
   publish(
@@ -38,7 +42,10 @@ type Package = {
   token?: string;
 };
 
-/** Starts an empty one. Set `npm_registry_url` to its `endpoint` and allow 127.0.0.0/8 in `outbound_allow`. */
+/**
+ * Starts an empty one. Set `npm_registry_url` to its `endpoint` and allow 127.0.0.0/8 in
+ * `outbound_allow`.
+ */
 export async function openPluginRegistry(): Promise<PluginRegistry> {
   const packages = new Map<string, Package>();
   const authorizations: (string | undefined)[] = [];

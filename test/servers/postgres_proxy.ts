@@ -4,12 +4,18 @@ import net from 'node:net';
 import type { AddressInfo } from 'node:net';
 import tls from 'node:tls';
 
-/** A TCP door to a PostgreSQL that listens on a Unix socket only, with TLS or without, whose connections can be cut. */
+/**
+ * A TCP door to a PostgreSQL that listens on a Unix socket only, with TLS or without, whose
+ * connections can be cut.
+ */
 export type PostgresProxy = {
   port: number;
   /** Ends all connections at once, as a broken network does. */
   cut(): void;
-  /** From now on no answer of the server comes through, as when it hangs; what is sent to it still does. */
+  /**
+   * From now on no answer of the server comes through, as when it hangs; what is sent to it still
+   * does.
+   */
   hold(): void;
   close(): Promise<void>;
 };

@@ -29,16 +29,22 @@ const lacking =
 const statement_bytes_max = 16 * 1024 * 1024;
 const parameters_max = 32_767;
 
-/** What PostgreSQL needs to pass for Redshift: SUPER as a type of its own that holds JSON text only, and functions that it lacks. */
+/**
+ * What PostgreSQL needs to pass for Redshift: SUPER as a type of its own that holds JSON text only,
+ * and functions that it lacks.
+ */
 export async function makeRedshift(pool: pg.Pool): Promise<void> {
   await pool.query(`CREATE DOMAIN super AS text CHECK (VALUE IS JSON);
-    CREATE FUNCTION json_parse(varchar) RETURNS super LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $1::text::super';
+    CREATE FUNCTION json_parse(varchar) RETURNS super LANGUAGE sql IMMUTABLE STRICT AS
+      'SELECT $1::text::super';
     CREATE FUNCTION getdate() RETURNS timestamp LANGUAGE sql STABLE AS 'SELECT now()::timestamp'`);
 }
 
 /**
- * Opens the door on 127.0.0.1 in front of the server's Unix socket, with TLS. Statements that Redshift lacks are syntax errors; `COPY ... FROM 's3://...'` is carried out: manifest and objects are read
- * with the credentials of the statement and loaded in the same session, and a failure is told in Redshift's words.
+ * Opens the door on 127.0.0.1 in front of the server's Unix socket, with TLS. Statements that
+ * Redshift lacks are syntax errors; `COPY ... FROM 's3://...'` is carried out: manifest and objects
+ * are read with the credentials of the statement and loaded in the same session, and a failure is
+ * told in Redshift's words.
  */
 export async function openRedshiftServer(
   socketPath: string,
@@ -146,7 +152,8 @@ function join(client: net.Socket, socketPath: string, store: S3Server, statement
       else if (loading !== undefined && type === 'E')
         client.write(
           failure(
-            `Load into table '${loading.table}' failed.  Check 'sys_load_error_detail' system table for details.`,
+            `Load into table '${loading.table}' failed.  Check 'sys_load_error_detail' system ` +
+              'table for details.',
           ),
         );
       else client.write(one);
@@ -177,12 +184,16 @@ function failure(text: string): Buffer {
 }
 
 const raise = (text: string) =>
-  `DO $raise$ BEGIN RAISE EXCEPTION USING ERRCODE = 'XX000', MESSAGE = ${pg.escapeLiteral(text)}; END $raise$`;
+  `DO $raise$ BEGIN RAISE EXCEPTION USING ERRCODE = 'XX000', MESSAGE = ` +
+  `${pg.escapeLiteral(text)}; END $raise$`;
 
 const copy_pattern =
   /^COPY (?<table>\w+) \((?<columns>.+)\) FROM 's3:\/\/(?<bucket>[^/']+)\/(?<manifest>[^']+)' (?:IAM_ROLE '(?<role>[^']+)'|ACCESS_KEY_ID '(?<key>[^']*)' SECRET_ACCESS_KEY '(?<secret>[^']*)') REGION '(?<region>[^']+)' MANIFEST FORMAT AS CSV GZIP NULL AS '(?<null>[^']+)' TIMEFORMAT 'auto' COMPUPDATE OFF STATUPDATE OFF$/;
 
-/** What PostgreSQL is to run for a COPY of Redshift: a COPY of the lines of all objects of the manifest, or the failure. */
+/**
+ * What PostgreSQL is to run for a COPY of Redshift: a COPY of the lines of all objects of the
+ * manifest, or the failure.
+ */
 async function loadOf(
   text: string,
   store: S3Server,

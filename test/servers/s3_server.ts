@@ -16,7 +16,10 @@ export type S3Server = {
   requests: string[];
   /** The encryption that each of these requests asked for, undefined for none. */
   encryptions: (string | undefined)[];
-  /** Answers the next request that matches with this status and S3 error code instead of passing it on. */
+  /**
+   * Answers the next request that matches with this status and S3 error code instead of passing it
+   * on.
+   */
   failNext(pattern: RegExp, status: number, code: string): void;
   /** Never answers the next request that matches. */
   holdNext(pattern: RegExp): void;
@@ -27,7 +30,10 @@ export type S3Server = {
   close(): Promise<void>;
 };
 
-/** Gives this process the credentials of the store, as an operator gives them to a server: in variables that the AWS SDK knows. */
+/**
+ * Gives this process the credentials of the store, as an operator gives them to a server: in
+ * variables that the AWS SDK knows.
+ */
 export function setEnvironmentCredentials({ access_key, secret_key }: S3Server): void {
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: access_key, AWS_SECRET_ACCESS_KEY: secret_key });
 }
@@ -43,8 +49,9 @@ const access_key = 'AKIATHATONLYTESTSHAVE';
 const secret_key = 'a-secret-that-only-tests-have';
 
 /**
- * Starts `s3rver` behind a front that adds what it lacks: it checks signatures (s3rver takes any secret), and it knows ListMultipartUploads, ListParts,
- * AbortMultipartUpload and the error of an upload that is gone, all over s3rver's own folder of uploads.
+ * Starts `s3rver` behind a front that adds what it lacks: it checks signatures (s3rver takes any
+ * secret), and it knows ListMultipartUploads, ListParts, AbortMultipartUpload and the error of an
+ * upload that is gone, all over s3rver's own folder of uploads.
  */
 export async function openS3Server(buckets: string[]): Promise<S3Server> {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-s3-'));
@@ -124,7 +131,8 @@ function refuse(
 }
 
 const errorBody = (code: string) =>
-  `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`;
+  '<?xml version="1.0" ' +
+  `encoding="UTF-8"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`;
 
 /** AWS Signature Version 4 over the request as it came in. */
 function signatureProblem(request: http.IncomingMessage): string | undefined {
@@ -179,7 +187,10 @@ function signatureProblem(request: http.IncomingMessage): string | undefined {
   return sign(signingKey, text).toString('hex') === signature ? undefined : 'SignatureDoesNotMatch';
 }
 
-/** s3rver checks a signature of its own known secret: it is left out, so that it takes the request as an anonymous one. */
+/**
+ * s3rver checks a signature of its own known secret: it is left out, so that it takes the request
+ * as an anonymous one.
+ */
 function forward(request: http.IncomingMessage, response: http.ServerResponse, port: number): void {
   const { authorization: _authorization, ...headers } = request.headers;
   const onward = http.request(

@@ -12,24 +12,35 @@ export class SnowflakeRefusal extends Error {
 }
 
 /**
- * What PostgreSQL lacks of the dialect, in schemas of its own: VARIANT, which is jsonb here and so does not round, ARRAY and OBJECT, which here refuse what Snowflake would convert, their functions, and an information schema that names types as
- * Snowflake does.
+ * What PostgreSQL lacks of the dialect, in schemas of its own: VARIANT, which is jsonb here and so
+ * does not round, ARRAY and OBJECT, which here refuse what Snowflake would convert, their
+ * functions, and an information schema that names types as Snowflake does.
  */
 const parts = `
   CREATE SCHEMA snowflake_parts;
   CREATE DOMAIN snowflake_parts.variant AS jsonb;
   CREATE DOMAIN snowflake_parts.array AS jsonb CHECK (jsonb_typeof(value) = 'array');
   CREATE DOMAIN snowflake_parts.object AS jsonb CHECK (jsonb_typeof(value) = 'object');
-  CREATE FUNCTION snowflake_parts.try_parse_json(value text, parameter text) RETURNS snowflake_parts.variant LANGUAGE plpgsql IMMUTABLE AS $$
-    BEGIN RETURN CASE WHEN btrim(value) = '' THEN NULL ELSE value::jsonb END; EXCEPTION WHEN data_exception THEN RETURN NULL; END $$;
-  CREATE FUNCTION snowflake_parts.to_variant(value text) RETURNS snowflake_parts.variant LANGUAGE sql IMMUTABLE AS $$ SELECT to_jsonb(value) $$;
-  CREATE FUNCTION snowflake_parts.to_varchar(value timestamp, format text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT to_char(value, replace(format, 'FF6', 'US')) $$;
+  CREATE FUNCTION snowflake_parts.try_parse_json(value text,
+    parameter text) RETURNS snowflake_parts.variant LANGUAGE plpgsql IMMUTABLE AS $$
+    BEGIN RETURN CASE WHEN btrim(value) = '' THEN NULL ELSE value::jsonb END; EXCEPTION
+      WHEN data_exception THEN RETURN NULL; END $$;
+  CREATE FUNCTION snowflake_parts.to_variant(value text) RETURNS snowflake_parts.variant LANGUAGE
+    sql IMMUTABLE AS $$ SELECT to_jsonb(value) $$;
+  CREATE FUNCTION snowflake_parts.to_varchar(value timestamp,
+    format text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT to_char(value, replace(format, 'FF6', 'US')) $$;
   CREATE SCHEMA snowflake_information;
-  CREATE VIEW snowflake_information.tables AS SELECT table_schema, table_name, table_type FROM information_schema.tables WHERE table_type IN ('BASE TABLE', 'VIEW');
+  CREATE VIEW snowflake_information.tables AS SELECT table_schema, table_name, table_type
+    FROM information_schema.tables WHERE table_type IN ('BASE TABLE', 'VIEW');
   CREATE VIEW snowflake_information.columns AS SELECT table_schema, table_name, column_name, CASE
-      WHEN domain_schema = 'snowflake_parts' THEN upper(domain_name) WHEN data_type IN ('text', 'character varying') THEN 'TEXT' WHEN data_type = 'numeric' THEN 'NUMBER'
-      WHEN data_type = 'double precision' THEN 'FLOAT' WHEN data_type = 'timestamp without time zone' THEN 'TIMESTAMP_NTZ'
-      WHEN data_type = 'timestamp with time zone' THEN 'TIMESTAMP_TZ' ELSE upper(data_type) END AS data_type
+      WHEN domain_schema = 'snowflake_parts' THEN upper(domain_name)
+        WHEN data_type IN ('text', 'character varying') THEN 'TEXT'
+        WHEN data_type = 'numeric' THEN 'NUMBER'
+      WHEN data_type = 'double precision' THEN 'FLOAT'
+        WHEN data_type = 'timestamp without time zone' THEN 'TIMESTAMP_NTZ'
+      WHEN data_type = 'timestamp with time zone' THEN 'TIMESTAMP_TZ'
+        ELSE upper(data_type) END AS data_type
     FROM information_schema.columns;`;
 
 /** Makes a database of PostgreSQL fit for the translated statements. */
@@ -39,7 +50,10 @@ export async function installDialect(client: Client): Promise<void> {
 
 const name = '"(?:[^"]|"")+"';
 
-/** The forms of statements that the stand-in knows, and their translation; everything else is an error of syntax. */
+/**
+ * The forms of statements that the stand-in knows, and their translation; everything else is an
+ * error of syntax.
+ */
 const forms: [RegExp, (statement: string, ...groups: string[]) => string][] = [
   [
     /^(SELECT|DELETE FROM|UPDATE|MERGE INTO|INSERT INTO|CREATE TABLE IF NOT EXISTS|DROP TABLE) /,
@@ -78,7 +92,10 @@ const words: [RegExp, string][] = [
   [/\bINFORMATION_SCHEMA\./g, 'snowflake_information.'],
 ];
 
-/** A statement of the destination in PostgreSQL's words. Throws `SnowflakeRefusal` for one of a form that is not known. */
+/**
+ * A statement of the destination in PostgreSQL's words. Throws `SnowflakeRefusal` for one of a form
+ * that is not known.
+ */
 export function translate(statement: string): string {
   for (const [pattern, form] of forms) {
     const match = pattern.exec(statement);

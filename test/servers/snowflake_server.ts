@@ -13,7 +13,10 @@ import type { SnowflakeAccount, SnowflakeAnswer, SnowflakeSession } from './snow
 import { openSnowflakeStorage } from './snowflake_storage.ts';
 import type { StorageKind } from './snowflake_storage.ts';
 
-/** What happens to a request instead of its answer. `after` runs the statement first, and then breaks the connection. */
+/**
+ * What happens to a request instead of its answer. `after` runs the statement first, and then
+ * breaks the connection.
+ */
 export type SnowflakeFault =
   | { code: string; message: string; sql_state?: string }
   | { status: number }
@@ -21,7 +24,10 @@ export type SnowflakeFault =
   | 'drop'
   | 'after';
 
-/** An account that speaks the protocol of Snowflake's clients on localhost, over TLS, with PostgreSQL behind it, and the storage of its stages. */
+/**
+ * An account that speaks the protocol of Snowflake's clients on localhost, over TLS, with
+ * PostgreSQL behind it, and the storage of its stages.
+ */
 export type SnowflakeServer = {
   /** `localhost` and the port. */
   host: string;
@@ -83,7 +89,10 @@ const keys = generateKeyPairSync('rsa', {
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
 });
 
-/** Starts one over a database of PostgreSQL, which is made fit for it. It knows one user, one warehouse, one database and one role. */
+/**
+ * Starts one over a database of PostgreSQL, which is made fit for it. It knows one user, one
+ * warehouse, one database and one role.
+ */
 export async function openSnowflakeServer(database_url: string): Promise<SnowflakeServer> {
   const admin = new pg.Client({ connectionString: database_url });
   await admin.connect();
@@ -234,7 +243,9 @@ async function logIn(world: World, body: Body, response: http.ServerResponse): P
   });
 }
 
-/** Account and user in upper case, the fingerprint of the public key, and a signature that is right. */
+/**
+ * Account and user in upper case, the fingerprint of the public key, and a signature that is right.
+ */
 function verifyToken(token: string): void {
   const [header = '', payload = '', signature = ''] = token.split('.');
   const isSigned = verify(

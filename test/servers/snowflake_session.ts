@@ -22,7 +22,10 @@ export type SnowflakeAnswer =
   | { columns: AnsweredColumn[]; rows: (string | null)[][] }
   | { transfer: Record<string, unknown> };
 
-/** One session of the account: a connection to the PostgreSQL behind it. Temporary tables and stages, locks and the open transaction are its own. */
+/**
+ * One session of the account: a connection to the PostgreSQL behind it. Temporary tables and
+ * stages, locks and the open transaction are its own.
+ */
 export type SnowflakeSession = {
   /** Throws `SnowflakeRefusal`. */
   execute(statement: string, values: (string | null)[]): Promise<SnowflakeAnswer>;
@@ -48,8 +51,16 @@ const wire_types: Record<number, AnsweredColumn['type']> = {
   701: 'real',
 };
 
-/** The one format that the stand-in reads, which is the one of PostgreSQL's COPY with `FORMAT csv`: an empty field without quotes is null, quotes are doubled. */
-const file_format = `(TYPE = CSV COMPRESSION = GZIP RECORD_DELIMITER = '\\n' FIELD_DELIMITER = ',' FIELD_OPTIONALLY_ENCLOSED_BY = '"' ESCAPE = NONE ESCAPE_UNENCLOSED_FIELD = NONE NULL_IF = () EMPTY_FIELD_AS_NULL = TRUE TRIM_SPACE = FALSE SKIP_BLANK_LINES = FALSE ERROR_ON_COLUMN_COUNT_MISMATCH = TRUE REPLACE_INVALID_CHARACTERS = FALSE SKIP_BYTE_ORDER_MARK = FALSE ENCODING = 'UTF8')`;
+/**
+ * The one format that the stand-in reads, which is the one of PostgreSQL's COPY with `FORMAT csv`:
+ * an empty field without quotes is null, quotes are doubled.
+ */
+const file_format =
+  `(TYPE = CSV COMPRESSION = GZIP RECORD_DELIMITER = '\\n' FIELD_DELIMITER = ',' ` +
+  `FIELD_OPTIONALLY_ENCLOSED_BY = '"' ESCAPE = NONE ESCAPE_UNENCLOSED_FIELD = NONE NULL_IF = () ` +
+  'EMPTY_FIELD_AS_NULL = TRUE TRIM_SPACE = FALSE SKIP_BLANK_LINES = FALSE ' +
+  'ERROR_ON_COLUMN_COUNT_MISMATCH = TRUE REPLACE_INVALID_CHARACTERS = FALSE ' +
+  `SKIP_BYTE_ORDER_MARK = FALSE ENCODING = 'UTF8')`;
 
 const name = '"((?:[^"]|"")+)"';
 const forms: [RegExp, (state: State, match: RegExpExecArray) => Promise<SnowflakeAnswer>][] = [
@@ -58,13 +69,15 @@ const forms: [RegExp, (state: State, match: RegExpExecArray) => Promise<Snowflak
   [new RegExp(`^CREATE TEMPORARY STAGE ${name}$`), createStage],
   [
     new RegExp(
-      `^PUT file://(\\w+\\.csv\\.gz) @${name}/(\\w+) AUTO_COMPRESS = FALSE SOURCE_COMPRESSION = GZIP OVERWRITE = TRUE$`,
+      `^PUT file://(\\w+\\.csv\\.gz) @${name}/(\\w+) AUTO_COMPRESS = FALSE SOURCE_COMPRESSION ` +
+        '= GZIP OVERWRITE = TRUE$',
     ),
     put,
   ],
   [
     new RegExp(
-      `^COPY INTO (${name}) FROM @${name}/(\\w+)/ FILE_FORMAT = (.+) ON_ERROR = ABORT_STATEMENT PURGE = TRUE$`,
+      `^COPY INTO (${name}) FROM @${name}/(\\w+)/ FILE_FORMAT = (.+) ON_ERROR = ` +
+        'ABORT_STATEMENT PURGE = TRUE$',
     ),
     copy,
   ],
@@ -223,7 +236,8 @@ function requireWarehouse({ has_warehouse }: State): void {
     throw new SnowflakeRefusal(
       '000606',
       '57P03',
-      "No active warehouse selected in the current session. Select an active warehouse with the 'use warehouse' command.",
+      'No active warehouse selected in the current session. Select an active warehouse with ' +
+        "the 'use warehouse' command.",
     );
 }
 

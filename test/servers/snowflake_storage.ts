@@ -7,16 +7,25 @@ export type StorageKind = 'S3' | 'AZURE' | 'GCS';
 
 type StoredFile = { bytes: Buffer; encrypted_key: string; iv: string };
 
-/** The storage behind internal stages: clients upload files that they have encrypted, the account reads them. */
+/**
+ * The storage behind internal stages: clients upload files that they have encrypted, the account
+ * reads them.
+ */
 export type SnowflakeStorage = {
   kind: StorageKind;
   /** Host and port that clients are sent to. */
   address: string;
-  /** What a PUT is answered with: where the file goes, by which temporary credentials, and the key that it is to be encrypted with. */
+  /**
+   * What a PUT is answered with: where the file goes, by which temporary credentials, and the key
+   * that it is to be encrypted with.
+   */
   transferTo(folder: string, file: string): Record<string, unknown>;
   /** Takes an upload in the form of the kind; answers 403 without the credentials. */
   take(request: http.IncomingMessage, body: Buffer, response: http.ServerResponse): void;
-  /** What the account makes of a file's content when it reads it: nothing else, unless a test has it spoil values. */
+  /**
+   * What the account makes of a file's content when it reads it: nothing else, unless a test has it
+   * spoil values.
+   */
   kept(content: Buffer): Buffer;
   /** The files under a folder, decrypted and unpacked, by name. */
   read(folder: string): Map<string, Buffer>;
@@ -92,7 +101,10 @@ function hasToken(request: http.IncomingMessage, kind: StorageKind): boolean {
   return new URL(request.url ?? '/', 'https://host').searchParams.get('sig') === token;
 }
 
-/** The key of the file, under the master key, and the start vector: in two headers of S3, in one of the others. */
+/**
+ * The key of the file, under the master key, and the start vector: in two headers of S3, in one of
+ * the others.
+ */
 function envelopeOf(headers: http.IncomingHttpHeaders): Pick<StoredFile, 'encrypted_key' | 'iv'> {
   const text = headers['x-ms-meta-encryptiondata'] ?? headers['x-goog-meta-encryptiondata'];
   if (typeof text !== 'string')

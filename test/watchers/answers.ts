@@ -20,8 +20,10 @@ export type Answered = {
 };
 
 /**
- * Makes the check of answers against an OpenAPI document: the operation must declare the status and the media type, and JSON must have the declared shape, with not one field more and every instant with six digits. The check
- * gives what is wrong with an answer. A path or method that the document does not have may only be refused (404, 405), be redirected, or answer OPTIONS.
+ * Makes the check of answers against an OpenAPI document: the operation must declare the status and
+ * the media type, and JSON must have the declared shape, with not one field more and every instant
+ * with six digits. The check gives what is wrong with an answer. A path or method that the document
+ * does not have may only be refused (404, 405), be redirected, or answer OPTIONS.
  */
 export function openAnswerCheck(document: Document): (answer: Answered) => string[] {
   const ajv = new Ajv({ strict: false, allErrors: true });
@@ -65,12 +67,15 @@ export function openAnswerCheck(document: Document): (answer: Answered) => strin
   };
 }
 
-/** The check of the whole application, whose document is the same for every test file that a process runs. */
+/**
+ * The check of the whole application, whose document is the same for every test file that a process
+ * runs.
+ */
 let whole: ReturnType<typeof openAnswerCheck> | undefined;
 
 /**
- * Watches every answer of an app against the app's own OpenAPI document. `is_whole` says that it is the whole application. Gives a function that returns the faults found since it was last
- * called.
+ * Watches every answer of an app against the app's own OpenAPI document. `is_whole` says that it is
+ * the whole application. Gives a function that returns the faults found since it was last called.
  */
 export function watchAnswers(app: FastifyInstance, is_whole: boolean): () => string[] {
   let check = is_whole ? whole : undefined;

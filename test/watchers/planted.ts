@@ -6,7 +6,10 @@ import { destinations } from '../../server/engine/destinations/index.ts';
 import type { Logger } from '../../server/platform/log.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 
-/** Fields of bodies and answers that hold a secret; the text under them may be kept nowhere in clear. A new key stands in `value`, as other things do: keys are known by their form. */
+/**
+ * Fields of bodies and answers that hold a secret; the text under them may be kept nowhere in
+ * clear. A new key stands in `value`, as other things do: keys are known by their form.
+ */
 const secret_fields = new Set([
   'password',
   'current_password',
@@ -69,7 +72,10 @@ export function watchSecrets(): PlantedSecrets {
   };
 }
 
-/** A link's secret is its token, not its address; a seed is looked for as bytes as well, a recovery code without its hyphen as well. */
+/**
+ * A link's secret is its token, not its address; a seed is looked for as bytes as well, a recovery
+ * code without its hyphen as well.
+ */
 function partsOf(value: string): string[] {
   if (/^[A-Z2-7]{32}$/.test(value))
     return [value, Buffer.from(Secret.fromBase32(value).bytes).toString('latin1')];
@@ -83,7 +89,8 @@ function partsOf(value: string): string[] {
 async function tablesOf(db: Database): Promise<Record<string, unknown>[]> {
   return (
     await db.text(
-      "SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) AS name FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')",
+      "SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) AS name FROM pg_tables " +
+        "WHERE schemaname NOT IN ('pg_catalog', 'information_schema')",
     )
   ).rows;
 }

@@ -15,7 +15,10 @@ const secret_length_min = 10;
 type Part = { key: string; text: string };
 type Heard = { kind: string; text: string };
 
-/** Knows the secrets of every config that a destination was given, and all that it said or keeps meanwhile: `search` fails when the one is in the other. */
+/**
+ * Knows the secrets of every config that a destination was given, and all that it said or keeps
+ * meanwhile: `search` fails when the one is in the other.
+ */
 export class PlantedConfigs {
   /** Writes lines as the server does, of every level, to where `search` looks. */
   readonly log: Logger = openLog('trace', {
@@ -25,7 +28,10 @@ export class PlantedConfigs {
   private readonly keys = new Set<string>();
   private readonly heard: Heard[] = [];
 
-  /** Remembers what of a config nobody may read; fails when a secret is too short to be told from chance. */
+  /**
+   * Remembers what of a config nobody may read; fails when a secret is too short to be told from
+   * chance.
+   */
   plant(
     { secrets }: Pick<DestinationDefinition, 'secrets'>,
     config: Record<string, unknown>,
@@ -34,7 +40,8 @@ export class PlantedConfigs {
       this.keys.add(key);
       assert.ok(
         text.length >= secret_length_min,
-        `the secret of the key ${key} is too short to be recognised: give it ${secret_length_min} characters`,
+        `the secret of the key ${key} is too short to be recognised: give it ` +
+          `${secret_length_min} characters`,
       );
       for (const form of formsOf(text, config)) this.parts.set(form, key);
     }
@@ -45,7 +52,10 @@ export class PlantedConfigs {
     this.heard.push({ kind, text: typeof said === 'string' ? said : JSON.stringify(said) });
   }
 
-  /** Remembers the texts of an error and of everything that caused it; the stack holds its name and message. */
+  /**
+   * Remembers the texts of an error and of everything that caused it; the stack holds its name and
+   * message.
+   */
   private hearError(error: unknown): void {
     for (let at = error, depth = 0; at instanceof Error && depth < 16; at = at.cause, depth += 1) {
       this.hear(
@@ -93,7 +103,10 @@ export class PlantedConfigs {
     return said;
   }
 
-  /** Fails when a secret is in anything that was heard, when a key of `keys` was never planted, or when nothing of one of the `kinds` was heard. */
+  /**
+   * Fails when a secret is in anything that was heard, when a key of `keys` was never planted, or
+   * when nothing of one of the `kinds` was heard.
+   */
   search({ keys, kinds }: { keys: readonly string[]; kinds: string[] }): void {
     assert.deepEqual(
       keys.filter((key) => !this.keys.has(key)),
@@ -118,7 +131,10 @@ function shown(text: string, form: string): string {
   return `${text.slice(Math.max(0, at - 120), at)}[here]${text.slice(at + form.length, at + form.length + 40)}`;
 }
 
-/** The secrets under a key: texts however deep, of a private key each line, of the JSON of an account its key, of a connection string or a signature what stands after its name. */
+/**
+ * The secrets under a key: texts however deep, of a private key each line, of the JSON of an
+ * account its key, of a connection string or a signature what stands after its name.
+ */
 function partsOf(key: string, value: unknown): Part[] {
   if (typeof value === 'object' && value !== null)
     return Object.values(value).flatMap((inner) => partsOf(key, inner));
@@ -137,7 +153,10 @@ function partsOf(key: string, value: unknown): Part[] {
   return parts.map((text) => ({ key, text }));
 }
 
-/** The forms in which a secret travels: as it is, escaped for JSON or an address, in base 64 alone or behind the user's name. */
+/**
+ * The forms in which a secret travels: as it is, escaped for JSON or an address, in base 64 alone
+ * or behind the user's name.
+ */
 function formsOf(text: string, { user }: Record<string, unknown>): string[] {
   const encoded = (bytes: string) => Buffer.from(bytes).toString('base64').replace(/=+$/, '');
   return [

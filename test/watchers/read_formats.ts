@@ -4,7 +4,10 @@ import { parseExact } from '../factories/contract_rows.ts';
 
 type Row = Record<string, unknown>;
 
-/** JSON lines as rows; numbers that JavaScript would round are compared as `number <text>`, integers of 64 bits as text. */
+/**
+ * JSON lines as rows; numbers that JavaScript would round are compared as `number <text>`, integers
+ * of 64 bits as text.
+ */
 export function parseJsonLines(bytes: Buffer): Row[] {
   const lines = bytes.toString('utf8').split('\n');
   if (lines.pop() !== '') throw new Error('The last line has no end.');

@@ -5,7 +5,10 @@ import type { Database } from '../../server/platform/postgres/database.ts';
 const tries = 'Tries a destination; what it writes there it takes away again.';
 const reads = 'Reads events and changes nothing.';
 
-/** Routes that change nothing that the activity log is about, and why. Every other change goes through `write()` and leaves exactly one entry. */
+/**
+ * Routes that change nothing that the activity log is about, and why. Every other change goes
+ * through `write()` and leaves exactly one entry.
+ */
 export const not_recorded: Record<string, string> = {
   'POST /api/projects/:project_id/events/':
     'Events are the data of a project, many in one request; the store of events has them.',
@@ -39,7 +42,10 @@ const may_record_nothing: Record<string, string> = {
     'The link is made, and recorded, beside the answer, and only when there is such an account.',
 };
 
-/** A PATCH or PUT that changes nothing leaves no entry; `write()` sees to it that one that does leaves its own. */
+/**
+ * A PATCH or PUT that changes nothing leaves no entry; `write()` sees to it that one that does
+ * leaves its own.
+ */
 const may_change_nothing = /^(PATCH|PUT) /;
 
 const patternsOf = (routes: Record<string, string>) =>
@@ -55,11 +61,17 @@ export type RecordedChanges = {
     answer: { status: number; headers: Record<string, unknown> },
     sent: Record<string, string>,
   ): void;
-  /** Fails when one of them did not leave exactly one entry in each log that it concerns, and one at least. */
+  /**
+   * Fails when one of them did not leave exactly one entry in each log that it concerns, and one at
+   * least.
+   */
   check(db: Database): Promise<void>;
 };
 
-/** Begins to watch. Requests that bring an id of their own are left out, because several may share it. */
+/**
+ * Begins to watch. Requests that bring an id of their own are left out, because several may share
+ * it.
+ */
 export function watchChanges(): RecordedChanges {
   const changes = new Map<string, string>();
   return {
@@ -83,7 +95,9 @@ export function watchChanges(): RecordedChanges {
     check: async (db) => {
       const rows = await db.rows<{ id: string; entries: number }>(
         sql`SELECT id, max(entries)::integer AS entries FROM (
-          SELECT request_id AS id, count(*) AS entries FROM activity WHERE request_id = ANY (${[...changes.keys()]}::text[]) GROUP BY request_id, chain_id) counted GROUP BY id`,
+          SELECT request_id AS id, count(*) AS entries FROM activity
+            WHERE request_id = ANY (${[...changes.keys()]}::text[])
+            GROUP BY request_id, chain_id) counted GROUP BY id`,
       );
       const entries = new Map(rows.map((row) => [row.id, row.entries]));
       const wrong = [...changes].flatMap(([id, name]) => {

@@ -1,7 +1,10 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { Scope } from '../../server/platform/http/caller/scopes.ts';
 
-/** A route as the app has it: `scope` is `public` for those without a key and `any` for those that ask for no scope, `session` says that a key is refused, `path` names its parameters as `:name`. */
+/**
+ * A route as the app has it: `scope` is `public` for those without a key and `any` for those that
+ * ask for no scope, `session` says that a key is refused, `path` names its parameters as `:name`.
+ */
 export type RegisteredRoute = {
   method: string;
   path: string;
@@ -17,7 +20,10 @@ export type RegisteredRoute = {
   body: { properties?: Record<string, unknown> } | undefined;
 };
 
-/** Collects the routes of an app that is built but not ready yet; without those that only answer 405, 308 and OPTIONS, and without HEAD. Complete once the app is ready. */
+/**
+ * Collects the routes of an app that is built but not ready yet; without those that only answer
+ * 405, 308 and OPTIONS, and without HEAD. Complete once the app is ready.
+ */
 export function collectRoutes(app: FastifyInstance): () => RegisteredRoute[] {
   const routes: RouteOptions[] = [];
   app.addHook('onRoute', (route) => void routes.push(route));

@@ -144,7 +144,10 @@ function afterFirstPortion(happens: () => Promise<unknown>): () => void {
   return () => void (harness.deps.db.rows = rows);
 }
 
-/** The connection ended before the answer did; anything that the harness itself complains about is another fault. */
+/**
+ * The connection ended before the answer did; anything that the harness itself complains about is
+ * another fault.
+ */
 const isCut = (error: unknown) =>
   error instanceof Error &&
   !(error instanceof assert.AssertionError) &&

@@ -13,8 +13,10 @@ export const lines_type = 'application/x-ndjson';
 const read_at_once = 500;
 
 /**
- * Answers every entry that fits as a file with one JSON object on each line. Reads as fast as the client takes it, in portions, so memory does not grow; entries that are written
- * meanwhile are not in it when it begins with the newest. When it breaks off, because a store fails or the caller loses the right to read on, the connection is cut and not ended.
+ * Answers every entry that fits as a file with one JSON object on each line. Reads as fast as the
+ * client takes it, in portions, so memory does not grow; entries that are written meanwhile are not
+ * in it when it begins with the newest. When it breaks off, because a store fails or the caller
+ * loses the right to read on, the connection is cut and not ended.
  */
 export function answerFile(
   deps: Deps,

@@ -12,7 +12,10 @@ import type { ActivityView } from './store.ts';
 /** From this level on a member sees the addresses that others came from. */
 const level_of_addresses = 8;
 
-const description = `With \`format=ndjson\`, or an \`Accept\` that takes \`${lines_type}\` and no JSON, the answer is a file with every entry that fits, one JSON object on each line; \`cursor\` and \`limit\` have no place there.`;
+const description =
+  `With \`format=ndjson\`, or an \`Accept\` that takes \`${lines_type}\` and no JSON, the ` +
+  `answer is a file with every entry that fits, one JSON object on each line; \`cursor\` and ` +
+  `\`limit\` have no place there.`;
 const listing = {
   querystring: ActivityQuery,
   response: { 200: cursorPageOf(ActivityEntry) },
@@ -20,7 +23,10 @@ const listing = {
   description,
 };
 
-/** What was changed in an organization, and what a person changed of their own. Read only: entries are written by the changes themselves. */
+/**
+ * What was changed in an organization, and what a person changed of their own. Read only: entries
+ * are written by the changes themselves.
+ */
 export function activityRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(
     '/api/organizations/:organization_id/activity/',

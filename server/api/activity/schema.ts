@@ -12,7 +12,8 @@ const Change = Type.Object(
     action: Type.Enum(['created', 'changed', 'deleted']),
     before: Type.Unknown({
       description:
-        'What it was; null when it was not there. A secret is `********`, a text of more than 4,000 characters is cut.',
+        'What it was; null when it was not there. A secret is `********`, a text of more than ' +
+        '4,000 characters is cut.',
     }),
     after: Type.Unknown({
       description: 'What it is now; null when it is not there any more. A secret is `********`.',

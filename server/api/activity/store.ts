@@ -12,14 +12,19 @@ export type ActivityView = { chain_id: string; caller: Caller; sees_addresses: b
 /** The wire fields of entry `a` of the log, for this reader. */
 export const activityColumns = ({ caller, sees_addresses }: Omit<ActivityView, 'chain_id'>) => sql`
   a.id, a.number, a.activity, a.scope, a.item_id, a.item_name, a.changes,
-  CASE WHEN a.user_uuid IS NOT NULL THEN json_build_object('uuid', a.user_uuid, 'email', a.user_email) END AS "user",
-  CASE WHEN a.key_id IS NOT NULL THEN json_build_object('id', a.key_id, 'mask_value', a.key_mask) END AS key,
-  a.session_id, CASE WHEN ${sees_addresses}::boolean OR a.user_uuid = ${caller.user_uuid}::uuid THEN a.ip END AS ip, a.request_id, a.created_at,
+  CASE WHEN a.user_uuid IS NOT NULL THEN json_build_object('uuid', a.user_uuid, 'email',
+    a.user_email) END AS "user",
+  CASE WHEN a.key_id IS NOT NULL THEN json_build_object('id', a.key_id, 'mask_value',
+    a.key_mask) END AS key,
+  a.session_id, CASE WHEN ${sees_addresses}::boolean
+    OR a.user_uuid = ${caller.user_uuid}::uuid THEN a.ip END AS ip, a.request_id, a.created_at,
   encode(a.hash, 'hex') AS hash`;
 
 /**
- * The entries of one page and one more, in the order of their numbers. Leans on activity_number_unique, and on activity_by_user, activity_by_key, activity_by_scope, activity_by_item
- * and activity_by_instant where the filter makes the rows few. Only what is asked stands in the statement, so that the planner sees which index fits.
+ * The entries of one page and one more, in the order of their numbers. Leans on
+ * activity_number_unique, and on activity_by_user, activity_by_key, activity_by_scope,
+ * activity_by_item and activity_by_instant where the filter makes the rows few. Only what is asked
+ * stands in the statement, so that the planner sees which index fits.
  */
 export function listActivity(
   db: Queryable,
@@ -29,7 +34,16 @@ export function listActivity(
 ): Promise<ActivityRow[]> {
   return db.rows<ActivityRow>(sql`
     SELECT ${activityColumns(view)} FROM activity a
-    WHERE ${join([sql`a.chain_id = ${view.chain_id}::uuid`, keysetCondition(keyset), ...conditions(wanted)], ' AND ')}
+    WHERE
+      ${join(
+        [
+          sql`a.chain_id =
+      ${view.chain_id}::uuid`,
+          keysetCondition(keyset),
+          ...conditions(wanted),
+        ],
+        ' AND ',
+      )}
     ${keysetOrder(keyset)}`);
 }
 
@@ -45,7 +59,10 @@ function conditions({ user, key, scope, activity, item_id, after, before }: Acti
   ];
 }
 
-/** False once the caller's key or session has ended, their account is closed, or they are no longer a member of the organization (null: their own log). Asked while a long answer goes on. */
+/**
+ * False once the caller's key or session has ended, their account is closed, or they are no longer
+ * a member of the organization (null: their own log). Asked while a long answer goes on.
+ */
 export async function mayGoOn(
   db: Queryable,
   caller: Caller,
@@ -54,10 +71,14 @@ export async function mayGoOn(
 ): Promise<boolean> {
   const credential =
     caller.key_id === null
-      ? sql`SELECT 1 FROM sessions s WHERE s.id = ${caller.session_id}::uuid AND s.expires_at > ${now}::timestamptz`
-      : sql`SELECT 1 FROM personal_api_keys k WHERE k.id = ${caller.key_id}::uuid AND (k.expires_at IS NULL OR k.expires_at > ${now}::timestamptz)`;
-  const member = sql`SELECT 1 FROM members m WHERE m.user_id = u.id AND m.organization_id = ${organization_id}::uuid`;
+      ? sql`SELECT 1 FROM sessions s WHERE s.id = ${caller.session_id}::uuid
+        AND s.expires_at > ${now}::timestamptz`
+      : sql`SELECT 1 FROM personal_api_keys k WHERE k.id = ${caller.key_id}::uuid
+        AND (k.expires_at IS NULL OR k.expires_at > ${now}::timestamptz)`;
+  const member = sql`SELECT 1 FROM members m WHERE m.user_id = u.id
+    AND m.organization_id = ${organization_id}::uuid`;
   const row = await db.row(sql`
-    SELECT 1 FROM users u WHERE u.id = ${caller.user_id} AND u.is_active AND EXISTS (${credential}) AND (${organization_id}::uuid IS NULL OR EXISTS (${member}))`);
+    SELECT 1 FROM users u WHERE u.id = ${caller.user_id} AND u.is_active AND EXISTS (${credential})
+      AND (${organization_id}::uuid IS NULL OR EXISTS (${member}))`);
   return row !== undefined;
 }

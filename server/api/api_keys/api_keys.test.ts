@@ -213,48 +213,52 @@ test('wrong bodies: every violation is named', async () => {
     assert.equal((await person.ask('POST', list, body)).status, 400, body);
 });
 
-test('PATCH changes what is sent, PUT needs label and scopes, and the change counts on the next request', async () => {
-  const person = await newPerson(harness);
-  const { value, ...made } = await makeKey(person, { expires_at: at(now + day_ms) });
-  const url = `${list}${made.id}/`;
-  const patched = await person.ask('PATCH', url, { label: 'New' });
-  assert.deepEqual(patched.body, { ...made, label: 'New' });
-  await person.ask('PATCH', url, { scopes: ['organization:read'] });
-  assert.deepEqual(
-    [await statusOf(value), await statusOf(value, '/api/organizations/')],
-    [403, 200],
-  );
-  const limited = await person.ask('PATCH', url, {
-    scopes: ['*'],
-    scoped_organizations: [person.organization.id],
-    scoped_teams: [person.project.id],
-    expires_at: null,
-  });
-  assert.deepEqual(
-    [limited.body.scoped_organizations, limited.body.scoped_teams, limited.body.expires_at],
-    [[person.organization.id], [person.project.id], null],
-  );
-  assert.deepEqual(
-    [
-      await statusOf(value, `/api/projects/${person.project.id}/`),
-      await statusOf(value, `/api/organizations/${person.organization.id}/`),
-    ],
-    [200, 404],
-  );
-  assert.deepEqual(faultsOf(await person.ask('PUT', url, {})), [
-    'label required',
-    'scopes required',
-  ]);
-  const put = await person.ask('PUT', url, {
-    label: 'Put',
-    scopes: ['*'],
-    scoped_teams: [],
-    scoped_organizations: [],
-  });
-  assert.deepEqual([put.body.label, put.body.scoped_teams], ['Put', []]);
-  assert.equal(await statusOf(value, `/api/organizations/${person.organization.id}/`), 200);
-  assert.deepEqual((await person.ask('PATCH', url, {})).body.label, 'Put');
-});
+test(
+  'PATCH changes what is sent, PUT needs label and scopes, and the change counts on the next ' +
+    'request',
+  async () => {
+    const person = await newPerson(harness);
+    const { value, ...made } = await makeKey(person, { expires_at: at(now + day_ms) });
+    const url = `${list}${made.id}/`;
+    const patched = await person.ask('PATCH', url, { label: 'New' });
+    assert.deepEqual(patched.body, { ...made, label: 'New' });
+    await person.ask('PATCH', url, { scopes: ['organization:read'] });
+    assert.deepEqual(
+      [await statusOf(value), await statusOf(value, '/api/organizations/')],
+      [403, 200],
+    );
+    const limited = await person.ask('PATCH', url, {
+      scopes: ['*'],
+      scoped_organizations: [person.organization.id],
+      scoped_teams: [person.project.id],
+      expires_at: null,
+    });
+    assert.deepEqual(
+      [limited.body.scoped_organizations, limited.body.scoped_teams, limited.body.expires_at],
+      [[person.organization.id], [person.project.id], null],
+    );
+    assert.deepEqual(
+      [
+        await statusOf(value, `/api/projects/${person.project.id}/`),
+        await statusOf(value, `/api/organizations/${person.organization.id}/`),
+      ],
+      [200, 404],
+    );
+    assert.deepEqual(faultsOf(await person.ask('PUT', url, {})), [
+      'label required',
+      'scopes required',
+    ]);
+    const put = await person.ask('PUT', url, {
+      label: 'Put',
+      scopes: ['*'],
+      scoped_teams: [],
+      scoped_organizations: [],
+    });
+    assert.deepEqual([put.body.label, put.body.scoped_teams], ['Put', []]);
+    assert.equal(await statusOf(value, `/api/organizations/${person.organization.id}/`), 200);
+    assert.deepEqual((await person.ask('PATCH', url, {})).body.label, 'Put');
+  },
+);
 
 test('a stale If-Match is 412 on change and delete', async () => {
   const person = await newPerson(harness);
@@ -270,19 +274,23 @@ test('a stale If-Match is 412 on change and delete', async () => {
     );
 });
 
-test('validate_only makes no key and shows none; an Idempotency-Key repeats the answer with the key and makes one', async () => {
-  const person = await newPerson(harness);
-  const body = { label: 'CI', scopes: ['*'] };
-  const checked = await person.ask('POST', `${list}?validate_only=true`, body);
-  assert.deepEqual([checked.status, 'value' in checked.body], [200, false]);
-  const first = await person.ask('POST', list, body, { 'idempotency-key': 'one' });
-  const second = await person.ask('POST', list, body, { 'idempotency-key': 'one' });
-  assert.deepEqual(
-    [second.status, second.headers['idempotent-replayed'], second.body],
-    [201, 'true', first.body],
-  );
-  assert.equal((await person.ask('GET', list)).body.count, 2);
-});
+test(
+  'validate_only makes no key and shows none; an Idempotency-Key repeats the answer with the ' +
+    'key and makes one',
+  async () => {
+    const person = await newPerson(harness);
+    const body = { label: 'CI', scopes: ['*'] };
+    const checked = await person.ask('POST', `${list}?validate_only=true`, body);
+    assert.deepEqual([checked.status, 'value' in checked.body], [200, false]);
+    const first = await person.ask('POST', list, body, { 'idempotency-key': 'one' });
+    const second = await person.ask('POST', list, body, { 'idempotency-key': 'one' });
+    assert.deepEqual(
+      [second.status, second.headers['idempotent-replayed'], second.body],
+      [201, 'true', first.body],
+    );
+    assert.equal((await person.ask('GET', list)).body.count, 2);
+  },
+);
 
 test('@current: a key learns about itself and its owner, whatever its scopes; a session has none', async () => {
   const person = await newPerson(harness);
@@ -313,7 +321,8 @@ test('what was done to keys is in the log of the person, without the key, once e
   await person.ask('POST', `${list}?validate_only=true`, { label: 'x', scopes: ['*'] });
   await person.ask('POST', list, { label: '' });
   const rows = await harness.deps.db.rows<Record<string, unknown>>(sql`
-    SELECT activity, scope, item_id, item_name, changes, user_uuid, key_id, organization_id FROM activity WHERE chain_id = ${person.user.uuid}::uuid ORDER BY number`);
+    SELECT activity, scope, item_id, item_name, changes, user_uuid, key_id, organization_id
+      FROM activity WHERE chain_id = ${person.user.uuid}::uuid ORDER BY number`);
   assert.deepEqual(
     rows.map(({ activity, scope, item_id, item_name }) => [activity, scope, item_id, item_name]),
     [

@@ -14,7 +14,10 @@ before(async () => {
 });
 after(() => harness.close());
 
-/** A person with a signed-in browser and a key that is made in it: an owner of `home`, and of a second organization. */
+/**
+ * A person with a signed-in browser and a key that is made in it: an owner of `home`, and of a
+ * second organization.
+ */
 type Setting = {
   home: TestOrganization;
   second: TestOrganization;
@@ -28,7 +31,8 @@ async function newSetting(
 ): Promise<Setting> {
   const [home, second] = [await harness.newOrganization(), await harness.newOrganization()];
   await harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (gen_random_uuid(), ${second.organization.id}, ${home.user.id}, 15)`,
+    sql`INSERT INTO members (id, organization_id, user_id, level)
+      VALUES (gen_random_uuid(), ${second.organization.id}, ${home.user.id}, 15)`,
   );
   const cookie = await harness.newSession(home.user);
   const body = {
@@ -133,7 +137,8 @@ const cases: Case[] = [
     what: "its owner's level falls below what the change needs",
     happens: ({ home }) =>
       viaDatabase(
-        sql`UPDATE members SET level = 1 WHERE user_id = ${home.user.id} AND organization_id = ${home.organization.id}::uuid`,
+        sql`UPDATE members SET level = 1 WHERE user_id = ${home.user.id}
+          AND organization_id = ${home.organization.id}::uuid`,
       ),
     asked: rename,
     status: 403,
@@ -142,7 +147,8 @@ const cases: Case[] = [
     what: "its owner's level falls, in a project",
     happens: ({ home }) =>
       viaDatabase(
-        sql`UPDATE members SET level = 1 WHERE user_id = ${home.user.id} AND organization_id = ${home.organization.id}::uuid`,
+        sql`UPDATE members SET level = 1 WHERE user_id = ${home.user.id}
+          AND organization_id = ${home.organization.id}::uuid`,
       ),
     asked: renameProject,
     status: 403,
@@ -151,7 +157,8 @@ const cases: Case[] = [
     what: 'its owner is removed from the organization',
     happens: ({ home }) =>
       viaDatabase(
-        sql`DELETE FROM members WHERE user_id = ${home.user.id} AND organization_id = ${home.organization.id}::uuid`,
+        sql`DELETE FROM members WHERE user_id = ${home.user.id}
+          AND organization_id = ${home.organization.id}::uuid`,
       ),
     asked: readProject,
     status: 404,
@@ -160,7 +167,8 @@ const cases: Case[] = [
     what: 'its owner is removed from the one organization that it is limited to',
     happens: ({ home }) =>
       viaDatabase(
-        sql`DELETE FROM members WHERE user_id = ${home.user.id} AND organization_id = ${home.organization.id}::uuid`,
+        sql`DELETE FROM members WHERE user_id = ${home.user.id}
+          AND organization_id = ${home.organization.id}::uuid`,
       ),
     asked: rename,
     status: 404,
@@ -213,7 +221,8 @@ test('a limited key does not grow when what it is limited to goes away', async (
   await viaSession(deleted, 'DELETE', `/api/projects/${deleted.home.project.id}/`);
   const left = await newSetting((home) => ({ scoped_organizations: [home.organization.id] }));
   await viaDatabase(
-    sql`DELETE FROM members WHERE user_id = ${left.home.user.id} AND organization_id = ${left.home.organization.id}::uuid`,
+    sql`DELETE FROM members WHERE user_id = ${left.home.user.id}
+      AND organization_id = ${left.home.organization.id}::uuid`,
   );
   for (const setting of [deleted, left]) {
     const [method, path] = readOther(setting);

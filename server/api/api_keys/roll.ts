@@ -6,8 +6,10 @@ import type { ApiKeyRow } from './schema.ts';
 import { countLiveApiKeys, findApiKey, insertApiKey, isRolled, markRolled } from './store.ts';
 
 /**
- * Makes the successor of a key, with all of its fields, and lets the key itself expire after the overlap or when it would have. Gives both records and the successor's value, the only
- * time that it is seen. The caller holds the lock on the person. Throws 409 for a key that has expired or has a successor, and 400 when the person has too many.
+ * Makes the successor of a key, with all of its fields, and lets the key itself expire after the
+ * overlap or when it would have. Gives both records and the successor's value, the only time that
+ * it is seen. The caller holds the lock on the person. Throws 409 for a key that has expired or has
+ * a successor, and 400 when the person has too many.
  */
 export async function rollApiKey(
   tx: Transaction,

@@ -42,7 +42,10 @@ const one = `${list}:id/`;
 const reading = { scope: 'user:read', session: true } as const;
 const writing = { scope: 'user:write', session: true } as const;
 
-/** `/api/personal_api_keys/`: the caller's own keys; list, create, retrieve, change, roll, delete, and what a key is told about itself. */
+/**
+ * `/api/personal_api_keys/`: the caller's own keys; list, create, retrieve, change, roll, delete,
+ * and what a key is told about itself.
+ */
 export function apiKeyRoutes(app: FastifyInstance, deps: Deps): void {
   currentRoute(app, deps);
   listRoutes(app, deps);
@@ -141,7 +144,8 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
   const rolling = {
     summary: 'Replace a key by a new one with the same label, scopes, limits and expiry',
     description:
-      'The answer is the new key. The old one goes on to work for `overlap_seconds`, but never longer than it would have.',
+      'The answer is the new key. The old one goes on to work for `overlap_seconds`, but ' +
+      'never longer than it would have.',
     body: ApiKeyRoll,
     response: { 201: NewApiKey },
   };

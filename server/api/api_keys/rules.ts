@@ -22,7 +22,8 @@ export function refuseTooMany(live: number): void {
     throw invalid(
       null,
       'max_items',
-      `You have ${live} keys that work, and ${keys_max} is the most: delete those that you no longer need, then try again.`,
+      `You have ${live} keys that work, and ${keys_max} is the most: delete those that you no ` +
+        'longer need, then try again.',
     );
 }
 
@@ -32,8 +33,9 @@ export function isExpired({ expires_at }: ApiKeyRow, now_ms: number): boolean {
 }
 
 /**
- * Throws 409 where a change of the end (undefined: none was sent) would bring a key back: one that has expired stays so, and one that was rolled may only end sooner, because its
- * successor counts in its place.
+ * Throws 409 where a change of the end (undefined: none was sent) would bring a key back: one that
+ * has expired stays so, and one that was rolled may only end sooner, because its successor counts
+ * in its place.
  */
 export function refuseRevival(
   key: ApiKeyRow,
@@ -45,13 +47,15 @@ export function refuseRevival(
   if (isExpired(key, now_ms)) throw conflict('This key has expired: make a new one.');
   if (is_rolled && (expires_at === null || Date.parse(expires_at) > Date.parse(key.expires_at!)))
     throw conflict(
-      `This key was rolled and ends at ${key.expires_at}, or sooner if you say so: use its successor, or make a new key.`,
+      `This key was rolled and ends at ${key.expires_at}, or sooner if you say so: use its ` +
+        'successor, or make a new key.',
     );
 }
 
 /**
- * The checked body of a key. Throws one 400 with every violation, of the schema and of the rules: a scope or a limit stands once, limits name organizations and projects of the
- * person (others are told apart from unknown ones by nothing), and the expiry lies in the future.
+ * The checked body of a key. Throws one 400 with every violation, of the schema and of the rules: a
+ * scope or a limit stands once, limits name organizations and projects of the person (others are
+ * told apart from unknown ones by nothing), and the expiry lies in the future.
  */
 export async function keyBody<Schema extends TObject>(
   request: FastifyRequest,
@@ -142,7 +146,10 @@ async function own<Id>(
   return wellFormed.length === 0 ? new Set() : find(wellFormed);
 }
 
-/** Names each entry that is not among the own ones; what has not even the form is named by the schema. */
+/**
+ * Names each entry that is not among the own ones; what has not even the form is named by the
+ * schema.
+ */
 function foreign<Id>(
   name: string,
   ids: (Id | undefined)[],

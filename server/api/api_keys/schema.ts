@@ -21,7 +21,8 @@ const record = {
   }),
   scoped_teams: Type.Array(Type.Integer(), {
     description:
-      'It opens only these projects, and nothing of their organizations beside them; empty: no such limit.',
+      'It opens only these projects, and nothing of their organizations beside them; empty: ' +
+      'no such limit.',
   }),
   expires_at: nullable(
     Type.String({ format: 'date-time', description: 'From then on it is refused; null: never.' }),
@@ -80,7 +81,8 @@ const limits = {
     Type.Array(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }), {
       maxItems: limits_max,
       description:
-        'Projects of the caller; default and empty: no such limit. With both limits a project must be within both.',
+        'Projects of the caller; default and empty: no such limit. With both limits a project ' +
+        'must be within both.',
     }),
   ),
   expires_at: Type.Optional(

@@ -22,13 +22,15 @@ export type ApiKeyFields = {
 };
 
 const columns = sql`
-  k.id, k.label, k.mask_value, k.scopes, coalesce(k.scoped_organizations, '{}') AS scoped_organizations, coalesce(k.scoped_teams, '{}') AS scoped_teams, k.expires_at,
+  k.id, k.label, k.mask_value, k.scopes, coalesce(k.scoped_organizations,
+    '{}') AS scoped_organizations, coalesce(k.scoped_teams, '{}') AS scoped_teams, k.expires_at,
   k.last_used_at, k.created_at`;
 
 /** One page of the person's keys, newest first (ties by id). Leans on personal_api_keys_by_user. */
 export function listApiKeys(user_id: number, page: Page): Sql {
   return sql`
-    SELECT ${columns} FROM personal_api_keys k WHERE k.user_id = ${user_id} ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+    SELECT ${columns} FROM personal_api_keys k WHERE k.user_id = ${user_id}
+      ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
 /** The number of the person's keys. */
@@ -43,7 +45,8 @@ export function findApiKey(
   id: string,
 ): Promise<ApiKeyRow | undefined> {
   return db.row<ApiKeyRow>(
-    sql`SELECT ${columns} FROM personal_api_keys k WHERE k.id = ${id}::uuid AND k.user_id = ${user_id}`,
+    sql`SELECT ${columns} FROM personal_api_keys k WHERE k.id = ${id}::uuid
+      AND k.user_id = ${user_id}`,
   );
 }
 
@@ -53,13 +56,15 @@ export function findCurrentApiKey(
   id: string,
 ): Promise<Static<typeof CurrentApiKey> | undefined> {
   return db.row(
-    sql`SELECT ${columns}, ${userJson('u')} AS user FROM personal_api_keys k JOIN users u ON u.id = k.user_id WHERE k.id = ${id}::uuid`,
+    sql`SELECT ${columns}, ${userJson('u')} AS user FROM personal_api_keys k JOIN users u
+      ON u.id = k.user_id WHERE k.id = ${id}::uuid`,
   );
 }
 
 /**
- * Locks the person until the transaction ends; every change of their keys begins with it. So of two keys that are made at once the second one sees the first, and a removal from an organization, which
- * takes the same lock before it cuts the limits of keys, sees limits that nobody is changing.
+ * Locks the person until the transaction ends; every change of their keys begins with it. So of two
+ * keys that are made at once the second one sees the first, and a removal from an organization,
+ * which takes the same lock before it cuts the limits of keys, sees limits that nobody is changing.
  */
 export async function lockOwner(tx: Transaction, user_id: number): Promise<void> {
   await tx.row(sql`SELECT 1 FROM users WHERE id = ${user_id} FOR NO KEY UPDATE`);
@@ -72,7 +77,8 @@ export async function countLiveApiKeys(
   now_ms: number,
 ): Promise<number> {
   const row = await tx.row<{ count: number }>(sql`
-    SELECT count(*) AS count FROM personal_api_keys WHERE user_id = ${user_id} AND (expires_at IS NULL OR expires_at > ${isoInstant(now_ms)}::timestamptz)`);
+    SELECT count(*) AS count FROM personal_api_keys WHERE user_id = ${user_id}
+      AND (expires_at IS NULL OR expires_at > ${isoInstant(now_ms)}::timestamptz)`);
   return row!.count;
 }
 
@@ -83,7 +89,8 @@ export async function ownOrganizations(
   ids: string[],
 ): Promise<Set<string>> {
   const rows = await db.rows<{ id: string }>(
-    sql`SELECT organization_id AS id FROM members WHERE user_id = ${user_id} AND organization_id = ANY (${ids}::uuid[])`,
+    sql`SELECT organization_id AS id FROM members WHERE user_id = ${user_id}
+      AND organization_id = ANY (${ids}::uuid[])`,
   );
   return new Set(rows.map(({ id }) => id));
 }
@@ -95,11 +102,15 @@ export async function ownProjects(
   ids: number[],
 ): Promise<Set<number>> {
   const rows = await db.rows<{ id: number }>(sql`
-    SELECT p.id FROM projects p JOIN members m ON m.organization_id = p.organization_id WHERE m.user_id = ${user_id} AND p.id = ANY (${ids}::integer[])`);
+    SELECT p.id FROM projects p JOIN members m ON m.organization_id = p.organization_id
+      WHERE m.user_id = ${user_id} AND p.id = ANY (${ids}::integer[])`);
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Stores the HMAC of a key (a new one unless `value` is given) and gives the row with the key in `value`: the only time that it can be shown. */
+/**
+ * Stores the HMAC of a key (a new one unless `value` is given) and gives the row with the key in
+ * `value`: the only time that it can be shown.
+ */
 export async function insertApiKey(
   db: Queryable,
   secrets: Secrets,
@@ -107,9 +118,12 @@ export async function insertApiKey(
   value: string = makeApiKey(),
 ): Promise<ApiKeyRow & { value: string }> {
   const [row] = await db.rows<ApiKeyRow>(sql`
-    INSERT INTO personal_api_keys AS k (id, user_id, label, key_hash, mask_value, scopes, scoped_organizations, scoped_teams, expires_at)
-    VALUES (${uuidv7()}, ${fields.user_id}, ${fields.label}, ${secrets.hash(value)}, ${maskApiKey(value)}, ${fields.scopes},
-      ${limitOf(fields.scoped_organizations)}::uuid[], ${limitOf(fields.scoped_teams)}::integer[], ${fields.expires_at ?? null}::timestamptz)
+    INSERT INTO personal_api_keys AS k (id, user_id, label, key_hash, mask_value, scopes,
+      scoped_organizations, scoped_teams, expires_at)
+    VALUES (${uuidv7()}, ${fields.user_id}, ${fields.label}, ${secrets.hash(value)},
+      ${maskApiKey(value)}, ${fields.scopes},
+      ${limitOf(fields.scoped_organizations)}::uuid[], ${limitOf(fields.scoped_teams)}::integer[],
+        ${fields.expires_at ?? null}::timestamptz)
     RETURNING ${columns}`);
   return { ...row!, value };
 }
@@ -132,7 +146,10 @@ export async function updateApiKey(
   await tx.run(sql`UPDATE personal_api_keys SET ${assignments(values)} WHERE id = ${id}::uuid`);
 }
 
-/** Was a successor made for the key? The caller holds the lock on the person, so the answer holds until the transaction ends. */
+/**
+ * Was a successor made for the key? The caller holds the lock on the person, so the answer holds
+ * until the transaction ends.
+ */
 export async function isRolled(tx: Transaction, id: string): Promise<boolean> {
   return (
     (await tx.row(
@@ -141,7 +158,10 @@ export async function isRolled(tx: Transaction, id: string): Promise<boolean> {
   );
 }
 
-/** Notes that a successor is made, and lets the key expire at the end of the overlap, or when it would have, whichever comes first. The caller holds the lock on the person. */
+/**
+ * Notes that a successor is made, and lets the key expire at the end of the overlap, or when it
+ * would have, whichever comes first. The caller holds the lock on the person.
+ */
 export async function markRolled(
   tx: Transaction,
   id: string,
@@ -150,7 +170,8 @@ export async function markRolled(
 ): Promise<void> {
   // least() passes over a null.
   await tx.run(sql`
-    UPDATE personal_api_keys SET rolled_at = ${isoInstant(now_ms)}::timestamptz, expires_at = least(expires_at, ${isoInstant(now_ms + overlap_seconds * 1000)}::timestamptz)
+    UPDATE personal_api_keys SET rolled_at = ${isoInstant(now_ms)}::timestamptz,
+      expires_at = least(expires_at, ${isoInstant(now_ms + overlap_seconds * 1000)}::timestamptz)
     WHERE id = ${id}::uuid`);
 }
 

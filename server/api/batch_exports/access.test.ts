@@ -15,107 +15,111 @@ before(async () => {
 });
 after(() => house.close());
 
-test('strangers, other projects and unknown ids get 404, keys without the scope 403, and nothing changes', async () => {
-  const home = await house.newOrganization();
-  const stranger = await house.newOrganization();
-  const made = await newExport(house, home);
-  const run = await insertRunRow(house, made.id, { status: 'Failed' });
-  const second = await house.request('POST', '/api/projects/', {
-    key: home.key,
-    body: { name: 'Second', organization: home.organization.id },
-  });
-  const reader = await house.newMember(home.organization.id, 1, ['batch_export:read']);
-  const other = await house.newMember(home.organization.id, 1, [
-    'organization:write',
-    'plugin:write',
-  ]);
-  const backfill = '01939393-0000-7000-8000-000000000001';
-  const reads = ['', 'logs/', 'runs/', `runs/${run}/`, `runs/${run}/logs/`, 'backfills/'];
-  const writes = [
-    'test/',
-    'preview/',
-    'pause/',
-    'unpause/',
-    'backfill/',
-    `runs/${run}/cancel/`,
-    `runs/${run}/retry/`,
-    `backfills/${backfill}/cancel/`,
-  ];
-  const hidden: [string, string][] = [
-    [`${projectBase(home)}${made.id}/`, stranger.key],
-    [`${organizationBase(home)}${made.id}/`, stranger.key],
-    [`${projectBase(stranger)}${made.id}/`, stranger.key],
-    [`${organizationBase(stranger)}${made.id}/`, stranger.key],
-    [`/api/projects/${second.body.id}/batch_exports/${made.id}/`, home.key],
-    [`${projectBase(home)}${backfill}/`, home.key],
-    [`${projectBase(home)}nonsense/`, home.key],
-    [`${projectBase(home)}%00/`, home.key],
-    [`/api/projects/99999999999999999999/batch_exports/${made.id}/`, home.key],
-  ];
-  for (const [url, key] of hidden) {
-    for (const path of reads)
-      assert.equal(
-        (await house.request('GET', `${url}${path}`, { key })).status,
-        404,
-        `${url}${path}`,
-      );
-    for (const path of writes)
-      assert.equal(
-        (await house.request('POST', `${url}${path}`, { key, body: '{' })).status,
-        404,
-        `${url}${path}`,
-      );
-    for (const method of ['PATCH', 'PUT', 'DELETE'])
-      assert.equal((await house.request(method, url, { key })).status, 404, `${method} ${url}`);
-  }
-  for (const base of [projectBase(home), organizationBase(home)]) {
-    const url = `${base}${made.id}/`;
-    for (const path of reads) {
-      assert.equal(
-        (await house.request('GET', `${url}${path}`, { key: reader.key })).status,
-        200,
-        path,
-      );
-      assert.equal(
-        (await house.request('GET', `${url}${path}`, { key: other.key })).status,
-        403,
-        path,
-      );
-      assert.equal((await house.request('GET', `${url}${path}`)).status, 401, path);
-    }
-    for (const path of writes)
-      assert.equal(
-        (await house.request('POST', `${url}${path}`, { key: reader.key })).status,
-        403,
-        path,
-      );
-    for (const method of ['PATCH', 'PUT', 'DELETE'])
-      assert.equal((await house.request(method, url, { key: reader.key })).status, 403, method);
-    for (const id of [backfill, 'nonsense', '7', '%00']) {
-      for (const path of [
-        `runs/${id}/`,
-        `runs/${id}/logs/`,
-        `runs/${id}/receipt/`,
-        `backfills/${id}/`,
-      ])
+test(
+  'strangers, other projects and unknown ids get 404, keys without the scope 403, and nothing ' +
+    'changes',
+  async () => {
+    const home = await house.newOrganization();
+    const stranger = await house.newOrganization();
+    const made = await newExport(house, home);
+    const run = await insertRunRow(house, made.id, { status: 'Failed' });
+    const second = await house.request('POST', '/api/projects/', {
+      key: home.key,
+      body: { name: 'Second', organization: home.organization.id },
+    });
+    const reader = await house.newMember(home.organization.id, 1, ['batch_export:read']);
+    const other = await house.newMember(home.organization.id, 1, [
+      'organization:write',
+      'plugin:write',
+    ]);
+    const backfill = '01939393-0000-7000-8000-000000000001';
+    const reads = ['', 'logs/', 'runs/', `runs/${run}/`, `runs/${run}/logs/`, 'backfills/'];
+    const writes = [
+      'test/',
+      'preview/',
+      'pause/',
+      'unpause/',
+      'backfill/',
+      `runs/${run}/cancel/`,
+      `runs/${run}/retry/`,
+      `backfills/${backfill}/cancel/`,
+    ];
+    const hidden: [string, string][] = [
+      [`${projectBase(home)}${made.id}/`, stranger.key],
+      [`${organizationBase(home)}${made.id}/`, stranger.key],
+      [`${projectBase(stranger)}${made.id}/`, stranger.key],
+      [`${organizationBase(stranger)}${made.id}/`, stranger.key],
+      [`/api/projects/${second.body.id}/batch_exports/${made.id}/`, home.key],
+      [`${projectBase(home)}${backfill}/`, home.key],
+      [`${projectBase(home)}nonsense/`, home.key],
+      [`${projectBase(home)}%00/`, home.key],
+      [`/api/projects/99999999999999999999/batch_exports/${made.id}/`, home.key],
+    ];
+    for (const [url, key] of hidden) {
+      for (const path of reads)
         assert.equal(
-          (await house.request('GET', `${url}${path}`, { key: home.key })).status,
+          (await house.request('GET', `${url}${path}`, { key })).status,
           404,
+          `${url}${path}`,
+        );
+      for (const path of writes)
+        assert.equal(
+          (await house.request('POST', `${url}${path}`, { key, body: '{' })).status,
+          404,
+          `${url}${path}`,
+        );
+      for (const method of ['PATCH', 'PUT', 'DELETE'])
+        assert.equal((await house.request(method, url, { key })).status, 404, `${method} ${url}`);
+    }
+    for (const base of [projectBase(home), organizationBase(home)]) {
+      const url = `${base}${made.id}/`;
+      for (const path of reads) {
+        assert.equal(
+          (await house.request('GET', `${url}${path}`, { key: reader.key })).status,
+          200,
           path,
         );
-      for (const path of [`runs/${id}/cancel/`, `runs/${id}/retry/`, `backfills/${id}/cancel/`])
         assert.equal(
-          (await house.request('POST', `${url}${path}`, { key: home.key })).status,
-          404,
+          (await house.request('GET', `${url}${path}`, { key: other.key })).status,
+          403,
           path,
         );
+        assert.equal((await house.request('GET', `${url}${path}`)).status, 401, path);
+      }
+      for (const path of writes)
+        assert.equal(
+          (await house.request('POST', `${url}${path}`, { key: reader.key })).status,
+          403,
+          path,
+        );
+      for (const method of ['PATCH', 'PUT', 'DELETE'])
+        assert.equal((await house.request(method, url, { key: reader.key })).status, 403, method);
+      for (const id of [backfill, 'nonsense', '7', '%00']) {
+        for (const path of [
+          `runs/${id}/`,
+          `runs/${id}/logs/`,
+          `runs/${id}/receipt/`,
+          `backfills/${id}/`,
+        ])
+          assert.equal(
+            (await house.request('GET', `${url}${path}`, { key: home.key })).status,
+            404,
+            path,
+          );
+        for (const path of [`runs/${id}/cancel/`, `runs/${id}/retry/`, `backfills/${id}/cancel/`])
+          assert.equal(
+            (await house.request('POST', `${url}${path}`, { key: home.key })).status,
+            404,
+            path,
+          );
+      }
     }
-  }
-  assert.deepEqual(
-    {
-      ...(await house.request('GET', `${projectBase(home)}${made.id}/`, { key: home.key })).body,
-      latest_runs: [],
-    },
-    made,
-  );
-});
+    assert.deepEqual(
+      {
+        ...(await house.request('GET', `${projectBase(home)}${made.id}/`, { key: home.key })).body,
+        latest_runs: [],
+      },
+      made,
+    );
+  },
+);

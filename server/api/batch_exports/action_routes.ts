@@ -22,7 +22,8 @@ export function actionRoutes(app: FastifyInstance, engine: Engine, { base, withi
   const pausing = {
     summary: 'Pause a batch export',
     description:
-      'No further runs are planned; runs under way and backfills go on. A paused export stays exactly as it is.',
+      'No further runs are planned; runs under way and backfills go on. A paused export stays ' +
+      'exactly as it is.',
     response: { 200: BatchExport },
   };
   app.post(`${base}:id/pause/`, { config: writing, schema: pausing }, (request, reply) =>
@@ -38,7 +39,8 @@ export function actionRoutes(app: FastifyInstance, engine: Engine, { base, withi
   );
 
   const description =
-    'Goes on with the interval in which now lies, or with `"backfill": true` with the first that was missed. An active export stays exactly as it is.';
+    'Goes on with the interval in which now lies, or with `"backfill": true` with the first ' +
+    'that was missed. An active export stays exactly as it is.';
   app.post(
     `${base}:id/unpause/`,
     {

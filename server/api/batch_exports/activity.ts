@@ -9,7 +9,10 @@ import type { LockedExport } from './store.ts';
 
 const not_its_own = ['last_updated_at', 'latest_runs', 'schema'];
 
-/** The log's entry for a change of an export: what its answers showed before and after, and which secrets became others. */
+/**
+ * The log's entry for a change of an export: what its answers showed before and after, and which
+ * secrets became others.
+ */
 export function exportEntry(
   activity: string,
   before: BatchExport | undefined,
@@ -26,7 +29,10 @@ export function exportEntry(
   };
 }
 
-/** The log's entry for something done with an export: a run, a backfill. `changes` says to which one and how. */
+/**
+ * The log's entry for something done with an export: a run, a backfill. `changes` says to which one
+ * and how.
+ */
 export function exportActionEntry(
   activity: string,
   item: { id: string; name: string },

@@ -357,7 +357,8 @@ test('unpause goes on with the present interval, or makes up for all that were m
   for (const backfill of [false, true]) {
     const made = await make(home, { paused: true });
     await house.deps.db.run(
-      sql`UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00.000000Z', next_run_at = '2026-01-01T01:00:00.000000Z' WHERE id = ${made.id}`,
+      sql`UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00.000000Z',
+        next_run_at = '2026-01-01T01:00:00.000000Z' WHERE id = ${made.id}`,
     );
     await house.request('POST', `${organizationBase(home)}${made.id}/unpause/`, {
       key: home.key,
@@ -425,7 +426,9 @@ test('a deleted export is gone everywhere and its runs and backfills are cancell
     0,
   );
   const state = await house.deps.db.row(sql`
-    SELECT r.cancel_requested_at IS NOT NULL AS run, b.status AS backfill FROM batch_export_runs r, batch_export_backfills b WHERE r.id = ${run} AND b.batch_export_id = ${made.id}`);
+    SELECT r.cancel_requested_at IS NOT NULL AS run, b.status AS backfill
+      FROM batch_export_runs r, batch_export_backfills b WHERE r.id = ${run}
+      AND b.batch_export_id = ${made.id}`);
   assert.deepEqual(state, { run: true, backfill: 'Cancelled' });
 });
 

@@ -14,10 +14,16 @@ import type { CheckContent } from './body/query_check.ts';
 import { NewBatchExport } from './schema.ts';
 import { findTargetProject, insertBatchExport } from './store.ts';
 
-/** What a new export is made with: where it goes, the body as it was sent, the check of its query, and whose it is. */
+/**
+ * What a new export is made with: where it goes, the body as it was sent, the check of its query,
+ * and whose it is.
+ */
 type Wanted = { place: Place; raw: unknown; checkContent: CheckContent; created_by: number };
 
-/** Makes an export from a body and gives its id. It begins with the interval in which now, or its `start_at` when that is later, lies. Throws 400 for a wrong body. */
+/**
+ * Makes an export from a body and gives its id. It begins with the interval in which now, or its
+ * `start_at` when that is later, lies. Throws 400 for a wrong body.
+ */
 export async function createBatchExport(
   engine: Engine,
   tx: Transaction,
@@ -86,11 +92,17 @@ export async function createBatchExport(
   return id;
 }
 
-/** What the schedule does next, in a sentence. Instants in milliseconds; without a next run the whole interval would have to end after `end_at`. */
+/**
+ * What the schedule does next, in a sentence. Instants in milliseconds; without a next run the
+ * whole interval would have to end after `end_at`.
+ */
 function scheduleMessage(planned_until: number, next_run_at: number | null): string {
   if (next_run_at !== null)
     return `Its first scheduled run begins with ${isoInstant(planned_until)}.`;
-  return 'It has no scheduled run, because no interval ends before its end_at: move end_at, or start a backfill for what was there before.';
+  return (
+    'It has no scheduled run, because no interval ends before its end_at: move end_at, or start ' +
+    'a backfill for what was there before.'
+  );
 }
 
 /** The 400 or 404 for a project that a new export cannot go to. */

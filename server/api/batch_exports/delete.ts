@@ -5,7 +5,10 @@ import { listOpenBackfills } from './backfills/store.ts';
 import { requestCancels } from './runs/store.ts';
 import { markDeleted } from './store.ts';
 
-/** Deletes an export under the caller's lock: nothing is planned any more, open backfills end, and workers take back the runs under way that have not begun to commit. */
+/**
+ * Deletes an export under the caller's lock: nothing is planned any more, open backfills end, and
+ * workers take back the runs under way that have not begun to commit.
+ */
 export async function deleteBatchExport(tx: Transaction, id: string): Promise<void> {
   for (const backfill of await listOpenBackfills(tx, id)) await cancelBackfill(tx, backfill.id);
   await requestCancels(tx, id);

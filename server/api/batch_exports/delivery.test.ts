@@ -90,7 +90,9 @@ async function insertAt(
 /** Puts the schedule at the first of the three hours and ends it after the last. */
 const scheduleFrom = (id: string) =>
   house.deps.db.run(sql`
-  UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00.000000Z', next_run_at = '2026-01-01T01:00:00.000000Z', end_at = '2026-01-01T03:00:00.000000Z' WHERE id = ${id}`);
+  UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00.000000Z',
+    next_run_at = '2026-01-01T01:00:00.000000Z', end_at = '2026-01-01T03:00:00.000000Z'
+    WHERE id = ${id}`);
 
 async function until(
   ask: () => Promise<Answer>,
@@ -165,82 +167,89 @@ test('a run that is cancelled before a worker takes it ends as Cancelled, and a 
   assert.deepEqual(await eventsIn('cancelled'), all_events);
 });
 
-test('scheduled runs deliver each hour once; receipt, logs and files agree; a backfill of what is there adds nothing', async () => {
-  await startOnce();
-  const { made, get, send } = await withEvents('scheduled');
-  await scheduleFrom(made.id);
-  const { results } = await until(
-    () => get('runs/?status=completed&ordering=data_interval_start'),
-    (body) => body.results.length === 3,
-  );
-  assert.deepEqual(
-    results.map((run: { data_interval_start: string; records_completed: number }) => [
-      run.data_interval_start,
-      run.records_completed,
-    ]),
-    [
-      ['2026-01-01T00:00:00.000000Z', 10],
-      ['2026-01-01T01:00:00.000000Z', 10],
-      ['2026-01-01T02:00:00.000000Z', 10],
-    ],
-  );
-  assert.deepEqual(await eventsIn('scheduled'), all_events);
-  const { text, body: receipt } = await get(`runs/${results[0].id}/receipt/`);
-  assert.deepEqual(readReceipt(text, house.deps.secrets.public_key)?.run_id, results[0].id);
-  assert.equal(
-    readReceipt(text.replace('"records":10', '"records":11'), house.deps.secrets.public_key),
-    undefined,
-  );
-  assert.deepEqual(
-    [receipt.records, receipt.bytes, receipt.delivery_id],
-    [10, results[0].bytes_completed, results[0].delivery_id],
-  );
-  assert.ok(
-    (await get(`runs/${results[0].id}/logs/`)).body.results.some(
-      (line: { message: string }) => line.message === 'Run completed.',
-    ),
-  );
-  assert.deepEqual((await get('')).body.latest_runs.length, 3);
-  const range = { start_at: '2026-01-01T00:00:00.000000Z', end_at: '2026-01-01T03:00:00.000000Z' };
-  const counts = [];
-  for (const mode of ['missing', 'all'])
-    counts.push(
-      (await send('POST', 'backfill/', { ...range, mode, dry_run: true })).body.backfill.progress
-        .records_total_count,
+test(
+  'scheduled runs deliver each hour once; receipt, logs and files agree; a backfill of what is ' +
+    'there adds nothing',
+  async () => {
+    await startOnce();
+    const { made, get, send } = await withEvents('scheduled');
+    await scheduleFrom(made.id);
+    const { results } = await until(
+      () => get('runs/?status=completed&ordering=data_interval_start'),
+      (body) => body.results.length === 3,
     );
-  assert.deepEqual(counts, [0, 30]);
-  const { backfill } = (await send('POST', 'backfill/', range)).body;
-  const over = await until(
-    () => get(`backfills/${backfill.id}/`),
-    (body) => body.finished_at !== null,
-  );
-  assert.deepEqual(
-    [over.status, over.progress],
-    [
-      'Completed',
-      {
-        total_runs: 3,
-        finished_runs: 3,
-        completed_runs: 3,
-        records_completed: 0,
-        records_total_count: 0,
-        records_elsewhere: 30,
-      },
-    ],
-  );
-  assert.deepEqual(await eventsIn('scheduled'), all_events);
-  const again = (await send('POST', 'backfill/', { ...range, mode: 'all' })).body.backfill;
-  assert.equal(
-    (
-      await until(
-        () => get(`backfills/${again.id}/`),
-        (body) => body.finished_at !== null,
-      )
-    ).progress.records_completed,
-    30,
-  );
-  assert.equal((await eventsIn('scheduled')).length, 60);
-});
+    assert.deepEqual(
+      results.map((run: { data_interval_start: string; records_completed: number }) => [
+        run.data_interval_start,
+        run.records_completed,
+      ]),
+      [
+        ['2026-01-01T00:00:00.000000Z', 10],
+        ['2026-01-01T01:00:00.000000Z', 10],
+        ['2026-01-01T02:00:00.000000Z', 10],
+      ],
+    );
+    assert.deepEqual(await eventsIn('scheduled'), all_events);
+    const { text, body: receipt } = await get(`runs/${results[0].id}/receipt/`);
+    assert.deepEqual(readReceipt(text, house.deps.secrets.public_key)?.run_id, results[0].id);
+    assert.equal(
+      readReceipt(text.replace('"records":10', '"records":11'), house.deps.secrets.public_key),
+      undefined,
+    );
+    assert.deepEqual(
+      [receipt.records, receipt.bytes, receipt.delivery_id],
+      [10, results[0].bytes_completed, results[0].delivery_id],
+    );
+    assert.ok(
+      (await get(`runs/${results[0].id}/logs/`)).body.results.some(
+        (line: { message: string }) => line.message === 'Run completed.',
+      ),
+    );
+    assert.deepEqual((await get('')).body.latest_runs.length, 3);
+    const range = {
+      start_at: '2026-01-01T00:00:00.000000Z',
+      end_at: '2026-01-01T03:00:00.000000Z',
+    };
+    const counts = [];
+    for (const mode of ['missing', 'all'])
+      counts.push(
+        (await send('POST', 'backfill/', { ...range, mode, dry_run: true })).body.backfill.progress
+          .records_total_count,
+      );
+    assert.deepEqual(counts, [0, 30]);
+    const { backfill } = (await send('POST', 'backfill/', range)).body;
+    const over = await until(
+      () => get(`backfills/${backfill.id}/`),
+      (body) => body.finished_at !== null,
+    );
+    assert.deepEqual(
+      [over.status, over.progress],
+      [
+        'Completed',
+        {
+          total_runs: 3,
+          finished_runs: 3,
+          completed_runs: 3,
+          records_completed: 0,
+          records_total_count: 0,
+          records_elsewhere: 30,
+        },
+      ],
+    );
+    assert.deepEqual(await eventsIn('scheduled'), all_events);
+    const again = (await send('POST', 'backfill/', { ...range, mode: 'all' })).body.backfill;
+    assert.equal(
+      (
+        await until(
+          () => get(`backfills/${again.id}/`),
+          (body) => body.finished_at !== null,
+        )
+      ).progress.records_completed,
+      30,
+    );
+    assert.equal((await eventsIn('scheduled')).length, 60);
+  },
+);
 
 test('a failed run is retried at the place that the export was changed to', async () => {
   await startOnce();
@@ -283,7 +292,8 @@ test('what a pause left out is delivered by the backfill that the log names, whe
   const { home, made, get, send } = await withEvents('left_out', { paused: true });
   const hour = Math.floor(house.deps.clock.now() / hour_ms) * hour_ms;
   await house.deps.db.run(
-    sql`UPDATE batch_exports SET planned_until = ${new Date(hour - 3 * hour_ms).toISOString()} WHERE id = ${made.id}`,
+    sql`UPDATE batch_exports SET planned_until = ${new Date(hour - 3 * hour_ms).toISOString()}
+      WHERE id = ${made.id}`,
   );
   const lateness = [0, 0, 0, 40 * hour_ms, 9_000 * hour_ms, -hour_ms * 30, 5 * hour_ms];
   const taken = (number: number) => hour - 3 * hour_ms + number * 25 * 60_000;
@@ -375,50 +385,54 @@ test('a destination is tested and previewed, before and after the export is made
   assert.equal((await send('GET', '')).body.last_updated_at, made.last_updated_at);
 });
 
-test('the same small slice is asked for once, and another project, filter or format is a question of its own', async () => {
-  const home = await house.newOrganization();
-  await insertEvents(home);
-  let asked = 0;
-  const clickhouse = Object.create(house.deps.clickhouse) as Engine['clickhouse'];
-  clickhouse.exec = (question) => (++asked, house.deps.clickhouse.exec(question));
-  const slice = { number: 0, inserted_from: null, inserted_to: null, records: 10, outcome: null };
-  const selection = [
-    { event_from: null, event_to: null, inserted_from: from, inserted_to: from + hour_ms },
-  ];
-  const read = async (
-    include_events: string[],
-    team_id = home.project.id,
-    format: 'JSONLines' | 'CSV' = 'JSONLines',
-  ) => {
-    const source = {
-      team_id,
-      model: 'events',
-      selection,
-      custom_query: null,
-      destination_config: { include_events },
-      data_interval_end: '',
-    } as const;
-    const [reading, columns] = [
-      await openReading(engine(), { ...source, selection }),
-      columnsOf(source, 'files'),
+test(
+  'the same small slice is asked for once, and another project, filter or format is a question ' +
+    'of its own',
+  async () => {
+    const home = await house.newOrganization();
+    await insertEvents(home);
+    let asked = 0;
+    const clickhouse = Object.create(house.deps.clickhouse) as Engine['clickhouse'];
+    clickhouse.exec = (question) => (++asked, house.deps.clickhouse.exec(question));
+    const slice = { number: 0, inserted_from: null, inserted_to: null, records: 10, outcome: null };
+    const selection = [
+      { event_from: null, event_to: null, inserted_from: from, inserted_to: from + hour_ms },
     ];
-    return text(
-      await streamSliceOnce(
-        { ...engine(), clickhouse },
-        reading,
-        slice,
-        columns,
-        { format, compression: null },
-        new AbortController().signal,
-      ),
-    );
-  };
-  const first = await read([]);
-  assert.deepEqual([first.split('\n').length, await read([]), asked], [11, first, 1]);
-  const others = [
-    await read(['event 1']),
-    await read([], home.project.id + 1),
-    await read([], home.project.id, 'CSV'),
-  ];
-  assert.deepEqual([asked, new Set([first, ...others]).size], [4, 4]);
-});
+    const read = async (
+      include_events: string[],
+      team_id = home.project.id,
+      format: 'JSONLines' | 'CSV' = 'JSONLines',
+    ) => {
+      const source = {
+        team_id,
+        model: 'events',
+        selection,
+        custom_query: null,
+        destination_config: { include_events },
+        data_interval_end: '',
+      } as const;
+      const [reading, columns] = [
+        await openReading(engine(), { ...source, selection }),
+        columnsOf(source, 'files'),
+      ];
+      return text(
+        await streamSliceOnce(
+          { ...engine(), clickhouse },
+          reading,
+          slice,
+          columns,
+          { format, compression: null },
+          new AbortController().signal,
+        ),
+      );
+    };
+    const first = await read([]);
+    assert.deepEqual([first.split('\n').length, await read([]), asked], [11, first, 1]);
+    const others = [
+      await read(['event 1']),
+      await read([], home.project.id + 1),
+      await read([], home.project.id, 'CSV'),
+    ];
+    assert.deepEqual([asked, new Set([first, ...others]).size], [4, 4]);
+  },
+);

@@ -19,7 +19,9 @@ import { BatchExport, BatchExportPatch, BatchExportReplacement, NewBatchExport }
 import { countBatchExports, findBatchExport, listBatchExports, lockBatchExport } from './store.ts';
 
 const new_revision =
-  "A change of the model, the query, the destination's type or a key that says where the data lies or how it is laid out makes the export start anew: what was delivered before does not count for it, and scheduled runs under way are taken back and planned again.";
+  "A change of the model, the query, the destination's type or a key that says where the data " +
+  'lies or how it is laid out makes the export start anew: what was delivered before does not ' +
+  'count for it, and scheduled runs under way are taken back and planned again.';
 
 /** List, create, retrieve, change and delete under one mount. */
 export function exportRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
@@ -66,7 +68,9 @@ function makingRoute(app: FastifyInstance, engine: Engine, { base, within }: Mou
   const writing = { scope: 'batch_export:write', within } as const;
 
   const description =
-    "The config is checked against the destination's own schema; wrong keys are named `destination__config__<key>`. The export begins with the interval in which it is made; a backfill looks further back.";
+    "The config is checked against the destination's own schema; wrong keys are named " +
+    '`destination__config__<key>`. The export begins with the interval in which it is made; a ' +
+    'backfill looks further back.';
   app.post(
     base,
     {
@@ -142,7 +146,9 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
     changing(
       'Change what is sent of a batch export',
       BatchExportPatch,
-      'The config is merged key by key: an absent secret is kept, a secret sent as null is removed. Where a key that says where the data go has changed, each kept secret has to be sent again (400 `required`). Another type starts from an empty config.',
+      'The config is merged key by key: an absent secret is kept, a secret sent as null is ' +
+        'removed. Where a key that says where the data go has changed, each kept secret has to ' +
+        'be sent again (400 `required`). Another type starts from an empty config.',
     ),
     change('patch'),
   );
@@ -151,7 +157,8 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
     changing(
       'Change a batch export; what may be left out keeps its value',
       withDestinations(BatchExportReplacement),
-      'The config is replaced, but for secrets that are not sent; as with PATCH they have to be sent where the config leads elsewhere.',
+      'The config is replaced, but for secrets that are not sent; as with PATCH they have to ' +
+        'be sent where the config leads elsewhere.',
     ),
     change('put'),
   );
@@ -174,7 +181,10 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
   );
 }
 
-/** Has the store asked while no lock is held. An unknown export, a stale one and a body that is no JSON are told by the change itself, in its order. */
+/**
+ * Has the store asked while no lock is held. An unknown export, a stale one and a body that is no
+ * JSON are told by the change itself, in its order.
+ */
 async function checkAhead(
   engine: Engine,
   request: FastifyRequest,

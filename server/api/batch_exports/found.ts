@@ -20,7 +20,10 @@ export async function getExport(
   return (await findBatchExport(db, request.access, uuidParameter(request, name))) ?? missing();
 }
 
-/** The export that the path names, locked for the transaction, and unchanged since the ETag in `If-Match`; throws 404 and 412. */
+/**
+ * The export that the path names, locked for the transaction, and unchanged since the ETag in
+ * `If-Match`; throws 404 and 412.
+ */
 export async function getLockedExport(
   request: FastifyRequest,
   tx: Transaction,

@@ -23,58 +23,66 @@ const ask = (method: string, path: string, body: unknown) =>
 const required = (keys: readonly string[]) =>
   keys.map((key) => `destination__config__${key} required`).toSorted();
 
-test('each key of each destination that is no secret either says where or does not, and stands in the table', () => {
-  for (const { type, config, secrets, where } of destinations) {
-    const cases = places_cases.filter((one) => one.type === type);
-    const keysOf = (changes: object[]) => new Set(changes.flatMap((one) => Object.keys(one)));
-    const moves = keysOf(cases.flatMap((one) => one.moves));
-    const stays = keysOf(cases.flatMap((one) => one.stays));
-    const open = (keys: Iterable<string>) =>
-      [...keys].filter((key) => !secrets.includes(key)).toSorted();
-    assert.deepEqual(open(moves), open(where), `${type} says where`);
-    assert.deepEqual(
-      open(moves.union(stays)),
-      open(Object.keys(config.properties)),
-      `${type} has these keys`,
-    );
-  }
-});
+test(
+  'each key of each destination that is no secret either says where or does not, and stands in ' +
+    'the table',
+  () => {
+    for (const { type, config, secrets, where } of destinations) {
+      const cases = places_cases.filter((one) => one.type === type);
+      const keysOf = (changes: object[]) => new Set(changes.flatMap((one) => Object.keys(one)));
+      const moves = keysOf(cases.flatMap((one) => one.moves));
+      const stays = keysOf(cases.flatMap((one) => one.stays));
+      const open = (keys: Iterable<string>) =>
+        [...keys].filter((key) => !secrets.includes(key)).toSorted();
+      assert.deepEqual(open(moves), open(where), `${type} says where`);
+      assert.deepEqual(
+        open(moves.union(stays)),
+        open(Object.keys(config.properties)),
+        `${type} has these keys`,
+      );
+    }
+  },
+);
 
 for (const { type, config, moves, stays } of places_cases) {
-  test(`${type} (${Object.keys(config).join(', ')}): a change of where asks for the secrets again by every way, others keep them`, async () => {
-    const { secrets } = findDestination(type)!;
-    const stored = secrets.filter((key) => Object.hasOwn(config, key));
-    const made = await newExport(house, home, { destination: { type, config } });
-    const url = `${projectBase(home)}${made.id}/`;
-    const shown = made.destination.config;
-    const ways = (change: object): [string, string, object][] => [
-      ['PATCH', url, { destination: { config: change } }],
-      ['PATCH', `${url}?validate_only=true`, { destination: { config: change } }],
-      ['PUT', url, { ...made, destination: { type, config: { ...shown, ...change } } }],
-      ['POST', `${url}test/?validate_only=true`, { destination: { config: change } }],
-      ['POST', `${url}preview/?validate_only=true`, { destination: { config: change } }],
-    ];
-    for (const change of moves) {
-      const asked = stored.filter((key) => !Object.hasOwn(change, key));
-      for (const [method, path, body] of ways(change)) {
-        const refused = await ask(method, path, body);
-        const said = `${method} ${path} ${JSON.stringify(change)}`;
-        assert.deepEqual([refused.status, attrsOf(refused)], [400, required(asked)], said);
-        assert.match(refused.body.detail, /given for another /, said);
+  test(
+    `${type} (${Object.keys(config).join(', ')}): a change of where asks for the secrets again ` +
+      'by every way, others keep them',
+    async () => {
+      const { secrets } = findDestination(type)!;
+      const stored = secrets.filter((key) => Object.hasOwn(config, key));
+      const made = await newExport(house, home, { destination: { type, config } });
+      const url = `${projectBase(home)}${made.id}/`;
+      const shown = made.destination.config;
+      const ways = (change: object): [string, string, object][] => [
+        ['PATCH', url, { destination: { config: change } }],
+        ['PATCH', `${url}?validate_only=true`, { destination: { config: change } }],
+        ['PUT', url, { ...made, destination: { type, config: { ...shown, ...change } } }],
+        ['POST', `${url}test/?validate_only=true`, { destination: { config: change } }],
+        ['POST', `${url}preview/?validate_only=true`, { destination: { config: change } }],
+      ];
+      for (const change of moves) {
+        const asked = stored.filter((key) => !Object.hasOwn(change, key));
+        for (const [method, path, body] of ways(change)) {
+          const refused = await ask(method, path, body);
+          const said = `${method} ${path} ${JSON.stringify(change)}`;
+          assert.deepEqual([refused.status, attrsOf(refused)], [400, required(asked)], said);
+          assert.match(refused.body.detail, /given for another /, said);
+        }
+        const known = Object.fromEntries(asked.map((key) => [key, config[key]]));
+        const body = { destination: { config: { ...change, ...known } } };
+        const told = await ask('PATCH', `${url}?validate_only=true`, body);
+        assert.equal(told.status, 200, told.text);
       }
-      const known = Object.fromEntries(asked.map((key) => [key, config[key]]));
-      const body = { destination: { config: { ...change, ...known } } };
-      const told = await ask('PATCH', `${url}?validate_only=true`, body);
-      assert.equal(told.status, 200, told.text);
-    }
-    for (const change of stays) {
-      const body = { destination: { config: change } };
-      const kept = await ask('PATCH', `${url}?validate_only=true`, body);
-      assert.equal(kept.status, 200, `${JSON.stringify(change)}: ${kept.text}`);
-    }
-    const now = await house.request('GET', url, { key: home.key });
-    assert.deepEqual(now.body, made);
-  });
+      for (const change of stays) {
+        const body = { destination: { config: change } };
+        const kept = await ask('PATCH', `${url}?validate_only=true`, body);
+        assert.equal(kept.status, 200, `${JSON.stringify(change)}: ${kept.text}`);
+      }
+      const now = await house.request('GET', url, { key: home.key });
+      assert.deepEqual(now.body, made);
+    },
+  );
 }
 
 test('a safer way, an empty secret, a secret that is taken away and another type ask for nothing', async () => {

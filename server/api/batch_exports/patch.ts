@@ -16,15 +16,20 @@ import { BatchExportPatch, BatchExportReplacement } from './schema.ts';
 import { updateBatchExport } from './store.ts';
 import type { ExportFields, LockedExport } from './store.ts';
 
-/** PATCH changes what is sent and merges the config; PUT demands the required fields and replaces the config, except for secrets that are not sent. */
+/**
+ * PATCH changes what is sent and merges the config; PUT demands the required fields and replaces
+ * the config, except for secrets that are not sent.
+ */
 export type HowToChange = 'patch' | 'put';
 
 /** How a change is made and its query checked. */
 type Change = { how: HowToChange; checkContent: CheckContent };
 
 /**
- * Changes an export under the caller's lock. Guarantees: what is not sent stays; a change that changes what lies where starts a new revision, whose schedule begins
- * with the earliest scheduled run that this takes back, so that no row is missed; a change of interval leaves no gap. Throws 400 for a wrong body.
+ * Changes an export under the caller's lock. Guarantees: what is not sent stays; a change that
+ * changes what lies where starts a new revision, whose schedule begins with the earliest scheduled
+ * run that this takes back, so that no row is missed; a change of interval leaves no gap. Throws
+ * 400 for a wrong body.
  */
 export async function changeBatchExport(
   engine: Engine,
@@ -71,7 +76,10 @@ async function withPause(
   return { ...row, ...change?.fields };
 }
 
-/** Puts the sent fields into `next`. Days and weeks of a new interval turn in the project's present time zone. */
+/**
+ * Puts the sent fields into `next`. Days and weeks of a new interval turn in the project's present
+ * time zone.
+ */
 function applyFields(
   next: ExportFields,
   row: LockedExport,
@@ -92,7 +100,10 @@ function applyFields(
   if (interval !== undefined && interval !== row.interval) next.timezone = row.project_timezone;
 }
 
-/** Puts the sent destination into `next`; true when the export delivers something else, or elsewhere, from now on. */
+/**
+ * Puts the sent destination into `next`; true when the export delivers something else, or
+ * elsewhere, from now on.
+ */
 function applyDestination(
   engine: Engine,
   next: ExportFields,
@@ -102,7 +113,8 @@ function applyDestination(
 ): boolean {
   if (sink === undefined) return next.model !== row.model || next.custom_query !== row.custom_query;
   const { definition, destination } = sink;
-  // An equal config is not sealed again: the seal is different each time, and the row would look changed.
+  // An equal config is not sealed again: the seal is different each time, and the row would look
+  // changed.
   if (destination.type !== before.type || !isDeepStrictEqual(destination.config, before.config)) {
     Object.assign(next, {
       destination_type: destination.type,
@@ -127,6 +139,9 @@ async function startRevision(
     .filter((run) => run.is_scheduled)
     .map((run) => Date.parse(run.data_interval_start));
   Object.assign(next, storedSchedule(rewound(scheduleOf(next), rhythmOf(row), starts)));
-  const message = `The export delivers something else or elsewhere from now on, beginning with ${next.planned_until}. What was delivered before does not count for it; a backfill delivers that again.`;
+  const message =
+    'The export delivers something else or elsewhere from now on, beginning with ' +
+    `${next.planned_until}. What was delivered before does not count for it; a backfill ` +
+    'delivers that again.';
   await writeRunLog(tx, { batch_export_id: row.id, run_id: null, level: 'INFO', message });
 }

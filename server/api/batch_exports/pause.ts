@@ -46,7 +46,10 @@ export function storedSchedule(
   };
 }
 
-/** What pausing changes: no further runs are planned; what is planned goes on. Undefined when the export is paused already, by a person or by the server: then it stays so, with its reason. */
+/**
+ * What pausing changes: no further runs are planned; what is planned goes on. Undefined when the
+ * export is paused already, by a person or by the server: then it stays so, with its reason.
+ */
 export function paused(row: ExportFields, now: number): PauseChange | undefined {
   if (row.paused) return undefined;
   const { planned_until, next_run_at } = row;
@@ -62,7 +65,11 @@ export function paused(row: ExportFields, now: number): PauseChange | undefined 
   };
 }
 
-/** What the end of a pause changes; undefined when the export is active. With `backfill` the schedule stays where it was, so every missed interval is made up for once; else it goes on with the present interval. */
+/**
+ * What the end of a pause changes; undefined when the export is active. With `backfill` the
+ * schedule stays where it was, so every missed interval is made up for once; else it goes on with
+ * the present interval.
+ */
 export function unpaused(
   row: ExportFields,
   now: number,
@@ -82,19 +89,25 @@ export function unpaused(
     const range = JSON.stringify({ by: 'inserted_at', start_at: from, end_at: to });
     return {
       fields,
-      message: `Unpaused. What was taken in from ${from} to ${to} was left out while paused; a backfill with ${range} delivers exactly that.`,
+      message:
+        `Unpaused. What was taken in from ${from} to ${to} was left out while paused; a ` +
+        `backfill with ${range} delivers exactly that.`,
     };
   }
   if (after.next_run_at === null)
     return {
       fields,
       message:
-        'Unpaused. No run follows, because no further interval ends before end_at: move end_at to go on.',
+        'Unpaused. No run follows, because no further interval ends before end_at: move ' +
+        'end_at to go on.',
     };
   return { fields, message: `Unpaused. The next run begins with ${from}.` };
 }
 
-/** What a pause or its end leaves beside the export's row: a line in the log, and after the end of a pause a count of failures that begins anew. The caller holds the lock on the export. */
+/**
+ * What a pause or its end leaves beside the export's row: a line in the log, and after the end of a
+ * pause a count of failures that begins anew. The caller holds the lock on the export.
+ */
 export async function recordPause(
   tx: Transaction,
   exportId: string,

@@ -3,7 +3,10 @@ import type { DestinationDefinition } from '../../engine/destination/destination
 import { event_filter_keys, eventFilterOf } from '../../engine/models/event_filter.ts';
 import type { Destination } from './body/destination_body.ts';
 
-/** Config keys that say neither where the data lies nor how it is laid out: how a reader unpacks a file, who writes, and over what kind of connection. */
+/**
+ * Config keys that say neither where the data lies nor how it is laid out: how a reader unpacks a
+ * file, who writes, and over what kind of connection.
+ */
 const keys_of_access = new Set([
   'compression',
   'encryption',
@@ -20,7 +23,10 @@ const keys_of_access = new Set([
   'use_virtual_style_addressing',
 ]);
 
-/** True when a change of this config key means other data: everything that is neither secret nor about compression, credentials or the connection. */
+/**
+ * True when a change of this config key means other data: everything that is neither secret nor
+ * about compression, credentials or the connection.
+ */
 export function placesData(
   definition: Pick<DestinationDefinition, 'secrets' | 'ways'>,
   key: string,
@@ -35,7 +41,10 @@ export function placesData(
 /** What of an export decides which data lies where. */
 type Delivered = { model: string; custom_query: string | null; destination: Destination };
 
-/** True when an export after the change delivers other rows, or to another place, or laid out otherwise: then nothing that was delivered before counts for it. */
+/**
+ * True when an export after the change delivers other rows, or to another place, or laid out
+ * otherwise: then nothing that was delivered before counts for it.
+ */
 export function startsRevision(
   definition: Pick<DestinationDefinition, 'secrets' | 'place' | 'ways'>,
   before: Delivered,

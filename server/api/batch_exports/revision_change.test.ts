@@ -39,7 +39,8 @@ async function standing(
 ) {
   const made = await newExport(house, home, body);
   await house.deps.db.run(
-    sql`UPDATE batch_exports SET planned_until = '2026-01-01T05:00:00.000000Z', next_run_at = '2026-01-01T06:00:00.000000Z' WHERE id = ${made.id}`,
+    sql`UPDATE batch_exports SET planned_until = '2026-01-01T05:00:00.000000Z',
+      next_run_at = '2026-01-01T06:00:00.000000Z' WHERE id = ${made.id}`,
   );
   return made;
 }

@@ -10,12 +10,17 @@ export type Rhythm = {
   end_at: number | null;
 };
 
-/** What is planned: everything before `planned_until`; the next run covers [planned_until, next_run_at), none when that is null. */
+/**
+ * What is planned: everything before `planned_until`; the next run covers [planned_until,
+ * next_run_at), none when that is null.
+ */
 export type Schedule = { planned_until: number; next_run_at: number | null };
 
 /**
- * The schedule after a change of rhythm. Guarantee: no gap and no overlap. What was planned stays planned and the next run begins there, whatever the new interval;
- * only a `start_at` that was moved beyond it leaves a gap, which is what it asks for, and an export that still waits for its `start_at` waits for the new one.
+ * The schedule after a change of rhythm. Guarantee: no gap and no overlap. What was planned stays
+ * planned and the next run begins there, whatever the new interval; only a `start_at` that was
+ * moved beyond it leaves a gap, which is what it asks for, and an export that still waits for its
+ * `start_at` waits for the new one.
  */
 export function rescheduled(
   schedule: Schedule,
@@ -37,13 +42,19 @@ function startedAt(schedule: Schedule, after: Rhythm, now: number): number {
   return Math.max(schedule.planned_until, start);
 }
 
-/** The schedule of an export that goes on after a pause without making up for it: from the interval in which `now` lies, or from where it stands when that is later. */
+/**
+ * The schedule of an export that goes on after a pause without making up for it: from the interval
+ * in which `now` lies, or from where it stands when that is later.
+ */
 export function resumed(schedule: Schedule, rhythm: Rhythm, now: number): Schedule {
   const planned_until = Math.max(schedule.planned_until, firstSchedule(rhythm, now).planned_until);
   return { planned_until, next_run_at: nextSchedule(rhythm, planned_until) };
 }
 
-/** The schedule that plans again from the earliest of the given starts of scheduled runs that will not be delivered. */
+/**
+ * The schedule that plans again from the earliest of the given starts of scheduled runs that will
+ * not be delivered.
+ */
 export function rewound(schedule: Schedule, rhythm: Rhythm, starts: number[]): Schedule {
   const planned_until = Math.min(schedule.planned_until, ...starts);
   return { planned_until, next_run_at: nextSchedule(rhythm, planned_until) };

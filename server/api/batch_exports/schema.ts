@@ -32,7 +32,8 @@ const fields = {
   model: Type.Enum([...modelNames], { description: 'What is exported: `events` or `persons`.' }),
   interval: Type.Enum([...intervals], {
     description:
-      'Rhythm of the scheduled runs. Days and weeks turn at midnight of the time zone that the project has when the export is made or its interval changes.',
+      'Rhythm of the scheduled runs. Days and weeks turn at midnight of the time zone that ' +
+      'the project has when the export is made or its interval changes.',
   }),
   paused: Type.Boolean({
     description: 'A paused export plans no scheduled runs; backfills and runs under way go on.',
@@ -45,14 +46,18 @@ const fields = {
       minimum: 60,
       maximum: 7_776_000,
       description:
-        'How old the newest delivered interval may be before the export counts as late; longer than one interval. Null: two intervals, the time that the store settles, and ten minutes.',
+        'How old the newest delivered interval may be before the export counts as late; ' +
+        'longer than one interval. Null: two intervals, the time that the store settles, and ' +
+        'ten minutes.',
     }),
   ),
   custom_query: nullable(
     Type.String({
       maxLength: query_characters_max,
       description:
-        'One SELECT over `events` and `persons` in the query language (docs/query_language.md). Its columns are the columns of the export; null exports the columns of the model.',
+        'One SELECT over `events` and `persons` in the query language ' +
+        '(docs/query_language.md). Its columns are the columns of the export; null exports ' +
+        'the columns of the model.',
     }),
   ),
 };
@@ -90,7 +95,8 @@ export const BatchExport = Type.Object(
         },
         {
           description:
-            'Why the server paused the export by itself; null while it is active and when a person paused it.',
+            'Why the server paused the export by itself; null while it is active and when a ' +
+            'person paused it.',
         },
       ),
     ),
@@ -100,7 +106,8 @@ export const BatchExport = Type.Object(
     next_run: nullable({
       ...NextRun,
       description:
-        'The scheduled run that comes next; null while paused and after `end_at`. `runs/` says when it is due.',
+        'The scheduled run that comes next; null while paused and after `end_at`. `runs/` ' +
+        'says when it is due.',
     }),
     latest_runs: Type.Array(BatchExportRun, { description: 'The 10 newest runs, newest first.' }),
     custom_query: fields.custom_query,
@@ -140,7 +147,10 @@ const optional = {
 };
 const destination = Type.Object({ type: Type.String(), config: nullable(config) });
 
-/** The body of PUT: `name`, `destination` and `interval` must be there; other fields that are absent keep their values. */
+/**
+ * The body of PUT: `name`, `destination` and `interval` must be there; other fields that are absent
+ * keep their values.
+ */
 export const BatchExportReplacement = Type.Object({
   name: fields.name,
   destination,
@@ -154,7 +164,8 @@ export const NewBatchExport = Type.Object({
   team_id: Type.Optional(
     Type.Integer({
       description:
-        'Under an organization: the project whose data is exported, by default its oldest. Under a project: ignored.',
+        'Under an organization: the project whose data is exported, by default its oldest. ' +
+        'Under a project: ignored.',
     }),
   ),
 });
@@ -170,7 +181,9 @@ export const BatchExportPatch = Type.Object({
 });
 export type BatchExportPatch = Static<typeof BatchExportPatch>;
 
-/** The body of an action that needs nothing to be said; what is sent must be an object all the same. */
+/**
+ * The body of an action that needs nothing to be said; what is sent must be an object all the same.
+ */
 export const NoFields = Type.Object({});
 
 /** The body of `unpause/`. */
@@ -195,7 +208,9 @@ export const NewBackfill = Type.Object({
   by: Type.Optional(
     Type.Enum([...backfill_times], {
       description:
-        '`timestamp` (default): the events that happened in the range. `inserted_at`: what the server took in within the range, whenever it happened; persons have this time only, that of their latest change.',
+        '`timestamp` (default): the events that happened in the range. `inserted_at`: what ' +
+        'the server took in within the range, whenever it happened; persons have this time ' +
+        'only, that of their latest change.',
     }),
   ),
   dry_run: Type.Optional(
@@ -225,12 +240,14 @@ export const Backfill = Type.Object(
     detail: nullable(
       Type.String({
         description:
-          'What it will do and when, what it is at, or what it has done, as a sentence. Null for backfills of earlier versions.',
+          'What it will do and when, what it is at, or what it has done, as a sentence. Null ' +
+          'for backfills of earlier versions.',
       }),
     ),
     settles_at: nullable(
       instant(
-        'When what was taken in before it was asked for has settled: its runs are planned from then on.',
+        'When what was taken in before it was asked for has settled: its runs are planned ' +
+          'from then on.',
       ),
     ),
     created_at: nullable(instant('When it was asked for.')),
@@ -246,7 +263,8 @@ export const Backfill = Type.Object(
       }),
       records_elsewhere: Type.Integer({
         description:
-          'Rows of the range that mode `missing` left out so far, because this export had delivered them or had them in other runs.',
+          'Rows of the range that mode `missing` left out so far, because this export had ' +
+          'delivered them or had them in other runs.',
       }),
     }),
     plan: Type.Optional(
@@ -256,7 +274,9 @@ export const Backfill = Type.Object(
             records_delivered_count: nullable(
               Type.Integer({
                 description:
-                  'Rows of the range that this export has delivered already, or is delivering in runs under way; mode `missing` leaves them out. Null with a query whose rows are not those of the model.',
+                  'Rows of the range that this export has delivered already, or is delivering ' +
+                  'in runs under way; mode `missing` leaves them out. Null with a query whose ' +
+                  'rows are not those of the model.',
               }),
             ),
             runs_with_records: Type.Integer({ description: 'How many of the runs have rows.' }),
@@ -271,7 +291,9 @@ export const Backfill = Type.Object(
           },
           {
             description:
-              'What the backfill would do if it began now: in the answer to a dry run, and in the one that starts a backfill (null with a query, and where counting takes longer than two seconds).',
+              'What the backfill would do if it began now: in the answer to a dry run, and in ' +
+              'the one that starts a backfill (null with a query, and where counting takes ' +
+              'longer than two seconds).',
           },
         ),
       ),

@@ -103,7 +103,8 @@ test('a secret is in no answer, no log line and nowhere in the database', async 
   assert.ok(!texts.some((text) => text.includes(password)));
   assert.ok(logged.length > 0 && !logged.includes(password));
   const tables = await house.deps.db.rows<{ name: string }>(
-    sql`SELECT quote_ident(table_name) AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
+    sql`SELECT quote_ident(table_name) AS name FROM information_schema.tables
+      WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
   );
   const hex = Buffer.from(password).toString('hex');
   for (const { name } of tables) {
@@ -115,39 +116,44 @@ test('a secret is in no answer, no log line and nowhere in the database', async 
   assert.equal((await fullConfig(made.id))['password'], password);
 });
 
-test('a trial of a stored export takes its secrets nowhere else: with another way the secret is asked for', async () => {
-  const home = await house.newOrganization();
-  const made = await newExport(house, home, { destination });
-  const tried = async (action: string, sent: object) => {
-    const body = { destination: { config: sent } };
-    return house.request('POST', `${projectBase(home)}${made.id}/${action}/?validate_only=true`, {
-      key: home.key,
-      body,
-    });
-  };
-  for (const action of ['test', 'preview']) {
-    for (const other of [
-      { host: 'listener.example' },
-      { port: 5433 },
-      { require_tls: false },
-      { has_self_signed_cert: true },
-    ]) {
-      const refused = await tried(action, other);
-      assert.deepEqual(
-        [refused.status, attrsOf(refused)],
-        [400, ['destination__config__password required']],
-        refused.text,
-      );
+test(
+  'a trial of a stored export takes its secrets nowhere else: with another way the secret is ' +
+    'asked for',
+  async () => {
+    const home = await house.newOrganization();
+    const made = await newExport(house, home, { destination });
+    const tried = async (action: string, sent: object) => {
+      const body = { destination: { config: sent } };
+      return house.request('POST', `${projectBase(home)}${made.id}/${action}/?validate_only=true`, {
+        key: home.key,
+        body,
+      });
+    };
+    for (const action of ['test', 'preview']) {
+      for (const other of [
+        { host: 'listener.example' },
+        { port: 5433 },
+        { require_tls: false },
+        { has_self_signed_cert: true },
+      ]) {
+        const refused = await tried(action, other);
+        assert.deepEqual(
+          [refused.status, attrsOf(refused)],
+          [400, ['destination__config__password required']],
+          refused.text,
+        );
+      }
     }
-  }
-  // Neither what is written nor what was said before leads anywhere, and who knows the secret may take it where they like.
-  for (const harmless of [
-    { table_name: 'other' },
-    { host: config.host, port: 5432 },
-    { host: 'listener.example', password: 'mine' },
-  ])
-    assert.equal((await tried('test', harmless)).status, 200);
-});
+    // Neither what is written nor what was said before leads anywhere, and who knows the secret may
+    // take it where they like.
+    for (const harmless of [
+      { table_name: 'other' },
+      { host: config.host, port: 5432 },
+      { host: 'listener.example', password: 'mine' },
+    ])
+      assert.equal((await tried('test', harmless)).status, 200);
+  },
+);
 
 test('an absent secret is kept, null removes it, PUT keeps it, another type forgets it', async () => {
   const home = await house.newOrganization();

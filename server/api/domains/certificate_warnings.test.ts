@@ -36,7 +36,8 @@ async function verifiedWith(
 const warn = () => warnOfCertificates(world.harness.deps);
 const warnings = async (domain: DomainRow) =>
   world.harness.deps.db.rows<{ activity: string; user_id: null; changes: { after: string }[] }>(
-    sql`SELECT activity, user_id, changes FROM activity WHERE item_id = ${domain.id} AND activity = 'warned' ORDER BY number`,
+    sql`SELECT activity, user_id, changes FROM activity WHERE item_id = ${domain.id}
+      AND activity = 'warned' ORDER BY number`,
   );
 
 test('30, 7 and 1 days before the last certificate ends people are warned, once each', async () => {

@@ -5,8 +5,9 @@ import { takeCertificateWarning } from './proof_store.ts';
 import type { WarnedDomain } from './proof_store.ts';
 
 /**
- * Warns of every verified domain whose identity provider's last certificate ends within 30, 7 or 1 days: an entry in the activity log and a mail to the administrators, once for each
- * of the three, whatever number of processes does this. Gives how many warnings there were.
+ * Warns of every verified domain whose identity provider's last certificate ends within 30, 7 or 1
+ * days: an entry in the activity log and a mail to the administrators, once for each of the three,
+ * whatever number of processes does this. Gives how many warnings there were.
  */
 export async function warnOfCertificates(deps: Deps, signal?: AbortSignal): Promise<number> {
   let warned = 0;

@@ -44,12 +44,14 @@ const reasons: [answer: TxtAnswer, outcome: string, reason: string | RegExp][] =
   [
     { outcome: 'found', records: ['google=1'] },
     'missing',
-    `The TXT record at ${name} has another value than the challenge; it begins with “google=1”. Set it to the challenge.`,
+    `The TXT record at ${name} has another value than the challenge; it begins with ` +
+      '“google=1”. Set it to the challenge.',
   ],
   [
     { outcome: 'found', records: ['', 'google=1'] },
     'missing',
-    `None of the 2 TXT records at ${name} is the challenge; one begins with “google=1”. Add one whose value is the challenge.`,
+    `None of the 2 TXT records at ${name} is the challenge; one begins with “google=1”. Add ` +
+      'one whose value is the challenge.',
   ],
   [
     { outcome: 'found', records: [''] },
@@ -93,24 +95,28 @@ for (const [answer, outcome, reason] of reasons) {
   });
 }
 
-test('of a foreign record at most 60 characters are shown, and nothing that steers a terminal or the direction of writing', () => {
-  const shown = (record: string) =>
-    /“(.*)”/su.exec(judge({ outcome: 'found', records: [record] }).reason)?.[1];
-  assert.equal(shown('a\u001b[31mb\u0000\u202Ec\u2066d\ne'), 'a [31mb c d e');
-  assert.equal(shown('x'.repeat(60)), 'x'.repeat(60));
-  assert.equal(shown('x'.repeat(60_000)), `${'x'.repeat(59)}…`);
-  assert.equal(shown('😀'.repeat(61)), `${'😀'.repeat(59)}…`);
-  fc.assert(
-    fc.property(
-      fc.oneof(
-        fc.string({ unit: 'binary', maxLength: 200 }),
-        fc.string({ unit: 'grapheme', maxLength: 200 }),
+test(
+  'of a foreign record at most 60 characters are shown, and nothing that steers a terminal or ' +
+    'the direction of writing',
+  () => {
+    const shown = (record: string) =>
+      /“(.*)”/su.exec(judge({ outcome: 'found', records: [record] }).reason)?.[1];
+    assert.equal(shown('a\u001b[31mb\u0000\u202Ec\u2066d\ne'), 'a [31mb c d e');
+    assert.equal(shown('x'.repeat(60)), 'x'.repeat(60));
+    assert.equal(shown('x'.repeat(60_000)), `${'x'.repeat(59)}…`);
+    assert.equal(shown('😀'.repeat(61)), `${'😀'.repeat(59)}…`);
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string({ unit: 'binary', maxLength: 200 }),
+          fc.string({ unit: 'grapheme', maxLength: 200 }),
+        ),
+        (record) => {
+          const text = shown(record) ?? '';
+          assert.ok([...text].length <= 60 && text.isWellFormed());
+          assert.doesNotMatch(text, /\p{C}|[\u2028\u2029]/u);
+        },
       ),
-      (record) => {
-        const text = shown(record) ?? '';
-        assert.ok([...text].length <= 60 && text.isWellFormed());
-        assert.doesNotMatch(text, /\p{C}|[\u2028\u2029]/u);
-      },
-    ),
-  );
-});
+    );
+  },
+);

@@ -18,16 +18,18 @@ export function challengeName(domain: string): string {
 }
 
 /**
- * True when one of the records is the challenge. Whitespace around it and one pair of double quotes are passed over, because consoles of DNS providers store
- * what was pasted; nothing else is: no other case, no prefix, no part.
+ * True when one of the records is the challenge. Whitespace around it and one pair of double quotes
+ * are passed over, because consoles of DNS providers store what was pasted; nothing else is: no
+ * other case, no prefix, no part.
  */
 export function isChallengeMet(records: string[], challenge: string): boolean {
   return records.some((record) => bare(record) === challenge);
 }
 
 /**
- * What an answer means for the proof, with one or two sentences for the owner of the domain: what was seen and what to do. Guarantee: never throws, and shows
- * at most 60 characters of a foreign record, without control and formatting characters.
+ * What an answer means for the proof, with one or two sentences for the owner of the domain: what
+ * was seen and what to do. Guarantee: never throws, and shows at most 60 characters of a foreign
+ * record, without control and formatting characters.
  */
 export function judgeAnswer(
   domain: string,
@@ -43,12 +45,16 @@ export function judgeAnswer(
     case 'no_records':
       return {
         outcome: 'missing',
-        reason: `The name ${name} has no TXT record. Add one whose value is the challenge; a new record can take as long as its TTL to be seen.`,
+        reason:
+          `The name ${name} has no TXT record. Add one whose value is the challenge; a new ` +
+          'record can take as long as its TTL to be seen.',
       };
     case 'no_such_name':
       return {
         outcome: 'missing',
-        reason: `The name ${name} does not exist. Add a TXT record with this name; many DNS consoles append the domain themselves, so check that it is not there twice.`,
+        reason:
+          `The name ${name} does not exist. Add a TXT record with this name; many DNS consoles ` +
+          'append the domain themselves, so check that it is not there twice.',
       };
     case 'unanswered':
       return { outcome: 'unanswered', reason: unanswered(name, answer.reason) };
@@ -64,18 +70,28 @@ function bare(record: string): string {
 
 function otherValue(name: string, records: string[], challenge: string): string {
   if (records.some((record) => record.includes(challenge)))
-    return `The TXT record at ${name} has more in it than the challenge. Set it to the challenge alone.`;
+    return (
+      `The TXT record at ${name} has more in it than the challenge. Set it to the challenge ` +
+      'alone.'
+    );
   const shown = records.map(excerpt).find((text) => text !== '');
   const begin =
     shown === undefined ? '' : `; ${records.length === 1 ? 'it' : 'one'} begins with “${shown}”`;
   if (records.length > 1)
-    return `None of the ${records.length} TXT records at ${name} is the challenge${begin}. Add one whose value is the challenge.`;
+    return (
+      `None of the ${records.length} TXT records at ${name} is the challenge${begin}. Add one ` +
+      'whose value is the challenge.'
+    );
   if (shown === undefined) return `The TXT record at ${name} is empty. Set it to the challenge.`;
-  return `The TXT record at ${name} has another value than the challenge${begin}. Set it to the challenge.`;
+  return (
+    `The TXT record at ${name} has another value than the challenge${begin}. Set it to the ` +
+    'challenge.'
+  );
 }
 
 function excerpt(record: string): string {
-  // Enough code units to fill an excerpt and to see that there is more; the expression is kept away from a record of 64 KiB.
+  // Enough code units to fill an excerpt and to see that there is more; the expression is kept away
+  // from a record of 64 KiB.
   const readable = [
     ...record
       .slice(0, excerpt_length_max * 4)
@@ -90,16 +106,31 @@ function excerpt(record: string): string {
 function unanswered(name: string, reason: UnansweredReason): string {
   switch (reason) {
     case 'servfail':
-      return `The name servers of ${name} cannot be asked (SERVFAIL). Check that they answer and that DNSSEC is valid.`;
+      return (
+        `The name servers of ${name} cannot be asked (SERVFAIL). Check that they answer and ` +
+        'that DNSSEC is valid.'
+      );
     case 'refused':
-      return `The DNS server refuses to look up ${name}. Try again later, or ask the operator of this server which DNS servers it uses.`;
+      return (
+        `The DNS server refuses to look up ${name}. Try again later, or ask the operator of ` +
+        'this server which DNS servers it uses.'
+      );
     case 'malformed':
       return `The DNS answer for ${name} cannot be read. Check the name servers of the domain.`;
     case 'alias_loop':
-      return `The aliases (CNAME) from ${name} go in a circle or are more than 8. Let the name have the TXT record itself.`;
+      return (
+        `The aliases (CNAME) from ${name} go in a circle or are more than 8. Let the name have ` +
+        'the TXT record itself.'
+      );
     case 'timeout':
-      return `There was no DNS answer for ${name} in time. Check that the name servers of the domain answer.`;
+      return (
+        `There was no DNS answer for ${name} in time. Check that the name servers of the domain ` +
+        'answer.'
+      );
     case 'unreachable':
-      return `This server reaches no DNS server, so ${name} could not be looked up. Tell its operator.`;
+      return (
+        `This server reaches no DNS server, so ${name} could not be looked up. Tell its ` +
+        'operator.'
+      );
   }
 }

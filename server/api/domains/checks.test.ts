@@ -10,7 +10,9 @@ const hour = 60 * minute;
 const day = 24 * hour;
 const created_at = Date.UTC(2026, 10, 21);
 
-/** The checks that the server makes by itself, in order: when, and how the proof stands after each. */
+/**
+ * The checks that the server makes by itself, in order: when, and how the proof stands after each.
+ */
 function live(
   proof: DomainProof,
   from: number,
@@ -152,18 +154,22 @@ for (const [title, proof, outcome, now, after, next] of steps) {
   });
 }
 
-test('a verified domain without its record is looked up hourly and lapses after 72 hours, then daily for 30 days', () => {
-  const checks = live(verified, verified_at, () => 'missing', Infinity);
-  const until_lapse = checks.filter(({ proof }) => proof.state === 'verified');
-  assert.equal(until_lapse.length, 72);
-  assert.equal(until_lapse[0]!.at, missing_since_at);
-  assert.equal(checks[72]!.at, lapsed_at);
-  assert.deepEqual(
-    checks.slice(72).map(({ proof }) => proof),
-    Array.from({ length: 31 }, () => lapsed),
-  );
-  assert.equal(checks.at(-1)!.at, lapsed_at + 30 * day);
-});
+test(
+  'a verified domain without its record is looked up hourly and lapses after 72 hours, then ' +
+    'daily for 30 days',
+  () => {
+    const checks = live(verified, verified_at, () => 'missing', Infinity);
+    const until_lapse = checks.filter(({ proof }) => proof.state === 'verified');
+    assert.equal(until_lapse.length, 72);
+    assert.equal(until_lapse[0]!.at, missing_since_at);
+    assert.equal(checks[72]!.at, lapsed_at);
+    assert.deepEqual(
+      checks.slice(72).map(({ proof }) => proof),
+      Array.from({ length: 31 }, () => lapsed),
+    );
+    assert.equal(checks.at(-1)!.at, lapsed_at + 30 * day);
+  },
+);
 
 test('no outage of DNS, however long, lapses a domain, nor does the first answer after it', () => {
   const back_at = verified_at + 100 * day;
@@ -191,39 +197,43 @@ test('the record back for one look-up begins the 72 hours anew', () => {
   );
 });
 
-test('whatever happens, a domain lapses only when it was verified and 72 hours were without the challenge', () => {
-  const outcomes = fc.array(
-    fc.tuple(
-      fc.constantFrom<CheckOutcome>('met', 'missing', 'unanswered'),
-      fc.integer({ min: 1, max: 3 * day }),
-    ),
-    { maxLength: 40 },
-  );
-  fc.assert(
-    fc.property(outcomes, (checks) => {
-      let proof = newProof(created_at);
-      let now = created_at;
-      let met_at: number | null = null;
-      for (const [outcome, pause] of checks) {
-        now += pause;
-        const after = afterCheck(proof, outcome, now);
-        if (outcome === 'met') met_at = now;
-        assert.equal(
-          after.state === 'verified' && after.missing_since_at === null && outcome === 'missing',
-          false,
-        );
-        if (outcome === 'met') assert.equal(after.state, 'verified');
-        if (after.state === 'lapsed' && proof.state !== 'lapsed')
-          assert.ok(
-            proof.state === 'verified' && outcome === 'missing' && now - met_at! >= 72 * hour,
+test(
+  'whatever happens, a domain lapses only when it was verified and 72 hours were without the ' +
+    'challenge',
+  () => {
+    const outcomes = fc.array(
+      fc.tuple(
+        fc.constantFrom<CheckOutcome>('met', 'missing', 'unanswered'),
+        fc.integer({ min: 1, max: 3 * day }),
+      ),
+      { maxLength: 40 },
+    );
+    fc.assert(
+      fc.property(outcomes, (checks) => {
+        let proof = newProof(created_at);
+        let now = created_at;
+        let met_at: number | null = null;
+        for (const [outcome, pause] of checks) {
+          now += pause;
+          const after = afterCheck(proof, outcome, now);
+          if (outcome === 'met') met_at = now;
+          assert.equal(
+            after.state === 'verified' && after.missing_since_at === null && outcome === 'missing',
+            false,
           );
-        if (after.state !== 'verified') assert.equal(after.missing_since_at, null);
-        const next = nextCheck(after, now);
-        assert.ok(
-          next === null ? after.state === 'failed' || after.state === 'lapsed' : next > now,
-        );
-        proof = after;
-      }
-    }),
-  );
-});
+          if (outcome === 'met') assert.equal(after.state, 'verified');
+          if (after.state === 'lapsed' && proof.state !== 'lapsed')
+            assert.ok(
+              proof.state === 'verified' && outcome === 'missing' && now - met_at! >= 72 * hour,
+            );
+          if (after.state !== 'verified') assert.equal(after.missing_since_at, null);
+          const next = nextCheck(after, now);
+          assert.ok(
+            next === null ? after.state === 'failed' || after.state === 'lapsed' : next > now,
+          );
+          proof = after;
+        }
+      }),
+    );
+  },
+);

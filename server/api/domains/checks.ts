@@ -1,8 +1,10 @@
 import type { CheckOutcome } from './challenge.ts';
 
 /**
- * Where the proof of a domain stands. `since_at`: when the state began, for `pending` the creation. `missing_since_at`: for a verified domain, the first look-up
- * in a row that was answered without the challenge; null in every other case. Instants in ms. A domain is verified in the state `verified` only.
+ * Where the proof of a domain stands. `since_at`: when the state began, for `pending` the creation.
+ * `missing_since_at`: for a verified domain, the first look-up in a row that was answered without
+ * the challenge; null in every other case. Instants in ms. A domain is verified in the state
+ * `verified` only.
  */
 export type DomainProof = {
   state: 'pending' | 'verified' | 'failed' | 'lapsed';
@@ -18,7 +20,10 @@ const day_ms = 24 * hour_ms;
 const watched_ms = 30 * day_ms;
 /** How long a verified domain may be without its record. */
 const lapse_ms = 72 * hour_ms;
-/** After this long without its record a verified domain's people are told: one look-up that saw none may have met a server that was being changed. */
+/**
+ * After this long without its record a verified domain's people are told: one look-up that saw none
+ * may have met a server that was being changed.
+ */
 const told_ms = hour_ms;
 const first_pauses_ms = [
   1 * minute_ms,
@@ -39,9 +44,11 @@ export function newProof(created_at: number): DomainProof {
 }
 
 /**
- * Where the proof stands after a look-up at `now`, by the server or by hand. Guarantees: the challenge verifies from every state; only an answer without the
- * challenge can make a verified domain lapse, and only 72 h after the first such answer in a row; a look-up without an answer changes nothing, except that
- * a domain that was never verified fails 30 days after its creation either way.
+ * Where the proof stands after a look-up at `now`, by the server or by hand. Guarantees: the
+ * challenge verifies from every state; only an answer without the challenge can make a verified
+ * domain lapse, and only 72 h after the first such answer in a row; a look-up without an answer
+ * changes nothing, except that a domain that was never verified fails 30 days after its creation
+ * either way.
  */
 export function afterCheck(proof: DomainProof, outcome: CheckOutcome, now: number): DomainProof {
   if (outcome === 'met')
@@ -59,14 +66,18 @@ export function afterCheck(proof: DomainProof, outcome: CheckOutcome, now: numbe
     : { ...proof, missing_since_at };
 }
 
-/** From when on (ms) a look-up without the challenge makes a verified domain lapse whose record has been missing since the instant. */
+/**
+ * From when on (ms) a look-up without the challenge makes a verified domain lapse whose record has
+ * been missing since the instant.
+ */
 export function lapseInstant(missing_since_at: number): number {
   return missing_since_at + lapse_ms;
 }
 
 /**
- * True for the one look-up at `now` after which the owner is told that the record is gone: the first one an hour or more after it was first missing, while the
- * domain is still verified. `last_checked_at` is the look-up before it.
+ * True for the one look-up at `now` after which the owner is told that the record is gone: the
+ * first one an hour or more after it was first missing, while the domain is still verified.
+ * `last_checked_at` is the look-up before it.
  */
 export function isMissingTold(
   proof: DomainProof,
@@ -79,9 +90,11 @@ export function isMissingTold(
 }
 
 /**
- * When the server looks a domain up next, given that the proof stands like this at `now`; null for never again by itself. An instant that has passed is
- * one that was missed: look up at once. Pending: at fixed distances from the creation, so a look-up by hand moves nothing, the last 30 days after it.
- * Verified: daily, and hourly while the challenge is missing. Lapsed: daily for 30 days.
+ * When the server looks a domain up next, given that the proof stands like this at `now`; null for
+ * never again by itself. An instant that has passed is one that was missed: look up at once.
+ * Pending: at fixed distances from the creation, so a look-up by hand moves nothing, the last 30
+ * days after it. Verified: daily, and hourly while the challenge is missing. Lapsed: daily for 30
+ * days.
  */
 export function nextCheck(proof: DomainProof, now: number): number | null {
   switch (proof.state) {

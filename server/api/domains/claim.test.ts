@@ -29,7 +29,8 @@ async function put(
   next_check_at: string | null,
 ): Promise<void> {
   await world.harness.deps.db.run(
-    sql`UPDATE domains SET state = ${state}, next_check_at = ${next_check_at}::timestamptz WHERE id = ${domain.id}`,
+    sql`UPDATE domains SET state = ${state}, next_check_at = ${next_check_at}::timestamptz
+      WHERE id = ${domain.id}`,
   );
 }
 
@@ -102,7 +103,8 @@ test('an organization that loses a name is told, in its log and by mail', async 
     activity: string;
     user_id: number | null;
   }>(
-    sql`SELECT organization_id, activity, user_id FROM activity WHERE scope = 'domain' AND item_name = ${domain.domain} ORDER BY id`,
+    sql`SELECT organization_id, activity, user_id FROM activity WHERE scope = 'domain'
+      AND item_name = ${domain.domain} ORDER BY id`,
   );
   assert.deepEqual(
     entries.map(({ organization_id, activity, user_id }) => [organization_id, activity, user_id]),
@@ -117,28 +119,32 @@ test('an organization that loses a name is told, in its log and by mail', async 
   assert.match(mail.content.text ?? '', /Acme/);
 });
 
-test('of organizations that take a free name over at once one gets it, and one that proves it in time keeps it', async () => {
-  const homes = await Promise.all([1, 2, 3].map(() => world.harness.newOrganization()));
-  const [owner, ...takers] = homes as [TestOrganization, ...TestOrganization[]];
-  for (let round = 1; round <= 5; round += 1) {
-    const domain = await world.claim(owner);
-    await put(domain, 'failed', null);
-    const answers = await Promise.all(takers.map((home) => claim(home, domain.domain)));
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 400], `round ${round}`);
-  }
-  for (let round = 1; round <= 5; round += 1) {
-    const domain = await world.claim(owner);
-    await put(domain, 'failed', null);
-    world.resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)] });
-    const path = `${domainsPath(owner, domain)}verify/`;
-    const [verify, taken] = await Promise.all([
-      world.harness.request('POST', path, { key: owner.key }),
-      claim(takers[0]!, domain.domain),
-    ]);
-    assert.deepEqual(
-      [verify.status, taken.status],
-      verify.status === 200 ? [200, 400] : [404, 201],
-      `round ${round}`,
-    );
-  }
-});
+test(
+  'of organizations that take a free name over at once one gets it, and one that proves it in ' +
+    'time keeps it',
+  async () => {
+    const homes = await Promise.all([1, 2, 3].map(() => world.harness.newOrganization()));
+    const [owner, ...takers] = homes as [TestOrganization, ...TestOrganization[]];
+    for (let round = 1; round <= 5; round += 1) {
+      const domain = await world.claim(owner);
+      await put(domain, 'failed', null);
+      const answers = await Promise.all(takers.map((home) => claim(home, domain.domain)));
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 400], `round ${round}`);
+    }
+    for (let round = 1; round <= 5; round += 1) {
+      const domain = await world.claim(owner);
+      await put(domain, 'failed', null);
+      world.resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)] });
+      const path = `${domainsPath(owner, domain)}verify/`;
+      const [verify, taken] = await Promise.all([
+        world.harness.request('POST', path, { key: owner.key }),
+        claim(takers[0]!, domain.domain),
+      ]);
+      assert.deepEqual(
+        [verify.status, taken.status],
+        verify.status === 200 ? [200, 400] : [404, 201],
+        `round ${round}`,
+      );
+    }
+  },
+);

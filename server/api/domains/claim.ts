@@ -9,8 +9,10 @@ import { deleteDomain, insertDomain, lockHolder } from './store.ts';
 import type { Holder } from './store.ts';
 
 /**
- * Claims the name for the organization and gives the id of the domain. Throws 400 `unique` when the organization has it already, or another has it and holds it: verified, or still looked up
- * by the server. A claim of another organization that is no longer looked up is deleted, which its log and its administrators are told. Of claims that race one succeeds.
+ * Claims the name for the organization and gives the id of the domain. Throws 400 `unique` when the
+ * organization has it already, or another has it and holds it: verified, or still looked up by the
+ * server. A claim of another organization that is no longer looked up is deleted, which its log and
+ * its administrators are told. Of claims that race one succeeds.
  */
 export async function claimDomain(
   tx: Transaction,
@@ -62,6 +64,7 @@ function heldByAnother() {
   return invalid(
     'domain',
     'unique',
-    'Another organization of this server has claimed this domain. If it is yours, tell the operator of the server.',
+    'Another organization of this server has claimed this domain. If it is yours, tell the ' +
+      'operator of the server.',
   );
 }

@@ -6,9 +6,15 @@ import { findMailProvider, isPublicSuffix } from './mail_providers.ts';
 
 type Refusal = { code: ErrorCode; detail: string };
 
-/** Longest text that is looked at: some characters vanish on the way to ASCII, so it may be longer than the name. */
+/**
+ * Longest text that is looked at: some characters vanish on the way to ASCII, so it may be longer
+ * than the name.
+ */
 const text_length_max = 1_000;
-/** A name in DNS has 253 characters at most (RFC 1035, 2.3.4, as text), and the longer one that proves it must fit as well. */
+/**
+ * A name in DNS has 253 characters at most (RFC 1035, 2.3.4, as text), and the longer one that
+ * proves it must fit as well.
+ */
 const domain_length_max = 253 - challengeName('').length;
 
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -16,13 +22,18 @@ const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const number_at_end = /(^|\.)(\d+|0x[\da-f]*)\.?$/i;
 const address_detail = 'An IP address cannot be proved: give a domain, for instance example.com.';
 
-/** Names that DNS does not serve (RFC 6761, 7686, 9476) or that belong to its own workings. The others of special use can be served inside a company. */
+/**
+ * Names that DNS does not serve (RFC 6761, 7686, 9476) or that belong to its own workings. The
+ * others of special use can be served inside a company.
+ */
 const special_suffixes = ['alt', 'arpa', 'invalid', 'localhost', 'onion'];
 
 /**
- * Reads a domain as somebody types it. `domain` is the name in lower case and ASCII (IDNA by the URL standard, and xn-- must be valid), without a dot at
- * the end, with at least two labels of letters, digits and hyphens, and short enough for `challengeName`. Refused with a sentence that says what to give
- * instead: addresses, URLs, e-mail addresses, public suffixes, names that DNS does not serve, and public mail providers with all names below them.
+ * Reads a domain as somebody types it. `domain` is the name in lower case and ASCII (IDNA by the
+ * URL standard, and xn-- must be valid), without a dot at the end, with at least two labels of
+ * letters, digits and hyphens, and short enough for `challengeName`. Refused with a sentence that
+ * says what to give instead: addresses, URLs, e-mail addresses, public suffixes, names that DNS
+ * does not serve, and public mail providers with all names below them.
  */
 export function checkDomainName(text: string): { domain: string } | Refusal {
   const trimmed = text.trim();
@@ -41,11 +52,16 @@ function invalid(detail: string): Refusal {
 function tooLong(): Refusal {
   return {
     code: 'max_length',
-    detail: `The domain may have ${domain_length_max} characters at most, so that ${challengeName('…')} is a name as well.`,
+    detail:
+      `The domain may have ${domain_length_max} characters at most, so that ` +
+      `${challengeName('…')} is a name as well.`,
   };
 }
 
-/** What is plainly something else. `domainToASCII` must not see it: it cuts paths off and decodes percent signs, as a browser does. */
+/**
+ * What is plainly something else. `domainToASCII` must not see it: it cuts paths off and decodes
+ * percent signs, as a browser does.
+ */
 function refuseOtherThings(text: string): Refusal | undefined {
   if (isIP(text.replace(/^\[(.*)\]$/, '$1')) !== 0) return invalid(address_detail);
   if (number_at_end.test(text))
@@ -89,7 +105,8 @@ function refuseSyntax(domain: string): Refusal | undefined {
     return invalid('A part between two dots may have 63 characters at most.');
   if (!labels.every((part) => label.test(part)))
     return invalid(
-      'Each part of a domain has letters, digits and hyphens and neither begins nor ends with a hyphen.',
+      'Each part of a domain has letters, digits and hyphens and neither begins nor ends with ' +
+        'a hyphen.',
     );
   if (domain.length > domain_length_max) return tooLong();
   if (!labels.every(isReadable))
@@ -99,7 +116,10 @@ function refuseSyntax(domain: string): Refusal | undefined {
   return undefined;
 }
 
-/** The URL standard lets plain ASCII pass unread, so a label that begins with xn-- may stand for nothing, or for a name that is spelled differently. */
+/**
+ * The URL standard lets plain ASCII pass unread, so a label that begins with xn-- may stand for
+ * nothing, or for a name that is spelled differently.
+ */
 function isReadable(part: string): boolean {
   if (!part.startsWith('xn--')) return true;
   const meant = domainToUnicode(part);
@@ -115,12 +135,14 @@ function refuseOwner(domain: string): Refusal | undefined {
     );
   if (isPublicSuffix(domain))
     return invalid(
-      `Under ${domain} everybody can have names, so it belongs to no organization: give your own name below it.`,
+      `Under ${domain} everybody can have names, so it belongs to no organization: give your ` +
+        'own name below it.',
     );
   const provider = findMailProvider(domain);
   if (provider !== undefined)
     return invalid(
-      `${provider} gives mailboxes to everybody: give a domain that belongs to your organization alone.`,
+      `${provider} gives mailboxes to everybody: give a domain that belongs to your ` +
+        'organization alone.',
     );
   return undefined;
 }

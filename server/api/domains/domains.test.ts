@@ -18,35 +18,39 @@ const violations = ({ body }: Answer) =>
 let counter = 0;
 const freshName = () => `company-${(counter += 1)}.test`;
 
-test('a claim is made with a challenge and a plan of look-ups, and is found again as it was answered', async () => {
-  const home = await harness.newOrganization();
-  const { status, body } = await claim(home, { domain: '  Müller-Söhne.Example. ' });
-  assert.equal(status, 201);
-  const { id, verification_challenge, verification, ...rest } = body;
-  assert.match(verification_challenge, /^[\w-]{43}$/);
-  assert.deepEqual(rest, {
-    domain: 'xn--mller-shne-kcb9d.example',
-    is_verified: false,
-    verified_at: null,
-    jit_provisioning_enabled: false,
-    sso_enforcement: '',
-    has_saml: false,
-    saml_entity_id: null,
-    saml_acs_url: null,
-    saml_x509_cert: null,
-  });
-  assert.deepEqual([verification.state, verification.last_checked_at], ['pending', null]);
-  assert.match(verification.reason, /_sluice-challenge\.xn--mller-shne-kcb9d\.example/);
-  assert.ok(Date.parse(verification.next_check_at) > Date.parse('2026-01-01'));
-  assert.deepEqual(
-    (await harness.request('GET', `${base(home)}${id}/`, { key: home.key })).body,
-    body,
-  );
-  assert.notEqual(
-    (await claim(home, { domain: freshName() })).body.verification_challenge,
-    verification_challenge,
-  );
-});
+test(
+  'a claim is made with a challenge and a plan of look-ups, and is found again as it was ' +
+    'answered',
+  async () => {
+    const home = await harness.newOrganization();
+    const { status, body } = await claim(home, { domain: '  Müller-Söhne.Example. ' });
+    assert.equal(status, 201);
+    const { id, verification_challenge, verification, ...rest } = body;
+    assert.match(verification_challenge, /^[\w-]{43}$/);
+    assert.deepEqual(rest, {
+      domain: 'xn--mller-shne-kcb9d.example',
+      is_verified: false,
+      verified_at: null,
+      jit_provisioning_enabled: false,
+      sso_enforcement: '',
+      has_saml: false,
+      saml_entity_id: null,
+      saml_acs_url: null,
+      saml_x509_cert: null,
+    });
+    assert.deepEqual([verification.state, verification.last_checked_at], ['pending', null]);
+    assert.match(verification.reason, /_sluice-challenge\.xn--mller-shne-kcb9d\.example/);
+    assert.ok(Date.parse(verification.next_check_at) > Date.parse('2026-01-01'));
+    assert.deepEqual(
+      (await harness.request('GET', `${base(home)}${id}/`, { key: home.key })).body,
+      body,
+    );
+    assert.notEqual(
+      (await claim(home, { domain: freshName() })).body.verification_challenge,
+      verification_challenge,
+    );
+  },
+);
 
 test('the list is by name, in pages, and shows nothing of others', async () => {
   const home = await harness.newOrganization();
@@ -237,7 +241,8 @@ test('every change is one entry of the log, in the words of its action', async (
     changes: { field: string; after: unknown }[];
     user_id: number;
   }>(
-    sql`SELECT activity, item_name, changes, user_id FROM activity WHERE scope = 'domain' AND item_id = ${id} ORDER BY number`,
+    sql`SELECT activity, item_name, changes, user_id FROM activity WHERE scope = 'domain'
+      AND item_id = ${id} ORDER BY number`,
   );
   assert.deepEqual(
     entries.map(({ activity, item_name, user_id }) => [activity, item_name, user_id]),

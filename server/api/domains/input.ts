@@ -25,7 +25,10 @@ const unset: Settings = {
   saml_x509_cert: null,
 };
 
-/** The checked body of a new domain, with the name as it is stored. `choices` is what `sso_enforcement` can be. Throws a 400 that lists every violation. */
+/**
+ * The checked body of a new domain, with the name as it is stored. `choices` is what
+ * `sso_enforcement` can be. Throws a 400 that lists every violation.
+ */
 export function readNewDomain(
   request: FastifyRequest,
   choices: string[],
@@ -40,7 +43,10 @@ export function readNewDomain(
   return { domain: name.domain, ...changes };
 }
 
-/** The checked changes of a domain. Throws a 400 that lists every violation of the body, or else of what the fields mean together. */
+/**
+ * The checked changes of a domain. Throws a 400 that lists every violation of the body, or else of
+ * what the fields mean together.
+ */
 export function readDomainChanges(
   request: FastifyRequest,
   before: DomainRow,
@@ -71,7 +77,10 @@ function faultOf(name: ReturnType<typeof checkDomainName>): Fault | undefined {
   return 'domain' in name ? undefined : name;
 }
 
-/** The body checked by its schema and by the rules of its texts; a field that the schema refuses is not refused twice. */
+/**
+ * The body checked by its schema and by the rules of its texts; a field that the schema refuses is
+ * not refused twice.
+ */
 function wholeBody<Schema extends TSchema>(
   request: FastifyRequest,
   schema: Schema,
@@ -100,8 +109,9 @@ function wholeBody<Schema extends TSchema>(
 }
 
 /**
- * Refuses to switch on what a domain without proof cannot have, and to enforce SAML without a provider, which would lock everybody out. Switching off, and what is
- * stored already, can always be sent, so a record that was read can be sent back as it is.
+ * Refuses to switch on what a domain without proof cannot have, and to enforce SAML without a
+ * provider, which would lock everybody out. Switching off, and what is stored already, can always
+ * be sent, so a record that was read can be sent back as it is.
  */
 function requireSense(before: Settings, changes: DomainChanges): void {
   const detail = 'The domain must be verified first: add its TXT record, then POST to verify/.';

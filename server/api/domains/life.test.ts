@@ -43,14 +43,18 @@ async function nextCheck(home: TestOrganization, domain: DomainRow): Promise<Dom
 /** What the log has of the domain since the instant at which it was claimed: who did what. */
 async function logged(domain: DomainRow): Promise<string[]> {
   const rows = await world.harness.deps.db.rows<{ activity: string; user_id: number | null }>(
-    sql`SELECT activity, user_id FROM activity WHERE scope = 'domain' AND item_id = ${domain.id} ORDER BY number`,
+    sql`SELECT activity, user_id FROM activity WHERE scope = 'domain' AND item_id = ${domain.id}
+      ORDER BY number`,
   );
   return rows.map(
     ({ activity, user_id }) => `${activity} by ${user_id === null ? 'server' : 'user'}`,
   );
 }
 
-/** The subjects of the mails about the domain to the address, in order; waits until there are so many. */
+/**
+ * The subjects of the mails about the domain to the address, in order; waits until there are so
+ * many.
+ */
 async function mailed(
   domain: DomainRow,
   address: string,
@@ -199,36 +203,40 @@ test('of a missing record people are told after an hour, once, and not when it w
   ]);
 });
 
-test('a domain that is not proved in 30 days fails, whatever DNS says at the end, and can be proved by hand', async () => {
-  for (const behaviour of [{}, { rcode: 'SERVFAIL' }] as const) {
-    const home = await world.harness.newOrganization();
-    const domain = await world.claim(home);
-    const end = world.now() + 30 * day_ms;
-    answer(domain, behaviour);
-    let checks = 0;
-    let row = domain;
-    while (row.verification.next_check_at !== null) {
-      row = await nextCheck(home, domain);
-      checks += 1;
+test(
+  'a domain that is not proved in 30 days fails, whatever DNS says at the end, and can be ' +
+    'proved by hand',
+  async () => {
+    for (const behaviour of [{}, { rcode: 'SERVFAIL' }] as const) {
+      const home = await world.harness.newOrganization();
+      const domain = await world.claim(home);
+      const end = world.now() + 30 * day_ms;
+      answer(domain, behaviour);
+      let checks = 0;
+      let row = domain;
+      while (row.verification.next_check_at !== null) {
+        row = await nextCheck(home, domain);
+        checks += 1;
+      }
+      assert.deepEqual([state(row), world.now(), row.is_verified], ['failed', end, false]);
+      assert.ok(checks > 60 && checks < 80, `${checks} look-ups`);
+      assert.match(row.verification.reason, /POST to verify\//);
+      world.goTo(end + day_ms);
+      assert.equal(await recheckDomains(world.harness.deps), 0);
+      assert.deepEqual(await mailed(domain, home.user.email, 1), [
+        `${domain.domain} could not be verified`,
+      ]);
+      answer(domain, { records: [proofOf(domain)] });
+      assert.equal(state(await world.verify(home, domain)), 'verified');
+      assert.deepEqual(await logged(domain), [
+        'created by user',
+        'failed by server',
+        'verified by user',
+      ]);
+      await world.harness.request('DELETE', domainsPath(home, domain), { key: home.key });
     }
-    assert.deepEqual([state(row), world.now(), row.is_verified], ['failed', end, false]);
-    assert.ok(checks > 60 && checks < 80, `${checks} look-ups`);
-    assert.match(row.verification.reason, /POST to verify\//);
-    world.goTo(end + day_ms);
-    assert.equal(await recheckDomains(world.harness.deps), 0);
-    assert.deepEqual(await mailed(domain, home.user.email, 1), [
-      `${domain.domain} could not be verified`,
-    ]);
-    answer(domain, { records: [proofOf(domain)] });
-    assert.equal(state(await world.verify(home, domain)), 'verified');
-    assert.deepEqual(await logged(domain), [
-      'created by user',
-      'failed by server',
-      'verified by user',
-    ]);
-    await world.harness.request('DELETE', domainsPath(home, domain), { key: home.key });
-  }
-});
+  },
+);
 
 test('a lapsed domain is looked up for 30 days more; then its name is free', async () => {
   const [home, other] = [

@@ -63,16 +63,17 @@ const known = new Set([...providers, ...more_providers]);
 for (const name of not_providers) known.delete(name);
 
 /**
- * True when nobody under the name may add a name beside it: it is a suffix of the Public Suffix List, of registries (`co.uk`) or of hosts (`github.io`).
- * `domain` is in lower case and ASCII.
+ * True when nobody under the name may add a name beside it: it is a suffix of the Public Suffix
+ * List, of registries (`co.uk`) or of hosts (`github.io`). `domain` is in lower case and ASCII.
  */
 export function isPublicSuffix(domain: string): boolean {
   return getPublicSuffix(domain, { allowPrivateDomains: true, extractHostname: false }) === domain;
 }
 
 /**
- * The public mail provider that the name belongs to, itself or as a parent, or undefined. Source: the package `email-providers`, corrected above. A parent that is
- * a public suffix says nothing about the names below it.
+ * The public mail provider that the name belongs to, itself or as a parent, or undefined. Source:
+ * the package `email-providers`, corrected above. A parent that is a public suffix says nothing
+ * about the names below it.
  */
 export function findMailProvider(domain: string): string | undefined {
   for (

@@ -6,7 +6,10 @@ import { oneLine } from '../../platform/mail/plain_text.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { challengeName } from './challenge.ts';
 
-/** What administrators are told about a domain. `reason` is the sentence of the last look-up; instants are ISO texts. */
+/**
+ * What administrators are told about a domain. `reason` is the sentence of the last look-up;
+ * instants are ISO texts.
+ */
 export type Notice = { id: string; domain: string } & (
   | { kind: 'verified' }
   | { kind: 'failed' | 'lapsed'; reason: string; challenge: string }
@@ -24,7 +27,10 @@ export type Notice = { id: string; domain: string } & (
 /** Who gets a notice: the active members of level 8 and more. */
 export type Audience = { organization_id: string; organization_name: string; addresses: string[] };
 
-/** Those who are told about the domains of an organization, as they are at this moment; to be asked in the transaction of the change. */
+/**
+ * Those who are told about the domains of an organization, as they are at this moment; to be asked
+ * in the transaction of the change.
+ */
 export async function findAudience(db: Queryable, organization_id: string): Promise<Audience> {
   const row = await db.row<Audience>(sql`
     SELECT o.id AS organization_id, o.name AS organization_name, ARRAY(
@@ -35,8 +41,8 @@ export async function findAudience(db: Queryable, organization_id: string): Prom
 }
 
 /**
- * Hands one mail to each of the audience to the way out for mails and does not wait for the relay; to be called once the change is committed. Never throws; what becomes of
- * each mail is in the log.
+ * Hands one mail to each of the audience to the way out for mails and does not wait for the relay;
+ * to be called once the change is committed. Never throws; what becomes of each mail is in the log.
  */
 export function sendNotice(
   { mail, config }: Pick<Deps, 'mail' | 'config'>,
@@ -70,16 +76,20 @@ function contentOf(
       return {
         heading: `${domain} is verified`,
         paragraphs: [
-          `The DNS record that proves ${domain} was found, so the domain belongs to the organization ${organization}. Its settings for signing in are in force from now on.`,
-          'Leave the record where it is: it is looked up every day, and the domain lapses when it is missing for 72 hours.',
+          `The DNS record that proves ${domain} was found, so the domain belongs to the ` +
+            `organization ${organization}. Its settings for signing in are in force from now on.`,
+          'Leave the record where it is: it is looked up every day, and the domain lapses ' +
+            'when it is missing for 72 hours.',
         ],
       };
     case 'missing':
       return {
         heading: `The DNS record of ${domain} is missing`,
         paragraphs: [
-          `The DNS record that proves ${domain} has not been seen since ${notice.missing_since_at}. ${notice.reason}`,
-          `Put the record back before ${notice.lapses_at}. Otherwise ${domain} lapses, and its settings for signing in are no longer in force.`,
+          `The DNS record that proves ${domain} has not been seen since ` +
+            `${notice.missing_since_at}. ${notice.reason}`,
+          `Put the record back before ${notice.lapses_at}. Otherwise ${domain} lapses, and ` +
+            'its settings for signing in are no longer in force.',
           recordToSet(notice),
         ],
       };
@@ -88,7 +98,9 @@ function contentOf(
         heading: `${domain} is no longer verified`,
         paragraphs: [
           `The DNS record of ${domain} was missing for 72 hours. ${notice.reason}`,
-          `Single sign-on is no longer enforced for addresses of the domain, and nobody signs in or becomes a member of ${organization} through it. The settings are kept and are in force again once the record is back.`,
+          'Single sign-on is no longer enforced for addresses of the domain, and nobody signs ' +
+            `in or becomes a member of ${organization} through it. The settings are kept and ` +
+            'are in force again once the record is back.',
           recordToSet(notice),
         ],
       };
@@ -96,8 +108,10 @@ function contentOf(
       return {
         heading: `${domain} could not be verified`,
         paragraphs: [
-          `The DNS record that proves ${domain} was not found for 30 days, and it is not looked for any more. ${notice.reason}`,
-          'Once the record is there, ask for the look-up yourself. Until then another organization may claim the domain.',
+          `The DNS record that proves ${domain} was not found for 30 days, and it is not ` +
+            `looked for any more. ${notice.reason}`,
+          'Once the record is there, ask for the look-up yourself. Until then another ' +
+            'organization may claim the domain.',
           recordToSet(notice),
         ],
       };
@@ -105,16 +119,22 @@ function contentOf(
       return {
         heading: `${domain} was claimed by another organization`,
         paragraphs: [
-          `The organization ${organization} had claimed ${domain} and did not prove it. Another organization of this server has claimed it now, so the claim of ${organization} is deleted.`,
+          `The organization ${organization} had claimed ${domain} and did not prove it. ` +
+            'Another organization of this server has claimed it now, so the claim of ' +
+            `${organization} is deleted.`,
           'If the domain is yours, tell the operator of this server.',
         ],
       };
     case 'certificate':
       return {
-        heading: `The SAML certificate of ${domain} ${notice.is_expired ? 'has expired' : 'expires soon'}`,
+        heading:
+          `The SAML certificate of ${domain} ` +
+          `${notice.is_expired ? 'has expired' : 'expires soon'}`,
         paragraphs: [
-          `The last certificate with which the identity provider of ${domain} signs ${notice.is_expired ? 'expired' : 'expires'} at ${notice.expires_at}.`,
-          'Make a new one at the identity provider and put it into saml_x509_cert beside the old one; take the old one out when the provider signs with the new one.',
+          `The last certificate with which the identity provider of ${domain} signs ` +
+            `${notice.is_expired ? 'expired' : 'expires'} at ${notice.expires_at}.`,
+          'Make a new one at the identity provider and put it into saml_x509_cert beside the ' +
+            'old one; take the old one out when the provider signs with the new one.',
         ],
       };
   }

@@ -12,17 +12,24 @@ import type { StoredProof } from './proof_store.ts';
 import type { DomainRow } from './schema.ts';
 import { findDomain } from './store.ts';
 
-/** What a look-up did to a domain: the record before and after it, and what administrators are told, if anything. */
+/**
+ * What a look-up did to a domain: the record before and after it, and what administrators are told,
+ * if anything.
+ */
 export type Settled = { before: DomainRow; after: DomainRow; notice: Notice | undefined };
 
 /** The reason of a domain that was never looked up: what its owner has to do. */
 export function firstReason(domain: string): string {
-  return `Not looked up yet. Add a TXT record at ${challengeName(domain)} whose value is the challenge.`;
+  return (
+    `Not looked up yet. Add a TXT record at ${challengeName(domain)} whose value is the ` +
+    'challenge.'
+  );
 }
 
 /**
- * Applies what a look-up at `now` (ms) answered to the domain's proof, in the caller's transaction. Undefined when the organization no longer has the domain. The row is locked
- * first, so of look-ups that race each one judges the state that the other left.
+ * Applies what a look-up at `now` (ms) answered to the domain's proof, in the caller's transaction.
+ * Undefined when the organization no longer has the domain. The row is locked first, so of look-ups
+ * that race each one judges the state that the other left.
  */
 export async function settleAnswer(
   tx: Transaction,
@@ -54,7 +61,10 @@ export function checkEntry({ before, after }: Settled): Activity {
   return domainEntry(changed ? after.verification.state : 'checked', before, after);
 }
 
-/** The entry of the activity log for a domain that is made, changed or deleted. Of the proof only the state is a change; the rest is when somebody looked. */
+/**
+ * The entry of the activity log for a domain that is made, changed or deleted. Of the proof only
+ * the state is a change; the rest is when somebody looked.
+ */
 export function domainEntry(
   activity: string,
   before: DomainRow | undefined,

@@ -24,7 +24,8 @@ const text = (instant: number | null) => (instant === null ? null : isoInstant(i
 /** The proof of a domain, locked until the transaction ends; undefined when the claim is gone. */
 export async function lockProof(tx: Transaction, id: string): Promise<StoredProof | undefined> {
   const row = await tx.row<Row>(sql`
-    SELECT domain, verification_challenge, state, since_at, missing_since_at, last_checked_at FROM domains WHERE id = ${id}::uuid FOR UPDATE`);
+    SELECT domain, verification_challenge, state, since_at, missing_since_at, last_checked_at
+      FROM domains WHERE id = ${id}::uuid FOR UPDATE`);
   if (row === undefined) return undefined;
   const { domain, verification_challenge, state, since_at, missing_since_at, last_checked_at } =
     row;
@@ -36,7 +37,10 @@ export async function lockProof(tx: Transaction, id: string): Promise<StoredProo
   return { domain, verification_challenge, last_checked_at: milliseconds(last_checked_at), proof };
 }
 
-/** What a look-up at `last_checked_at` left; instants in ms. Ends the claim of the process that did it. The caller holds the lock. */
+/**
+ * What a look-up at `last_checked_at` left; instants in ms. Ends the claim of the process that did
+ * it. The caller holds the lock.
+ */
 export async function saveProof(
   tx: Transaction,
   id: string,
@@ -44,8 +48,10 @@ export async function saveProof(
   check: { reason: string; last_checked_at: number; next_check_at: number | null },
 ): Promise<void> {
   await tx.run(sql`
-    UPDATE domains SET state = ${proof.state}, since_at = ${text(proof.since_at)}::timestamptz, missing_since_at = ${text(proof.missing_since_at)}::timestamptz,
-      reason = ${check.reason}, last_checked_at = ${text(check.last_checked_at)}::timestamptz, next_check_at = ${text(check.next_check_at)}::timestamptz,
+    UPDATE domains SET state = ${proof.state}, since_at = ${text(proof.since_at)}::timestamptz,
+      missing_since_at = ${text(proof.missing_since_at)}::timestamptz,
+      reason = ${check.reason}, last_checked_at = ${text(check.last_checked_at)}::timestamptz,
+        next_check_at = ${text(check.next_check_at)}::timestamptz,
       checking_until = NULL
     WHERE id = ${id}::uuid`);
 }
@@ -54,8 +60,9 @@ export async function saveProof(
 export type DueDomain = { id: string; organization_id: string; domain: string };
 
 /**
- * Takes the domain that has waited longest for its look-up, until `checking_until` (ms); undefined when none is due. Rows that another process is taking are passed
- * over, so no domain is looked up twice at once; one whose process died is free again afterwards. Leans on domains_by_next_check.
+ * Takes the domain that has waited longest for its look-up, until `checking_until` (ms); undefined
+ * when none is due. Rows that another process is taking are passed over, so no domain is looked up
+ * twice at once; one whose process died is free again afterwards. Leans on domains_by_next_check.
  */
 export function claimDueDomain(
   db: Queryable,
@@ -65,12 +72,15 @@ export function claimDueDomain(
   return db.row<DueDomain>(sql`
     UPDATE domains SET checking_until = ${isoInstant(checking_until)}::timestamptz WHERE id = (
       SELECT id FROM domains
-      WHERE next_check_at <= ${isoInstant(now)}::timestamptz AND (checking_until IS NULL OR checking_until <= ${isoInstant(now)}::timestamptz)
+      WHERE next_check_at <= ${isoInstant(now)}::timestamptz AND (checking_until IS NULL
+        OR checking_until <= ${isoInstant(now)}::timestamptz)
       ORDER BY next_check_at LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING id, organization_id, domain`);
 }
 
-/** A domain whose people are to be warned: its certificates end at `saml_expires_at` (ISO instant). */
+/**
+ * A domain whose people are to be warned: its certificates end at `saml_expires_at` (ISO instant).
+ */
 export type WarnedDomain = {
   id: string;
   organization_id: string;
@@ -79,19 +89,23 @@ export type WarnedDomain = {
 };
 
 /**
- * Takes the verified domain whose identity provider's last certificate ends soonest and for which the warning of 30, 7 or 1 days is due at `now` (ms), and notes that warning as
- * sent; undefined when none is due. Steps that were missed are not made up for. Rows that another process is taking are passed over. Leans on domains_by_saml_expiry.
+ * Takes the verified domain whose identity provider's last certificate ends soonest and for which
+ * the warning of 30, 7 or 1 days is due at `now` (ms), and notes that warning as sent; undefined
+ * when none is due. Steps that were missed are not made up for. Rows that another process is taking
+ * are passed over. Leans on domains_by_saml_expiry.
  */
 export function takeCertificateWarning(
   tx: Transaction,
   now: number,
 ): Promise<WarnedDomain | undefined> {
-  const step = sql`CASE WHEN saml_expires_at <= ${isoInstant(now)}::timestamptz + interval '1 day' THEN 1
+  const step = sql`CASE WHEN saml_expires_at <= ${isoInstant(now)}::timestamptz + interval '1 day'
+    THEN 1
     WHEN saml_expires_at <= ${isoInstant(now)}::timestamptz + interval '7 days' THEN 7 ELSE 30 END`;
   return tx.row<WarnedDomain>(sql`
     UPDATE domains SET saml_warned_days = ${step} WHERE id = (
       SELECT id FROM domains
-      WHERE saml_expires_at <= ${isoInstant(now)}::timestamptz + interval '30 days' AND state = 'verified' AND saml_entity_id IS NOT NULL AND saml_acs_url IS NOT NULL
+      WHERE saml_expires_at <= ${isoInstant(now)}::timestamptz + interval '30 days'
+        AND state = 'verified' AND saml_entity_id IS NOT NULL AND saml_acs_url IS NOT NULL
         AND (saml_warned_days IS NULL OR saml_warned_days > ${step})
       ORDER BY saml_expires_at LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING id, organization_id, domain, saml_expires_at`);

@@ -12,8 +12,10 @@ const default_concurrency = 8;
 const lease_ms = 60_000;
 
 /**
- * Looks up every domain that is due, the longest waiting first, and gives how many there were. Guarantees: processes that do this at once share the domains; what a look-up changes
- * is in the activity log, done by the server, and administrators are told after the commit; a fault with one domain is logged, and it is tried again a minute later.
+ * Looks up every domain that is due, the longest waiting first, and gives how many there were.
+ * Guarantees: processes that do this at once share the domains; what a look-up changes is in the
+ * activity log, done by the server, and administrators are told after the commit; a fault with one
+ * domain is logged, and it is tried again a minute later.
  */
 export async function recheckDomains(
   deps: Deps,

@@ -22,7 +22,9 @@ const base = '/api/organizations/:organization_id/domains/';
 const reading = { within: 'organization', scope: 'organization:read' } as const;
 const changing = { within: 'organization', scope: 'organization:write', level: 8 } as const;
 
-/** `/api/organizations/:organization_id/domains/`: list, create, retrieve, change, delete, verify. */
+/**
+ * `/api/organizations/:organization_id/domains/`: list, create, retrieve, change, delete, verify.
+ */
 export function domainRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
   recordRoutes(app, deps);
@@ -50,7 +52,9 @@ function listRoutes(app: FastifyInstance, deps: Deps): void {
   );
 
   const description =
-    'The answer has the `verification_challenge`: add it as a TXT record at `_sluice-challenge.<domain>`. The server looks it up by itself from then on; `verify/` does it at once.';
+    'The answer has the `verification_challenge`: add it as a TXT record at ' +
+    '`_sluice-challenge.<domain>`. The server looks it up by itself from then on; `verify/` ' +
+    'does it at once.';
   app.post(
     base,
     {
@@ -138,7 +142,8 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
 
 function verifyRoute(app: FastifyInstance, deps: Deps): void {
   const description =
-    'Asks all DNS servers at once, for 5 seconds at most, and answers with the domain, verified or not; `verification` says what was seen. It works in every state.';
+    'Asks all DNS servers at once, for 5 seconds at most, and answers with the domain, ' +
+    'verified or not; `verification` says what was seen. It works in every state.';
   app.post(
     `${base}:id/verify/`,
     {
@@ -175,7 +180,10 @@ function idOf(request: FastifyRequest): string {
   return isUuid(id) ? id : missing();
 }
 
-/** The domain that the path names, or the one with the id, in the organization of the path; throws 404 without one. */
+/**
+ * The domain that the path names, or the one with the id, in the organization of the path; throws
+ * 404 without one.
+ */
 async function getDomain(
   db: Queryable,
   request: FastifyRequest,

@@ -3,9 +3,13 @@ import { readCertificates } from '../../platform/saml/certificates.ts';
 /** The fields that together are an identity provider. */
 export const saml_fields = ['saml_entity_id', 'saml_acs_url', 'saml_x509_cert'] as const;
 
-/** What is wrong with the address at which an identity provider signs people in; undefined when it can be used. */
+/**
+ * What is wrong with the address at which an identity provider signs people in; undefined when it
+ * can be used.
+ */
 export function refuseSignOnUrl(text: string): string | undefined {
-  // A browser would leave out what nobody sees, and open another address than the one that is shown.
+  // A browser would leave out what nobody sees, and open another address than the one that is
+  // shown.
   if (/[\s\p{C}]/u.test(text)) return 'Leave out the spaces, line breaks and control characters.';
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:'))
@@ -13,7 +17,10 @@ export function refuseSignOnUrl(text: string): string | undefined {
   if (url.protocol === 'http:' && !isLoopback(url.hostname))
     return 'Must begin with https://: over http everybody on the way could sign in as anybody.';
   if (url.username !== '' || url.password !== '')
-    return 'Leave the user and the password out of the URL: every browser that signs in would see them.';
+    return (
+      'Leave the user and the password out of the URL: every browser that signs in would see ' +
+      'them.'
+    );
   if (url.hash !== '')
     return 'Leave out the # and what follows it: it is not sent to the identity provider.';
   return undefined;

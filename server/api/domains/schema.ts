@@ -7,18 +7,24 @@ const instant = (description: string) => Type.String({ format: 'date-time', desc
 const jit_description =
   'Whether people who sign in through the identity provider for the first time become members.';
 const sso_description =
-  'How people with addresses of the domain must sign in: `""` as they like, `saml` with the provider below, or `google-oauth2`, `github`, `gitlab` where this server has that provider configured.';
+  'How people with addresses of the domain must sign in: `""` as they like, `saml` with the ' +
+  'provider below, or `google-oauth2`, `github`, `gitlab` where this server has that provider ' +
+  'configured.';
 const entity_description = 'The name of the identity provider in SAML (its entity id).';
 const url_description =
-  'Where the identity provider signs people in: its single sign-on URL for HTTP-Redirect, to which sign-ins are sent. It is not the address of this server that takes the responses (`/complete/saml/`). https, or http for loopback.';
+  'Where the identity provider signs people in: its single sign-on URL for HTTP-Redirect, to ' +
+  'which sign-ins are sent. It is not the address of this server that takes the responses ' +
+  '(`/complete/saml/`). https, or http for loopback.';
 const certificate_description =
-  'The certificates with which the identity provider signs: 1 to 10 as PEM, or one as bare base64. While keys are changed, put the old one and the new one into it.';
+  'The certificates with which the identity provider signs: 1 to 10 as PEM, or one as bare ' +
+  'base64. While keys are changed, put the old one and the new one into it.';
 
 const Verification = Type.Object(
   {
     state: Type.Enum(['pending', 'verified', 'failed', 'lapsed'], {
       description:
-        '`pending`: not proved yet; `verified`; `failed`: not proved in 30 days; `lapsed`: was verified, and the record was missing for 72 hours.',
+        '`pending`: not proved yet; `verified`; `failed`: not proved in 30 days; `lapsed`: ' +
+        'was verified, and the record was missing for 72 hours.',
     }),
     reason: Type.String({ description: 'What the last look-up saw and what to do, for people.' }),
     last_checked_at: nullable(
@@ -72,7 +78,9 @@ const settable = {
   sso_enforcement: Type.Optional(
     Type.String({
       trim: true,
-      description: `${sso_description} Can be set for a verified domain only; \`saml\` needs all three \`saml_\` fields; default \`""\`.`,
+      description:
+        `${sso_description} Can be set for a verified domain only; \`saml\` needs all three ` +
+        `\`saml_\` fields; default \`""\`.`,
     }),
   ),
   saml_entity_id: Type.Optional(
@@ -95,7 +103,8 @@ export const DomainCreate = Type.Object({
   domain: Type.String({
     trim: true,
     description:
-      'The name, for instance `example.com`; in any script. No public mail provider and no public suffix.',
+      'The name, for instance `example.com`; in any script. No public mail provider and no ' +
+      'public suffix.',
   }),
   ...settable,
 });
@@ -104,7 +113,8 @@ export const DomainPatch = Type.Object({
   domain: Type.Optional(
     Type.Unknown({
       description:
-        'Read-only after the creation and ignored here: add another domain and delete this one instead.',
+        'Read-only after the creation and ignored here: add another domain and delete this ' +
+        'one instead.',
     }),
   ),
   ...settable,

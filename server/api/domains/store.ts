@@ -13,15 +13,22 @@ import { newProof, nextCheck } from './checks.ts';
 import { certificatesExpireAt } from './saml_fields.ts';
 import type { DomainChanges, DomainRow } from './schema.ts';
 
-const has_saml = sql`d.saml_entity_id IS NOT NULL AND d.saml_acs_url IS NOT NULL AND d.saml_x509_cert IS NOT NULL`;
+const has_saml = sql`d.saml_entity_id IS NOT NULL AND d.saml_acs_url IS NOT NULL
+  AND d.saml_x509_cert IS NOT NULL`;
 
 const columns = sql`
-  d.id, d.domain, d.state = 'verified' AS is_verified, CASE WHEN d.state = 'verified' THEN d.since_at END AS verified_at, d.verification_challenge,
-  d.jit_provisioning_enabled, d.sso_enforcement, ${has_saml} AS has_saml, d.saml_entity_id, d.saml_acs_url, d.saml_x509_cert,
-  json_build_object('state', d.state, 'reason', d.reason, 'last_checked_at', wire_instant(d.last_checked_at),
+  d.id, d.domain, d.state = 'verified' AS is_verified, CASE
+    WHEN d.state = 'verified' THEN d.since_at END AS verified_at, d.verification_challenge,
+  d.jit_provisioning_enabled, d.sso_enforcement, ${has_saml} AS has_saml, d.saml_entity_id,
+    d.saml_acs_url, d.saml_x509_cert,
+  json_build_object('state', d.state, 'reason', d.reason, 'last_checked_at',
+    wire_instant(d.last_checked_at),
     'next_check_at', wire_instant(d.next_check_at)) AS verification`;
 
-/** One page of the organization's domains by name, in the order of ASCII. Leans on domains_by_organization. */
+/**
+ * One page of the organization's domains by name, in the order of ASCII. Leans on
+ * domains_by_organization.
+ */
 export function listDomains(organization_id: string, page: Page): Sql {
   return sql`SELECT ${columns} FROM domains d WHERE d.organization_id = ${organization_id}::uuid
     ORDER BY d.domain LIMIT ${page.limit} OFFSET ${page.offset}`;
@@ -29,10 +36,14 @@ export function listDomains(organization_id: string, page: Page): Sql {
 
 /** The number of the organization's domains. */
 export function countDomains(organization_id: string): Sql {
-  return sql`SELECT count(*) AS count FROM domains d WHERE d.organization_id = ${organization_id}::uuid`;
+  return sql`SELECT count(*) AS count FROM domains d
+    WHERE d.organization_id = ${organization_id}::uuid`;
 }
 
-/** The organization's domain; with `lock` nobody else can change, check or delete it until the transaction ends. */
+/**
+ * The organization's domain; with `lock` nobody else can change, check or delete it until the
+ * transaction ends.
+ */
 export function findDomain(
   db: Queryable,
   organization_id: string,
@@ -40,22 +51,37 @@ export function findDomain(
   lock?: 'lock',
 ): Promise<DomainRow | undefined> {
   return db.row<DomainRow>(sql`
-    SELECT ${columns} FROM domains d WHERE d.id = ${id}::uuid AND d.organization_id = ${organization_id}::uuid ${lock === undefined ? empty : sql`FOR UPDATE`}`);
+    SELECT ${columns} FROM domains d WHERE d.id = ${id}::uuid
+      AND d.organization_id = ${organization_id}::uuid
+      ${
+        lock === undefined
+          ? empty
+          : sql`FOR
+      UPDATE`
+      }`);
 }
 
-/** Who has the name. `is_held` is false once the server looks the claim up no more; then another organization may take the name. */
+/**
+ * Who has the name. `is_held` is false once the server looks the claim up no more; then another
+ * organization may take the name.
+ */
 export type Holder = DomainRow & { organization_id: string; is_held: boolean };
 
-/** The claim on the name by any organization, locked until the transaction ends. Leans on domains_domain_unique. */
+/**
+ * The claim on the name by any organization, locked until the transaction ends. Leans on
+ * domains_domain_unique.
+ */
 export function lockHolder(tx: Transaction, domain: string): Promise<Holder | undefined> {
   return tx.row<Holder>(
-    sql`SELECT ${columns}, d.organization_id, d.next_check_at IS NOT NULL AS is_held FROM domains d WHERE d.domain = ${domain} FOR UPDATE`,
+    sql`SELECT ${columns}, d.organization_id, d.next_check_at IS NOT NULL AS is_held FROM domains d
+      WHERE d.domain = ${domain} FOR UPDATE`,
   );
 }
 
 /**
- * Makes a claim with a fresh challenge, created at the instant (ms), and gives its id; undefined when somebody has the name. Waits for another transaction that is
- * claiming the same name; a taken one makes no error, which would end the transaction.
+ * Makes a claim with a fresh challenge, created at the instant (ms), and gives its id; undefined
+ * when somebody has the name. Waits for another transaction that is claiming the same name; a taken
+ * one makes no error, which would end the transaction.
  */
 export async function insertDomain(
   tx: Transaction,
@@ -64,14 +90,19 @@ export async function insertDomain(
   const proof = newProof(fields.created_at);
   const created_at = isoInstant(fields.created_at);
   const row = await tx.row<{ id: string }>(sql`
-    INSERT INTO domains (id, organization_id, domain, verification_challenge, state, since_at, reason, next_check_at, created_at)
-    VALUES (${uuidv7()}, ${fields.organization_id}::uuid, ${fields.domain}, ${newChallenge()}, ${proof.state}, ${created_at}::timestamptz, ${fields.reason},
+    INSERT INTO domains (id, organization_id, domain, verification_challenge, state, since_at,
+      reason, next_check_at, created_at)
+    VALUES (${uuidv7()}, ${fields.organization_id}::uuid, ${fields.domain}, ${newChallenge()},
+      ${proof.state}, ${created_at}::timestamptz, ${fields.reason},
       ${isoInstant(nextCheck(proof, fields.created_at)!)}::timestamptz, ${created_at}::timestamptz)
     ON CONFLICT (domain) DO NOTHING RETURNING id`);
   return row?.id;
 }
 
-/** Applies the fields that were sent. With other certificates the warnings before their end begin anew. The caller holds the lock. */
+/**
+ * Applies the fields that were sent. With other certificates the warnings before their end begin
+ * anew. The caller holds the lock.
+ */
 export async function updateDomain(
   tx: Transaction,
   id: string,
@@ -84,7 +115,8 @@ export async function updateDomain(
     saml_x509_cert === undefined
       ? empty
       : sql`, saml_expires_at = ${certificatesExpireAt(saml_x509_cert)}::timestamptz,
-          saml_warned_days = CASE WHEN saml_x509_cert IS NOT DISTINCT FROM ${saml_x509_cert} THEN saml_warned_days END`;
+          saml_warned_days = CASE WHEN saml_x509_cert IS NOT DISTINCT
+            FROM ${saml_x509_cert} THEN saml_warned_days END`;
   await tx.run(sql`UPDATE domains SET ${assignments(changes)}${warned} WHERE id = ${id}::uuid`);
 }
 
@@ -107,20 +139,24 @@ export type VerifiedDomain = Pick<
 > & { organization_id: string };
 
 /**
- * The verified domain of an e-mail address, or of a domain, in any case and script; undefined when no organization has proved exactly this name (a parent does not count).
- * `sso_enforcement` is `""` as well where the stored provider is no longer configured on this server, so that a setting of the server locks nobody out. Leans
- * on domains_domain_unique.
+ * The verified domain of an e-mail address, or of a domain, in any case and script; undefined when
+ * no organization has proved exactly this name (a parent does not count). `sso_enforcement` is `""`
+ * as well where the stored provider is no longer configured on this server, so that a setting of
+ * the server locks nobody out. Leans on domains_domain_unique.
  */
 export async function findVerifiedDomain(
   db: Queryable,
   settings: OpenidSettings,
   address: string,
 ): Promise<VerifiedDomain | undefined> {
-  // PostgreSQL, which finds the account of an address, lowers this letter to an i; in a domain it would name another one.
+  // PostgreSQL, which finds the account of an address, lowers this letter to an i; in a domain it
+  // would name another one.
   const folded = address.replaceAll('\u0130', 'i');
   const row = await db.row<VerifiedDomain>(sql`
-    SELECT d.id, d.organization_id, d.domain, d.jit_provisioning_enabled, d.sso_enforcement, ${has_saml} AS has_saml, d.saml_entity_id, d.saml_acs_url, d.saml_x509_cert
-    FROM domains d WHERE d.domain = ${domainOf(folded).replace(/\.$/, '')} AND d.state = 'verified'`);
+    SELECT d.id, d.organization_id, d.domain, d.jit_provisioning_enabled, d.sso_enforcement,
+      ${has_saml} AS has_saml, d.saml_entity_id, d.saml_acs_url, d.saml_x509_cert
+    FROM domains d WHERE d.domain = ${domainOf(folded).replace(/\.$/, '')}
+      AND d.state = 'verified'`);
   if (row === undefined) return undefined;
   const works =
     row.sso_enforcement === 'saml'

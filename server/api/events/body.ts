@@ -8,7 +8,9 @@ import { invalid, tooLarge, unparsable, unsupportedMediaType } from '../../platf
 /** Media types of a body that is read line by line. */
 export const line_media_types = ['application/x-ndjson', 'application/ndjson'];
 
-/** Largest JSON body with events, in bytes, also unpacked: 20 MiB. It is read beside the event loop. */
+/**
+ * Largest JSON body with events, in bytes, also unpacked: 20 MiB. It is read beside the event loop.
+ */
 export const events_size_bytes_max = 20 * 1024 * 1024;
 
 /** The bytes of a JSON body with events, or of NDJSON, unpacked. */
@@ -19,8 +21,9 @@ export type EventsSent =
 const unpack = promisify(gunzip);
 
 /**
- * The body of an events request, unpacked. Throws 415 for another media type or encoding, 413 for JSON beyond 20 MiB (unpacked), 400 for broken gzip. Neither JSON nor NDJSON is
- * read here, and NDJSON has no limit.
+ * The body of an events request, unpacked. Throws 415 for another media type or encoding, 413 for
+ * JSON beyond 20 MiB (unpacked), 400 for broken gzip. Neither JSON nor NDJSON is read here, and
+ * NDJSON has no limit.
  */
 export async function eventsSent(request: FastifyRequest): Promise<EventsSent> {
   const isPacked = isGzip(request.headers['content-encoding']);
@@ -30,7 +33,8 @@ export async function eventsSent(request: FastifyRequest): Promise<EventsSent> {
   if (bytes === undefined) throw invalid('events', 'required', 'This field is required.');
   if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
     throw unsupportedMediaType(
-      'Send "Content-Type: application/json" with a list of events, or "application/x-ndjson" with an event on each line.',
+      'Send "Content-Type: application/json" with a list of events, or "application/x-ndjson" ' +
+        'with an event on each line.',
     );
   }
   return { json: isPacked ? await unpackWhole(bytes) : bytes };

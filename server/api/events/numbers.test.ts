@@ -60,7 +60,8 @@ test('a query reads a property the same however its number was written', async (
         const document = readableJson(`'{"n":${number}}'`);
         const text = extractText(document, ["'n'"]);
         const found = await harness.deps.clickhouse.query({
-          query: `SELECT ${text} AS text, JSONExtractInt('{"n":${number}}', 'n') AS whole, JSONExtractFloat('{"n":${number}}', 'n') AS number`,
+          query: `SELECT ${text} AS text, JSONExtractInt('{"n":${number}}', 'n') AS whole,
+            JSONExtractFloat('{"n":${number}}', 'n') AS number`,
           format: 'JSONEachRow',
         });
         return found.json<unknown>();

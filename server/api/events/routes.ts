@@ -34,7 +34,8 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
       return done(
         unsupportedMediaType('Send the body as "Content-Type: application/json" in UTF-8.'),
       );
-    // An answer cannot be kept for a body that is not known when it begins; the uuids of the events are what makes a repeat harmless.
+    // An answer cannot be kept for a body that is not known when it begins; the uuids of the events
+    // are what makes a repeat harmless.
     delete request.raw.headers['idempotency-key'];
     done(null, stream);
   });
@@ -68,7 +69,10 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-/** What became of the events; `named` is what stands in front of an event's place in the names of its fields: undefined where there is one event and no list. */
+/**
+ * What became of the events; `named` is what stands in front of an event's place in the names of
+ * its fields: undefined where there is one event and no list.
+ */
 type Answered = Taken & { named: 'lines' | 'events' | undefined };
 
 async function take(
@@ -112,7 +116,8 @@ function answer(result: Answered) {
   if (result.failure !== undefined) throw notStored(result);
   if (result.broken !== undefined)
     throw unparsable(
-      `The body broke off or its gzip data is broken behind line ${result.broken.after_line}; ${taken} new events before it are stored.`,
+      `The body broke off or its gzip data is broken behind line ${result.broken.after_line}; ` +
+        `${taken} new events before it are stored.`,
     );
   const errors = result.problems.map(({ position, attr, code, detail }) => ({
     line: result.named === 'lines' ? position : null,
@@ -136,7 +141,9 @@ function placed(
 }
 
 function notStored({ taken }: Taken): ApiError {
-  const detail = `The store did not take all events; ${taken} of them are stored. Send the request again: events that carry a uuid are not doubled.`;
+  const detail =
+    `The store did not take all events; ${taken} of them are stored. Send the request again: ` +
+    'events that carry a uuid are not doubled.';
   return new ApiError(503, 'server_error', [{ attr: null, code: 'unavailable', detail }], {
     'retry-after': '2',
   });

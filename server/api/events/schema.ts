@@ -21,13 +21,15 @@ const Event = Type.Object(
       Type.String({
         format: 'uuid',
         description:
-          'Names the event; the same uuid in a project is stored once. Default: a new one, so that sending again stores again.',
+          'Names the event; the same uuid in a project is stored once. Default: a new one, so ' +
+          'that sending again stores again.',
       }),
     ),
     properties: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description:
-          'Anything, at most 10 MiB and 100 levels deep. Every number is kept as it was written; of a key that comes twice, the last value.',
+          'Anything, at most 10 MiB and 100 levels deep. Every number is kept as it was ' +
+          'written; of a key that comes twice, the last value.',
       }),
     ),
     $set: Type.Optional(
@@ -75,7 +77,8 @@ export const EventsTaken = Type.Object(
         attr: nullable(
           Type.String({
             description:
-              '`events__3__timestamp` is the field `timestamp` of the item with index 3, `lines__3__timestamp` that of the third line.',
+              '`events__3__timestamp` is the field `timestamp` of the item with index 3, ' +
+              '`lines__3__timestamp` that of the third line.',
           }),
         ),
         code: Type.Enum([...error_codes]),

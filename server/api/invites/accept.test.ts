@@ -64,7 +64,8 @@ async function invite(home: TestOrganization, fields: Record<string, unknown> = 
 async function invitedAccount(fields: { is_email_verified?: boolean } = {}) {
   const [home, own] = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
   await harness.deps.db.run(
-    sql`UPDATE users SET is_email_verified = ${fields.is_email_verified ?? false} WHERE id = ${own.user.id}`,
+    sql`UPDATE users SET is_email_verified = ${fields.is_email_verified ?? false}
+      WHERE id = ${own.user.id}`,
   );
   return {
     home,
@@ -73,65 +74,69 @@ async function invitedAccount(fields: { is_email_verified?: boolean } = {}) {
   };
 }
 
-test('who has no account signs up, joins with the level of the invite, is signed in, and the invite is gone', async () => {
-  const home = await harness.newOrganization({ name: 'Home' });
-  const link = await invite(home, { first_name: 'Grace', level: 8 });
-  const shown = await look(link);
-  assert.deepEqual(shown.body, {
-    id: link.id,
-    organization_name: 'Home',
-    invited_by: home.user.email,
-    target_email: link.target_email,
-    first_name: 'Grace',
-    level: 8,
-    is_expired: false,
-    has_account: false,
-  });
-  const joined = await accept(link, {
-    password,
-    last_name: ' Hopper ',
-    level: 15,
-    email: 'other@example.com',
-    is_email_verified: true,
-  });
-  assert.equal(joined.status, 201);
-  const { organization, member } = joined.body;
-  assert.deepEqual(organization, { id: home.organization.id, name: 'Home' });
-  assert.deepEqual(
-    [member.level, member.user.email, member.user.first_name, member.user.last_name],
-    [8, link.target_email, 'Grace', 'Hopper'],
-  );
-  // The inviter has the link as well, so it does not prove the address.
-  assert.equal(member.user.is_email_verified, false);
-  assert.match(
-    joined.headers['set-cookie']!,
-    /^sluice_session=sls_\w{43}; .*HttpOnly; SameSite=Lax$/,
-  );
-  const mine = await harness.request('PATCH', `/api/organizations/@current/`, {
-    headers: cookieOf(joined),
-    body: { name: 'Renamed' },
-  });
-  assert.deepEqual(
-    [mine.status, mine.body.id, mine.body.membership_level],
-    [200, home.organization.id, 8],
-  );
-  assert.deepEqual(await members(home), [
-    [link.target_email, 8],
-    [home.user.email, 15],
-  ]);
-  assert.equal(
-    (
-      await harness.request('GET', `/api/organizations/${home.organization.id}/invites/`, {
-        key: home.key,
-      })
-    ).body.count,
-    0,
-  );
-  assert.deepEqual(
-    [(await look(link)).status, (await accept(link, { password })).status],
-    [404, 404],
-  );
-});
+test(
+  'who has no account signs up, joins with the level of the invite, is signed in, and the ' +
+    'invite is gone',
+  async () => {
+    const home = await harness.newOrganization({ name: 'Home' });
+    const link = await invite(home, { first_name: 'Grace', level: 8 });
+    const shown = await look(link);
+    assert.deepEqual(shown.body, {
+      id: link.id,
+      organization_name: 'Home',
+      invited_by: home.user.email,
+      target_email: link.target_email,
+      first_name: 'Grace',
+      level: 8,
+      is_expired: false,
+      has_account: false,
+    });
+    const joined = await accept(link, {
+      password,
+      last_name: ' Hopper ',
+      level: 15,
+      email: 'other@example.com',
+      is_email_verified: true,
+    });
+    assert.equal(joined.status, 201);
+    const { organization, member } = joined.body;
+    assert.deepEqual(organization, { id: home.organization.id, name: 'Home' });
+    assert.deepEqual(
+      [member.level, member.user.email, member.user.first_name, member.user.last_name],
+      [8, link.target_email, 'Grace', 'Hopper'],
+    );
+    // The inviter has the link as well, so it does not prove the address.
+    assert.equal(member.user.is_email_verified, false);
+    assert.match(
+      joined.headers['set-cookie']!,
+      /^sluice_session=sls_\w{43}; .*HttpOnly; SameSite=Lax$/,
+    );
+    const mine = await harness.request('PATCH', `/api/organizations/@current/`, {
+      headers: cookieOf(joined),
+      body: { name: 'Renamed' },
+    });
+    assert.deepEqual(
+      [mine.status, mine.body.id, mine.body.membership_level],
+      [200, home.organization.id, 8],
+    );
+    assert.deepEqual(await members(home), [
+      [link.target_email, 8],
+      [home.user.email, 15],
+    ]);
+    assert.equal(
+      (
+        await harness.request('GET', `/api/organizations/${home.organization.id}/invites/`, {
+          key: home.key,
+        })
+      ).body.count,
+      0,
+    );
+    assert.deepEqual(
+      [(await look(link)).status, (await accept(link, { password })).status],
+      [404, 404],
+    );
+  },
+);
 
 test('an unknown id and a wrong token are the same 404', async () => {
   const home = await harness.newOrganization();
@@ -204,8 +209,10 @@ test('where the domain of the address asks for single sign-on nobody signs up wi
   const home = await harness.newOrganization();
   const domain = `${randomUUID()}.example.com`;
   await harness.deps.db.run(sql`
-    INSERT INTO domains (id, organization_id, domain, verification_challenge, sso_enforcement, saml_entity_id, saml_acs_url, saml_x509_cert, state, since_at, reason, created_at)
-    VALUES (${randomUUID()}, ${home.organization.id}, ${domain}, '', 'saml', 'https://idp.example', 'https://idp.example/sso', 'certificate', 'verified', now(), '', now())`);
+    INSERT INTO domains (id, organization_id, domain, verification_challenge, sso_enforcement,
+      saml_entity_id, saml_acs_url, saml_x509_cert, state, since_at, reason, created_at)
+    VALUES (${randomUUID()}, ${home.organization.id}, ${domain}, '', 'saml', 'https://idp.example',
+      'https://idp.example/sso', 'certificate', 'verified', now(), '', now())`);
   const link = await invite(home, { target_email: `grace@${domain}` });
   const answer = await accept(link, { password });
   assert.deepEqual([answer.status, answer.body.code], [400, 'sso_enforced']);
@@ -285,7 +292,8 @@ test('a key needs the scope and no limits', async () => {
 test('who is already a member is told so, and the invite stays', async () => {
   const { home, own, link } = await invitedAccount();
   await harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${randomUUID()}, ${home.organization.id}, ${own.user.id}, 1)`,
+    sql`INSERT INTO members (id, organization_id, user_id, level)
+      VALUES (${randomUUID()}, ${home.organization.id}, ${own.user.id}, 1)`,
   );
   const answer = await accept(link, {}, { key: own.key });
   assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_input']);
@@ -329,7 +337,8 @@ test('the log names who joined, with their key', async () => {
   const other = await invite(home);
   const joined = await accept(other, { password });
   const entries = await harness.deps.db.rows<Record<string, unknown>>(sql`
-    SELECT activity, scope, item_id, user_email, key_id IS NOT NULL AS by_key FROM activity WHERE organization_id = ${home.organization.id} AND activity = 'joined' ORDER BY number`);
+    SELECT activity, scope, item_id, user_email, key_id IS NOT NULL AS by_key FROM activity
+      WHERE organization_id = ${home.organization.id} AND activity = 'joined' ORDER BY number`);
   assert.deepEqual(
     entries.map((entry) => Object.values(entry)),
     [

@@ -25,8 +25,9 @@ import type { Addressee, InviteAnywhere } from './store.ts';
 type NewAccount = { email: string; password_hash: string; first_name: string; last_name: string };
 
 /**
- * Joins the organization of an invite with its level, with the account that is signed in or a new one, and uses the invite up. Guarantee: of acceptances that race one joins and
- * the others find no invite; a new account, its membership and its session come together or not at all.
+ * Joins the organization of an invite with its level, with the account that is signed in or a new
+ * one, and uses the invite up. Guarantee: of acceptances that race one joins and the others find no
+ * invite; a new account, its membership and its session come together or not at all.
  */
 export async function acceptInvite(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
   refuseCrossSite(request.server.context, request);
@@ -88,7 +89,8 @@ function refuse({ record, addressee }: InviteAnywhere, caller: Caller | undefine
       );
     if (addressee?.id !== caller.user_id)
       throw forbidden(
-        'This invite is for another address: sign in with the account of that address, or sign out to make one.',
+        'This invite is for another address: sign in with the account of that address, or ' +
+          'sign out to make one.',
       );
   } else if (addressee !== undefined) {
     throw signInFirst();
@@ -97,14 +99,16 @@ function refuse({ record, addressee }: InviteAnywhere, caller: Caller | undefine
     throw invalid(
       null,
       'expired',
-      'This invite has expired, or who sent it may no longer invite you: ask for it to be sent again.',
+      'This invite has expired, or who sent it may no longer invite you: ask for it to be ' +
+        'sent again.',
     );
 }
 
 function signInFirst() {
   return unauthenticated(
     'not_authenticated',
-    'There is an account with the address of this invite: sign in with it (POST /api/sessions/), then accept.',
+    'There is an account with the address of this invite: sign in with it (POST ' +
+      '/api/sessions/), then accept.',
   );
 }
 
@@ -125,7 +129,10 @@ async function newAccount(
   };
 }
 
-/** The address stays unverified: the inviter knows the link as well, so who shows it need not be the one who reads the mail. */
+/**
+ * The address stays unverified: the inviter knows the link as well, so who shows it need not be the
+ * one who reads the mail.
+ */
 async function signUp(tx: Transaction, account: NewAccount): Promise<Addressee> {
   const { id, uuid, email } = await insertUser(tx, account);
   return {

@@ -2,7 +2,9 @@ import { changesOf } from '../../platform/activity/changes.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { InviteRow } from './schema.ts';
 
-/** What the log leaves out: ids, the inviter, who is its actor, and what time and the relay change. */
+/**
+ * What the log leaves out: ids, the inviter, who is its actor, and what time and the relay change.
+ */
 const not_its_own = [
   'id',
   'created_by',

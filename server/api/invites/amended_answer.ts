@@ -4,8 +4,9 @@ import { storeAnswer } from '../../platform/http/idempotency.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 
 /**
- * Once the write is committed, `amend` does what lies outside of it, and what it gives replaces those fields of the answer, also of the one that is kept under the
- * `Idempotency-Key`. A crash or a fault in between leaves the answer as it was committed.
+ * Once the write is committed, `amend` does what lies outside of it, and what it gives replaces
+ * those fields of the answer, also of the one that is kept under the `Idempotency-Key`. A crash or
+ * a fault in between leaves the answer as it was committed.
  */
 export function amendAfterwards<Answer extends object>(
   request: FastifyRequest,

@@ -14,10 +14,16 @@ import type { InviteFields, Standing } from './store.ts';
 /** Where invites are made, and with which level of the caller. */
 export type Place = { organization_id: string; level: Level };
 
-/** An item as it was sent; `prefix` is its place in the body as a JSON pointer, empty when it is the whole body. */
+/**
+ * An item as it was sent; `prefix` is its place in the body as a JSON pointer, empty when it is the
+ * whole body.
+ */
 export type SentItem = { value: unknown; prefix: string };
 
-/** An item that was read: `fields` where it has the form of an invite, `email` wherever that can be told. */
+/**
+ * An item that was read: `fields` where it has the form of an invite, `email` wherever that can be
+ * told.
+ */
 type ReadItem = SentItem & {
   fields: InviteFields | undefined;
   email: string | null;
@@ -25,8 +31,9 @@ type ReadItem = SentItem & {
 };
 
 /**
- * The invites that the items ask for. Throws a 400 that lists every violation of all items (form, the same address twice, an address of a member), and when there are none
- * a 403 for levels above the caller's: those that are asked for, and those of open invites that would be replaced.
+ * The invites that the items ask for. Throws a 400 that lists every violation of all items (form,
+ * the same address twice, an address of a member), and when there are none a 403 for levels above
+ * the caller's: those that are asked for, and those of open invites that would be replaced.
  */
 export async function checkInvites(
   tx: Transaction,
@@ -98,11 +105,15 @@ function addressViolations(
   return found;
 }
 
-/** Why a member is not invited, and what to do instead. A deactivated one stands in no list, so it is said. */
+/**
+ * Why a member is not invited, and what to do instead. A deactivated one stands in no list, so it
+ * is said.
+ */
 export function memberDetail(membership: NonNullable<Standing['membership']>): string {
   return membership === 'active'
     ? 'This person is already a member of the organization.'
-    : 'This person is already a member of the organization, but the account is deactivated: have the operator activate it, or remove the member first.';
+    : 'This person is already a member of the organization, but the account is deactivated: ' +
+        'have the operator activate it, or remove the member first.';
 }
 
 function levelViolations(
@@ -123,7 +134,9 @@ function levelViolations(
     found.push({
       attr: attrOf(prefix, 'target_email'),
       code,
-      detail: `This address has an open invite with the level ${higher_level}, which only that level replaces: ${yours}.`,
+      detail:
+        `This address has an open invite with the level ${higher_level}, which only that level ` +
+        `replaces: ${yours}.`,
     });
   return found;
 }

@@ -19,7 +19,10 @@ import { getSender, insertInvites } from './store.ts';
 import type { MadeInvite, Sender, StoredInvite } from './store.ts';
 
 const base = '/api/organizations/:organization_id/invites/';
-/** The organization's lock: an address has one invite, and nobody joins between the check and the insertion. */
+/**
+ * The organization's lock: an address has one invite, and nobody joins between the check and the
+ * insertion.
+ */
 const config = {
   scope: 'organization_member:write',
   within: 'organization',
@@ -48,7 +51,8 @@ export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
       schema: {
         summary: 'Invite somebody, up to your own level',
         description:
-          'An open invite for the address is replaced: its link ends. The mail is handed to the relay before the answer.',
+          'An open invite for the address is replaced: its link ends. The mail is handed to ' +
+          'the relay before the answer.',
         body: NewInvite,
         response: { 201: InviteWithLink },
       },
@@ -76,7 +80,9 @@ export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
       schema: {
         summary: 'Invite several people at once',
         description:
-          'A list of invites, `{"invites": [...]}`, or one invite; all or nothing. The answer is the first invite with the list of all under `results`. It waits 3 seconds for the mails; the rest goes out after it, and the list of invites shows it.',
+          'A list of invites, `{"invites": [...]}`, or one invite; all or nothing. The answer ' +
+          'is the first invite with the list of all under `results`. It waits 3 seconds for ' +
+          'the mails; the rest goes out after it, and the list of invites shows it.',
         body: BulkBody,
         response: { 200: BulkAnswer },
       },
@@ -104,7 +110,10 @@ function withReplaced<Fields extends object>(
   return replaced_invite === null ? fields : { ...fields, replaced_invite };
 }
 
-/** Fields of its own for each address, because the value of one field is cut where it is long, and nobody may be invited without a trace. */
+/**
+ * Fields of its own for each address, because the value of one field is cut where it is long, and
+ * nobody may be invited without a trace.
+ */
 function bulkEntry(made: MadeInvite[]): Entry {
   const invites = Object.fromEntries(
     made.map((invite) => [
@@ -122,7 +131,10 @@ function bulkAnswer(results: InviteWithLink[]) {
   return { ...results[0]!, count: results.length, next: null, previous: null, results };
 }
 
-/** The items of a bulk, however they are wrapped; each is named by its index. Throws 400 for none, and for more than a thousand. */
+/**
+ * The items of a bulk, however they are wrapped; each is named by its index. Throws 400 for none,
+ * and for more than a thousand.
+ */
 function itemsOf(sent: unknown): SentItem[] {
   const isObject = typeof sent === 'object' && sent !== null && !Array.isArray(sent);
   const isWrapped = isObject && Object.hasOwn(sent, 'invites');

@@ -11,8 +11,8 @@ import type { InviteAnywhere } from './store.ts';
 export type Visitor = { caller: Caller | undefined; token: string | undefined };
 
 /**
- * The key's or session's person, if one is shown. A browser whose session has ended counts as signed out, so that an old cookie is no obstacle to a sign-up; a wrong key
- * is 401.
+ * The key's or session's person, if one is shown. A browser whose session has ended counts as
+ * signed out, so that an old cookie is no obstacle to a sign-up; a wrong key is 401.
  */
 export async function findPerson(request: FastifyRequest): Promise<Caller | undefined> {
   try {
@@ -29,8 +29,9 @@ export async function findPerson(request: FastifyRequest): Promise<Caller | unde
 }
 
 /**
- * The invite that the path names, for who shows the token of its present link or is signed in with its address, verified. Throws 404, with the same words for an unknown id
- * and a wrong token, and counts it against the address that it comes from. `lock` as for `findInviteAnywhere`.
+ * The invite that the path names, for who shows the token of its present link or is signed in with
+ * its address, verified. Throws 404, with the same words for an unknown id and a wrong token, and
+ * counts it against the address that it comes from. `lock` as for `findInviteAnywhere`.
  */
 export async function getInviteFor(
   request: FastifyRequest,

@@ -35,12 +35,16 @@ export function inviteMail(
       heading: `Join ${organization_name} on Sluice`,
       paragraphs: [
         ...greeting,
-        `${who} invites you to join ${organization_name} on Sluice, with the level ${invite.level} (${level_names[invite.level]}).`,
+        `${who} invites you to join ${organization_name} on Sluice, with the level ` +
+          `${invite.level} (${level_names[invite.level]}).`,
         ...(hasMessage ? ['This message came with it:'] : []),
       ],
       ...(hasMessage ? { quote: invite.message! } : {}),
       action: { label: 'Accept the invite', url: link },
-      footer: `The invite is for ${invite.target_email} and can be accepted until ${ending.format(Date.parse(sent_at) + open_for_ms)} UTC. If you do not know the sender, ignore this mail: nothing happens.`,
+      footer:
+        `The invite is for ${invite.target_email} and can be accepted until ` +
+        `${ending.format(Date.parse(sent_at) + open_for_ms)} UTC. If you do not know the ` +
+        'sender, ignore this mail: nothing happens.',
     }),
   };
 }

@@ -267,7 +267,8 @@ test('the list is newest first, in pages', async () => {
 });
 
 test('who may take an invite back, and who may send it again', async () => {
-  // Level of who made it, its level, who asks (themselves, or another of a level), what comes of DELETE and of resend.
+  // Level of who made it, its level, who asks (themselves, or another of a level), what comes of
+  // DELETE and of resend.
   const cases: [Level, Level, 'self' | Level, number, number][] = [
     [1, 1, 'self', 204, 200],
     [15, 15, 'self', 204, 200],
@@ -306,32 +307,41 @@ test('a demoted inviter takes their invite back, but does not send it again', as
   assert.equal((await remove(organization.id, id, maker.key)).status, 204);
 });
 
-test('an invite expires 3 days after it was sent, stays in the list, and can be sent again under another link', async () => {
-  const { organization, key } = await harness.newOrganization();
-  const made = (await invite(organization.id, key, { target_email: address() })).body;
-  const isExpired = async () => (await list(organization.id, key)).results[0].is_expired;
-  passed_ms = 72 * hour_ms - 60_000;
-  assert.equal(await isExpired(), false);
-  passed_ms = 72 * hour_ms + 60_000;
-  assert.equal(await isExpired(), true);
-  assert.equal((await shown(made.link)).body.is_expired, true);
-  const again = await resend(organization.id, made.id, key);
-  assert.equal(again.status, 200);
-  assert.deepEqual(
-    [again.body.id, again.body.is_expired, again.body.created_at, again.body.emailing_attempt_made],
-    [made.id, false, made.created_at, false],
-  );
-  assert.ok(isLater(again.body.updated_at, made.updated_at));
-  assert.equal((await shown(made.link)).status, 404);
-  assert.deepEqual(
-    [(await shown(again.body.link)).body.is_expired, await isExpired()],
-    [false, false],
-  );
-  passed_ms += 72 * hour_ms;
-  assert.equal(await isExpired(), true);
-  assert.equal((await remove(organization.id, made.id, key)).status, 204);
-  passed_ms = 0;
-});
+test(
+  'an invite expires 3 days after it was sent, stays in the list, and can be sent again under ' +
+    'another link',
+  async () => {
+    const { organization, key } = await harness.newOrganization();
+    const made = (await invite(organization.id, key, { target_email: address() })).body;
+    const isExpired = async () => (await list(organization.id, key)).results[0].is_expired;
+    passed_ms = 72 * hour_ms - 60_000;
+    assert.equal(await isExpired(), false);
+    passed_ms = 72 * hour_ms + 60_000;
+    assert.equal(await isExpired(), true);
+    assert.equal((await shown(made.link)).body.is_expired, true);
+    const again = await resend(organization.id, made.id, key);
+    assert.equal(again.status, 200);
+    assert.deepEqual(
+      [
+        again.body.id,
+        again.body.is_expired,
+        again.body.created_at,
+        again.body.emailing_attempt_made,
+      ],
+      [made.id, false, made.created_at, false],
+    );
+    assert.ok(isLater(again.body.updated_at, made.updated_at));
+    assert.equal((await shown(made.link)).status, 404);
+    assert.deepEqual(
+      [(await shown(again.body.link)).body.is_expired, await isExpired()],
+      [false, false],
+    );
+    passed_ms += 72 * hour_ms;
+    assert.equal(await isExpired(), true);
+    assert.equal((await remove(organization.id, made.id, key)).status, 204);
+    passed_ms = 0;
+  },
+);
 
 test('invites of others are 404, a stale If-Match is 412, and nothing is kept of validate_only', async () => {
   const { organization, key } = await harness.newOrganization();
@@ -391,7 +401,8 @@ test('the log has one entry for each change, and no link', async () => {
   await resend(organization.id, id, key);
   await remove(organization.id, id, key);
   const entries = await harness.deps.db.rows<{ changes: { field: string }[] }>(
-    sql`SELECT activity, scope, item_id, item_name, changes FROM activity WHERE organization_id = ${organization.id} ORDER BY number`,
+    sql`SELECT activity, scope, item_id, item_name, changes FROM activity
+      WHERE organization_id = ${organization.id} ORDER BY number`,
   );
   const fields = ['target_email', 'first_name', 'level', 'message'];
   assert.deepEqual(

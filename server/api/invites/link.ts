@@ -5,7 +5,10 @@ import type { Secrets } from '../../platform/secrets/secrets.ts';
 import type { InviteWithLink } from './schema.ts';
 import type { StoredInvite } from './store.ts';
 
-/** The address at which the invite is accepted. Every member sees ids; the id alone opens nothing, the token of 256 bits does, until a new sending replaces its nonce. */
+/**
+ * The address at which the invite is accepted. Every member sees ids; the id alone opens nothing,
+ * the token of 256 bits does, until a new sending replaces its nonce.
+ */
 export function linkOf(
   { config, secrets }: { config: { public_url: string }; secrets: Secrets },
   invite: StoredInvite,
@@ -18,7 +21,10 @@ export function withLink(deps: Parameters<typeof linkOf>[0], invite: StoredInvit
   return { ...invite.record, link: linkOf(deps, invite) };
 }
 
-/** The answer to whoever made an invite or sent it again. With `validate_only` the link opens nothing, so none is shown. */
+/**
+ * The answer to whoever made an invite or sent it again. With `validate_only` the link opens
+ * nothing, so none is shown.
+ */
 export function shownToSender(
   request: FastifyRequest,
   deps: Parameters<typeof linkOf>[0],

@@ -103,7 +103,8 @@ test('names write no paragraphs of their own', async () => {
     name: 'Engines\n\nYour account is locked',
   });
   await harness.deps.db.run(
-    sql`UPDATE users SET first_name = ${'Ada\u202e\u2028\nOpen'}, last_name = ${'http://evil.example\u200b'} WHERE id = ${user.id}`,
+    sql`UPDATE users SET first_name = ${'Ada\u202e\u2028\nOpen'},
+      last_name = ${'http://evil.example\u200b'} WHERE id = ${user.id}`,
   );
   const target_email = address();
   assert.equal(
@@ -122,31 +123,36 @@ test('names write no paragraphs of their own', async () => {
   );
   assert.deepEqual(text!.split('\n\n').slice(0, 2), [
     'Join Engines Your account is locked on Sluice',
-    `Ada Open http://evil.example (${user.email}) invites you to join Engines Your account is locked on Sluice, with the level 1 (member).`,
+    `Ada Open http://evil.example (${user.email}) invites you to join Engines Your account is ` +
+      'locked on Sluice, with the level 1 (member).',
   ]);
 });
 
-test('a mail that the relay does not take makes the attempt untrue and nothing else fails; sent again, it is true', async () => {
-  for (const fault of ['reject_recipient', 'reject_message', 'drop_during'] as const) {
-    relay.setFault(fault);
-    const made = await invite({ target_email: address() });
-    assert.deepEqual([made.status, made.body.emailing_attempt_made], [201, false], fault);
-    assert.equal((await madeOf(made.body.id)).emailing_attempt_made, false, fault);
-    relay.setFault(undefined);
-    const again = await harness.request('POST', `${base()}${made.body.id}/resend/`, {
-      key: home.key,
-    });
-    assert.deepEqual([again.status, again.body.emailing_attempt_made], [200, true], fault);
-    assert.deepEqual(
-      await madeOf(made.body.id),
-      Object.fromEntries(Object.entries(again.body).filter(([field]) => field !== 'link')),
-    );
-    assert.equal(
-      linkIn((await relay.waitFor(made.body.target_email)).content.text),
-      again.body.link,
-    );
-  }
-});
+test(
+  'a mail that the relay does not take makes the attempt untrue and nothing else fails; sent ' +
+    'again, it is true',
+  async () => {
+    for (const fault of ['reject_recipient', 'reject_message', 'drop_during'] as const) {
+      relay.setFault(fault);
+      const made = await invite({ target_email: address() });
+      assert.deepEqual([made.status, made.body.emailing_attempt_made], [201, false], fault);
+      assert.equal((await madeOf(made.body.id)).emailing_attempt_made, false, fault);
+      relay.setFault(undefined);
+      const again = await harness.request('POST', `${base()}${made.body.id}/resend/`, {
+        key: home.key,
+      });
+      assert.deepEqual([again.status, again.body.emailing_attempt_made], [200, true], fault);
+      assert.deepEqual(
+        await madeOf(made.body.id),
+        Object.fromEntries(Object.entries(again.body).filter(([field]) => field !== 'link')),
+      );
+      assert.equal(
+        linkIn((await relay.waitFor(made.body.target_email)).content.text),
+        again.body.link,
+      );
+    }
+  },
+);
 
 test('the answer that is replayed says what became of the mail, with its own tag', async () => {
   for (const [fault, attempt] of [
@@ -247,30 +253,34 @@ test('a bulk sends one mail to each, with the link of each', async () => {
   }
 });
 
-test('a bulk does not wait for a relay that hangs: the rest goes out after the answer, and the list shows it', async (t) => {
-  relay.setFault('hang_after');
-  const begun = performance.now();
-  const body = Array.from({ length: 9 }, () => ({ target_email: address() }));
-  const answer = await harness.request('POST', `${base()}bulk/`, { key: home.key, body });
-  assert.ok(
-    performance.now() - begun < 4_300,
-    'the answer comes before the first mail is given up',
-  );
-  assert.deepEqual(
-    answer.body.results.map((made: any) => made.emailing_attempt_made),
-    body.map(() => false),
-  );
-  relay.setFault(undefined);
-  const made = () =>
-    Promise.all(
-      answer.body.results.map(
-        async ({ id }: { id: string }) => (await madeOf(id)).emailing_attempt_made,
-      ),
+test(
+  'a bulk does not wait for a relay that hangs: the rest goes out after the answer, and the ' +
+    'list shows it',
+  async (t) => {
+    relay.setFault('hang_after');
+    const begun = performance.now();
+    const body = Array.from({ length: 9 }, () => ({ target_email: address() }));
+    const answer = await harness.request('POST', `${base()}bulk/`, { key: home.key, body });
+    assert.ok(
+      performance.now() - begun < 4_300,
+      'the answer comes before the first mail is given up',
     );
-  // The three that hung are given up; the others go out.
-  await t.waitFor(
-    async () =>
-      assert.deepEqual(await made(), [false, false, false, true, true, true, true, true, true]),
-    { timeout: 10_000, interval: 50 },
-  );
-});
+    assert.deepEqual(
+      answer.body.results.map((made: any) => made.emailing_attempt_made),
+      body.map(() => false),
+    );
+    relay.setFault(undefined);
+    const made = () =>
+      Promise.all(
+        answer.body.results.map(
+          async ({ id }: { id: string }) => (await madeOf(id)).emailing_attempt_made,
+        ),
+      );
+    // The three that hung are given up; the others go out.
+    await t.waitFor(
+      async () =>
+        assert.deepEqual(await made(), [false, false, false, true, true, true, true, true, true]),
+      { timeout: 10_000, interval: 50 },
+    );
+  },
+);

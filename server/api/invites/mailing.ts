@@ -5,24 +5,40 @@ import { linkOf } from './link.ts';
 import { markEmailed } from './store.ts';
 import type { Sender, StoredInvite } from './store.ts';
 
-/** Fewer than the connections to the relay, so that a single invite does not wait behind a thousand. */
+/**
+ * Fewer than the connections to the relay, so that a single invite does not wait behind a thousand.
+ */
 const mails_at_once = 3;
-/** So long an answer waits for the mails of a bulk; those that are not out by then go out after it. */
+/**
+ * So long an answer waits for the mails of a bulk; those that are not out by then go out after it.
+ */
 const bulk_wait_ms = 3_000;
-/** A relay that hangs holds each mail for seconds: what is not out by then is left to be sent again by hand. */
+/**
+ * A relay that hangs holds each mail for seconds: what is not out by then is left to be sent again
+ * by hand.
+ */
 const bulk_ms_max = 600_000;
 
 /** Sends the mails of invites that are committed. */
 export type InviteMailing = {
-  /** Sends one mail and gives the invite as it is then: `emailing_attempt_made` is true when the relay has taken it. */
+  /**
+   * Sends one mail and gives the invite as it is then: `emailing_attempt_made` is true when the
+   * relay has taken it.
+   */
   sendOne(sender: Sender, invite: StoredInvite): Promise<StoredInvite>;
-  /** Sends many, in their order, and gives the invites as they are after 3 seconds at most; the rest goes out meanwhile, and lists show what became of it. */
+  /**
+   * Sends many, in their order, and gives the invites as they are after 3 seconds at most; the rest
+   * goes out meanwhile, and lists show what became of it.
+   */
   sendMany(sender: Sender, invites: StoredInvite[]): Promise<StoredInvite[]>;
   /** Begins no further mail and waits for those under way. */
   close(): Promise<void>;
 };
 
-/** Opens the sending of invites for one app. Nothing here rejects but for the control store failing under `sendOne`; why a mail did not go out is in the log of the mails. */
+/**
+ * Opens the sending of invites for one app. Nothing here rejects but for the control store failing
+ * under `sendOne`; why a mail did not go out is in the log of the mails.
+ */
 export function openInviteMailing(deps: Deps): InviteMailing {
   const { mail, db, clock, log } = deps;
   const under_way = new Set<Promise<unknown>>();

@@ -20,7 +20,8 @@ export function publicInviteRoutes(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'See what an invite is for',
         description:
-          'With the token of its link, or signed in with its address, verified. An unknown id and a wrong token are the same 404.',
+          'With the token of its link, or signed in with its address, verified. An unknown id ' +
+          'and a wrong token are the same 404.',
         querystring: ShownQuery,
         response: { 200: ShownInvite, ...refusals },
       },
@@ -57,7 +58,9 @@ export function publicInviteRoutes(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Accept an invite: sign up, or join with the account that is signed in',
         description:
-          'Without an account with the address: send `token` and `password`; the account is made and signed in. With one: sign in first, or send a key with the scope `organization_member:write` and without limits. An invite can be accepted once.',
+          'Without an account with the address: send `token` and `password`; the account is ' +
+          'made and signed in. With one: sign in first, or send a key with the scope ' +
+          '`organization_member:write` and without limits. An invite can be accepted once.',
         body: Acceptance,
         response: { 201: Accepted, ...refusals, 403: Problem, 413: Problem, 415: Problem },
       },

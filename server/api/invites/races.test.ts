@@ -46,7 +46,8 @@ test('of 2 to 8 sign-ups with one invite one joins, and one account and session 
     assert.equal(answers.filter(({ headers }) => headers['set-cookie'] !== undefined).length, 1);
     assert.equal(await membersOf(home), 2);
     const sessions = await harness.deps.db.rows(
-      sql`SELECT 1 FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.email = ${target_email}`,
+      sql`SELECT 1 FROM sessions s JOIN users u ON u.id = s.user_id
+        WHERE u.email = ${target_email}`,
     );
     assert.equal(sessions.length, 1);
   }
@@ -127,14 +128,18 @@ test('an acceptance that races with the end of its invite wins or finds nothing'
     }
 });
 
-test('of invites for one address that are made at once one is left, and its link is the one that works', async () => {
-  for (let round = 0; round < 5; round += 1) {
-    const home = await harness.newOrganization();
-    const target_email = `${randomUUID()}@example.com`;
-    const links = await Promise.all(Array.from({ length: 8 }, () => invite(home, target_email)));
-    const looks = await Promise.all(
-      links.map(({ id, token }) => harness.request('GET', `/api/invites/${id}/?token=${token}`)),
-    );
-    assert.deepEqual(statusesOf(looks), [200, ...Array(7).fill(404)]);
-  }
-});
+test(
+  'of invites for one address that are made at once one is left, and its link is the one that ' +
+    'works',
+  async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const home = await harness.newOrganization();
+      const target_email = `${randomUUID()}@example.com`;
+      const links = await Promise.all(Array.from({ length: 8 }, () => invite(home, target_email)));
+      const looks = await Promise.all(
+        links.map(({ id, token }) => harness.request('GET', `/api/invites/${id}/?token=${token}`)),
+      );
+      assert.deepEqual(statusesOf(looks), [200, ...Array(7).fill(404)]);
+    }
+  },
+);

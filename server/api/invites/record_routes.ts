@@ -19,7 +19,9 @@ import { deleteInvite, findInvite, getSender, listStandings, renewInvite } from 
 import type { StoredInvite } from './store.ts';
 
 const url = '/api/organizations/:organization_id/invites/:id/';
-/** The organization's lock: an invite is taken back, sent again or accepted, one after the other. */
+/**
+ * The organization's lock: an invite is taken back, sent again or accepted, one after the other.
+ */
 const config = {
   scope: 'organization_member:write',
   within: 'organization',
@@ -55,7 +57,8 @@ export function recordRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
       schema: {
         summary: 'Send an invite again',
         description:
-          "It is open for 3 days from now, under a new link; the link before it ends. Another's needs level 8, and none is sent by a level below its own.",
+          'It is open for 3 days from now, under a new link; the link before it ends. ' +
+          "Another's needs level 8, and none is sent by a level below its own.",
         response: { 200: InviteWithLink },
       },
     },
@@ -69,7 +72,8 @@ export function recordRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
         // The answer has the link: it must not lift anybody above themselves.
         if (before.record.level > level)
           throw forbidden(
-            `You can invite up to your own level: yours is ${level} (${level_names[level]}), the invite's is ${before.record.level}.`,
+            `You can invite up to your own level: yours is ${level} (${level_names[level]}), ` +
+              `the invite's is ${before.record.level}.`,
           );
         const [standing] = await listStandings(
           tx,

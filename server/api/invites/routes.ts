@@ -9,7 +9,10 @@ import { Invite } from './schema.ts';
 import type { InviteRow } from './schema.ts';
 import { countInvites, listInvites } from './store.ts';
 
-/** `/api/organizations/:organization_id/invites/` for members, and `/api/invites/:id/` for whom an invite is for. */
+/**
+ * `/api/organizations/:organization_id/invites/` for members, and `/api/invites/:id/` for whom an
+ * invite is for.
+ */
 export function inviteRoutes(app: FastifyInstance, deps: Deps): void {
   const mailing = openInviteMailing(deps);
   app.addHook('onClose', () => mailing.close());

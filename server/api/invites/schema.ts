@@ -23,7 +23,8 @@ const invite_fields = {
   level: Level,
   is_expired: Type.Boolean({
     description:
-      'Whether it was sent more than 3 days ago, or by somebody who may no longer invite to its level; it can be sent again.',
+      'Whether it was sent more than 3 days ago, or by somebody who may no longer invite to ' +
+      'its level; it can be sent again.',
   }),
   created_by: nullable(User),
   created_at: Type.String({ format: 'date-time' }),
@@ -34,7 +35,8 @@ const link = Type.Optional(
   Type.String({
     format: 'uri',
     description:
-      'Lets its reader accept; it is shown only here and in the mail. `validate_only` makes none and shows none.',
+      'Lets its reader accept; it is shown only here and in the mail. `validate_only` makes ' +
+      'none and shows none.',
   }),
 );
 
@@ -58,7 +60,8 @@ export const NewInvite = Type.Object({
     maxLength: 254,
     format: 'email',
     description:
-      'Compared without regard to case; the domain is stored in lower case, in another script as punycode. An open invite for the address is replaced.',
+      'Compared without regard to case; the domain is stored in lower case, in another script ' +
+      'as punycode. An open invite for the address is replaced.',
   }),
   first_name: Type.Optional(
     Type.String({
@@ -129,7 +132,8 @@ export const Acceptance = Type.Object({
     Type.String({
       maxLength: 200,
       description:
-        'From the link; may be left out by who is signed in with the verified address of the invite.',
+        'From the link; may be left out by who is signed in with the verified address of the ' +
+        'invite.',
     }),
   ),
   password: Type.Optional(NewPassword),

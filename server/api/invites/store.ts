@@ -17,26 +17,36 @@ export type InviteFields = Required<
 
 /** Invites that were sent before this instant are expired. */
 const open_since = (now_ms: number) => isoInstant(now_ms - open_for_ms);
-/** Is invite `i` past its time, or is there nobody (any more) who sent it and may give its level away? Whoever lets somebody in by an invite asks this. */
+/**
+ * Is invite `i` past its time, or is there nobody (any more) who sent it and may give its level
+ * away? Whoever lets somebody in by an invite asks this.
+ */
 export const isExpired = (
   now_ms: number,
 ) => sql`(i.sent_at < ${open_since(now_ms)}::timestamptz OR NOT EXISTS (
   SELECT 1 FROM members v JOIN users w ON w.id = v.user_id AND w.is_active
   WHERE v.user_id = i.sent_by AND v.organization_id = i.organization_id AND v.level >= i.level))`;
 const columns = (now_ms: number) => sql`
-  i.id, i.target_email, i.first_name, i.emailing_attempt_made, i.level, ${isExpired(now_ms)} AS is_expired,
-  CASE WHEN u.id IS NULL THEN NULL ELSE ${userJson('u')} END AS created_by, i.created_at, i.updated_at, i.message`;
+  i.id, i.target_email, i.first_name, i.emailing_attempt_made, i.level,
+    ${isExpired(now_ms)} AS is_expired,
+  CASE WHEN u.id IS NULL THEN NULL ELSE ${userJson('u')} END AS created_by, i.created_at,
+    i.updated_at, i.message`;
 const with_inviter = sql`invites i LEFT JOIN users u ON u.id = i.created_by`;
 
-/** One page of the organization's invites, expired ones too, newest first (ties by id). Leans on invites_by_organization. */
+/**
+ * One page of the organization's invites, expired ones too, newest first (ties by id). Leans on
+ * invites_by_organization.
+ */
 export function listInvites(organization_id: string, now_ms: number, page: Page): Sql {
-  return sql`SELECT ${columns(now_ms)} FROM ${with_inviter} WHERE i.organization_id = ${organization_id}::uuid
+  return sql`SELECT ${columns(now_ms)} FROM ${with_inviter}
+    WHERE i.organization_id = ${organization_id}::uuid
     ORDER BY i.created_at DESC, i.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
 /** The number of the organization's invites. */
 export function countInvites(organization_id: string): Sql {
-  return sql`SELECT count(*) AS count FROM invites WHERE organization_id = ${organization_id}::uuid`;
+  return sql`SELECT count(*) AS count FROM invites
+    WHERE organization_id = ${organization_id}::uuid`;
 }
 
 /** The invite of the organization. */
@@ -53,7 +63,10 @@ export function findInvite(
   );
 }
 
-/** What stands against an invite of an address: its first place in the list, a membership (of a person who may be deactivated), an open invite with a higher level than the caller's. */
+/**
+ * What stands against an invite of an address: its first place in the list, a membership (of a
+ * person who may be deactivated), an open invite with a higher level than the caller's.
+ */
 export type Standing = {
   first_index: number;
   membership: 'active' | 'deactivated' | null;
@@ -61,8 +74,9 @@ export type Standing = {
 };
 
 /**
- * How each address stands in the organization, in the order of the addresses. Addresses are compared as the unique indexes compare them, so what passes here can be stored.
- * Leans on users_email_unique and invites_target_unique.
+ * How each address stands in the organization, in the order of the addresses. Addresses are
+ * compared as the unique indexes compare them, so what passes here can be stored. Leans on
+ * users_email_unique and invites_target_unique.
  */
 export async function listStandings(
   tx: Transaction,
@@ -72,11 +86,16 @@ export async function listStandings(
   now_ms: number,
 ): Promise<Standing[]> {
   return tx.rows<Standing>(sql`
-    SELECT (min(asked.number) OVER (PARTITION BY comparable_address(asked.email)) - 1)::integer AS first_index,
-      (SELECT CASE WHEN u.is_active THEN 'active' ELSE 'deactivated' END FROM users u JOIN members m ON m.user_id = u.id
-        WHERE comparable_address(u.email) = comparable_address(asked.email) AND m.organization_id = ${organization_id}::uuid) AS membership,
-      (SELECT i.level FROM invites i WHERE i.organization_id = ${organization_id}::uuid AND comparable_address(i.target_email) = comparable_address(asked.email)
-        AND i.level > ${caller_level} AND i.sent_at >= ${open_since(now_ms)}::timestamptz) AS higher_level
+    SELECT (min(asked.number) OVER (PARTITION BY comparable_address(asked.email)) - 1)::integer AS
+      first_index,
+      (SELECT CASE WHEN u.is_active THEN 'active' ELSE 'deactivated' END FROM users u JOIN members m
+        ON m.user_id = u.id
+        WHERE comparable_address(u.email) = comparable_address(asked.email)
+          AND m.organization_id = ${organization_id}::uuid) AS membership,
+      (SELECT i.level FROM invites i WHERE i.organization_id = ${organization_id}::uuid
+        AND comparable_address(i.target_email) = comparable_address(asked.email)
+        AND i.level > ${caller_level} AND i.sent_at >= ${open_since(now_ms)}::timestamptz) AS
+          higher_level
     FROM unnest(${emails}::text[]) WITH ORDINALITY AS asked (email, number) ORDER BY asked.number`);
 }
 
@@ -84,8 +103,9 @@ export async function listStandings(
 export type MadeInvite = StoredInvite & { replaced_invite: string | null };
 
 /**
- * Makes the invites, each in place of the one that its address may have, and gives them in the order of `fields`. The caller holds the organization's lock, so nobody
- * makes another one for an address between the two statements.
+ * Makes the invites, each in place of the one that its address may have, and gives them in the
+ * order of `fields`. The caller holds the organization's lock, so nobody makes another one for an
+ * address between the two statements.
  */
 export async function insertInvites(
   tx: Transaction,
@@ -98,17 +118,23 @@ export async function insertInvites(
   // Leans on invites_target_unique: an address has one at most.
   const replaced = await tx.rows<{ id: string; index: number }>(sql`
     DELETE FROM invites i USING unnest(${emails}::text[]) WITH ORDINALITY AS asked (email, number)
-    WHERE i.organization_id = ${organization_id}::uuid AND comparable_address(i.target_email) = comparable_address(asked.email)
+    WHERE i.organization_id = ${organization_id}::uuid
+      AND comparable_address(i.target_email) = comparable_address(asked.email)
     RETURNING i.id, (asked.number - 1)::integer AS index`);
   const replaced_ids = new Map(replaced.map(({ id, index }) => [index, id]));
   const now = isoInstant(now_ms);
   const ids = fields.map(() => uuidv7());
   await tx.run(sql`
-    INSERT INTO invites (id, organization_id, target_email, first_name, level, message, token_nonce, created_by, sent_by, created_at, sent_at, updated_at)
-    SELECT made.*, ${user_id}::integer, ${user_id}::integer, ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz
+    INSERT INTO invites (id, organization_id, target_email, first_name, level, message, token_nonce,
+      created_by, sent_by, created_at, sent_at, updated_at)
+    SELECT made.*, ${user_id}::integer, ${user_id}::integer, ${now}::timestamptz,
+      ${now}::timestamptz, ${now}::timestamptz
     FROM (SELECT id, ${organization_id}::uuid, target_email, first_name, level, message, token_nonce
-      FROM unnest(${ids}::uuid[], ${emails}::text[], ${fields.map((one) => one.first_name)}::text[], ${fields.map((one) => one.level)}::smallint[],
-        ${fields.map((one) => one.message)}::text[], ${fields.map(() => uuidv4())}::uuid[]) AS asked (id, target_email, first_name, level, message, token_nonce)) made`);
+      FROM unnest(${ids}::uuid[], ${emails}::text[], ${fields.map((one) => one.first_name)}::text[],
+        ${fields.map((one) => one.level)}::smallint[],
+        ${fields.map((one) => one.message)}::text[],
+          ${fields.map(() => uuidv4())}::uuid[]) AS asked (id, target_email, first_name, level,
+          message, token_nonce)) made`);
   const made = new Map(
     (await listStored(tx, now_ms, sql`i.id = ANY (${ids}::uuid[])`)).map((invite) => [
       invite.record.id,
@@ -130,10 +156,15 @@ export async function renewInvite(
 ): Promise<void> {
   const now = isoInstant(now_ms);
   await tx.run(sql`
-    UPDATE invites SET token_nonce = ${uuidv4()}, sent_by = ${user_id}, sent_at = ${now}::timestamptz, updated_at = ${now}::timestamptz, emailing_attempt_made = false WHERE id = ${id}::uuid`);
+    UPDATE invites SET token_nonce = ${uuidv4()}, sent_by = ${user_id},
+      sent_at = ${now}::timestamptz, updated_at = ${now}::timestamptz, emailing_attempt_made = false
+      WHERE id = ${id}::uuid`);
 }
 
-/** Notes that the mail with this very link went out, and gives `updated_at`; undefined when the invite is gone or has another link by now. */
+/**
+ * Notes that the mail with this very link went out, and gives `updated_at`; undefined when the
+ * invite is gone or has another link by now.
+ */
 export async function markEmailed(
   db: Queryable,
   invite: StoredInvite,
@@ -141,7 +172,8 @@ export async function markEmailed(
 ): Promise<string | undefined> {
   const row = await db.row<{ updated_at: string }>(sql`
     UPDATE invites SET emailing_attempt_made = true, updated_at = ${isoInstant(now_ms)}::timestamptz
-    WHERE id = ${invite.record.id}::uuid AND token_nonce = ${invite.token_nonce}::uuid RETURNING updated_at`);
+    WHERE id = ${invite.record.id}::uuid AND token_nonce = ${invite.token_nonce}::uuid
+      RETURNING updated_at`);
   return row?.updated_at;
 }
 
@@ -167,7 +199,9 @@ export async function getSender(
   return row;
 }
 
-/** The account that has the address of an invite; `name` is empty when the person has not said it. */
+/**
+ * The account that has the address of an invite; `name` is empty when the person has not said it.
+ */
 export type Addressee = {
   id: number;
   uuid: string;
@@ -175,15 +209,19 @@ export type Addressee = {
   name: string;
   is_email_verified: boolean;
 };
-/** An invite wherever it is: with its organization, and with the account of its address where there is one. */
+/**
+ * An invite wherever it is: with its organization, and with the account of its address where there
+ * is one.
+ */
 export type InviteAnywhere = StoredInvite & {
   organization: { id: string; name: string };
   addressee: Addressee | undefined;
 };
 
 /**
- * The invite with this id. With `lock` its organization is locked, and with it everything that makes, sends, accepts or removes invites there, until the transaction ends; only
- * then the invite is read, so that of several acceptances one finds it.
+ * The invite with this id. With `lock` its organization is locked, and with it everything that
+ * makes, sends, accepts or removes invites there, until the transaction ends; only then the invite
+ * is read, so that of several acceptances one finds it.
  */
 export async function findInviteAnywhere(
   db: Queryable,
@@ -192,12 +230,20 @@ export async function findInviteAnywhere(
   lock?: 'lock',
 ): Promise<InviteAnywhere | undefined> {
   const organization = await db.row<InviteAnywhere['organization']>(sql`
-    SELECT o.id, o.name FROM organizations o WHERE o.id = (SELECT organization_id FROM invites WHERE id = ${id}::uuid) ${lock === undefined ? empty : sql`FOR NO KEY UPDATE`}`);
+    SELECT o.id, o.name FROM organizations o WHERE o.id = (SELECT organization_id FROM invites
+      WHERE id = ${id}::uuid) ${
+        lock === undefined
+          ? empty
+          : sql`FOR
+      NO KEY UPDATE`
+      }`);
   const invite =
     organization === undefined ? undefined : await findInvite(db, organization.id, id, now_ms);
   if (organization === undefined || invite === undefined) return undefined;
   const addressee = await db.row<Addressee>(sql`
-    SELECT id, uuid, email, trim(first_name || ' ' || last_name) AS name, is_email_verified FROM users WHERE comparable_address(email) = comparable_address(${invite.record.target_email})`);
+    SELECT id, uuid, email, trim(first_name || ' ' || last_name) AS name, is_email_verified
+      FROM users WHERE comparable_address(email) =
+      comparable_address(${invite.record.target_email})`);
   return { ...invite, organization, addressee };
 }
 
@@ -211,7 +257,8 @@ async function findStored(
 
 async function listStored(db: Queryable, now_ms: number, condition: Sql): Promise<StoredInvite[]> {
   const rows = await db.rows<InviteRow & Omit<StoredInvite, 'record'>>(
-    sql`SELECT ${columns(now_ms)}, i.token_nonce, i.sent_at FROM ${with_inviter} WHERE ${condition}`,
+    sql`SELECT ${columns(now_ms)}, i.token_nonce, i.sent_at FROM ${with_inviter}
+      WHERE ${condition}`,
   );
   return rows.map(({ token_nonce, sent_at, ...record }) => ({ record, token_nonce, sent_at }));
 }

@@ -87,7 +87,8 @@ test('names write no paragraphs of their own', async (t) => {
     [heading, sentence],
     [
       subject,
-      `Grace Hopper (${email}) is now a member of Engines Your account is locked on Sluice, with the level 8 (administrator).`,
+      `Grace Hopper (${email}) is now a member of Engines Your account is locked on Sluice, ` +
+        'with the level 8 (administrator).',
     ],
   );
 });

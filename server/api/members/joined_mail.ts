@@ -7,10 +7,16 @@ import type { Level } from './schema.ts';
 /** Somebody who joined an organization; `person_name` is empty when they have not said it. */
 type Joined = { organization_name: string; person_name: string; email: string; level: Level };
 
-/** Fewer than the connections to the relay, so that nobody's invite waits behind the mails of a large organization. */
+/**
+ * Fewer than the connections to the relay, so that nobody's invite waits behind the mails of a
+ * large organization.
+ */
 const mails_at_once = 3;
 
-/** Tells each address that somebody joined. Never rejects: a mail that does not go out is in the log of the mails. */
+/**
+ * Tells each address that somebody joined. Never rejects: a mail that does not go out is in the log
+ * of the mails.
+ */
 export async function sendJoinedMails(
   mail: Mail,
   addresses: string[],
@@ -40,9 +46,12 @@ function joinedMail({ email, level, ...names }: Joined): Omit<MailMessage, 'to'>
     ...compose({
       heading,
       paragraphs: [
-        `${who} is now a member of ${organization_name} on Sluice, with the level ${level} (${level_names[level]}).`,
+        `${who} is now a member of ${organization_name} on Sluice, with the level ${level} ` +
+          `(${level_names[level]}).`,
       ],
-      footer: `You get this mail because you are a member of ${organization_name}. An administrator can switch such mails off for the whole organization.`,
+      footer:
+        `You get this mail because you are a member of ${organization_name}. An administrator ` +
+        'can switch such mails off for the whole organization.',
     }),
   };
 }

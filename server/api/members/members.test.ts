@@ -19,7 +19,10 @@ const base = (organization_id: string) => `/api/organizations/${organization_id}
 const path = (organization_id: string, member: Member | string) =>
   `${base(organization_id)}${typeof member === 'string' ? member : member.user.uuid}/`;
 
-/** Two owners, so that the one who asks is never the only one, and one more member of the wanted level. */
+/**
+ * Two owners, so that the one who asks is never the only one, and one more member of the wanted
+ * level.
+ */
 async function peopleOf(asker: Level, target: Level) {
   const { organization, ...owner } = await harness.newOrganization();
   const own = asker === 15 ? owner : await harness.newMember(organization.id, asker);
@@ -35,7 +38,8 @@ test('the list has the active members, newest first, with the fields of the cont
   ];
   await harness.giveSecondFactor(added[0]!.user);
   await harness.deps.db.run(
-    sql`INSERT INTO social_identities (id, user_id, provider, subject) VALUES (${uuidv7()}, ${added[1]!.user.id}, 'github', ${uuidv7()})`,
+    sql`INSERT INTO social_identities (id, user_id, provider, subject)
+      VALUES (${uuidv7()}, ${added[1]!.user.id}, 'github', ${uuidv7()})`,
   );
   await harness.deps.db.run(
     sql`UPDATE users SET is_active = false WHERE id = ${added[2]!.user.id}`,
@@ -85,7 +89,8 @@ test('members that joined at the same instant have one order', async () => {
   const { organization, key } = await harness.newOrganization();
   for (let index = 0; index < 5; index += 1) await harness.newMember(organization.id, 1);
   await harness.deps.db.run(
-    sql`UPDATE members SET joined_at = '2026-01-01T00:00:00Z' WHERE organization_id = ${organization.id}`,
+    sql`UPDATE members SET joined_at = '2026-01-01T00:00:00Z'
+      WHERE organization_id = ${organization.id}`,
   );
   const all = (await harness.request('GET', base(organization.id), { key })).body.results.map(
     (member: any) => member.id,
@@ -238,30 +243,34 @@ test('wrong levels name the field, before any rule', async () => {
   );
 });
 
-test('who is not a member is 404, whatever the body; there is no single member to read and none to make', async () => {
-  const { organization, key } = await harness.newOrganization();
-  const stranger = await harness.newOrganization();
-  for (const name of [unknown_uuid, stranger.user.uuid, 'x', '@current', '1'])
-    for (const [method, body] of [
-      ['PATCH', 'broken'],
-      ['PUT', {}],
-      ['DELETE', undefined],
-    ] as const)
-      assert.equal(
-        (await harness.request(method, path(organization.id, name), { key, body })).status,
-        404,
-        `${method} ${name}`,
-      );
-  assert.equal((await harness.request('GET', path(organization.id, '@me'), { key })).status, 405);
-  assert.equal(
-    (await harness.request('POST', base(organization.id), { key, body: {} })).status,
-    405,
-  );
-  assert.equal(
-    (await harness.request('PATCH', path('@current', '@me'), { key, body: {} })).status,
-    200,
-  );
-});
+test(
+  'who is not a member is 404, whatever the body; there is no single member to read and none to ' +
+    'make',
+  async () => {
+    const { organization, key } = await harness.newOrganization();
+    const stranger = await harness.newOrganization();
+    for (const name of [unknown_uuid, stranger.user.uuid, 'x', '@current', '1'])
+      for (const [method, body] of [
+        ['PATCH', 'broken'],
+        ['PUT', {}],
+        ['DELETE', undefined],
+      ] as const)
+        assert.equal(
+          (await harness.request(method, path(organization.id, name), { key, body })).status,
+          404,
+          `${method} ${name}`,
+        );
+    assert.equal((await harness.request('GET', path(organization.id, '@me'), { key })).status, 405);
+    assert.equal(
+      (await harness.request('POST', base(organization.id), { key, body: {} })).status,
+      405,
+    );
+    assert.equal(
+      (await harness.request('PATCH', path('@current', '@me'), { key, body: {} })).status,
+      200,
+    );
+  },
+);
 
 test('a changed level counts on the next request', async () => {
   const { organization, owner, other } = await peopleOf(15, 8);

@@ -16,7 +16,8 @@ const path = (organization_id: string, member: Member) =>
 const statusesOf = (answers: Answer[]) => answers.map(({ status }) => status).sort();
 const ownersOf = async (organization_id: string) =>
   (await harness.deps.db.row<{ count: number }>(
-    sql`SELECT count(*) AS count FROM members WHERE organization_id = ${organization_id} AND level = 15`,
+    sql`SELECT count(*) AS count FROM members WHERE organization_id = ${organization_id}
+      AND level = 15`,
   ))!.count;
 
 async function twoOwners() {
@@ -27,7 +28,10 @@ async function twoOwners() {
   };
 }
 
-/** Runs both requests at once, `rounds` times, each time in a new organization with two owners; one owner must be left every time. */
+/**
+ * Runs both requests at once, `rounds` times, each time in a new organization with two owners; one
+ * owner must be left every time.
+ */
 async function race(
   ask: (id: string, own: Member, other: Member) => Promise<Answer>,
   outcomes: number[][],
@@ -63,22 +67,26 @@ test('of two owners who remove each other at once one stays', () =>
     [[204, 404]],
   ));
 
-test('an owner who demotes the other and leaves, while that one leaves too, does not leave the organization without an owner', async () => {
-  for (let round = 0; round < rounds; round += 1) {
-    const { id, owners } = await twoOwners();
-    const [leaver, other] = owners;
-    const answers = await Promise.all([
-      harness.request('DELETE', path(id, leaver), { key: leaver.key }),
-      harness.request('PATCH', path(id, other), { key: leaver.key, body: { level: 1 } }),
-      harness.request('DELETE', path(id, other), { key: other.key }),
-    ]);
-    assert.ok(
-      answers.every(({ status }) => [200, 204, 403, 404, 409].includes(status)),
-      `${statusesOf(answers)}`,
-    );
-    assert.ok((await ownersOf(id)) >= 1);
-  }
-});
+test(
+  'an owner who demotes the other and leaves, while that one leaves too, does not leave the ' +
+    'organization without an owner',
+  async () => {
+    for (let round = 0; round < rounds; round += 1) {
+      const { id, owners } = await twoOwners();
+      const [leaver, other] = owners;
+      const answers = await Promise.all([
+        harness.request('DELETE', path(id, leaver), { key: leaver.key }),
+        harness.request('PATCH', path(id, other), { key: leaver.key, body: { level: 1 } }),
+        harness.request('DELETE', path(id, other), { key: other.key }),
+      ]);
+      assert.ok(
+        answers.every(({ status }) => [200, 204, 403, 404, 409].includes(status)),
+        `${statusesOf(answers)}`,
+      );
+      assert.ok((await ownersOf(id)) >= 1);
+    }
+  },
+);
 
 test('many owners who leave at once leave one', async () => {
   const { id, owners } = await twoOwners();
@@ -108,7 +116,8 @@ test('a change that races with the demotion of who makes it comes before it or i
     const log = await harness.deps.db.rows<{ scope: string }>(
       sql`SELECT scope FROM activity WHERE organization_id = ${organization.id} ORDER BY number`,
     );
-    // The log is in the order of commits: what the administrator changed stands before their demotion.
+    // The log is in the order of commits: what the administrator changed stands before their
+    // demotion.
     assert.deepEqual(
       log.map(({ scope }) => scope),
       change.status === 200 ? ['organization', 'member'] : ['member'],

@@ -109,68 +109,79 @@ test('a member whose account is deactivated is removed by the same rules, and ch
   }
 });
 
-test('whoever is removed is nobody there on the next request, with every key and session, and goes on elsewhere', async () => {
-  const { organization, project, key } = await harness.newOrganization();
-  const elsewhere = await harness.newOrganization();
-  const member = await harness.newMember(organization.id, 8);
-  await harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${elsewhere.organization.id}, ${member.user.id}, 8)`,
-  );
-  const session = { cookie: await harness.newSession(member.user) };
-  const here = [
-    `/api/organizations/${organization.id}/`,
-    `/api/organizations/${organization.id}/members/`,
-    `/api/projects/${project.id}/`,
-  ];
-  const asks = (url: string) => [
-    harness.request('GET', url, { key: member.key }),
-    harness.request('GET', url, { headers: session }),
-  ];
-  for (const url of here)
-    for (const answer of await Promise.all(asks(url))) assert.equal(answer.status, 200, url);
-  assert.equal((await remove(organization.id, member, key)).status, 204);
-  for (const url of here)
-    for (const answer of await Promise.all(asks(url))) assert.equal(answer.status, 404, url);
-  for (const answer of await Promise.all(asks('/api/organizations/@current/')))
-    assert.equal(answer.body.id, elsewhere.organization.id);
-  assert.equal(
-    (await harness.request('PATCH', path(organization.id, '@me'), { headers: session, body: {} }))
-      .status,
-    404,
-  );
-});
-
-test('who has no organization left is signed out everywhere, also when two organizations remove them at once', async () => {
-  for (let round = 0; round < 8; round += 1) {
-    const homes = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
-    const member = await harness.newMember(homes[0].organization.id, 1);
+test(
+  'whoever is removed is nobody there on the next request, with every key and session, and goes ' +
+    'on elsewhere',
+  async () => {
+    const { organization, project, key } = await harness.newOrganization();
+    const elsewhere = await harness.newOrganization();
+    const member = await harness.newMember(organization.id, 8);
     await harness.deps.db.run(
-      sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${homes[1].organization.id}, ${member.user.id}, 1)`,
+      sql`INSERT INTO members (id, organization_id, user_id, level)
+      VALUES (${uuidv7()}, ${elsewhere.organization.id}, ${member.user.id}, 8)`,
     );
     const session = { cookie: await harness.newSession(member.user) };
-    const answers = await Promise.all(
-      homes.map((home) => remove(home.organization.id, member, home.key)),
-    );
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [204, 204],
-    );
+    const here = [
+      `/api/organizations/${organization.id}/`,
+      `/api/organizations/${organization.id}/members/`,
+      `/api/projects/${project.id}/`,
+    ];
+    const asks = (url: string) => [
+      harness.request('GET', url, { key: member.key }),
+      harness.request('GET', url, { headers: session }),
+    ];
+    for (const url of here)
+      for (const answer of await Promise.all(asks(url))) assert.equal(answer.status, 200, url);
+    assert.equal((await remove(organization.id, member, key)).status, 204);
+    for (const url of here)
+      for (const answer of await Promise.all(asks(url))) assert.equal(answer.status, 404, url);
+    for (const answer of await Promise.all(asks('/api/organizations/@current/')))
+      assert.equal(answer.body.id, elsewhere.organization.id);
     assert.equal(
-      (await harness.request('GET', '/api/organizations/', { headers: session })).status,
-      401,
+      (await harness.request('PATCH', path(organization.id, '@me'), { headers: session, body: {} }))
+        .status,
+      404,
     );
-    assert.equal(
-      (await harness.request('GET', '/api/organizations/', { key: member.key })).body.count,
-      0,
-    );
-  }
-});
+  },
+);
+
+test(
+  'who has no organization left is signed out everywhere, also when two organizations remove ' +
+    'them at once',
+  async () => {
+    for (let round = 0; round < 8; round += 1) {
+      const homes = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
+      const member = await harness.newMember(homes[0].organization.id, 1);
+      await harness.deps.db.run(
+        sql`INSERT INTO members (id, organization_id, user_id, level)
+        VALUES (${uuidv7()}, ${homes[1].organization.id}, ${member.user.id}, 1)`,
+      );
+      const session = { cookie: await harness.newSession(member.user) };
+      const answers = await Promise.all(
+        homes.map((home) => remove(home.organization.id, member, home.key)),
+      );
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [204, 204],
+      );
+      assert.equal(
+        (await harness.request('GET', '/api/organizations/', { headers: session })).status,
+        401,
+      );
+      assert.equal(
+        (await harness.request('GET', '/api/organizations/', { key: member.key })).body.count,
+        0,
+      );
+    }
+  },
+);
 
 test('keys that are limited to the organization go, and no other key grows', async () => {
   const [here, there] = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
   const member = await harness.newMember(here.organization.id, 1);
   await harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${there.organization.id}, ${member.user.id}, 1)`,
+    sql`INSERT INTO members (id, organization_id, user_id, level)
+      VALUES (${uuidv7()}, ${there.organization.id}, ${member.user.id}, 1)`,
   );
   const [a, b, p, q] = [
     here.organization.id,
@@ -213,7 +224,8 @@ test('keys that are limited to the organization go, and no other key grows', asy
     scoped_organizations: string[] | null;
     scoped_teams: number[] | null;
   }>(
-    sql`SELECT label, scoped_organizations, scoped_teams FROM personal_api_keys WHERE user_id = ${member.user.id} AND label = ANY (${labels})`,
+    sql`SELECT label, scoped_organizations, scoped_teams FROM personal_api_keys
+      WHERE user_id = ${member.user.id} AND label = ANY (${labels})`,
   );
   for (const [index, [, , wanted]] of cases.entries()) {
     const key = left.find(({ label }) => label === labels[index]);
@@ -264,7 +276,8 @@ test('the log has one entry for each change: who, whom, from which level to whic
     user_email: string;
     levels: unknown;
   }>(sql`
-    SELECT activity, scope, item_id, user_email, (SELECT json_agg(json_build_array(c ->> 'before', c ->> 'after')) FROM json_array_elements(changes) c WHERE c ->> 'field' = 'level') AS levels
+    SELECT activity, scope, item_id, user_email, (SELECT json_agg(json_build_array(c ->> 'before',
+      c ->> 'after')) FROM json_array_elements(changes) c WHERE c ->> 'field' = 'level') AS levels
     FROM activity WHERE organization_id = ${organization.id} ORDER BY number`);
   assert.deepEqual(
     entries.map((entry) => Object.values(entry)),

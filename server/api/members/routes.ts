@@ -26,10 +26,15 @@ import {
 const base = '/api/organizations/:organization_id/members/';
 const url = `${base}:user__uuid/`;
 const within = 'organization';
-/** Rules over several members read them under the organization's lock, so that two changes cannot each see the state before the other. */
+/**
+ * Rules over several members read them under the organization's lock, so that two changes cannot
+ * each see the state before the other.
+ */
 const writing = { scope: 'organization_member:write', within, locks_organization: true } as const;
 
-/** `/api/organizations/:organization_id/members/`: list, change of the level, removal and leaving. */
+/**
+ * `/api/organizations/:organization_id/members/`: list, change of the level, removal and leaving.
+ */
 export function memberRoutes(app: FastifyInstance, { db }: Deps): void {
   app.get(
     base,
@@ -51,7 +56,8 @@ export function memberRoutes(app: FastifyInstance, { db }: Deps): void {
   );
 
   const description =
-    'Nobody changes their own level, and only an owner makes or unmakes an owner. `@me` stands for the caller.';
+    'Nobody changes their own level, and only an owner makes or unmakes an owner. `@me` ' +
+    'stands for the caller.';
   app.patch(
     url,
     {
@@ -86,7 +92,9 @@ export function memberRoutes(app: FastifyInstance, { db }: Deps): void {
       schema: {
         summary: 'Remove a member, or leave (`@me`)',
         description:
-          'Removing another needs level 8, removing an owner 15; leaving is open to all but the only owner. Keys and sessions give nothing there from then on. Members whose account is deactivated can be removed as well.',
+          'Removing another needs level 8, removing an owner 15; leaving is open to all but ' +
+          'the only owner. Keys and sessions give nothing there from then on. Members whose ' +
+          'account is deactivated can be removed as well.',
         response: {
           204: { type: 'null' },
           409: { ...Problem, description: 'The only owner cannot leave.' },

@@ -12,8 +12,9 @@ export function isOneself(asker: Asker, member: MemberRow): boolean {
 }
 
 /**
- * Throws 403 where the asker may not give the member this level: nobody changes their own, and only an owner makes or unmakes an owner. No level, or the
- * one that the member has, is no change. An owner is always left, because whoever unmakes one stays one themselves.
+ * Throws 403 where the asker may not give the member this level: nobody changes their own, and only
+ * an owner makes or unmakes an owner. No level, or the one that the member has, is no change. An
+ * owner is always left, because whoever unmakes one stays one themselves.
  */
 export function refuseLevel(asker: Asker, member: MemberRow, level: Level | undefined): void {
   if (level === undefined || level === member.level) return;
@@ -23,14 +24,18 @@ export function refuseLevel(asker: Asker, member: MemberRow, level: Level | unde
   refuseAbove(asker, level, 'makes');
 }
 
-/** Throws 403 where the asker may not remove the member, and 409 when the member is the only owner. Leaving is open to everybody else. */
+/**
+ * Throws 403 where the asker may not remove the member, and 409 when the member is the only owner.
+ * Leaving is open to everybody else.
+ */
 export function refuseRemoval(asker: Asker, member: MemberRow, has_other_owner: boolean): void {
   if (!isOneself(asker, member)) {
     requireLevel(asker.level, 8);
     refuseAbove(asker, member.level, 'removes');
   } else if (member.level === 15 && !has_other_owner) {
     throw conflict(
-      'You are the only owner of this organization: make another member an owner before you leave, or delete the organization.',
+      'You are the only owner of this organization: make another member an owner before you ' +
+        'leave, or delete the organization.',
     );
   }
 }
@@ -38,6 +43,7 @@ export function refuseRemoval(asker: Asker, member: MemberRow, has_other_owner: 
 function refuseAbove(asker: Asker, level: Level, verb: 'changes' | 'makes' | 'removes'): void {
   if (level > asker.level)
     throw forbidden(
-      `Only an ${level_names[level]} ${verb} an ${level_names[level]}; your level is ${asker.level} (${level_names[asker.level]}).`,
+      `Only an ${level_names[level]} ${verb} an ${level_names[level]}; your level is ` +
+        `${asker.level} (${level_names[asker.level]}).`,
     );
 }

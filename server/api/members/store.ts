@@ -11,15 +11,21 @@ import { sendJoinedMails } from './joined_mail.ts';
 import type { Level, MemberRow } from './schema.ts';
 
 const columns = sql`
-  m.id, ${userJson('u')} AS user, m.level, m.joined_at, m.updated_at, u.totp_confirmed_at IS NOT NULL AS is_2fa_enabled,
+  m.id, ${userJson('u')} AS user, m.level, m.joined_at, m.updated_at,
+    u.totp_confirmed_at IS NOT NULL AS is_2fa_enabled,
   EXISTS (SELECT 1 FROM social_identities s WHERE s.user_id = u.id) AS has_social_auth`;
 const all = (organization_id: string) =>
-  sql`members m JOIN users u ON u.id = m.user_id WHERE m.organization_id = ${organization_id}::uuid`;
+  sql`members m JOIN users u ON u.id = m.user_id
+    WHERE m.organization_id = ${organization_id}::uuid`;
 const active = (organization_id: string) => sql`${all(organization_id)} AND u.is_active`;
 
-/** One page of the organization's active members, newest first (ties by id). Leans on members_by_organization. */
+/**
+ * One page of the organization's active members, newest first (ties by id). Leans on
+ * members_by_organization.
+ */
 export function listMembers(organization_id: string, page: Page): Sql {
-  return sql`SELECT ${columns} FROM ${active(organization_id)} ORDER BY m.joined_at DESC, m.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return sql`SELECT ${columns} FROM ${active(organization_id)} ORDER BY m.joined_at DESC, m.id DESC
+    LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
 /** The number of the organization's active members. */
@@ -49,7 +55,10 @@ export function findMemberOfAnyState(
   );
 }
 
-/** Has the organization an active owner beside this one? The caller holds the organization's lock, so the answer holds until the transaction ends. */
+/**
+ * Has the organization an active owner beside this one? The caller holds the organization's lock,
+ * so the answer holds until the transaction ends.
+ */
 export async function hasOtherOwner(
   tx: Transaction,
   organization_id: string,
@@ -57,7 +66,8 @@ export async function hasOtherOwner(
 ): Promise<boolean> {
   return (
     (await tx.row(
-      sql`SELECT 1 FROM ${active(organization_id)} AND m.level = 15 AND m.id <> ${member_id}::uuid LIMIT 1`,
+      sql`SELECT 1 FROM ${active(organization_id)} AND m.level = 15 AND m.id <> ${member_id}::uuid
+        LIMIT 1`,
     )) !== undefined
   );
 }
@@ -65,13 +75,15 @@ export async function hasOtherOwner(
 /** Sets the level; one that the member already has leaves `updated_at` as it is. */
 export async function updateLevel(tx: Transaction, member_id: string, level: Level): Promise<void> {
   await tx.run(
-    sql`UPDATE members SET level = ${level}, updated_at = now() WHERE id = ${member_id}::uuid AND level <> ${level}`,
+    sql`UPDATE members SET level = ${level}, updated_at = now() WHERE id = ${member_id}::uuid
+      AND level <> ${level}`,
   );
 }
 
 /**
- * Makes the user a member with the level; false when they are one already. Once that is committed, the other members are told by mail where the organization wants it, beside
- * the answer and not before it. The caller holds the organization's lock.
+ * Makes the user a member with the level; false when they are one already. Once that is committed,
+ * the other members are told by mail where the organization wants it, beside the answer and not
+ * before it. The caller holds the organization's lock.
  */
 export async function joinOrganization(
   { mail }: { mail: Mail },
@@ -81,7 +93,8 @@ export async function joinOrganization(
   level: Level,
 ): Promise<boolean> {
   const inserted = await tx.run(sql`
-    INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${organization.id}::uuid, ${user.id}, ${level})
+    INSERT INTO members (id, organization_id, user_id, level)
+      VALUES (${uuidv7()}, ${organization.id}::uuid, ${user.id}, ${level})
     ON CONFLICT (user_id, organization_id) DO NOTHING`);
   if (inserted === 0) return false;
   if (mail.is_configured) {
@@ -100,39 +113,49 @@ export async function joinOrganization(
 }
 
 /**
- * Takes the member out, and with them their ways in: keys that could do nothing any more are deleted, the organization and its projects are taken out of the limits of the
- * others, and a person without any organization is signed out everywhere.
+ * Takes the member out, and with them their ways in: keys that could do nothing any more are
+ * deleted, the organization and its projects are taken out of the limits of the others, and a
+ * person without any organization is signed out everywhere.
  */
 export async function deleteMember(
   tx: Transaction,
   organization_id: string,
   user_id: number,
 ): Promise<void> {
-  // The person's lock: of two organizations that remove them at once the later one sees that they have none left.
+  // The person's lock: of two organizations that remove them at once the later one sees that they
+  // have none left.
   await tx.row(sql`SELECT 1 FROM users WHERE id = ${user_id} FOR NO KEY UPDATE`);
   await tx.run(
-    sql`DELETE FROM members WHERE organization_id = ${organization_id}::uuid AND user_id = ${user_id}`,
+    sql`DELETE FROM members WHERE organization_id = ${organization_id}::uuid
+      AND user_id = ${user_id}`,
   );
   await takeOutOfKeys(tx, organization_id, user_id);
   const other = await tx.row(sql`SELECT 1 FROM members WHERE user_id = ${user_id} LIMIT 1`);
   if (other === undefined) await endSessions(tx, user_id, null);
 }
 
-/** Keys whose limits name nothing else are deleted before the limits of the others are cut, because a limit without entries must not come to mean no limit. */
+/**
+ * Keys whose limits name nothing else are deleted before the limits of the others are cut, because
+ * a limit without entries must not come to mean no limit.
+ */
 async function takeOutOfKeys(
   tx: Transaction,
   organization_id: string,
   user_id: number,
 ): Promise<void> {
-  const projects = sql`ARRAY(SELECT id FROM projects WHERE organization_id = ${organization_id}::uuid)`;
+  const projects = sql`ARRAY(SELECT id FROM projects
+    WHERE organization_id = ${organization_id}::uuid)`;
   await tx.run(sql`
     DELETE FROM personal_api_keys
-    WHERE user_id = ${user_id} AND (scoped_organizations <@ ARRAY[${organization_id}::uuid] OR scoped_teams <@ ${projects})`);
+    WHERE user_id = ${user_id} AND (scoped_organizations <@ ARRAY[${organization_id}::uuid]
+      OR scoped_teams <@ ${projects})`);
   await tx.run(sql`
     UPDATE personal_api_keys SET
       scoped_organizations = array_remove(scoped_organizations, ${organization_id}::uuid),
-      scoped_teams = CASE WHEN scoped_teams IS NOT NULL THEN ARRAY(SELECT team FROM unnest(scoped_teams) AS team WHERE team <> ALL (${projects})) END
-    WHERE user_id = ${user_id} AND (${organization_id}::uuid = ANY (scoped_organizations) OR scoped_teams && ${projects})`);
+      scoped_teams = CASE WHEN scoped_teams IS NOT NULL THEN ARRAY(SELECT team
+        FROM unnest(scoped_teams) AS team WHERE team <> ALL (${projects})) END
+    WHERE user_id = ${user_id} AND (${organization_id}::uuid = ANY (scoped_organizations)
+      OR scoped_teams && ${projects})`);
 }
 
 /** Every other active member; nobody when the organization does not want such mails. */
@@ -143,6 +166,7 @@ async function listJoinedMailAddresses(
 ): Promise<string[]> {
   const rows = await tx.rows<{ email: string }>(sql`
     SELECT u.email FROM ${active(organization_id)} AND u.id <> ${user_id}
-      AND EXISTS (SELECT 1 FROM organizations o WHERE o.id = m.organization_id AND o.is_member_join_email_enabled) ORDER BY u.id`);
+      AND EXISTS (SELECT 1 FROM organizations o WHERE o.id = m.organization_id
+        AND o.is_member_join_email_enabled) ORDER BY u.id`);
   return rows.map(({ email }) => email);
 }

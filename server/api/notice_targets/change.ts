@@ -18,7 +18,10 @@ import { countNoticeTargets, insertNoticeTarget, updateNoticeTarget } from './st
 
 const targets_max = 50;
 
-/** Makes the target that the request describes; gives its id, and the secret when the server made it. Throws 400 for a wrong body and 409 when the project has 50 targets. */
+/**
+ * Makes the target that the request describes; gives its id, and the secret when the server made
+ * it. Throws 400 for a wrong body and 409 when the project has 50 targets.
+ */
 export async function makeTarget(
   deps: Deps,
   tx: Transaction,
@@ -63,7 +66,10 @@ export async function makeTarget(
   return { id, secret: made_secret };
 }
 
-/** Applies the body of a PATCH or PUT to a target that the caller has locked, and says whether it has another address or secret now. Throws 400 for a wrong body. */
+/**
+ * Applies the body of a PATCH or PUT to a target that the caller has locked, and says whether it
+ * has another address or secret now. Throws 400 for a wrong body.
+ */
 export async function changeTarget(
   deps: Deps,
   tx: Transaction,
@@ -105,7 +111,10 @@ export async function changeTarget(
 /** What of a webhook is secret, and which field says where what it signs goes. */
 const webhook_places = { secrets: ['secret'], where: ['url'] };
 
-/** The whole address and the secret of a webhook; neither of a target that gets mails. Never to be logged or answered. */
+/**
+ * The whole address and the secret of a webhook; neither of a target that gets mails. Never to be
+ * logged or answered.
+ */
 function storedWebhook(
   { secrets }: Deps,
   target: Target | undefined,

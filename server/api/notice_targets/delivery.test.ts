@@ -83,94 +83,106 @@ test('a webhook gets each change once, signed, however many processes send', asy
   assert.equal(last_attempt.notice, requests[1]!.headers['webhook-id']);
 });
 
-test('what fails is sent again with the same id, after growing pauses of up to an hour, and is given up after a day', async () => {
-  const { home, exported, received, state } = await withWebhook();
-  await endedRun(house, exported.id, failed);
-  const faults = [
-    { status: 500 },
-    { status: 404 },
-    'cut' as const,
-    { status: 302, headers: { location: '/elsewhere' } },
-  ];
-  receiver.plan(...Array.from({ length: 28 }, (_, index) => faults[index % 4]!));
-  const began = now;
-  const pauses: number[] = [];
-  for (let attempt = 1; attempt <= 27; attempt += 1) {
-    assert.equal(await send(), 1);
-    assert.equal(received().length, attempt);
-    const { last_attempt } = await state();
-    assert.equal(last_attempt.outcome, 'failed');
-    const next = Date.parse(last_attempt.next_attempt_at);
-    pauses.push(next - now);
-    now = next - 1;
-    assert.equal(await send(), 0);
-    now = next;
-  }
-  assert.ok(
-    pauses.every(
-      (pause, index) =>
-        pause <= 1.1 * hour_ms && (index === 0 || pause >= pauses[index - 1]! || pause >= hour_ms),
-    ),
-    String(pauses),
-  );
-  assert.ok(now - began > 22 * hour_ms && now - began < 26 * hour_ms);
-  assert.equal(await send(), 1);
-  assert.deepEqual(await deliveriesOf(house, exported.id), [
-    { outcome: 'given_up', attempts: 28, next_attempt_at: null },
-  ]);
-  const { last_attempt } = await state();
-  assert.deepEqual([last_attempt.outcome, last_attempt.next_attempt_at], ['given_up', null]);
-  const ids = new Set(received().map(({ headers }) => headers['webhook-id']));
-  const bodies = new Set(received().map(({ body }) => body));
-  const signatures = new Set(received().map(({ headers }) => headers['webhook-signature']));
-  assert.deepEqual([ids.size, bodies.size, signatures.size], [1, 1, 28]);
-  assert.deepEqual(
-    receiver.requests.filter(({ path }) => path === '/elsewhere'),
-    [],
-  );
-  const logs = await house.request(
-    'GET',
-    `/api/projects/${home.project.id}/batch_exports/${exported.id}/logs/?search=given up`,
-    { key: home.key },
-  );
-  assert.match(logs.body.results[0].message, /"failing" is given up at attempt 28: /);
-});
-
-test('a receiver that asks for rest gets nothing until it is over, an hour at most, and a new address has asked for none', async () => {
-  const { home, exported, received, state, change, url } = await withWebhook();
-  const beside = await newExport(house, home);
-  await endedRun(house, exported.id, failed);
-  await endedRun(house, beside.id, failed);
-  // A date of HTTP has whole seconds.
-  now = Math.ceil(now / 1000) * 1000;
-  const rests: [Answer, number][] = [
-    [{ status: 429, headers: { 'retry-after': '120' } }, 120_000],
-    [
-      { status: 503, headers: { 'retry-after': new Date(now + 120_000 + 600_000).toUTCString() } },
-      600_000,
-    ],
-    [{ status: 429, headers: { 'retry-after': '86400' } }, hour_ms],
-  ];
-  for (const [answer, rest_ms] of rests) {
-    receiver.plan(answer);
-    assert.equal(await send(), 1, 'the other notice rests as well');
-    assert.match(
-      (await state()).last_attempt.detail,
-      new RegExp(`left alone for ${rest_ms / 1000} seconds`),
+test(
+  'what fails is sent again with the same id, after growing pauses of up to an hour, and is ' +
+    'given up after a day',
+  async () => {
+    const { home, exported, received, state } = await withWebhook();
+    await endedRun(house, exported.id, failed);
+    const faults = [
+      { status: 500 },
+      { status: 404 },
+      'cut' as const,
+      { status: 302, headers: { location: '/elsewhere' } },
+    ];
+    receiver.plan(...Array.from({ length: 28 }, (_, index) => faults[index % 4]!));
+    const began = now;
+    const pauses: number[] = [];
+    for (let attempt = 1; attempt <= 27; attempt += 1) {
+      assert.equal(await send(), 1);
+      assert.equal(received().length, attempt);
+      const { last_attempt } = await state();
+      assert.equal(last_attempt.outcome, 'failed');
+      const next = Date.parse(last_attempt.next_attempt_at);
+      pauses.push(next - now);
+      now = next - 1;
+      assert.equal(await send(), 0);
+      now = next;
+    }
+    assert.ok(
+      pauses.every(
+        (pause, index) =>
+          pause <= 1.1 * hour_ms &&
+          (index === 0 || pause >= pauses[index - 1]! || pause >= hour_ms),
+      ),
+      String(pauses),
     );
-    now += rest_ms - 1;
-    assert.equal(await send(), 0);
-    now += 1;
-  }
-  receiver.plan({ status: 429, headers: { 'retry-after': '3600' } });
-  assert.equal(await send(), 1);
-  await change({ url: `${url}?moved`, secret: webhook_secret });
-  assert.ok((await send()) >= 1);
-  now += 2 * hour_ms;
-  await send();
-  assert.equal(received().length, 4);
-  assert.equal(receiver.requests.filter(({ path }) => path.endsWith('?moved')).length, 2);
-});
+    assert.ok(now - began > 22 * hour_ms && now - began < 26 * hour_ms);
+    assert.equal(await send(), 1);
+    assert.deepEqual(await deliveriesOf(house, exported.id), [
+      { outcome: 'given_up', attempts: 28, next_attempt_at: null },
+    ]);
+    const { last_attempt } = await state();
+    assert.deepEqual([last_attempt.outcome, last_attempt.next_attempt_at], ['given_up', null]);
+    const ids = new Set(received().map(({ headers }) => headers['webhook-id']));
+    const bodies = new Set(received().map(({ body }) => body));
+    const signatures = new Set(received().map(({ headers }) => headers['webhook-signature']));
+    assert.deepEqual([ids.size, bodies.size, signatures.size], [1, 1, 28]);
+    assert.deepEqual(
+      receiver.requests.filter(({ path }) => path === '/elsewhere'),
+      [],
+    );
+    const logs = await house.request(
+      'GET',
+      `/api/projects/${home.project.id}/batch_exports/${exported.id}/logs/?search=given up`,
+      { key: home.key },
+    );
+    assert.match(logs.body.results[0].message, /"failing" is given up at attempt 28: /);
+  },
+);
+
+test(
+  'a receiver that asks for rest gets nothing until it is over, an hour at most, and a new ' +
+    'address has asked for none',
+  async () => {
+    const { home, exported, received, state, change, url } = await withWebhook();
+    const beside = await newExport(house, home);
+    await endedRun(house, exported.id, failed);
+    await endedRun(house, beside.id, failed);
+    // A date of HTTP has whole seconds.
+    now = Math.ceil(now / 1000) * 1000;
+    const rests: [Answer, number][] = [
+      [{ status: 429, headers: { 'retry-after': '120' } }, 120_000],
+      [
+        {
+          status: 503,
+          headers: { 'retry-after': new Date(now + 120_000 + 600_000).toUTCString() },
+        },
+        600_000,
+      ],
+      [{ status: 429, headers: { 'retry-after': '86400' } }, hour_ms],
+    ];
+    for (const [answer, rest_ms] of rests) {
+      receiver.plan(answer);
+      assert.equal(await send(), 1, 'the other notice rests as well');
+      assert.match(
+        (await state()).last_attempt.detail,
+        new RegExp(`left alone for ${rest_ms / 1000} seconds`),
+      );
+      now += rest_ms - 1;
+      assert.equal(await send(), 0);
+      now += 1;
+    }
+    receiver.plan({ status: 429, headers: { 'retry-after': '3600' } });
+    assert.equal(await send(), 1);
+    await change({ url: `${url}?moved`, secret: webhook_secret });
+    assert.ok((await send()) >= 1);
+    now += 2 * hour_ms;
+    await send();
+    assert.equal(received().length, 4);
+    assert.equal(receiver.requests.filter(({ path }) => path.endsWith('?moved')).length, 2);
+  },
+);
 
 test('no target gets a notice of an export before the earlier ones; other exports pass meanwhile', async () => {
   const { home, exported, received } = await withWebhook();
@@ -192,36 +204,46 @@ test('no target gets a notice of an export before the earlier ones; other export
   );
 });
 
-test('a target that hangs has one attempt under way, over all processes, and keeps nobody else waiting', async () => {
-  const [hanging, other] = [
-    await withWebhook({ url: `${receiver.url}/hang` }),
-    await withWebhook(),
-  ];
-  await house.deps.db.run(sql`
+test(
+  'a target that hangs has one attempt under way, over all processes, and keeps nobody else ' +
+    'waiting',
+  async () => {
+    const [hanging, other] = [
+      await withWebhook({ url: `${receiver.url}/hang` }),
+      await withWebhook(),
+    ];
+    await house.deps.db.run(sql`
     WITH told AS (
       INSERT INTO notices (id, batch_export_id, event, body, created_at)
-      SELECT gen_random_uuid(), ${hanging.exported.id}, 'failing', '{}', ${new Date(now).toISOString()} FROM generate_series(1, 200) RETURNING id)
+      SELECT gen_random_uuid(), ${hanging.exported.id}, 'failing', '{}',
+        ${new Date(now).toISOString()} FROM generate_series(1, 200) RETURNING id)
     INSERT INTO notice_deliveries (notice_id, team_id, batch_export_id, target_id, next_attempt_at)
-    SELECT told.id, ${hanging.home.project.id}, gen_random_uuid(), ${hanging.target.id}, ${new Date(now - hour_ms).toISOString()} FROM told`);
-  const stop = new AbortController();
-  const hung = () => receiver.requests.filter(({ path }) => path === '/hang').length;
-  const until = async (condition: () => boolean | Promise<boolean>) => {
-    while (!(await condition())) await setImmediate();
-  };
-  const isDelivered = async () =>
-    (await deliveriesOf(house, other.exported.id)).every(({ outcome }) => outcome === 'delivered');
-  const sending = [1, 2, 3].map(() => send({ signal: stop.signal, look_ms: 5 }));
-  await until(() => hung() > 0);
-  await endedRun(house, other.exported.id, failed);
-  await until(isDelivered);
-  await endedRun(house, other.exported.id, completed);
-  await until(isDelivered);
-  assert.deepEqual([other.received().length, hung()], [2, 1]);
-  stop.abort();
-  await Promise.all(sending);
-  assert.equal(hung(), 1);
-  await house.deps.db.run(sql`DELETE FROM notices WHERE batch_export_id = ${hanging.exported.id}`);
-});
+    SELECT told.id, ${hanging.home.project.id}, gen_random_uuid(), ${hanging.target.id},
+      ${new Date(now - hour_ms).toISOString()} FROM told`);
+    const stop = new AbortController();
+    const hung = () => receiver.requests.filter(({ path }) => path === '/hang').length;
+    const until = async (condition: () => boolean | Promise<boolean>) => {
+      while (!(await condition())) await setImmediate();
+    };
+    const isDelivered = async () =>
+      (await deliveriesOf(house, other.exported.id)).every(
+        ({ outcome }) => outcome === 'delivered',
+      );
+    const sending = [1, 2, 3].map(() => send({ signal: stop.signal, look_ms: 5 }));
+    await until(() => hung() > 0);
+    await endedRun(house, other.exported.id, failed);
+    await until(isDelivered);
+    await endedRun(house, other.exported.id, completed);
+    await until(isDelivered);
+    assert.deepEqual([other.received().length, hung()], [2, 1]);
+    stop.abort();
+    await Promise.all(sending);
+    assert.equal(hung(), 1);
+    await house.deps.db.run(
+      sql`DELETE FROM notices WHERE batch_export_id = ${hanging.exported.id}`,
+    );
+  },
+);
 
 test('a receiver that hangs is left, one that comes back gets what it missed', async () => {
   const { exported, received, state } = await withWebhook();
@@ -235,63 +257,72 @@ test('a receiver that hangs is left, one that comes back gets what it missed', a
   assert.equal((await state()).last_attempt.outcome, 'delivered');
 });
 
-test('a process that stops in the middle gives the notice back, and what one that was killed had in its hands is due a minute later', async () => {
-  const { exported, received } = await withWebhook();
-  await endedRun(house, exported.id, failed);
-  const stop = new AbortController();
-  receiver.plan('hang', { status: 500 });
-  receiver.onRequest(() => stop.abort());
-  await send({ signal: stop.signal });
-  receiver.onRequest(() => {});
-  assert.equal(await send(), 1);
-  now += 40_000;
-  const killed = await claimOne(house, now);
-  assert.equal(await send(), 0);
-  now += 60_000;
-  assert.equal(await send(), 1);
-  assert.deepEqual(await deliveriesOf(house, exported.id), [
-    { outcome: 'delivered', attempts: 4, next_attempt_at: null },
-  ]);
-  await settleDelivery(house.deps, killed, { outcome: 'failed', detail: 'Said too late.' });
-  assert.equal((await deliveriesOf(house, exported.id))[0]!.outcome, 'delivered');
-  assert.equal(new Set(received().map(({ headers }) => headers['webhook-id'])).size, 1);
-});
+test(
+  'a process that stops in the middle gives the notice back, and what one that was killed had ' +
+    'in its hands is due a minute later',
+  async () => {
+    const { exported, received } = await withWebhook();
+    await endedRun(house, exported.id, failed);
+    const stop = new AbortController();
+    receiver.plan('hang', { status: 500 });
+    receiver.onRequest(() => stop.abort());
+    await send({ signal: stop.signal });
+    receiver.onRequest(() => {});
+    assert.equal(await send(), 1);
+    now += 40_000;
+    const killed = await claimOne(house, now);
+    assert.equal(await send(), 0);
+    now += 60_000;
+    assert.equal(await send(), 1);
+    assert.deepEqual(await deliveriesOf(house, exported.id), [
+      { outcome: 'delivered', attempts: 4, next_attempt_at: null },
+    ]);
+    await settleDelivery(house.deps, killed, { outcome: 'failed', detail: 'Said too late.' });
+    assert.equal((await deliveriesOf(house, exported.id))[0]!.outcome, 'delivered');
+    assert.equal(new Set(received().map(({ headers }) => headers['webhook-id'])).size, 1);
+  },
+);
 
-test('a receiver that answers 410 has its target switched off with the reason, until somebody switches it on', async () => {
-  const { home, exported, target, received, state, change } = await withWebhook();
-  const beside = await newExport(house, home);
-  await endedRun(house, exported.id, failed);
-  await endedRun(house, beside.id, failed);
-  receiver.plan({ status: 410 });
-  assert.equal(await send(), 2);
-  const gone = await state();
-  assert.deepEqual(
-    [gone.enabled, gone.last_attempt.outcome, gone.disabled_reason.code],
-    [false, 'given_up', 'gone'],
-  );
-  assert.match(gone.disabled_reason.detail, /^The receiver answered 410/);
-  now += 24 * hour_ms;
-  await endedRun(house, exported.id, completed);
-  assert.equal(await send(), 0);
-  assert.equal(received().length, 1);
-  const log = await house.request(
-    'GET',
-    `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}`,
-    { key: home.key },
-  );
-  const [entry] = log.body.results;
-  assert.deepEqual(
-    [entry.activity, entry.user, entry.changes[0]],
-    ['updated', null, { field: 'enabled', action: 'changed', before: true, after: false }],
-  );
-  assert.equal(
-    entry.changes.find(({ field }: { field: string }) => field === 'disabled_reason.detail').after,
-    gone.disabled_reason.detail,
-  );
-  await change({ events: ['failing'] });
-  assert.equal((await state()).disabled_reason.code, 'gone');
-  assert.equal((await change({ enabled: true })).body.disabled_reason, null);
-});
+test(
+  'a receiver that answers 410 has its target switched off with the reason, until somebody ' +
+    'switches it on',
+  async () => {
+    const { home, exported, target, received, state, change } = await withWebhook();
+    const beside = await newExport(house, home);
+    await endedRun(house, exported.id, failed);
+    await endedRun(house, beside.id, failed);
+    receiver.plan({ status: 410 });
+    assert.equal(await send(), 2);
+    const gone = await state();
+    assert.deepEqual(
+      [gone.enabled, gone.last_attempt.outcome, gone.disabled_reason.code],
+      [false, 'given_up', 'gone'],
+    );
+    assert.match(gone.disabled_reason.detail, /^The receiver answered 410/);
+    now += 24 * hour_ms;
+    await endedRun(house, exported.id, completed);
+    assert.equal(await send(), 0);
+    assert.equal(received().length, 1);
+    const log = await house.request(
+      'GET',
+      `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}`,
+      { key: home.key },
+    );
+    const [entry] = log.body.results;
+    assert.deepEqual(
+      [entry.activity, entry.user, entry.changes[0]],
+      ['updated', null, { field: 'enabled', action: 'changed', before: true, after: false }],
+    );
+    assert.equal(
+      entry.changes.find(({ field }: { field: string }) => field === 'disabled_reason.detail')
+        .after,
+      gone.disabled_reason.detail,
+    );
+    await change({ events: ['failing'] });
+    assert.equal((await state()).disabled_reason.code, 'gone');
+    assert.equal((await change({ enabled: true })).body.disabled_reason, null);
+  },
+);
 
 test('a receiver that is gone says nothing of the address that its target has by now', async () => {
   const { exported, url, state, change } = await withWebhook();
@@ -317,33 +348,38 @@ test('a receiver that is gone says nothing of the address that its target has by
   );
 });
 
-test('an outcome waits for whoever is changing or deleting the target, and holds nothing meanwhile that they may need', async () => {
-  const { exported, target } = await withWebhook();
-  await endedRun(house, exported.id, failed);
-  const due = await claimOne(house, now);
-  const settling = await house.deps.db.transaction(async (tx) => {
-    await tx.row(sql`SELECT 1 FROM notice_targets WHERE id = ${target.id} FOR UPDATE`);
-    const settled = settleDelivery(house.deps, due, {
-      outcome: 'hopeless',
-      detail: 'Nobody is there.',
+test(
+  'an outcome waits for whoever is changing or deleting the target, and holds nothing meanwhile ' +
+    'that they may need',
+  async () => {
+    const { exported, target } = await withWebhook();
+    await endedRun(house, exported.id, failed);
+    const due = await claimOne(house, now);
+    const settling = await house.deps.db.transaction(async (tx) => {
+      await tx.row(sql`SELECT 1 FROM notice_targets WHERE id = ${target.id} FOR UPDATE`);
+      const settled = settleDelivery(house.deps, due, {
+        outcome: 'hopeless',
+        detail: 'Nobody is there.',
+      });
+      const waiting = () => tx.row(sql`SELECT 1 FROM pg_locks WHERE NOT granted`);
+      while ((await waiting()) === undefined) await setImmediate();
+      await tx.row(sql`SELECT 1 FROM notice_deliveries WHERE id = ${due.id} FOR UPDATE NOWAIT`);
+      return { settled };
     });
-    const waiting = () => tx.row(sql`SELECT 1 FROM pg_locks WHERE NOT granted`);
-    while ((await waiting()) === undefined) await setImmediate();
-    await tx.row(sql`SELECT 1 FROM notice_deliveries WHERE id = ${due.id} FOR UPDATE NOWAIT`);
-    return { settled };
-  });
-  await settling.settled;
-  assert.deepEqual(await deliveriesOf(house, exported.id), [
-    { outcome: 'given_up', attempts: 1, next_attempt_at: null },
-  ]);
-});
+    await settling.settled;
+    assert.deepEqual(await deliveriesOf(house, exported.id), [
+      { outcome: 'given_up', attempts: 1, next_attempt_at: null },
+    ]);
+  },
+);
 
 test('old notices are removed, however many there are, a lot at a time', async () => {
   const { exported } = await withWebhook();
   const { db, clock } = house.deps;
   await db.run(sql`
     INSERT INTO notices (id, batch_export_id, event, body, created_at)
-    SELECT gen_random_uuid(), ${exported.id}, 'late', '{}', ${new Date(now).toISOString()} FROM generate_series(1, 1200)`);
+    SELECT gen_random_uuid(), ${exported.id}, 'late', '{}', ${new Date(now).toISOString()}
+      FROM generate_series(1, 1200)`);
   const left = async () =>
     (await db.row<{ count: number }>(
       sql`SELECT count(*) AS count FROM notices WHERE batch_export_id = ${exported.id}`,

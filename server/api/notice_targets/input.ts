@@ -7,10 +7,17 @@ import { readWebhookSecret } from '../../platform/outbound/standard_webhooks.ts'
 import type { NoticeTargetChanges, NoticeTargetRow } from './schema.ts';
 import { listKnownExports } from './store.ts';
 
-/** Which target the fields are for: its project, its type, and whether it is being made, when what the type needs must be there. */
+/**
+ * Which target the fields are for: its project, its type, and whether it is being made, when what
+ * the type needs must be there.
+ */
 export type Subject = Pick<NoticeTargetRow, 'team_id' | 'type'> & { is_new: boolean };
 
-/** Throws one 400 that lists every violation of the rules that the schema cannot say: what each type needs and refuses, the form of url and secret, and that the exports are the project's. `known` are violations that the caller found. */
+/**
+ * Throws one 400 that lists every violation of the rules that the schema cannot say: what each type
+ * needs and refuses, the form of url and secret, and that the exports are the project's. `known`
+ * are violations that the caller found.
+ */
 export async function refuseWrongFields(
   db: Queryable,
   subject: Subject,
@@ -67,7 +74,9 @@ function formViolations({ url, secret }: NoticeTargetChanges): Violation[] {
     found.push({
       attr: 'url',
       code: 'invalid_input',
-      detail: `Must be the whole address: ${hidden_part} stands for what is not shown. Leave url out to keep what is stored.`,
+      detail:
+        `Must be the whole address: ${hidden_part} stands for what is not shown. Leave url out ` +
+        'to keep what is stored.',
     });
   if (secret !== undefined && readWebhookSecret(secret) === undefined)
     found.push({

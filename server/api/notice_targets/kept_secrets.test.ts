@@ -19,30 +19,38 @@ after(async () => {
   await Promise.all([receiver.close(), listener.close()]);
 });
 
-test('another address asks for the secret again; the listener there hears nothing that the stored one signs', async () => {
-  const { home, target, change, state, url } = await openWebhook(house, receiver);
-  const one = `/api/projects/${home.project.id}/notice_targets/${target.id}/`;
-  const body = { url: `${listener.url}/hook/` };
-  for (const [method, path] of [
-    ['PATCH', one],
-    ['PUT', one],
-    ['PATCH', `${one}?validate_only=true`],
-  ] as const) {
-    const refused = await house.request(method, path, { key: home.key, body });
-    assert.deepEqual([refused.status, attrsOf(refused)], [400, ['secret required']], refused.text);
-    assert.match(refused.body.detail, /given for another url/);
-  }
-  await house.request('POST', `${one}test/`, { key: home.key });
-  assert.deepEqual([listener.requests.length, receiver.requests.length], [0, 1]);
-  // What is stored, in either spelling, and what says nothing of where keep it.
-  for (const kept of [{ url }, { url: target.url }, { events: ['failing'] }, { enabled: true }])
-    assert.equal((await change(kept)).status, 200, JSON.stringify(kept));
-  const moved = await change({ ...body, secret: webhook_secret });
-  assert.equal(moved.status, 200, moved.text);
-  await house.request('POST', `${one}test/`, { key: home.key });
-  assert.equal(listener.requests.length, 1);
-  assert.equal((await state()).url, `${listener.url}/********`);
-});
+test(
+  'another address asks for the secret again; the listener there hears nothing that the stored ' +
+    'one signs',
+  async () => {
+    const { home, target, change, state, url } = await openWebhook(house, receiver);
+    const one = `/api/projects/${home.project.id}/notice_targets/${target.id}/`;
+    const body = { url: `${listener.url}/hook/` };
+    for (const [method, path] of [
+      ['PATCH', one],
+      ['PUT', one],
+      ['PATCH', `${one}?validate_only=true`],
+    ] as const) {
+      const refused = await house.request(method, path, { key: home.key, body });
+      assert.deepEqual(
+        [refused.status, attrsOf(refused)],
+        [400, ['secret required']],
+        refused.text,
+      );
+      assert.match(refused.body.detail, /given for another url/);
+    }
+    await house.request('POST', `${one}test/`, { key: home.key });
+    assert.deepEqual([listener.requests.length, receiver.requests.length], [0, 1]);
+    // What is stored, in either spelling, and what says nothing of where keep it.
+    for (const kept of [{ url }, { url: target.url }, { events: ['failing'] }, { enabled: true }])
+      assert.equal((await change(kept)).status, 200, JSON.stringify(kept));
+    const moved = await change({ ...body, secret: webhook_secret });
+    assert.equal(moved.status, 200, moved.text);
+    await house.request('POST', `${one}test/`, { key: home.key });
+    assert.equal(listener.requests.length, 1);
+    assert.equal((await state()).url, `${listener.url}/********`);
+  },
+);
 
 test('a target of mails has no secret to ask for', async () => {
   const { home, make } = await openWebhook(house, receiver);

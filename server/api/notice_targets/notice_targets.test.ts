@@ -201,7 +201,9 @@ test('wrong bodies are 400 and name what is wrong; a project has 50 targets at m
       'team_id',
     );
   await house.deps.db.run(sql`
-    INSERT INTO notice_targets (id, team_id, type, address, events, enabled) SELECT gen_random_uuid(), ${home.project.id}, 'email', 'a@example.com', '{late}', true FROM generate_series(1, 50)`);
+    INSERT INTO notice_targets (id, team_id, type, address, events, enabled)
+      SELECT gen_random_uuid(), ${home.project.id}, 'email', 'a@example.com', '{late}', true
+      FROM generate_series(1, 50)`);
   assert.equal((await post(hook)).status, 409);
 });
 
@@ -258,105 +260,119 @@ test('a test is delivered at once, signed, and says what went wrong; many are sl
   assert.equal((await tried(mail)).status, 200);
 });
 
-test('nobody is shown the path and query of an address, which are kept sealed; what was shown may be sent back', async () => {
-  const { home, exported, change, state, received, target, url } = await openWebhook(
-    house,
-    receiver,
-  );
-  const token = 'a-token-that-nobody-may-see-c0de';
-  const shown = `${receiver.url}/********c0de`;
-  const answers = [
-    await change({ url: `${receiver.url}/tokens/${token}`, secret }),
-    await change({ url: `${receiver.url}/token/?t=${token}`, secret }),
-  ];
-  assert.deepEqual(
-    answers.map(({ body }) => body.url),
-    [shown, shown],
-  );
-  assert.equal((await change({ url: shown, events: ['failing'] })).status, 200);
-  for (const [body, status] of [
-    [{ url: `${receiver.url}/********abcd` }, 400],
-    [{ url: `${receiver.url}/`, secret }, 200],
-    [{ url: `${receiver.url}/token/?t=${token}`, secret }, 200],
-  ] as const)
-    assert.equal((await change(body)).status, status);
-  await endedRun(house, exported.id, failed);
-  assert.equal(await send(house.deps.mail), 1);
-  assert.equal(receiver.requests.at(-1)!.path, `/token/?t=${token}`);
-  const activity = await house.request(
-    'GET',
-    `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}&ordering=number`,
-    { key: home.key },
-  );
-  const kept = await house.deps.db.rows(sql`SELECT to_jsonb(t) FROM notice_targets t`);
-  const everything = JSON.stringify([answers, await state(), activity.body, kept]);
-  assert.ok(
-    everything.includes('********c0de') &&
-      !everything.includes('nobody-may-see') &&
-      !everything.includes('/hook/'),
-  );
-  const [, , second] = activity.body.results;
-  assert.deepEqual(second.changes, [
-    { field: 'url', action: 'changed', before: '********', after: '********' },
-  ]);
-
-  await house.deps.db.run(
-    sql`UPDATE notice_targets SET url = ${url}, url_sealed = NULL WHERE id = ${target.id}`,
-  );
-  await sealPlainUrls(house.deps.db, house.deps.secrets);
-  assert.equal((await state()).url, `${receiver.url}/********`);
-  await house.request('POST', `${projectList(home)}${target.id}/test/`, { key: home.key });
-  assert.equal(received().length, 1);
-});
-
-test('a project has four attempts under way at most, over all who claim, and projects are served in turn', async () => {
-  const [many, one] = [await openWebhook(house, receiver), await openWebhook(house, receiver)];
-  for (let count = 0; count < 5; count += 1)
-    await many.make({ type: 'webhook', url: `${receiver.url}/more`, secret });
-  await endedRun(house, many.exported.id, failed);
-  await endedRun(house, one.exported.id, failed);
-  const claim = async (last_team_id: number, count: number) => {
-    const claimed = await claimDueDeliveries(
-      house.deps.db,
-      { now, leased_until: now + 60_000, last_team_id },
-      count,
+test(
+  'nobody is shown the path and query of an address, which are kept sealed; what was shown may ' +
+    'be sent back',
+  async () => {
+    const { home, exported, change, state, received, target, url } = await openWebhook(
+      house,
+      receiver,
     );
-    return claimed.map(({ team_id }) => team_id);
-  };
-  const [a, b] = [many.home.project.id, one.home.project.id];
-  assert.deepEqual(await claim(a, 2), [b, a]);
-  const claimed = await Promise.all([claim(0, 2), claim(0, 2), claim(0, 2)]);
-  assert.deepEqual(claimed.flat(), [a, a, a]);
-  now += 60_000;
-  assert.deepEqual(await claim(0, 100), [a, b, a, a, a]);
-  await house.deps.db.run(sql`DELETE FROM notices`);
-});
+    const token = 'a-token-that-nobody-may-see-c0de';
+    const shown = `${receiver.url}/********c0de`;
+    const answers = [
+      await change({ url: `${receiver.url}/tokens/${token}`, secret }),
+      await change({ url: `${receiver.url}/token/?t=${token}`, secret }),
+    ];
+    assert.deepEqual(
+      answers.map(({ body }) => body.url),
+      [shown, shown],
+    );
+    assert.equal((await change({ url: shown, events: ['failing'] })).status, 200);
+    for (const [body, status] of [
+      [{ url: `${receiver.url}/********abcd` }, 400],
+      [{ url: `${receiver.url}/`, secret }, 200],
+      [{ url: `${receiver.url}/token/?t=${token}`, secret }, 200],
+    ] as const)
+      assert.equal((await change(body)).status, status);
+    await endedRun(house, exported.id, failed);
+    assert.equal(await send(house.deps.mail), 1);
+    assert.equal(receiver.requests.at(-1)!.path, `/token/?t=${token}`);
+    const activity = await house.request(
+      'GET',
+      `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}&ordering=number`,
+      { key: home.key },
+    );
+    const kept = await house.deps.db.rows(sql`SELECT to_jsonb(t) FROM notice_targets t`);
+    const everything = JSON.stringify([answers, await state(), activity.body, kept]);
+    assert.ok(
+      everything.includes('********c0de') &&
+        !everything.includes('nobody-may-see') &&
+        !everything.includes('/hook/'),
+    );
+    const [, , second] = activity.body.results;
+    assert.deepEqual(second.changes, [
+      { field: 'url', action: 'changed', before: '********', after: '********' },
+    ]);
 
-test('targets choose events and exports, and one that is switched off gets nothing, also of what waits', async () => {
-  const { exported, make, target, received, change } = await openWebhook(house, receiver);
-  const other = { type: 'webhook', url: `${receiver.url}/other`, secret };
-  await make({ ...other, events: ['recovered'] });
-  await make({ ...other, enabled: false });
-  const { id } = await newExportBeside(target.team_id);
-  await make({ ...other, batch_export_ids: [id] });
-  await endedRun(house, exported.id, failed);
-  assert.equal((await deliveriesOf(house, exported.id)).length, 1);
-  await change({ enabled: false });
-  await send(house.deps.mail);
-  assert.deepEqual(
-    [received().length, receiver.requests.filter(({ path }) => path === '/other').length],
-    [0, 0],
-  );
-  assert.deepEqual(await deliveriesOf(house, exported.id), [
-    { outcome: 'given_up', attempts: 1, next_attempt_at: null },
-  ]);
-});
+    await house.deps.db.run(
+      sql`UPDATE notice_targets SET url = ${url}, url_sealed = NULL WHERE id = ${target.id}`,
+    );
+    await sealPlainUrls(house.deps.db, house.deps.secrets);
+    assert.equal((await state()).url, `${receiver.url}/********`);
+    await house.request('POST', `${projectList(home)}${target.id}/test/`, { key: home.key });
+    assert.equal(received().length, 1);
+  },
+);
+
+test(
+  'a project has four attempts under way at most, over all who claim, and projects are served ' +
+    'in turn',
+  async () => {
+    const [many, one] = [await openWebhook(house, receiver), await openWebhook(house, receiver)];
+    for (let count = 0; count < 5; count += 1)
+      await many.make({ type: 'webhook', url: `${receiver.url}/more`, secret });
+    await endedRun(house, many.exported.id, failed);
+    await endedRun(house, one.exported.id, failed);
+    const claim = async (last_team_id: number, count: number) => {
+      const claimed = await claimDueDeliveries(
+        house.deps.db,
+        { now, leased_until: now + 60_000, last_team_id },
+        count,
+      );
+      return claimed.map(({ team_id }) => team_id);
+    };
+    const [a, b] = [many.home.project.id, one.home.project.id];
+    assert.deepEqual(await claim(a, 2), [b, a]);
+    const claimed = await Promise.all([claim(0, 2), claim(0, 2), claim(0, 2)]);
+    assert.deepEqual(claimed.flat(), [a, a, a]);
+    now += 60_000;
+    assert.deepEqual(await claim(0, 100), [a, b, a, a, a]);
+    await house.deps.db.run(sql`DELETE FROM notices`);
+  },
+);
+
+test(
+  'targets choose events and exports, and one that is switched off gets nothing, also of what ' +
+    'waits',
+  async () => {
+    const { exported, make, target, received, change } = await openWebhook(house, receiver);
+    const other = { type: 'webhook', url: `${receiver.url}/other`, secret };
+    await make({ ...other, events: ['recovered'] });
+    await make({ ...other, enabled: false });
+    const { id } = await newExportBeside(target.team_id);
+    await make({ ...other, batch_export_ids: [id] });
+    await endedRun(house, exported.id, failed);
+    assert.equal((await deliveriesOf(house, exported.id)).length, 1);
+    await change({ enabled: false });
+    await send(house.deps.mail);
+    assert.deepEqual(
+      [received().length, receiver.requests.filter(({ path }) => path === '/other').length],
+      [0, 0],
+    );
+    assert.deepEqual(await deliveriesOf(house, exported.id), [
+      { outcome: 'given_up', attempts: 1, next_attempt_at: null },
+    ]);
+  },
+);
 
 /** Another export of a project, without a caller. */
 async function newExportBeside(team_id: number): Promise<{ id: string }> {
   const row = await house.deps.db.row<{ id: string }>(sql`
-    INSERT INTO batch_exports (id, team_id, name, model, destination_type, "interval", timezone, planned_until)
-    VALUES (gen_random_uuid(), ${team_id}, 'Beside', 'events', 'NoOp', 'hour', 'UTC', now()) RETURNING id`);
+    INSERT INTO batch_exports (id, team_id, name, model, destination_type, "interval", timezone,
+      planned_until)
+    VALUES (gen_random_uuid(), ${team_id}, 'Beside', 'events', 'NoOp', 'hour', 'UTC', now())
+      RETURNING id`);
   return row!;
 }
 

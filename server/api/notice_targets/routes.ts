@@ -34,7 +34,10 @@ const mounts: readonly Mount[] = [
   { base: '/api/projects/:project_id/notice_targets/', within: 'project' },
 ];
 
-/** Who is told of what happens to batch exports: list, create, retrieve, change, delete, test, under organizations and under projects. */
+/**
+ * Who is told of what happens to batch exports: list, create, retrieve, change, delete, test, under
+ * organizations and under projects.
+ */
 export function noticeTargetRoutes(app: FastifyInstance, deps: Deps): void {
   for (const mount of mounts) {
     listRoutes(app, deps, mount);
@@ -65,7 +68,9 @@ function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): 
   );
 
   const description =
-    'Notices tell once of each change: an export fails, recovers, is late, has delivered an unusual number of rows, or was paused by the server. While a project has no target, the administrators of the organization get mails.';
+    'Notices tell once of each change: an export fails, recovers, is late, has delivered an ' +
+    'unusual number of rows, or was paused by the server. While a project has no target, the ' +
+    'administrators of the organization get mails.';
   const schema = {
     summary: 'Make a notice target',
     description,
@@ -116,7 +121,8 @@ function recordRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount)
       return after;
     });
   const description =
-    'The type stays. Another `url` needs the `secret` with it. What waits to be delivered goes to the new address, under the new secret.';
+    'The type stays. Another `url` needs the `secret` with it. What waits to be delivered ' +
+    'goes to the new address, under the new secret.';
   const schema = (summary: string) => ({
     summary,
     description,
@@ -155,7 +161,8 @@ function recordRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount)
 
 function testRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): void {
   const description =
-    'One attempt, at once, whatever `events` and `enabled` say; nothing is stored. After ten in a row the tests of a project are slowed.';
+    'One attempt, at once, whatever `events` and `enabled` say; nothing is stored. After ten ' +
+    'in a row the tests of a project are slowed.';
   const schema = {
     summary: 'Send a notice to try a target out',
     description,
@@ -168,7 +175,10 @@ function testRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): v
   );
 }
 
-/** The target that the path names, or the one with the id, in the place of the path; throws 404 without one. */
+/**
+ * The target that the path names, or the one with the id, in the place of the path; throws 404
+ * without one.
+ */
 async function getTarget(
   db: Queryable,
   request: FastifyRequest,

@@ -19,11 +19,14 @@ const fields = {
     minLength: 1,
     maxLength: 4096,
     description:
-      'What is posted to: http or https, without user, password or fragment. It is encrypted at rest; answers show its scheme and host.',
+      'What is posted to: http or https, without user, password or fragment. It is encrypted ' +
+      'at rest; answers show its scheme and host.',
   }),
   secret: Type.String({
     description:
-      'What webhooks are signed with (Standard Webhooks): `whsec_` and 24 to 64 bytes in base64. It is encrypted at rest and never comes back. Without one the server makes it, and shows it in this answer only.',
+      'What webhooks are signed with (Standard Webhooks): `whsec_` and 24 to 64 bytes in ' +
+      'base64. It is encrypted at rest and never comes back. Without one the server makes it, ' +
+      'and shows it in this answer only.',
   }),
   events: Type.Array(Type.Enum([...notice_events]), {
     minItems: 1,
@@ -35,7 +38,8 @@ const fields = {
       minItems: 1,
       maxItems: exports_max,
       description:
-        'Only notices of these exports of the project; null (default): of all, also of those that are made later.',
+        'Only notices of these exports of the project; null (default): of all, also of those ' +
+        'that are made later.',
     }),
   ),
   enabled: Type.Boolean({
@@ -45,7 +49,9 @@ const fields = {
 };
 
 const shown_url = Type.String({
-  description: `Where is posted to: scheme and host, and for path and query ${hidden_part}, with the last four characters where they are long. A body may repeat it to keep the address.`,
+  description:
+    `Where is posted to: scheme and host, and for path and query ${hidden_part}, with the last ` +
+    'four characters where they are long. A body may repeat it to keep the address.',
 });
 
 const DisabledReason = Type.Object(
@@ -56,7 +62,8 @@ const DisabledReason = Type.Object(
   },
   {
     description:
-      'Why the server switched the target off; null while it is enabled, and when a person switched it off.',
+      'Why the server switched the target off; null while it is enabled, and when a person ' +
+      'switched it off.',
   },
 );
 
@@ -107,7 +114,8 @@ export const NewNoticeTarget = Type.Object(
     secret: nullable(
       Type.String({
         description:
-          'The secret that the server made for the webhook, shown only here; null where the body had one, and for mails.',
+          'The secret that the server made for the webhook, shown only here; null where the ' +
+          'body had one, and for mails.',
       }),
     ),
   },
@@ -115,7 +123,8 @@ export const NewNoticeTarget = Type.Object(
 );
 
 const settable = {
-  // Null for the one that the type does not have, as answers show it: what was read can be sent back.
+  // Null for the one that the type does not have, as answers show it: what was read can be sent
+  // back.
   address: Type.Optional(nullable(fields.address)),
   url: Type.Optional(nullable(fields.url)),
   secret: Type.Optional(fields.secret),
@@ -148,7 +157,8 @@ export const NoticeTargetTest = Type.Object(
     is_delivered: nullable(
       Type.Boolean({
         description:
-          'Whether the relay took the mail, or the webhook answered with a status from 200 to 299; null with `validate_only`.',
+          'Whether the relay took the mail, or the webhook answered with a status from 200 to ' +
+          '299; null with `validate_only`.',
       }),
     ),
     detail: nullable(Type.String({ description: 'What went wrong and what to do, for people.' })),

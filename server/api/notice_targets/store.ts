@@ -5,20 +5,29 @@ import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { NoticeTargetRow } from './schema.ts';
 
-/** Where a request looks: in one project, or in all projects of an organization. `request.access` is one. */
+/**
+ * Where a request looks: in one project, or in all projects of an organization. `request.access` is
+ * one.
+ */
 export type Place = { organization_id: string; team_id?: number };
 
 // Columns are named: what is sealed cannot slip in.
-const columns = sql`t.id, t.team_id, t.type, t.address, t.url, t.events, t.batch_export_ids, t.enabled, t.disabled_reason, t.last_attempt, t.created_at, t.last_updated_at`;
+const columns = sql`t.id, t.team_id, t.type, t.address, t.url, t.events, t.batch_export_ids,
+  t.enabled, t.disabled_reason, t.last_attempt, t.created_at, t.last_updated_at`;
 
 const isInPlace = (place: Place) =>
   place.team_id === undefined
-    ? sql`t.team_id IN (SELECT p.id FROM projects p WHERE p.organization_id = ${place.organization_id}::uuid)`
+    ? sql`t.team_id IN (SELECT p.id FROM projects p
+      WHERE p.organization_id = ${place.organization_id}::uuid)`
     : sql`t.team_id = ${place.team_id}`;
 
-/** One page of the targets of a place, newest first (ties by id). Leans on notice_targets_by_project. */
+/**
+ * One page of the targets of a place, newest first (ties by id). Leans on
+ * notice_targets_by_project.
+ */
 export function listNoticeTargets(place: Place, page: Page): Sql {
-  return sql`SELECT ${columns} FROM notice_targets t WHERE ${isInPlace(place)} ORDER BY t.created_at DESC, t.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return sql`SELECT ${columns} FROM notice_targets t WHERE ${isInPlace(place)}
+    ORDER BY t.created_at DESC, t.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
 /** The number of the targets of a place. */
@@ -34,10 +43,19 @@ export function findNoticeTarget(
   lock?: 'lock',
 ): Promise<NoticeTargetRow | undefined> {
   return db.row<NoticeTargetRow>(sql`
-    SELECT ${columns} FROM notice_targets t WHERE t.id = ${id}::uuid AND ${isInPlace(place)} ${lock === undefined ? empty : sql`FOR UPDATE`}`);
+    SELECT ${columns} FROM notice_targets t WHERE t.id = ${id}::uuid
+      AND ${isInPlace(place)} ${
+        lock === undefined
+          ? empty
+          : sql`FOR
+      UPDATE`
+      }`);
 }
 
-/** Columns that a POST or PATCH sets; `url` is what is shown of the address, `url_sealed` the whole, and `secret` is sealed. */
+/**
+ * Columns that a POST or PATCH sets; `url` is what is shown of the address, `url_sealed` the whole,
+ * and `secret` is sealed.
+ */
 export type NoticeTargetFields = Pick<
   NoticeTargetRow,
   'address' | 'url' | 'events' | 'batch_export_ids' | 'enabled'
@@ -46,7 +64,10 @@ export type NoticeTargetFields = Pick<
   secret: Buffer | null;
 };
 
-/** Columns that only a change sets: another receiver has asked for no rest, and what is switched on has no reason to be off. */
+/**
+ * Columns that only a change sets: another receiver has asked for no rest, and what is switched on
+ * has no reason to be off.
+ */
 type ChangedFields = NoticeTargetFields & { held_until: null; disabled_reason: null };
 
 /** Adds a target. */
@@ -56,11 +77,17 @@ export async function insertNoticeTarget(
     Pick<NoticeTargetRow, 'id' | 'team_id' | 'type'> & { created_by: number },
 ): Promise<void> {
   await tx.run(sql`
-    INSERT INTO notice_targets (id, team_id, type, address, url, url_sealed, secret, events, batch_export_ids, enabled, created_by)
-    VALUES (${row.id}, ${row.team_id}, ${row.type}, ${row.address}, ${row.url}, ${row.url_sealed}, ${row.secret}, ${row.events}, ${row.batch_export_ids}::uuid[], ${row.enabled}, ${row.created_by})`);
+    INSERT INTO notice_targets (id, team_id, type, address, url, url_sealed, secret, events,
+      batch_export_ids, enabled, created_by)
+    VALUES (${row.id}, ${row.team_id}, ${row.type}, ${row.address}, ${row.url}, ${row.url_sealed},
+      ${row.secret}, ${row.events}, ${row.batch_export_ids}::uuid[], ${row.enabled},
+      ${row.created_by})`);
 }
 
-/** Applies the fields that were sent; none leave `last_updated_at` as it is. The caller holds the lock. */
+/**
+ * Applies the fields that were sent; none leave `last_updated_at` as it is. The caller holds the
+ * lock.
+ */
 export async function updateNoticeTarget(
   tx: Transaction,
   id: string,
@@ -68,7 +95,8 @@ export async function updateNoticeTarget(
 ): Promise<void> {
   if (Object.keys(changes).length === 0) return;
   await tx.run(
-    sql`UPDATE notice_targets SET ${assignments(changes)}, last_updated_at = now() WHERE id = ${id}::uuid`,
+    sql`UPDATE notice_targets SET ${assignments(changes)}, last_updated_at = now()
+      WHERE id = ${id}::uuid`,
   );
 }
 
@@ -84,7 +112,8 @@ export async function listKnownExports(
   ids: string[],
 ): Promise<string[]> {
   const rows = await db.rows<{ id: string }>(
-    sql`SELECT id FROM batch_exports WHERE team_id = ${team_id} AND deleted_at IS NULL AND id = ANY (${ids}::uuid[])`,
+    sql`SELECT id FROM batch_exports WHERE team_id = ${team_id} AND deleted_at IS NULL
+      AND id = ANY (${ids}::uuid[])`,
   );
   return rows.map((row) => row.id);
 }

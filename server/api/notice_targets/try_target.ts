@@ -17,7 +17,10 @@ import type { NoticeTargetRow, NoticeTargetTest } from './schema.ts';
 const slowing = { free: 10, pause_seconds_min: 60, pause_seconds_max: 3600 };
 const detail = 'This is a test of a notice target. Nothing has happened to an export.';
 
-/** Sends one test to the target, signed and bounded like a notice, and says what became of it. Throws 429 when the tests of the project are slowed. */
+/**
+ * Sends one test to the target, signed and bounded like a notice, and says what became of it.
+ * Throws 429 when the tests of the project are slowed.
+ */
 export async function tryTarget(
   deps: Deps,
   { id, team_id }: NoticeTargetRow,

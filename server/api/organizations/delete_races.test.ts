@@ -14,7 +14,8 @@ after(() => house.close());
 /** Does a statement wait for a lock of another transaction? */
 async function isWaiting(): Promise<boolean> {
   const row = await house.deps.db.row<{ waiting: number }>(
-    sql`SELECT count(*)::integer AS waiting FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    sql`SELECT count(*)::integer AS waiting FROM pg_stat_activity WHERE datname = current_database()
+      AND wait_event_type = 'Lock'`,
   );
   return row!.waiting > 0;
 }
@@ -24,7 +25,8 @@ test('who deletes an organization or a project waits for writers before taking w
     const { key, user, organization, project } = await house.newOrganization();
     const id = table === 'organizations' ? organization.id : String(project.id);
     const deleting = await house.deps.db.transaction(async (tx) => {
-      // What every write does first, and what it does when it adds a row under the organization or project.
+      // What every write does first, and what it does when it adds a row under the organization or
+      // project.
       await tx.row(sql`SELECT 1 FROM members WHERE user_id = ${user.id} FOR SHARE`);
       const begun = house.request('DELETE', `/api/${table}/${id}/`, { key });
       await eventually('The deletion does not wait.', isWaiting);

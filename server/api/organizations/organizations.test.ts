@@ -113,7 +113,8 @@ test('the list has only own organizations, oldest first, each with the level the
   const { key, user, organization } = await harness.newOrganization();
   const other = await harness.newOrganization();
   await harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (gen_random_uuid(), ${other.organization.id}, ${user.id}, 1)`,
+    sql`INSERT INTO members (id, organization_id, user_id, level)
+      VALUES (gen_random_uuid(), ${other.organization.id}, ${user.id}, 1)`,
   );
   const third = await create(key, { name: 'Third' });
   const { body } = await harness.request('GET', list, { key });
@@ -210,11 +211,15 @@ test('DELETE takes everything with it in one transaction, and a second one is 40
   const { key, organization, project, user } = await harness.newOrganization();
   const { db } = harness.deps;
   const [exported] = await db.rows<{ id: string }>(sql`
-    INSERT INTO batch_exports (id, team_id, name, model, destination_type, "interval", timezone, planned_until)
-    VALUES (gen_random_uuid(), ${project.id}, 'x', 'events', 'NoOp', 'hour', 'UTC', now()) RETURNING id`);
+    INSERT INTO batch_exports (id, team_id, name, model, destination_type, "interval", timezone,
+      planned_until)
+    VALUES (gen_random_uuid(), ${project.id}, 'x', 'events', 'NoOp', 'hour', 'UTC', now())
+      RETURNING id`);
   const [run] = await db.rows<{ id: string }>(sql`
-    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, data_interval_start, data_interval_end, selection)
-    VALUES (gen_random_uuid(), ${exported!.id}, ${project.id}, 1, gen_random_uuid(), now(), now(), '[]') RETURNING id`);
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id,
+      data_interval_start, data_interval_end, selection)
+    VALUES (gen_random_uuid(), ${exported!.id}, ${project.id}, 1, gen_random_uuid(), now(), now(),
+      '[]') RETURNING id`);
   const path = `${list}${organization.id}/`;
   const only = await harness.request('DELETE', `${path}?validate_only=true`, { key });
   assert.equal(only.status, 204);

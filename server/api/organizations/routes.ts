@@ -162,7 +162,8 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
         ifMatch(request, before);
         if (await arePluginsUsedElsewhere(tx, organization_id))
           throw conflict(
-            'Projects of other organizations use global plugins of this one: they must remove their configs first.',
+            'Projects of other organizations use global plugins of this one: they must remove ' +
+              'their configs first.',
           );
         record(entryOf('deleted', before, undefined));
         await deleteOrganization(tx, organization_id);

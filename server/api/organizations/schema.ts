@@ -30,7 +30,8 @@ export const Organization = Type.Object(
     membership_level: Level('The level of the caller: 1 member, 8 administrator, 15 owner.'),
     plugins_access_level: Type.Enum([0, 3, 6, 9], {
       description:
-        'What the organization may do with plugins: 0 nothing, 3 configure, 6 install, 9 everything.',
+        'What the organization may do with plugins: 0 nothing, 3 configure, 6 install, 9 ' +
+        'everything.',
     }),
     teams: Type.Array(Team, { description: 'The projects, oldest first.' }),
     available_product_features: Type.Array(Feature, { description: 'What this server can do.' }),
@@ -64,7 +65,9 @@ const optional = {
     nullable(
       Type.Boolean({
         description:
-          'Whether members must use a second factor; default null. It holds for everybody at once: who switches it on without a second factor of their own is locked out until they set one up.',
+          'Whether members must use a second factor; default null. It holds for everybody at ' +
+          'once: who switches it on without a second factor of their own is locked out until ' +
+          'they set one up.',
       }),
     ),
   ),

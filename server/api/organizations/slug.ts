@@ -4,7 +4,10 @@ const slug_length_max = 48;
 const base_length_max = 43;
 const letters = 'abcdefghijklmnopqrstuvwxyz';
 
-/** The slug of a name: lower-case ASCII letters and digits with single hyphens, at most 48 characters, never empty. */
+/**
+ * The slug of a name: lower-case ASCII letters and digits with single hyphens, at most 48
+ * characters, never empty.
+ */
 export function slugOf(name: string): string {
   const slug = name
     .normalize('NFKD')

@@ -16,23 +16,32 @@ const features_json = JSON.stringify(available_product_features);
 
 /** The wire fields of organization `o`, for a caller whose level is the given column or value. */
 const columns = (level: Sql) => sql`
-  o.id, o.name, o.slug, o.created_at, o.updated_at, ${level} AS membership_level, o.plugins_access_level,
-  (SELECT coalesce(json_agg(json_build_object('id', p.id, 'uuid', p.uuid, 'organization', p.organization_id, 'name', p.name, 'api_token', p.api_token,
-      'timezone', p.timezone, 'created_at', wire_instant(p.created_at)) ORDER BY p.created_at, p.id), '[]')
+  o.id, o.name, o.slug, o.created_at, o.updated_at, ${level} AS membership_level,
+    o.plugins_access_level,
+  (SELECT coalesce(json_agg(json_build_object('id', p.id, 'uuid', p.uuid, 'organization',
+    p.organization_id, 'name', p.name, 'api_token', p.api_token,
+      'timezone', p.timezone, 'created_at', wire_instant(p.created_at))
+        ORDER BY p.created_at, p.id), '[]')
     FROM projects p WHERE p.organization_id = o.id) AS teams,
   ${features_json}::json AS available_product_features,
   o.is_member_join_email_enabled, o.metadata::text AS metadata, o.customer_id, o.enforce_2fa,
-  (SELECT count(*)::text FROM members c JOIN users u ON u.id = c.user_id AND u.is_active WHERE c.organization_id = o.id) AS member_count`;
+  (SELECT count(*)::text FROM members c JOIN users u ON u.id = c.user_id AND u.is_active
+    WHERE c.organization_id = o.id) AS member_count`;
 
-/** What the caller's key lets them see of their memberships `m`: a key that is limited to projects sees no organization. */
+/**
+ * What the caller's key lets them see of their memberships `m`: a key that is limited to projects
+ * sees no organization.
+ */
 const visible = (caller: Caller) => sql`
   m.user_id = ${caller.user_id} AND ${caller.scoped_teams}::integer[] IS NULL
-  AND (${caller.scoped_organizations}::uuid[] IS NULL OR m.organization_id = ANY (${caller.scoped_organizations}::uuid[]))
+  AND (${caller.scoped_organizations}::uuid[] IS NULL
+    OR m.organization_id = ANY (${caller.scoped_organizations}::uuid[]))
   AND ${isOpenTo(caller)}`;
 
 /** One page of the caller's organizations, oldest first (ties by id). */
 export function listOrganizations(caller: Caller, page: Page): Sql {
-  return sql`SELECT ${columns(sql`m.level`)} FROM members m JOIN organizations o ON o.id = m.organization_id
+  return sql`SELECT ${columns(sql`m.level`)} FROM members m JOIN organizations o
+    ON o.id = m.organization_id
     WHERE ${visible(caller)} ORDER BY o.created_at, o.id LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
@@ -41,7 +50,10 @@ export function countOrganizations(caller: Caller): Sql {
   return sql`SELECT count(*) AS count FROM members m WHERE ${visible(caller)}`;
 }
 
-/** The organization as a member of this level sees it; with `lock` nobody else can change or delete it until the transaction ends. */
+/**
+ * The organization as a member of this level sees it; with `lock` nobody else can change or delete
+ * it until the transaction ends.
+ */
 export function findOrganization(
   db: Queryable,
   id: string,
@@ -49,11 +61,20 @@ export function findOrganization(
   lock?: 'lock',
 ): Promise<OrganizationRow | undefined> {
   return db.row<OrganizationRow>(
-    sql`SELECT ${columns(sql`${level}::integer`)} FROM organizations o WHERE o.id = ${id}::uuid ${lock === undefined ? empty : sql`FOR UPDATE OF o`}`,
+    sql`SELECT ${columns(sql`${level}::integer`)} FROM organizations o
+      WHERE o.id = ${id}::uuid ${
+        lock === undefined
+          ? empty
+          : sql`FOR
+      UPDATE OF o`
+      }`,
   );
 }
 
-/** Makes an organization with its first project and the user as its owner. Two of the same name that race get different slugs. */
+/**
+ * Makes an organization with its first project and the user as its owner. Two of the same name that
+ * race get different slugs.
+ */
 export async function insertOrganization(
   tx: Transaction,
   fields: OrganizationFields,
@@ -62,7 +83,8 @@ export async function insertOrganization(
   const id = uuidv7();
   await insertWithSlug(tx, id, fields);
   await tx.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${uuidv7()}, ${id}, ${user_id}, 15)`,
+    sql`INSERT INTO members (id, organization_id, user_id, level)
+      VALUES (${uuidv7()}, ${id}, ${user_id}, 15)`,
   );
   await insertProject(tx, { organization_id: id, name: 'Default project', timezone: 'UTC' });
   const row = await findOrganization(tx, id, 15);
@@ -71,7 +93,9 @@ export async function insertOrganization(
   return row;
 }
 
-/** Applies the fields that were sent; none leave `updated_at` as it is. The caller holds the lock. */
+/**
+ * Applies the fields that were sent; none leave `updated_at` as it is. The caller holds the lock.
+ */
 export async function updateOrganization(
   tx: Transaction,
   id: string,
@@ -79,19 +103,24 @@ export async function updateOrganization(
 ): Promise<void> {
   if (Object.keys(changes).length === 0) return;
   await tx.run(
-    sql`UPDATE organizations SET ${assignments(changes)}, updated_at = now() WHERE id = ${id}::uuid`,
+    sql`UPDATE organizations SET ${assignments(changes)}, updated_at = now()
+      WHERE id = ${id}::uuid`,
   );
 }
 
 /**
- * Deletes the organization and by cascade everything in it: memberships, invites, domains, projects, exports, plugins. A worker with a run of it no longer finds
- * the run's row, cleans up at the destination and stops.
+ * Deletes the organization and by cascade everything in it: memberships, invites, domains,
+ * projects, exports, plugins. A worker with a run of it no longer finds the run's row, cleans up at
+ * the destination and stops.
  */
 export async function deleteOrganization(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM organizations WHERE id = ${id}::uuid`);
 }
 
-/** A taken slug makes no error (which would end the transaction) but no row; the insert waits for another transaction that is making the same slug. */
+/**
+ * A taken slug makes no error (which would end the transaction) but no row; the insert waits for
+ * another transaction that is making the same slug.
+ */
 async function insertWithSlug(
   tx: Transaction,
   id: string,
@@ -102,7 +131,8 @@ async function insertWithSlug(
     const slug = attempt === 0 ? first : slugBeside(first);
     const inserted = await tx.run(sql`
       INSERT INTO organizations (id, name, slug, is_member_join_email_enabled, enforce_2fa)
-      VALUES (${id}, ${fields.name}, ${slug}, ${fields.is_member_join_email_enabled ?? true}, ${fields.enforce_2fa ?? null}) ON CONFLICT (slug) DO NOTHING`);
+      VALUES (${id}, ${fields.name}, ${slug}, ${fields.is_member_join_email_enabled ?? true},
+        ${fields.enforce_2fa ?? null}) ON CONFLICT (slug) DO NOTHING`);
     if (inserted === 1) return;
   }
   throw new Error(`No free slug was found for an organization in ${slug_attempts_max} attempts.`);

@@ -20,7 +20,10 @@ import { sessionSection } from './session_section.ts';
 
 type List<Row> = { count: number; results: Row[] };
 
-/** `/account`: what is a person's own, for the browser in which they are signed in; others are led to `/login`. */
+/**
+ * `/account`: what is a person's own, for the browser in which they are signed in; others are led
+ * to `/login`.
+ */
 export function accountPage(app: FastifyInstance, { mail }: Deps): void {
   app.get('/account', page_route, async (request, reply) => {
     const account = await askAccount(request, reply);

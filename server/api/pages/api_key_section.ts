@@ -5,7 +5,10 @@ import type { ApiKeyRow } from '../api_keys/schema.ts';
 import { field, form } from './form.ts';
 import { instant, section, seldom } from './section.ts';
 
-/** The person's API keys, newest first, each with a button that revokes it, and a form that makes one. The key itself is put in by the script, once. */
+/**
+ * The person's API keys, newest first, each with a button that revokes it, and a form that makes
+ * one. The key itself is put in by the script, once.
+ */
 export function apiKeySection({ count, results }: { count: number; results: ApiKeyRow[] }): Html {
   const more =
     count > results.length

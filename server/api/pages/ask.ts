@@ -9,8 +9,10 @@ import type { AccountRow } from '../users/schema.ts';
 type Foreseen = 401 | 404;
 
 /**
- * What the API answers the browser that asks for a page: with its cookie and from its address, so a page shows what a client would see and counts as its requests do. Gives
- * undefined for a foreseen refusal, and throws every other one as the `ApiError` that it is. A cookie that the answer sets goes to the browser.
+ * What the API answers the browser that asks for a page: with its cookie and from its address, so a
+ * page shows what a client would see and counts as its requests do. Gives undefined for a foreseen
+ * refusal, and throws every other one as the `ApiError` that it is. A cookie that the answer sets
+ * goes to the browser.
  */
 export async function ask<Answer>(
   request: FastifyRequest,

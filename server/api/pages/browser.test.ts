@@ -276,8 +276,10 @@ test(
     // Another site, as the browser sees it, to which our own server answers.
     const elsewhere = server.address.replace('127.0.0.1', 'localhost');
     await harness.deps.db.run(sql`
-    INSERT INTO domains (id, organization_id, domain, verification_challenge, sso_enforcement, saml_entity_id, saml_acs_url, saml_x509_cert, state, since_at, reason, created_at)
-    VALUES (${randomUUID()}, ${organization.id}, 'enforced.example.com', '', 'saml', 'https://idp.example', ${`${elsewhere}/healthz`},
+    INSERT INTO domains (id, organization_id, domain, verification_challenge, sso_enforcement,
+      saml_entity_id, saml_acs_url, saml_x509_cert, state, since_at, reason, created_at)
+    VALUES (${randomUUID()}, ${organization.id}, 'enforced.example.com', '', 'saml',
+      'https://idp.example', ${`${elsewhere}/healthz`},
       ${testIdentityProvider('acme').certificate}, 'verified', now(), '', now())`);
     await page.goto('/login');
     const onward = page.getByRole('button', { name: /^Continue with single sign-on/ });

@@ -1,7 +1,10 @@
 import { html } from '../../platform/http/pages/html.ts';
 import type { Html } from '../../platform/http/pages/html.ts';
 
-/** One line to fill in. `name` is that of the API's field; what the API says about it is shown beside it. */
+/**
+ * One line to fill in. `name` is that of the API's field; what the API says about it is shown
+ * beside it.
+ */
 export type Field = {
   name: string;
   label: string;
@@ -22,7 +25,9 @@ export type Field = {
 export type Form = {
   /** Unique on the page. */
   id: string;
-  /** What the page's script does with the answer; default: its id. Several forms may do the same. */
+  /**
+   * What the page's script does with the answer; default: its id. Several forms may do the same.
+   */
   does?: string;
   method?: 'POST' | 'PATCH' | 'DELETE';
   /** A path of the API. */
@@ -39,8 +44,9 @@ export type Form = {
 };
 
 /**
- * The form's markup. Guarantees: nothing is sent before the script runs, because the button is disabled until then, and never into an address, because the method is POST; faults have
- * a place that screen readers announce.
+ * The form's markup. Guarantees: nothing is sent before the script runs, because the button is
+ * disabled until then, and never into an address, because the method is POST; faults have a place
+ * that screen readers announce.
  */
 export function form({
   id,
@@ -76,7 +82,10 @@ export function form({
   </form>`;
 }
 
-/** The markup of a field in the form with this id: a label, the input, a hint, and the place for its fault. */
+/**
+ * The markup of a field in the form with this id: a label, the input, a hint, and the place for its
+ * fault.
+ */
 export function field(form_id: string, one: Field): Html {
   const {
     name,
@@ -136,7 +145,10 @@ export function codeStep(form_id: string): Html {
   </div>`;
 }
 
-/** The present password, where the account has one, for what takes more than being signed in; tells password managers whose it is. */
+/**
+ * The present password, where the account has one, for what takes more than being signed in; tells
+ * password managers whose it is.
+ */
 export function currentPassword(
   form_id: string,
   { email, has_password }: { email: string; has_password: boolean },

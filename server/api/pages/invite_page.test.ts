@@ -53,15 +53,18 @@ async function newDomain(
   const domain = `${randomUUID()}.example.com`;
   const saml = fields.saml ? 'https://idp.example' : null;
   await harness.deps.db.run(sql`
-    INSERT INTO domains (id, organization_id, domain, verification_challenge, sso_enforcement, saml_entity_id, saml_acs_url, saml_x509_cert, state, since_at, reason, created_at)
-    VALUES (${randomUUID()}, ${home.organization.id}, ${domain}, '', ${fields.sso_enforcement}, ${saml}, ${saml}, ${saml}, 'verified', now(), '', now())`);
+    INSERT INTO domains (id, organization_id, domain, verification_challenge, sso_enforcement,
+      saml_entity_id, saml_acs_url, saml_x509_cert, state, since_at, reason, created_at)
+    VALUES (${randomUUID()}, ${home.organization.id}, ${domain}, '', ${fields.sso_enforcement},
+      ${saml}, ${saml}, ${saml}, 'verified', now(), '', now())`);
   return domain;
 }
 
 test('it says who invites to what and as what, whatever they are called', async () => {
   const home = await harness.newOrganization({ name: `Home ${hostile}` });
   await harness.deps.db.run(
-    sql`UPDATE users SET first_name = ${`First ${hostile}`}, last_name = ${`Last ${hostile}`} WHERE id = ${home.user.id}`,
+    sql`UPDATE users SET first_name = ${`First ${hostile}`}, last_name = ${`Last ${hostile}`}
+      WHERE id = ${home.user.id}`,
   );
   const answer = await open((await invite(home, { first_name: `"'><b>&lt;`, level: 8 })).link);
   assert.equal(answer.status, 200);

@@ -11,7 +11,10 @@ import { scripts } from './scripts.ts';
 
 type Asked = { Params: { id: string }; Querystring: { token?: string | string[] } };
 
-/** `/invite/:id?token=`: who invites to what, and the way in that fits who looks at it. Opening it changes nothing. */
+/**
+ * `/invite/:id?token=`: who invites to what, and the way in that fits who looks at it. Opening it
+ * changes nothing.
+ */
 export function invitePage(app: FastifyInstance, deps: Deps): void {
   app.get<Asked>('/invite/:id', page_route, async (request, reply) => {
     const token = [request.query.token ?? []].flat()[0];

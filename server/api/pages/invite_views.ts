@@ -10,7 +10,10 @@ import { providerLink } from './other_ways.ts';
 
 type Invite = Static<typeof ShownInvite>;
 
-/** Who looks at which invite: `path` is the invite's in the API, `email` that of the account that is signed in. */
+/**
+ * Who looks at which invite: `path` is the invite's in the API, `email` that of the account that is
+ * signed in.
+ */
 export type Visit = {
   invite: Invite;
   path: string;
@@ -39,7 +42,10 @@ export function expiredInvite({ organization_name }: Invite): Page {
   };
 }
 
-/** The invite with one way in: join, when it is for the account that is signed in; sign out, when it is for another; sign in and join; or sign up. */
+/**
+ * The invite with one way in: join, when it is for the account that is signed in; sign out, when it
+ * is for another; sign in and join; or sign up.
+ */
 export function openInvite(visit: Visit, providers: Providers): Page {
   const { invite, email } = visit;
   const wayIn =

@@ -10,8 +10,9 @@ import { scripts } from './scripts.ts';
 type WithToken = { Params: { token: string } };
 
 /**
- * The pages behind the links of mails, `/reset-password/:token` and `/verify-email/:token`. Opening one does nothing, because programs that look for viruses open links too; its
- * button does. Without the token, which the script takes out of the address, they say where to find it.
+ * The pages behind the links of mails, `/reset-password/:token` and `/verify-email/:token`. Opening
+ * one does nothing, because programs that look for viruses open links too; its button does. Without
+ * the token, which the script takes out of the address, they say where to find it.
  */
 export function linkPages(app: FastifyInstance): void {
   app.get<WithToken>('/reset-password/:token', page_route, (request, reply) =>

@@ -7,7 +7,9 @@ import { findVerifiedDomain } from '../domains/store.ts';
 
 type Provider = OpenidProvider | 'saml';
 
-/** Through whom an address can sign in besides its password, or instead of it where one is enforced. */
+/**
+ * Through whom an address can sign in besides its password, or instead of it where one is enforced.
+ */
 export type Providers = { offered: Provider[]; is_enforced: boolean };
 
 const names: Record<Provider, string> = {

@@ -56,29 +56,34 @@ beforeEach(() => forgetAllAttempts(harness));
 const get = (path: string, headers: Record<string, string> = {}) =>
   harness.request('GET', path, { headers });
 
-test('every page is alone with this server, in no frame, in no cache, and tells its address to nobody', async () => {
-  const cookie = await harness.newSession(await newPerson(harness));
-  for (const path of [...pages, '/account', '/invite/x']) {
-    const { status, headers, text } = await get(
-      path,
-      path === '/account' ? { cookie } : { accept: 'text/html' },
-    );
-    assert.equal(status, path === '/invite/x' ? 404 : 200, path);
-    assert.equal(headers['content-type'], 'text/html; charset=utf-8');
-    assert.equal(
-      headers['content-security-policy'],
-      "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-    );
-    assert.deepEqual(
-      [headers['referrer-policy'], headers['cache-control'], headers['x-content-type-options']],
-      ['no-referrer', 'no-store', 'nosniff'],
-    );
-    assert.match(text, /^<!doctype html>\s*<html lang="en">/);
-    for (const [, address] of text.matchAll(/(?:src|href|action)="([^"]*)"/g))
-      assert.match(address!, /^\/(?!\/)/, path);
-    assert.doesNotMatch(text, /<script(?! type="module" src=)|\son\w+=|\sstyle=|<style/, path);
-  }
-});
+test(
+  'every page is alone with this server, in no frame, in no cache, and tells its address to ' +
+    'nobody',
+  async () => {
+    const cookie = await harness.newSession(await newPerson(harness));
+    for (const path of [...pages, '/account', '/invite/x']) {
+      const { status, headers, text } = await get(
+        path,
+        path === '/account' ? { cookie } : { accept: 'text/html' },
+      );
+      assert.equal(status, path === '/invite/x' ? 404 : 200, path);
+      assert.equal(headers['content-type'], 'text/html; charset=utf-8');
+      assert.equal(
+        headers['content-security-policy'],
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; " +
+          "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+      );
+      assert.deepEqual(
+        [headers['referrer-policy'], headers['cache-control'], headers['x-content-type-options']],
+        ['no-referrer', 'no-store', 'nosniff'],
+      );
+      assert.match(text, /^<!doctype html>\s*<html lang="en">/);
+      for (const [, address] of text.matchAll(/(?:src|href|action)="([^"]*)"/g))
+        assert.match(address!, /^\/(?!\/)/, path);
+      assert.doesNotMatch(text, /<script(?! type="module" src=)|\son\w+=|\sstyle=|<style/, path);
+    }
+  },
+);
 
 test('no form can be sent before its script is there, and none into an address', async () => {
   const browser = await signedIn(harness, await newPerson(harness));
@@ -97,43 +102,49 @@ test('no form can be sent before its script is there, and none into an address',
   for (const button of texts.match(/<button[^>]*>/g) ?? []) assert.match(button, /disabled/);
 });
 
-test('stylesheet and scripts are kept for ever under the addresses that pages name, and asked for anew under others', async () => {
-  const cookie = await harness.newSession(await newPerson(harness));
-  const texts = await Promise.all(
-    [...pages, '/account'].map((path) => get(path, { cookie: path === '/account' ? cookie : '' })),
-  );
-  const found = new Set(
-    texts.flatMap(({ text }) =>
-      [...text.matchAll(/"(\/assets\/[^"]+)"/g)].map((match) => match[1]!),
-    ),
-  );
-  assert.ok(found.size >= 5);
-  // Sets take what is added while they are walked over: the scripts' own imports.
-  for (const address of found) {
-    const { status, headers, text } = await get(address, { accept: '*/*' });
-    assert.deepEqual(
-      [status, headers['cache-control'], headers['x-content-type-options']],
-      [200, 'public, max-age=31536000, immutable', 'nosniff'],
-      address,
+test(
+  'stylesheet and scripts are kept for ever under the addresses that pages name, and asked for ' +
+    'anew under others',
+  async () => {
+    const cookie = await harness.newSession(await newPerson(harness));
+    const texts = await Promise.all(
+      [...pages, '/account'].map((path) =>
+        get(path, { cookie: path === '/account' ? cookie : '' }),
+      ),
     );
-    assert.equal(
-      headers['content-type'],
-      address.includes('.css?') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8',
+    const found = new Set(
+      texts.flatMap(({ text }) =>
+        [...text.matchAll(/"(\/assets\/[^"]+)"/g)].map((match) => match[1]!),
+      ),
     );
-    for (const [, imported] of text.matchAll(/ from '([^']+)'/g)) found.add(imported!);
-    assert.match(address, /^\/assets\/\w+\.(css|js)\?v=[\w-]{16}$/);
-    for (const other of [address.split('?')[0]!, `${address}x`])
-      assert.equal((await get(other)).headers['cache-control'], 'no-cache', other);
-  }
-  assert.ok([...found].some((address) => address.startsWith('/assets/form.js')));
-  for (const missing of [
-    '/assets/',
-    '/assets/x.js',
-    '/assets/..%2fform.ts',
-    '/assets/../routes.ts',
-  ])
-    assert.equal((await get(missing)).status, 404, missing);
-});
+    assert.ok(found.size >= 5);
+    // Sets take what is added while they are walked over: the scripts' own imports.
+    for (const address of found) {
+      const { status, headers, text } = await get(address, { accept: '*/*' });
+      assert.deepEqual(
+        [status, headers['cache-control'], headers['x-content-type-options']],
+        [200, 'public, max-age=31536000, immutable', 'nosniff'],
+        address,
+      );
+      assert.equal(
+        headers['content-type'],
+        address.includes('.css?') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8',
+      );
+      for (const [, imported] of text.matchAll(/ from '([^']+)'/g)) found.add(imported!);
+      assert.match(address, /^\/assets\/\w+\.(css|js)\?v=[\w-]{16}$/);
+      for (const other of [address.split('?')[0]!, `${address}x`])
+        assert.equal((await get(other)).headers['cache-control'], 'no-cache', other);
+    }
+    assert.ok([...found].some((address) => address.startsWith('/assets/form.js')));
+    for (const missing of [
+      '/assets/',
+      '/assets/x.js',
+      '/assets/..%2fform.ts',
+      '/assets/../routes.ts',
+    ])
+      assert.equal((await get(missing)).status, 404, missing);
+  },
+);
 
 test('the ways lead to each other: signed in to the account, signed out to the sign-in', async () => {
   const browser = await signedIn(harness, await newPerson(harness));
@@ -170,7 +181,8 @@ test('a session goes on with its new cookie when a page is the first to use it o
   const user = await newPerson(harness);
   const cookie = await harness.newSession(user);
   await deps.db.run(
-    sql`UPDATE sessions SET token_created_at = token_created_at - interval '25 hours' WHERE user_id = ${user.id}`,
+    sql`UPDATE sessions SET token_created_at = token_created_at - interval '25 hours'
+      WHERE user_id = ${user.id}`,
   );
   const answer = await get('/account', { cookie });
   assert.equal(answer.status, 200);
@@ -225,7 +237,8 @@ test('the account shows what is there, whatever it is called', async () => {
     sql`UPDATE organizations SET enforce_2fa = true WHERE id = ${home.organization.id}::uuid`,
   );
   await harness.deps.db.run(
-    sql`UPDATE users SET first_name = ${`First ${hostile}`.slice(0, 150)} WHERE id = ${home.user.id}`,
+    sql`UPDATE users SET first_name = ${`First ${hostile}`.slice(0, 150)}
+      WHERE id = ${home.user.id}`,
   );
   await harness.newKey(home.user, {
     label: `Key ${hostile}`.slice(0, 100),
@@ -255,38 +268,42 @@ test('an account without a password is asked for none', async () => {
   assert.doesNotMatch(text, /name="current_password"/);
 });
 
-test('what the API refuses, and what fails, is a page with its sentence, its Retry-After and the request id', async () => {
-  const limited = await openHarness({ clickhouse: false, config: { rate_limit_per_minute: 2 } });
-  const { row, rows } = limited.deps.db;
-  try {
-    const headers = {
-      cookie: await limited.newSession(await newPerson(limited)),
-      'x-request-id': 'asked-by-test',
-    };
-    const refused = await limited.request('GET', '/account', { headers });
-    assert.deepEqual(
-      [refused.status, refused.headers['content-type']],
-      [429, 'text/html; charset=utf-8'],
-    );
-    assert.match(refused.headers['retry-after']!, /^\d+$/);
-    assert.match(
-      refused.text,
-      /<h1>Too many requests<\/h1>[^]*try again in \d+ seconds[^]*asked-by-test/,
-    );
-    const lost = () =>
-      Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
-    Object.assign(limited.deps.db, { row: lost, rows: lost });
-    const failed = await limited.request('GET', '/account', { headers });
-    assert.deepEqual([failed.status, failed.headers['retry-after']], [503, '5']);
-    assert.match(
-      failed.text,
-      /<h1>Not at the moment<\/h1>[^]*A store of the server does not answer[^]*asked-by-test/,
-    );
-  } finally {
-    Object.assign(limited.deps.db, { row, rows });
-    await limited.close();
-  }
-});
+test(
+  'what the API refuses, and what fails, is a page with its sentence, its Retry-After and the ' +
+    'request id',
+  async () => {
+    const limited = await openHarness({ clickhouse: false, config: { rate_limit_per_minute: 2 } });
+    const { row, rows } = limited.deps.db;
+    try {
+      const headers = {
+        cookie: await limited.newSession(await newPerson(limited)),
+        'x-request-id': 'asked-by-test',
+      };
+      const refused = await limited.request('GET', '/account', { headers });
+      assert.deepEqual(
+        [refused.status, refused.headers['content-type']],
+        [429, 'text/html; charset=utf-8'],
+      );
+      assert.match(refused.headers['retry-after']!, /^\d+$/);
+      assert.match(
+        refused.text,
+        /<h1>Too many requests<\/h1>[^]*try again in \d+ seconds[^]*asked-by-test/,
+      );
+      const lost = () =>
+        Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
+      Object.assign(limited.deps.db, { row: lost, rows: lost });
+      const failed = await limited.request('GET', '/account', { headers });
+      assert.deepEqual([failed.status, failed.headers['retry-after']], [503, '5']);
+      assert.match(
+        failed.text,
+        /<h1>Not at the moment<\/h1>[^]*A store of the server does not answer[^]*asked-by-test/,
+      );
+    } finally {
+      Object.assign(limited.deps.db, { row, rows });
+      await limited.close();
+    }
+  },
+);
 
 test('nothing can be posted to a page', async () => {
   for (const path of ['/login', '/account', '/invite/x'])

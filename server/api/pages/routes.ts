@@ -10,7 +10,10 @@ import { loginPages } from './login_pages.ts';
 import { page_route } from './page_route.ts';
 import { scripts } from './scripts.ts';
 
-/** The pages that mails and browsers lead to. They change nothing: their scripts ask the API, which has all the rules. */
+/**
+ * The pages that mails and browsers lead to. They change nothing: their scripts ask the API, which
+ * has all the rules.
+ */
 export function pageRoutes(app: FastifyInstance, deps: Deps): void {
   serveAssets(app, [stylesheet, ...Object.values(scripts)]);
   app.get('/', page_route, (request, reply) =>

@@ -6,7 +6,10 @@ import { section, seldom } from './section.ts';
 
 const url = '/api/users/@me/totp/';
 
-/** The second factor: set it up, or have new recovery codes and remove it. Seed and codes are put in by the script, once. */
+/**
+ * The second factor: set it up, or have new recovery codes and remove it. Seed and codes are put in
+ * by the script, once.
+ */
 export function secondFactorSection(account: AccountRow): Html {
   return section(
     'second_factor',

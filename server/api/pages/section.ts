@@ -1,7 +1,10 @@
 import { html } from '../../platform/http/pages/html.ts';
 import type { Html } from '../../platform/http/pages/html.ts';
 
-/** A section of a page. The script renews the part with this id, which is `body`, and says under the title what was done; `kept` stays. */
+/**
+ * A section of a page. The script renews the part with this id, which is `body`, and says under the
+ * title what was done; `kept` stays.
+ */
 export function section(id: string, title: string, body: Html, kept?: Html): Html {
   return html`<section aria-labelledby="${id}-title">
     <h2 id="${id}-title" tabindex="-1">${title}</h2>

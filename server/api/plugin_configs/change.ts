@@ -18,7 +18,10 @@ import type { HowToChange } from './settings.ts';
 import { findStoredConfig, insertPluginConfig, startCursor, updatePluginConfig } from './store.ts';
 import type { PluginConfigFields } from './store.ts';
 
-/** Makes a config for a plugin that the organization sees, and gives its id. Throws 400 for an unknown plugin and for wrong values. */
+/**
+ * Makes a config for a plugin that the organization sees, and gives its id. Throws 400 for an
+ * unknown plugin and for wrong values.
+ */
 export async function createConfig(
   tx: Transaction,
   deps: Deps,
@@ -47,8 +50,9 @@ export async function createConfig(
 }
 
 /**
- * Changes a config under the caller's locks, and gives the keys whose values are others now. Throws 400 for wrong
- * values, for a change that would take a kept secret elsewhere, and for enabling what cannot run.
+ * Changes a config under the caller's locks, and gives the keys whose values are others now. Throws
+ * 400 for wrong values, for a change that would take a kept secret elsewhere, and for enabling what
+ * cannot run.
  */
 export async function changeConfig(
   tx: Transaction,
@@ -123,7 +127,10 @@ async function applyChange(
   return Object.keys(next ?? {}).filter((key) => !isDeepStrictEqual(settings[key], next![key]));
 }
 
-/** Throws 400 when the plugin has no code, code that is not what was installed, or code that cannot serve its collection. */
+/**
+ * Throws 400 when the plugin has no code, code that is not what was installed, or code that cannot
+ * serve its collection.
+ */
 async function refuseUnready(
   tx: Transaction,
   { secrets }: Deps,

@@ -15,7 +15,10 @@ export async function requireLevel(db: Queryable, request: FastifyRequest): Prom
   if (fault !== undefined) throw forbidden(fault);
 }
 
-/** The config that the path names, or the one with the id, in the project of the path. Throws 403 and 404. */
+/**
+ * The config that the path names, or the one with the id, in the project of the path. Throws 403
+ * and 404.
+ */
 export async function getConfig(
   db: Queryable,
   request: FastifyRequest,
@@ -25,7 +28,10 @@ export async function getConfig(
   return (await findPluginConfig(db, request.access.team_id!, id)) ?? missing();
 }
 
-/** The config that the path names; nobody changes it, or its plugin, until the transaction ends. The plugin comes first, as everywhere. */
+/**
+ * The config that the path names; nobody changes it, or its plugin, until the transaction ends. The
+ * plugin comes first, as everywhere.
+ */
 export async function getLockedConfig(
   tx: Transaction,
   request: FastifyRequest,

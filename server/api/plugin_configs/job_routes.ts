@@ -29,7 +29,8 @@ export function runningRoutes(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'List what the plugin has counted in this project, by name',
         description:
-          'The metrics that the plugin exports and has counted with (`meta.metrics`). They begin anew when the plugin exports one with another operation.',
+          'The metrics that the plugin exports and has counted with (`meta.metrics`). They ' +
+          'begin anew when the plugin exports one with another operation.',
         querystring: PageQuery,
         response: { 200: pageOf(PluginMetric) },
       },
@@ -52,7 +53,10 @@ export function runningRoutes(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Start one of the jobs that people may start',
         description:
-          "The plugin's `public_jobs` names them and the fields of their payload, against which `payload` is checked. The job runs as soon as the plugin has its turn; `logs/` says how it ended. 409 while the config is disabled, and when too many jobs wait. Needs the plugins access level 3.",
+          "The plugin's `public_jobs` names them and the fields of their payload, against " +
+          'which `payload` is checked. The job runs as soon as the plugin has its turn; ' +
+          '`logs/` says how it ended. 409 while the config is disabled, and when too many ' +
+          'jobs wait. Needs the plugins access level 3.',
         body: PluginJobStart,
         response: { 201: PluginJob },
       },

@@ -83,7 +83,8 @@ test('a person starts a job: it runs with its payload and defaults, and the log 
   }
   assert.equal(bad.status, 201);
   const entry = (await harness.deps.db.row<{ changes: unknown; activity: string }>(
-    sql`SELECT activity, changes FROM activity WHERE scope = 'plugin_config' AND item_id = ${String(id)} ORDER BY number DESC LIMIT 1`,
+    sql`SELECT activity, changes FROM activity WHERE scope = 'plugin_config'
+      AND item_id = ${String(id)} ORDER BY number DESC LIMIT 1`,
   ))!;
   assert.equal(entry.activity, 'job_started');
   assert.deepEqual(
@@ -133,29 +134,33 @@ test('what cannot be started is refused with its field, and nothing waits', asyn
   assert.deepEqual([status, await waiting()], [200, 0]);
 });
 
-test('the record cannot make a job public, and a disabled config, another project and a low level start none', async () => {
-  const body = { name: 'Send it', payload: { word: 'x' } };
-  await harness.request('PATCH', url, { key: home.key, body: { enabled: false } });
-  const disabled = await start(body);
-  assert.deepEqual(
-    [disabled.status, disabled.body.errors?.[0]?.code ?? disabled.body.code],
-    [409, 'conflict'],
-  );
-  await harness.request('PATCH', url, { key: home.key, body: { enabled: true } });
-  const { body: config } = await harness.request('GET', url, { key: home.key });
-  const record = `/api/organizations/${home.organization.id}/pipeline_destinations/${config.plugin}/`;
-  const patched = await harness.request('PATCH', record, {
-    key: home.key,
-    body: { public_jobs: { hidden: {} } },
-  });
-  assert.equal(patched.status, 200);
-  assert.equal((await start({ name: 'hidden' })).status, 400);
-  const stranger = await harness.newOrganization();
-  assert.equal((await start(body, { key: stranger.key })).status, 404);
-  await setPluginsLevel(harness, home, 0);
-  assert.equal((await start(body)).status, 403);
-  assert.equal(await waiting(), 0);
-});
+test(
+  'the record cannot make a job public, and a disabled config, another project and a low level ' +
+    'start none',
+  async () => {
+    const body = { name: 'Send it', payload: { word: 'x' } };
+    await harness.request('PATCH', url, { key: home.key, body: { enabled: false } });
+    const disabled = await start(body);
+    assert.deepEqual(
+      [disabled.status, disabled.body.errors?.[0]?.code ?? disabled.body.code],
+      [409, 'conflict'],
+    );
+    await harness.request('PATCH', url, { key: home.key, body: { enabled: true } });
+    const { body: config } = await harness.request('GET', url, { key: home.key });
+    const record = `/api/organizations/${home.organization.id}/pipeline_destinations/${config.plugin}/`;
+    const patched = await harness.request('PATCH', record, {
+      key: home.key,
+      body: { public_jobs: { hidden: {} } },
+    });
+    assert.equal(patched.status, 200);
+    assert.equal((await start({ name: 'hidden' })).status, 400);
+    const stranger = await harness.newOrganization();
+    assert.equal((await start(body, { key: stranger.key })).status, 404);
+    await setPluginsLevel(harness, home, 0);
+    assert.equal((await start(body)).status, 403);
+    assert.equal(await waiting(), 0);
+  },
+);
 
 test('the same Idempotency-Key starts one job', async () => {
   const body = { name: 'Send it', payload: { word: 'x' } };

@@ -145,7 +145,8 @@ test('a secret is taken, sealed, kept and removed, and never comes back', async 
     activity: string;
     changes: { field: string; action: string; before: unknown; after: unknown }[];
   }>(
-    sql`SELECT a.activity, a.changes FROM activity a WHERE a.scope = 'plugin_config' AND a.item_id = ${String(id)} ORDER BY a.number`,
+    sql`SELECT a.activity, a.changes FROM activity a WHERE a.scope = 'plugin_config'
+      AND a.item_id = ${String(id)} ORDER BY a.number`,
   );
   const tokens = entries.flatMap(({ changes }) =>
     changes
@@ -158,7 +159,8 @@ test('a secret is taken, sealed, kept and removed, and never comes back', async 
     ['deleted', '********', null],
   ]);
   const dump = await harness.deps.db.text(
-    "SELECT (SELECT string_agg(c::text, ' ') FROM plugin_configs c) || (SELECT string_agg(a::text, ' ') FROM activity a) AS rows",
+    "SELECT (SELECT string_agg(c::text, ' ') FROM plugin_configs c) || (SELECT " +
+      "string_agg(a::text, ' ') FROM activity a) AS rows",
   );
   assert.ok(!JSON.stringify(dump.rows).includes(secret));
 });
@@ -199,15 +201,18 @@ test('enabling begins with the present: the cursor is set, the error goes', asyn
   const config = await ask('POST', list, { plugin: id });
   const cursorOf = () =>
     harness.deps.db.row<{ inserted_at: string; failures: number }>(
-      sql`SELECT c.inserted_at, c.failures FROM plugin_cursors c WHERE c.plugin_config_id = ${config.body.id}`,
+      sql`SELECT c.inserted_at, c.failures FROM plugin_cursors c
+        WHERE c.plugin_config_id = ${config.body.id}`,
     );
   assert.equal(await cursorOf(), undefined);
   await ask('PATCH', urlOf(config), { enabled: true });
   await harness.deps.db.run(
-    sql`UPDATE plugin_cursors SET inserted_at = '2020-01-01', failures = 9 WHERE plugin_config_id = ${config.body.id}`,
+    sql`UPDATE plugin_cursors SET inserted_at = '2020-01-01', failures = 9
+      WHERE plugin_config_id = ${config.body.id}`,
   );
   await harness.deps.db.run(
-    sql`UPDATE plugin_configs SET enabled = false, error = 'It failed ten times.', error_at = now() WHERE id = ${config.body.id}`,
+    sql`UPDATE plugin_configs SET enabled = false, error = 'It failed ten times.', error_at = now()
+      WHERE id = ${config.body.id}`,
   );
   assert.equal((await ask('GET', urlOf(config))).body.error.message, 'It failed ten times.');
   assert.equal((await ask('PATCH', urlOf(config), { enabled: true })).body.error, null);
@@ -273,7 +278,8 @@ test('logs come newest first, by level and time, in pages', async () => {
     ['INFO', 'three'],
   ])
     await harness.deps.db.run(
-      sql`INSERT INTO plugin_logs (plugin_config_id, level, message) VALUES (${config.body.id}, ${level}, ${message})`,
+      sql`INSERT INTO plugin_logs (plugin_config_id, level, message)
+        VALUES (${config.body.id}, ${level}, ${message})`,
     );
   const messages = async (query: string) =>
     (await ask('GET', `${urlOf(config)}logs/${query}`)).body.results.map(
@@ -290,7 +296,8 @@ test('logs come newest first, by level and time, in pages', async () => {
 test('deletion takes all that the plugin keeps along; a stale If-Match is 412', async () => {
   const config = await ask('POST', list, { plugin, enabled: true, config: { region: 'EU' } });
   await harness.deps.db.run(
-    sql`INSERT INTO plugin_storage (plugin_config_id, key, value) VALUES (${config.body.id}, 'k', '1')`,
+    sql`INSERT INTO plugin_storage (plugin_config_id, key, value)
+      VALUES (${config.body.id}, 'k', '1')`,
   );
   const stale = await harness.request('DELETE', urlOf(config), {
     key: home.key,

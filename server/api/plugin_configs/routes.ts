@@ -96,7 +96,9 @@ function readingRoutes(app: FastifyInstance, { db }: Deps): void {
 
 function makingRoute(app: FastifyInstance, deps: Deps): void {
   const description =
-    "Values are checked against the plugin's `config_schema`; what is required must be there once it is enabled. Enabling needs code that serves the plugin's collection. Needs the plugins access level 3.";
+    "Values are checked against the plugin's `config_schema`; what is required must be there " +
+    "once it is enabled. Enabling needs code that serves the plugin's collection. Needs the " +
+    'plugins access level 3.';
   app.post(
     base,
     {
@@ -139,7 +141,10 @@ function changingRoutes(app: FastifyInstance, deps: Deps): void {
       return after;
     });
   const description =
-    'Values are merged key by key: an absent one is kept, null removes one. With another value of a field that says where the plugin sends to, or another allowed host, each secret has to be sent again. Enabling lets it begin with the events that come in from then on, and takes its error away. Needs the plugins access level 3.';
+    'Values are merged key by key: an absent one is kept, null removes one. With another ' +
+    'value of a field that says where the plugin sends to, or another allowed host, each ' +
+    'secret has to be sent again. Enabling lets it begin with the events that come in from ' +
+    'then on, and takes its error away. Needs the plugins access level 3.';
   const schema = { body: PluginConfigPatch, response: { 200: PluginConfig } };
   app.patch(
     one,

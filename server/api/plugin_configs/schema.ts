@@ -4,7 +4,10 @@ import { nullable } from '../../platform/nullable.ts';
 import { queryInstant } from '../../platform/http/lists/query_instant.ts';
 import { Plugin } from '../plugins/schema.ts';
 
-/** Host names as a plugin's settings allow them: a name, or `*.` and a name for all names below it. Addresses are names here. */
+/**
+ * Host names as a plugin's settings allow them: a name, or `*.` and a name for all names below it.
+ * Addresses are names here.
+ */
 const host = Type.String({
   trim: true,
   minLength: 1,
@@ -12,13 +15,15 @@ const host = Type.String({
   pattern:
     '^(\\*\\.)?[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$',
   wrong_detail:
-    'Must be a host name such as api.example.com, or *.example.com for all names below it; no port, no path.',
+    'Must be a host name such as api.example.com, or *.example.com for all names below it; no ' +
+    'port, no path.',
 });
 
 const fields = {
   enabled: Type.Boolean({
     description:
-      'Does it run? From the moment it is enabled, events that come in are its; while it is disabled they are not.',
+      'Does it run? From the moment it is enabled, events that come in are its; while it is ' +
+      'disabled they are not.',
   }),
   order: Type.Integer({
     minimum: 0,
@@ -29,7 +34,9 @@ const fields = {
     type: 'object',
     additionalProperties: true,
     description:
-      "Values by the keys of the plugin's `config_schema`: text, the text of JSON, or `{file_name, content_type, contents}` for attachments. Secret ones are taken and never come back.",
+      "Values by the keys of the plugin's `config_schema`: text, the text of JSON, or " +
+      '`{file_name, content_type, contents}` for attachments. Secret ones are taken and never ' +
+      'come back.',
   }),
   allowed_hosts: Type.Array(host, {
     maxItems: 100,
@@ -54,7 +61,8 @@ export const PluginConfig = Type.Object(
         { message: Type.String(), at: Type.String({ format: 'date-time' }) },
         {
           description:
-            'Why it was stopped, what its settings lack since the plugin was changed, or which host it waits for; null: nothing is wrong.',
+            'Why it was stopped, what its settings lack since the plugin was changed, or ' +
+            'which host it waits for; null: nothing is wrong.',
         },
       ),
     ),
@@ -141,7 +149,8 @@ const payload = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
   additionalProperties: true,
   description:
-    "Values by the fields of the job's `payload` in `public_jobs`; days and instants are ISO 8601 text, a `daterange` is a list of two.",
+    "Values by the fields of the job's `payload` in `public_jobs`; days and instants are ISO " +
+    '8601 text, a `daterange` is a list of two.',
 });
 
 /** Body of `jobs/`. */

@@ -7,10 +7,16 @@ import { movedSecrets } from '../../platform/http/bodies/kept_secrets.ts';
 /** A config's values, secrets included: in memory only. */
 export type Settings = Record<string, unknown>;
 
-/** PATCH puts the sent values over the stored ones; PUT keeps of the stored ones only secrets, which no client can read and send back. */
+/**
+ * PATCH puts the sent values over the stored ones; PUT keeps of the stored ones only secrets, which
+ * no client can read and send back.
+ */
 export type HowToChange = 'merge' | 'replace';
 
-/** The values after a change; a value sent as null is removed, and so is one whose field the plugin has no more. */
+/**
+ * The values after a change; a value sent as null is removed, and so is one whose field the plugin
+ * has no more.
+ */
 export function changedSettings(
   config_schema: unknown,
   stored: Settings,
@@ -23,7 +29,8 @@ export function changedSettings(
     ([key]) =>
       known.has(key) && !Object.hasOwn(sent, key) && (how === 'merge' || secret_keys.includes(key)),
   );
-  // fromEntries and not assignment: a key named __proto__ stays a key, and is refused as an unknown one.
+  // fromEntries and not assignment: a key named __proto__ stays a key, and is refused as an unknown
+  // one.
   return Object.fromEntries([
     ...kept,
     ...Object.entries(sent).filter(([, value]) => value !== null),
@@ -33,7 +40,10 @@ export function changedSettings(
 /** Characters of JSON that the values of a config may have together: every list shows them. */
 const settings_length_max = 1_000_000;
 
-/** What is wrong with the values, named `config__<key>`, or `config` where they are too long together. A disabled config may lack what is required. */
+/**
+ * What is wrong with the values, named `config__<key>`, or `config` where they are too long
+ * together. A disabled config may lack what is required.
+ */
 export function settingsFaults(
   config_schema: unknown,
   settings: Settings,
@@ -52,7 +62,10 @@ export function settingsFaults(
     .map(({ attr, code, detail }) => ({ attr: `config__${attr}`, code, detail }));
 }
 
-/** Names of the values that are sealed: those whose field is secret, and those that were sealed before and are kept. */
+/**
+ * Names of the values that are sealed: those whose field is secret, and those that were sealed
+ * before and are kept.
+ */
 export function sealedNames(config_schema: unknown, secret_keys: readonly string[]): Set<string> {
   return new Set([...secretNames(fieldsOf(config_schema)), ...secret_keys]);
 }
@@ -61,8 +74,9 @@ export function sealedNames(config_schema: unknown, secret_keys: readonly string
 export type Reach = { settings: Settings; allowed_hosts: readonly string[] };
 
 /**
- * The violations of a change that would take kept secrets elsewhere: a field that says where has another value, or a
- * host may be reached that could not before. Each secret must have been sent with it.
+ * The violations of a change that would take kept secrets elsewhere: a field that says where has
+ * another value, or a host may be reached that could not before. Each secret must have been sent
+ * with it.
  */
 export function movedSettings(
   config_schema: unknown,

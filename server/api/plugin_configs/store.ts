@@ -8,19 +8,28 @@ import { pluginJson } from '../plugins/store.ts';
 import type { PluginConfigRow, PluginJobRow, PluginLogQuery } from './schema.ts';
 
 /** It waits for something, and nothing that it may wait for has changed since. */
-const isHeld = sql`c.enabled AND k.held_reason IS NOT NULL AND greatest(c.updated_at, p.updated_at) <= k.updated_at`;
+const isHeld = sql`c.enabled AND k.held_reason IS NOT NULL
+  AND greatest(c.updated_at, p.updated_at) <= k.updated_at`;
 
 /** The wire fields of config `c`. Columns are named: nothing secret can slip in. */
 const selectConfigs = sql`
-  SELECT c.id, c.plugin_id AS plugin, ${pluginJson} AS plugin_info, c.team_id, c.enabled, c."order", c.config, c.allowed_hosts, c.secret_keys,
-    CASE WHEN c.error IS NOT NULL THEN json_build_object('message', c.error, 'at', wire_instant(c.error_at))
-      WHEN ${isHeld} THEN json_build_object('message', k.held_reason, 'at', wire_instant(k.held_at)) END AS error, c.created_at, c.updated_at
-  FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id JOIN organizations o ON o.id = p.organization_id
+  SELECT c.id, c.plugin_id AS plugin, ${pluginJson} AS plugin_info, c.team_id, c.enabled, c."order",
+    c.config, c.allowed_hosts, c.secret_keys,
+    CASE WHEN c.error IS NOT NULL THEN json_build_object('message', c.error, 'at',
+      wire_instant(c.error_at))
+      WHEN ${isHeld} THEN json_build_object('message', k.held_reason, 'at',
+        wire_instant(k.held_at)) END AS error, c.created_at, c.updated_at
+  FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id JOIN organizations o
+    ON o.id = p.organization_id
     LEFT JOIN plugin_cursors k ON k.plugin_config_id = c.id`;
 
-/** One page of the project's configs, in their order (ties by id). Leans on plugin_configs_by_project. */
+/**
+ * One page of the project's configs, in their order (ties by id). Leans on
+ * plugin_configs_by_project.
+ */
 export function listPluginConfigs(team_id: number, page: Page): Sql {
-  return sql`${selectConfigs} WHERE c.team_id = ${team_id} ORDER BY c."order", c.id LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return sql`${selectConfigs} WHERE c.team_id = ${team_id} ORDER BY c."order", c.id
+    LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
 /** The number of the project's configs. */
@@ -28,14 +37,20 @@ export function countPluginConfigs(team_id: number): Sql {
   return sql`SELECT count(*) AS count FROM plugin_configs c WHERE c.team_id = ${team_id}`;
 }
 
-/** The enabled configs of destinations in all projects of the organization: each is handed all events of its project. */
+/**
+ * The enabled configs of destinations in all projects of the organization: each is handed all
+ * events of its project.
+ */
 const isExporting = (organization_id: string) => sql`
-  c.enabled AND c.plugin_id IN (SELECT d.id FROM plugins d WHERE d.collection = 'pipeline_destinations')
-  AND c.team_id IN (SELECT t.id FROM projects t WHERE t.organization_id = ${organization_id}::uuid)`;
+  c.enabled AND c.plugin_id IN (SELECT d.id FROM plugins d
+    WHERE d.collection = 'pipeline_destinations')
+  AND c.team_id IN (SELECT t.id FROM projects t
+    WHERE t.organization_id = ${organization_id}::uuid)`;
 
 /** One page of those, newest first. */
 export function listExportingConfigs(organization_id: string, page: Page): Sql {
-  return sql`${selectConfigs} WHERE ${isExporting(organization_id)} ORDER BY c.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return sql`${selectConfigs} WHERE ${isExporting(organization_id)} ORDER BY c.id DESC
+    LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
 /** The number of those. */
@@ -54,14 +69,23 @@ export function findPluginConfig(
   );
 }
 
-/** The settings as they are stored; with `lock` nobody else changes the config until the transaction ends. The plugin is locked before it (FOR SHARE), as a change of the plugin does. */
+/**
+ * The settings as they are stored; with `lock` nobody else changes the config until the transaction
+ * ends. The plugin is locked before it (FOR SHARE), as a change of the plugin does.
+ */
 export function findStoredConfig(
   db: Queryable,
   id: number,
   lock?: 'lock',
 ): Promise<StoredPluginConfig | undefined> {
   return db.row<StoredPluginConfig>(
-    sql`SELECT c.config, c.config_secrets, c.secret_keys FROM plugin_configs c WHERE c.id = ${id} ${lock === undefined ? empty : sql`FOR UPDATE`}`,
+    sql`SELECT c.config, c.config_secrets, c.secret_keys FROM plugin_configs c
+      WHERE c.id = ${id} ${
+        lock === undefined
+          ? empty
+          : sql`FOR
+      UPDATE`
+      }`,
   );
 }
 
@@ -71,7 +95,8 @@ export async function insertPluginConfig(
   row: { team_id: number; plugin_id: number; created_by: number },
 ): Promise<number> {
   const made = await tx.row<{ id: number }>(
-    sql`INSERT INTO plugin_configs (team_id, plugin_id, created_by) VALUES (${row.team_id}, ${row.plugin_id}, ${row.created_by}) RETURNING id`,
+    sql`INSERT INTO plugin_configs (team_id, plugin_id, created_by)
+      VALUES (${row.team_id}, ${row.plugin_id}, ${row.created_by}) RETURNING id`,
   );
   return made!.id;
 }
@@ -98,14 +123,21 @@ export async function updatePluginConfig(
   );
 }
 
-/** Lets the config begin with the events that come in from now on; one that the server stopped goes on where it stood. Whoever still works on it has lost it. */
+/**
+ * Lets the config begin with the events that come in from now on; one that the server stopped goes
+ * on where it stood. Whoever still works on it has lost it.
+ */
 export async function startCursor(tx: Transaction, id: number): Promise<void> {
   // Events are stamped in whole milliseconds.
   await tx.run(sql`
-    INSERT INTO plugin_cursors AS k (plugin_config_id, inserted_at) VALUES (${id}, date_trunc('milliseconds', now()))
+    INSERT INTO plugin_cursors AS k (plugin_config_id, inserted_at)
+      VALUES (${id}, date_trunc('milliseconds', now()))
     ON CONFLICT (plugin_config_id) DO UPDATE SET
-      inserted_at = CASE WHEN k.stopped_at IS NULL THEN excluded.inserted_at ELSE k.inserted_at END, event_uuid = CASE WHEN k.stopped_at IS NULL THEN NULL ELSE k.event_uuid END,
-      failures = 0, series_inserted_at = NULL, series_event_uuid = NULL, retry_at = NULL, stopped_at = NULL, leased_by = NULL, leased_until = NULL, updated_at = now()`);
+      inserted_at = CASE WHEN k.stopped_at IS NULL THEN excluded.inserted_at
+        ELSE k.inserted_at END, event_uuid = CASE WHEN k.stopped_at IS NULL THEN NULL
+        ELSE k.event_uuid END,
+      failures = 0, series_inserted_at = NULL, series_event_uuid = NULL, retry_at = NULL,
+        stopped_at = NULL, leased_by = NULL, leased_until = NULL, updated_at = now()`);
 }
 
 /** Deletes the config and by cascade what its plugin keeps and has logged. */
@@ -135,13 +167,19 @@ export async function getPluginJob(tx: Transaction, id: string): Promise<PluginJ
 }
 
 const isLogged = (config_id: number, { level, after, before }: PluginLogQuery) => sql`
-  l.plugin_config_id = ${config_id} AND (${level ?? null}::text IS NULL OR l.level = ${level ?? null}::text)
+  l.plugin_config_id = ${config_id} AND (${level ?? null}::text IS NULL
+    OR l.level = ${level ?? null}::text)
   AND (${after ?? null}::timestamptz IS NULL OR l."timestamp" > ${after ?? null}::timestamptz)
   AND (${before ?? null}::timestamptz IS NULL OR l."timestamp" < ${before ?? null}::timestamptz)`;
 
-/** One page of the config's log lines, newest first. Ids grow with time, and plugin_logs_by_config is in their order. */
+/**
+ * One page of the config's log lines, newest first. Ids grow with time, and plugin_logs_by_config
+ * is in their order.
+ */
 export function listPluginLogs(config_id: number, wanted: PluginLogQuery, page: Page): Sql {
-  return sql`SELECT l."timestamp", l.level, l.message FROM plugin_logs l WHERE ${isLogged(config_id, wanted)} ORDER BY l.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return sql`SELECT l."timestamp", l.level, l.message FROM plugin_logs l
+    WHERE ${isLogged(config_id, wanted)} ORDER BY l.id DESC
+    LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
 /** The number of those. */

@@ -26,8 +26,9 @@ export function refuseLong(sent: PluginPatch): void {
 const written_types: unknown[] = ['source', 'inline'];
 
 /**
- * Applies the fields that a client sent, under the caller's lock. Throws 403 for `is_global` below level 9, and 400 for what would make the record say something untrue: another kind of
- * origin, or another version of a package than the one that is installed.
+ * Applies the fields that a client sent, under the caller's lock. Throws 403 for `is_global` below
+ * level 9, and 400 for what would make the record say something untrue: another kind of origin, or
+ * another version of a package than the one that is installed.
  */
 export async function changePlugin(
   tx: Transaction,
@@ -49,13 +50,15 @@ export async function changePlugin(
     throw invalid(
       'plugin_type',
       'invalid_input',
-      `A plugin keeps its kind (${before.plugin_type}): make another record for code from somewhere else.`,
+      `A plugin keeps its kind (${before.plugin_type}): make another record for code from ` +
+        'somewhere else.',
     );
   if (!isWritten && fields.tag !== undefined && fields.tag !== before.tag)
     throw invalid(
       'tag',
       'invalid_input',
-      `The tag is the version that is installed (${before.tag}): upgrade/ with a tag installs another.`,
+      `The tag is the version that is installed (${before.tag}): upgrade/ with a tag installs ` +
+        'another.',
     );
   await updatePlugin(
     tx,

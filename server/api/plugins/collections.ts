@@ -1,6 +1,9 @@
 import type { PluginCollection } from '../../engine/plugins/plugin.ts';
 
-/** One collection: where it is, and what one of its records is called in the activity log and in sentences. */
+/**
+ * One collection: where it is, and what one of its records is called in the activity log and in
+ * sentences.
+ */
 export type Collection = {
   name: PluginCollection;
   base: string;

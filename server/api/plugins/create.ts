@@ -23,7 +23,8 @@ import { findPlugin, insertPlugin, updatePlugin } from './store.ts';
 type Fetched = { source: PluginSource; shown_url: string; prepared: PreparedPlugin };
 
 /**
- * Makes a plugin of a body. What has to be fetched is fetched before the transaction begins, so no lock waits for a stranger's server; then record and code are stored together or not at all.
+ * Makes a plugin of a body. What has to be fetched is fetched before the transaction begins, so no
+ * lock waits for a stranger's server; then record and code are stored together or not at all.
  * Throws 400 on `url` or `name` for a package that cannot be had or used, and 403.
  */
 export async function createPlugin(
@@ -90,7 +91,10 @@ export async function createPlugin(
 
 type Wanted = { source: PluginSource; attr: 'url' | 'name' };
 
-/** Where the package of a new plugin is, and which field said so; undefined for one whose code is sent later. Throws 400 when nothing says it. */
+/**
+ * Where the package of a new plugin is, and which field said so; undefined for one whose code is
+ * sent later. Throws 400 when nothing says it.
+ */
 function sourceWanted(
   type: string,
   { url, name }: { url: string | undefined; name: string | null },
@@ -103,7 +107,8 @@ function sourceWanted(
       throw invalid(
         'url',
         'required',
-        'Name an npm package, the address of a GitHub or GitLab repository, or the https address of an archive.',
+        'Name an npm package, the address of a GitHub or GitLab repository, or the https ' +
+          'address of an archive.',
       );
     return { source: { url }, attr: 'url' };
   }

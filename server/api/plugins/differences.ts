@@ -12,7 +12,10 @@ export type Compared = {
 
 type Named = Record<string, unknown>;
 
-/** What comes, goes and differs from one state of a plugin to another, each list in the order of names. Capabilities that a client wrote in another shape count as none. */
+/**
+ * What comes, goes and differs from one state of a plugin to another, each list in the order of
+ * names. Capabilities that a client wrote in another shape count as none.
+ */
 export function differencesOf(
   before: Compared,
   after: Compared,

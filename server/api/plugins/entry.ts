@@ -4,7 +4,10 @@ import type { Entry } from '../../platform/http/write.ts';
 import type { Collection } from './collections.ts';
 import type { PluginRow } from './schema.ts';
 
-/** The log's entry for a change of a plugin: what its answers showed before and after, and what `more` adds. */
+/**
+ * The log's entry for a change of a plugin: what its answers showed before and after, and what
+ * `more` adds.
+ */
 export function pluginEntry(
   collection: Collection,
   activity: string,

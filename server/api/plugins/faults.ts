@@ -6,8 +6,10 @@ import type { ApiError } from '../../platform/http/errors.ts';
 const fetch_ms_max = 120_000;
 
 /**
- * Runs work on a package and turns what is wrong with it or with its origin into a 400 on the field, with file, line and column where they are known: `unavailable` for an origin that does
- * not answer (the same request may work later), `invalid_input` for the rest. Other errors go on as they are.
+ * Runs work on a package and turns what is wrong with it or with its origin into a 400 on the
+ * field, with file, line and column where they are known: `unavailable` for an origin that does not
+ * answer (the same request may work later), `invalid_input` for the rest. Other errors go on as
+ * they are.
  */
 export async function namingFaults<Result>(
   attr: string,
@@ -20,7 +22,10 @@ export async function namingFaults<Result>(
   }
 }
 
-/** As `namingFaults`, for work that is bounded in time by `signal`: an origin that takes too long is one that does not answer. */
+/**
+ * As `namingFaults`, for work that is bounded in time by `signal`: an origin that takes too long is
+ * one that does not answer.
+ */
 export function fetching<Result>(
   attr: string,
   work: (signal: AbortSignal) => Promise<Result>,
@@ -38,7 +43,10 @@ export function fetching<Result>(
   });
 }
 
-/** As `namingFaults` for stored code: what cannot be loaded is a 409, because nothing in the request is wrong. */
+/**
+ * As `namingFaults` for stored code: what cannot be loaded is a 409, because nothing in the request
+ * is wrong.
+ */
 export async function loading<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

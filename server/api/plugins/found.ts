@@ -15,7 +15,10 @@ export function placeOf(request: FastifyRequest, collection: Collection): Place 
   return { organization_id: request.access.organization_id, collection: collection.name };
 }
 
-/** Throws 403 when the organization's `plugins_access_level` does not suffice. Comes before anything that tells whether a record exists. */
+/**
+ * Throws 403 when the organization's `plugins_access_level` does not suffice. Comes before anything
+ * that tells whether a record exists.
+ */
 export async function requirePluginsLevel(
   db: Queryable,
   request: FastifyRequest,
@@ -37,7 +40,10 @@ export async function getPlugin(
   return getVisible(db, request, collection);
 }
 
-/** The plugin that the path names, for an organization that may change it: its own, from level 6 on. Throws 403 and 404. */
+/**
+ * The plugin that the path names, for an organization that may change it: its own, from level 6 on.
+ * Throws 403 and 404.
+ */
 export async function getOwnPlugin(
   db: Queryable,
   request: FastifyRequest,
@@ -51,7 +57,10 @@ export async function getOwnPlugin(
   );
 }
 
-/** As `getOwnPlugin`, with what is not shown; locked until the transaction ends, and unchanged since the ETag in `If-Match`. Throws 403, 404 and 412. */
+/**
+ * As `getOwnPlugin`, with what is not shown; locked until the transaction ends, and unchanged since
+ * the ETag in `If-Match`. Throws 403, 404 and 412.
+ */
 export async function lockOwnPlugin(
   tx: Transaction,
   request: FastifyRequest,

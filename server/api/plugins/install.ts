@@ -18,7 +18,8 @@ type Installing = {
 };
 
 /**
- * Makes prepared code the plugin's version, under the caller's lock; the present one becomes the one that a rollback goes back to, and the record says what the package says. Gives how many
+ * Makes prepared code the plugin's version, under the caller's lock; the present one becomes the
+ * one that a rollback goes back to, and the record says what the package says. Gives how many
  * enabled configs lack a setting now.
  */
 export async function putInstalled(
@@ -36,7 +37,10 @@ export async function putInstalled(
     : followSchema(tx, deps.secrets, id, prepared.manifest.config_schema);
 }
 
-/** Why code cannot take the place of code that some project has enabled, as a sentence; undefined: it can. */
+/**
+ * Why code cannot take the place of code that some project has enabled, as a sentence; undefined:
+ * it can.
+ */
 export async function idleFault(
   tx: Transaction,
   id: number,
@@ -49,7 +53,9 @@ export async function idleFault(
     : `A project has this plugin enabled. ${fault}`;
 }
 
-/** The record's fields that a package decides; without a plugin.json only those that its code does. */
+/**
+ * The record's fields that a package decides; without a plugin.json only those that its code does.
+ */
 export function fieldsOfPackage({
   manifest,
   capabilities,

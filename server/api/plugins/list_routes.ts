@@ -31,11 +31,15 @@ import {
 const level_of_addresses = 8;
 
 const beside =
-  'The answer is the first plugin that the list is about (null fields: there is none), with the list beside it. Needs the plugins access level 3.';
+  'The answer is the first plugin that the list is about (null fields: there is none), with ' +
+  'the list beside it. Needs the plugins access level 3.';
 
 /** What a list is read from. */
 type Asked = { db: Database; collection: Collection; catalogue: CatalogueEntry[] };
-/** One list: its name in the path and in the document, what it holds, and how a request for it is answered. */
+/**
+ * One list: its name in the path and in the document, what it holds, and how a request for it is
+ * answered.
+ */
 type List = {
   name: string;
   title: string;
@@ -64,7 +68,8 @@ const lists: List[] = [
     name: 'exports_unsubscribe_configs',
     title: 'ExportingPluginConfigs',
     summary: () =>
-      'List the enabled configs of destinations, which export all events of their project, newest first',
+      'List the enabled configs of destinations, which export all events of their project, ' +
+      'newest first',
     item: PluginConfig,
     answer: answerExporting,
   },
@@ -77,7 +82,10 @@ const lists: List[] = [
   },
 ];
 
-/** Lists about a collection as a whole. The contract answers each with one plugin: it is the first that the list is about, and the list stands beside it. */
+/**
+ * Lists about a collection as a whole. The contract answers each with one plugin: it is the first
+ * that the list is about, and the list stands beside it.
+ */
 export function listRoutes(
   app: FastifyInstance,
   { db }: Deps,

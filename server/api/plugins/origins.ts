@@ -3,7 +3,10 @@ import { openOrigin } from '../../engine/plugins/packages/open_origin.ts';
 import type { Origin } from '../../engine/plugins/packages/origin.ts';
 import type { HiddenPlugin } from './store.ts';
 
-/** What an origin is opened with: an address, which may hold a token, or the name of a folder of the plugin directory. */
+/**
+ * What an origin is opened with: an address, which may hold a token, or the name of a folder of the
+ * plugin directory.
+ */
 export type PluginSource = { url: string } | { folder: string };
 
 /** What the origin of a plugin is sealed for. */
@@ -11,7 +14,10 @@ export function pluginOriginContext(plugin_id: number): string {
   return `plugins:${plugin_id}:origin`;
 }
 
-/** Opens an origin with the settings of this server; nothing is fetched yet. Throws a PluginError for an address that is not understood. */
+/**
+ * Opens an origin with the settings of this server; nothing is fetched yet. Throws a PluginError
+ * for an address that is not understood.
+ */
 export function originOf({ config, outbound, log }: Deps, source: PluginSource): Origin {
   const {
     plugin_dir,
@@ -40,7 +46,10 @@ export function sealSource({ secrets }: Deps, plugin_id: number, source: PluginS
   return secrets.seal(JSON.stringify(source), pluginOriginContext(plugin_id));
 }
 
-/** The origin that a plugin was installed from; undefined for one whose code is written through the API. */
+/**
+ * The origin that a plugin was installed from; undefined for one whose code is written through the
+ * API.
+ */
 export function storedOrigin(
   deps: Deps,
   plugin_id: number,

@@ -19,7 +19,10 @@ import { findHiddenPlugin, updateLatestTag } from './store.ts';
 import { inTurn } from './turns.ts';
 import { rollbackPlugin, upgradePlugin } from './upgrade.ts';
 
-/** What is done with a plugin's package: look for updates, upgrade, roll back, show and edit its source. */
+/**
+ * What is done with a plugin's package: look for updates, upgrade, roll back, show and edit its
+ * source.
+ */
 export function packageRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
   updateRoutes(app, deps, collection);
   sourceRoutes(app, deps, collection);
@@ -38,7 +41,9 @@ function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
       config: reading,
       schema: {
         summary: 'Ask the origin for its newest version now',
-        description: `The answer has it in \`latest_tag\`. An origin that cannot be asked is 400 on \`url\`. ${own}`,
+        description:
+          `The answer has it in \`latest_tag\`. An origin that cannot be asked is 400 on ` +
+          `\`url\`. ${own}`,
         response: { 200: Plugin, 400: Problem },
       },
     },
@@ -61,7 +66,10 @@ function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
   );
 
   const upgrading =
-    'The new version is fetched, compiled and looked at first; whatever is wrong with it is 400 on `url`, and the old version stays. `changes` says what differs; with `validate_only` nothing else happens. A version that is there already, and code that is written through the API, stay as they are.';
+    'The new version is fetched, compiled and looked at first; whatever is wrong with it is ' +
+    '400 on `url`, and the old version stays. `changes` says what differs; with ' +
+    '`validate_only` nothing else happens. A version that is there already, and code that is ' +
+    'written through the API, stay as they are.';
   app.post(
     `${one}upgrade/`,
     {
@@ -112,7 +120,10 @@ function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
   );
 
   const description =
-    'The files are compiled and looked at in the sandbox; what is wrong with them is 400 on `source` with file, line and column, and the old code stays. A plugin.json among them decides the fields of the record. Other fields of the body are changed as PATCH of the record does.';
+    'The files are compiled and looked at in the sandbox; what is wrong with them is 400 on ' +
+    '`source` with file, line and column, and the old code stays. A plugin.json among them ' +
+    'decides the fields of the record. Other fields of the body are changed as PATCH of the ' +
+    'record does.';
   const schema = { body: SourceChange, response: { 200: PluginWithSource, 409: Problem } };
   app.patch(
     `${one}update_source/`,

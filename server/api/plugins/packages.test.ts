@@ -109,53 +109,65 @@ test('an npm package serves each collection, and what it says is in the answer a
   assert.ok(registry.authorizations.includes('Bearer sesame-open-sesame'));
 });
 
-test('a package that cannot serve the collection, cannot be had or is broken is 400 on the field, and leaves nothing', async () => {
-  registry.publish('imports', '1.0.0', packageFiles('pipeline_import_apps'));
-  registry.publish('site', '1.0.0', packageFiles('pipeline_frontend_apps'));
-  registry.publish(
-    'broken',
-    '1.0.0',
-    packageFiles(destination, {}, { 'index.ts': 'export function onEvent() {\n  return (;\n}' }),
-  );
-  registry.publish('no-manifest', '1.0.0', { 'index.js': 'exports.onEvent = () => 1' });
-  registry.publish('forged', '1.0.0', packageFiles(destination), {
-    integrity: `sha512-${Buffer.alloc(64).toString('base64')}`,
-  });
-  registry.publish(
-    'throws',
-    '1.0.0',
-    packageFiles(destination, {}, { 'index.ts': 'throw new Error("never");' }),
-  );
-  const count = (await ask('GET', collectionUrl(home))).body.count;
-  const cases: [string, string, RegExp][] = [
-    ['imports', 'invalid_input', /onEvent, exportEvents or composeWebhook/],
-    ['site', 'invalid_input', /no code/],
-    ['broken', 'invalid_input', /index\.ts/],
-    ['no-manifest', 'invalid_input', /plugin\.json/],
-    ['forged', 'invalid_input', /./],
-    ['throws', 'invalid_input', /never/],
-    ['not-there', 'invalid_input', /./],
-    [`${forge.settings.github_url}/acme/nothing`, 'invalid_input', /./],
-  ];
-  for (const [url, code, detail] of cases) {
-    const answer = await ask('POST', collectionUrl(home), { plugin_type: 'custom', url });
-    assert.deepEqual(faultOf(answer), [400, 'url', code], `${url}: ${answer.text}`);
-    assert.match(answer.body.detail, detail);
-  }
-  const broken = await ask('POST', collectionUrl(home), { plugin_type: 'custom', url: 'broken' });
-  assert.deepEqual([broken.body.errors[0].file, broken.body.errors[0].line], ['index.ts', 2]);
-  assert.equal((await ask('GET', collectionUrl(home))).body.count, count);
-});
+test(
+  'a package that cannot serve the collection, cannot be had or is broken is 400 on the field, ' +
+    'and leaves nothing',
+  async () => {
+    registry.publish('imports', '1.0.0', packageFiles('pipeline_import_apps'));
+    registry.publish('site', '1.0.0', packageFiles('pipeline_frontend_apps'));
+    registry.publish(
+      'broken',
+      '1.0.0',
+      packageFiles(destination, {}, { 'index.ts': 'export function onEvent() {\n  return (;\n}' }),
+    );
+    registry.publish('no-manifest', '1.0.0', { 'index.js': 'exports.onEvent = () => 1' });
+    registry.publish('forged', '1.0.0', packageFiles(destination), {
+      integrity: `sha512-${Buffer.alloc(64).toString('base64')}`,
+    });
+    registry.publish(
+      'throws',
+      '1.0.0',
+      packageFiles(destination, {}, { 'index.ts': 'throw new Error("never");' }),
+    );
+    const count = (await ask('GET', collectionUrl(home))).body.count;
+    const cases: [string, string, RegExp][] = [
+      ['imports', 'invalid_input', /onEvent, exportEvents or composeWebhook/],
+      ['site', 'invalid_input', /no code/],
+      ['broken', 'invalid_input', /index\.ts/],
+      ['no-manifest', 'invalid_input', /plugin\.json/],
+      ['forged', 'invalid_input', /./],
+      ['throws', 'invalid_input', /never/],
+      ['not-there', 'invalid_input', /./],
+      [`${forge.settings.github_url}/acme/nothing`, 'invalid_input', /./],
+    ];
+    for (const [url, code, detail] of cases) {
+      const answer = await ask('POST', collectionUrl(home), { plugin_type: 'custom', url });
+      assert.deepEqual(faultOf(answer), [400, 'url', code], `${url}: ${answer.text}`);
+      assert.match(answer.body.detail, detail);
+    }
+    const broken = await ask('POST', collectionUrl(home), { plugin_type: 'custom', url: 'broken' });
+    assert.deepEqual([broken.body.errors[0].file, broken.body.errors[0].line], ['index.ts', 2]);
+    assert.equal((await ask('GET', collectionUrl(home))).body.count, count);
+  },
+);
 
-test('the address is unique within the organization, also in a race; another organization may have it', async () => {
-  registry.publish('wanted', '1.0.0', packageFiles(destination));
-  const body = { plugin_type: 'custom', url: 'wanted' };
-  const answers = await Promise.all([1, 2, 3].map(() => ask('POST', collectionUrl(home), body)));
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 400, 400]);
-  assert.deepEqual(faultOf(answers.find(({ status }) => status === 400)!), [400, 'url', 'unique']);
-  const other = await harness.newOrganization();
-  assert.equal((await ask('POST', collectionUrl(other), body, other.key)).status, 201);
-});
+test(
+  'the address is unique within the organization, also in a race; another organization may have ' +
+    'it',
+  async () => {
+    registry.publish('wanted', '1.0.0', packageFiles(destination));
+    const body = { plugin_type: 'custom', url: 'wanted' };
+    const answers = await Promise.all([1, 2, 3].map(() => ask('POST', collectionUrl(home), body)));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 400, 400]);
+    assert.deepEqual(faultOf(answers.find(({ status }) => status === 400)!), [
+      400,
+      'url',
+      'unique',
+    ]);
+    const other = await harness.newOrganization();
+    assert.equal((await ask('POST', collectionUrl(other), body, other.key)).status, 201);
+  },
+);
 
 test('a dry run fetches and checks, and makes nothing', async () => {
   registry.publish('dry', '1.0.0', packageFiles(destination));
@@ -343,7 +355,8 @@ test('a repository of GitHub and GitLab, with a token that never comes back', as
     ]);
   }
   const dump = await harness.deps.db.text(
-    "SELECT (SELECT string_agg(p::text, ' ') FROM plugins p) || (SELECT string_agg(a::text, ' ') FROM activity a) AS rows",
+    "SELECT (SELECT string_agg(p::text, ' ') FROM plugins p) || (SELECT string_agg(a::text, ' " +
+      "') FROM activity a) AS rows",
   );
   assert.ok(!JSON.stringify(dump.rows).includes(token));
 });

@@ -291,58 +291,62 @@ test('deletion takes versions and the own configs along', async () => {
     );
 });
 
-test('unused, exports_unsubscribe_configs, activity and repository answer a record and the list beside it', async () => {
-  const own = await harness.newOrganization();
-  const base = collectionUrl(own);
-  const get = async (name: string) =>
-    (await ask('GET', `${base}${name}/`, undefined, own.key)).body;
-  for (const name of ['unused', 'exports_unsubscribe_configs', 'activity']) {
-    const { id, count, results } = await get(name);
-    assert.deepEqual([id, count, results], [null, 0, []], name);
-  }
-  const [one, two] = [await writtenPlugin(harness, own), await writtenPlugin(harness, own)];
-  const config = await ask(
-    'POST',
-    `/api/projects/${own.project.id}/plugin_configs/`,
-    { plugin: two.id, enabled: true },
-    own.key,
-  );
-  const unused = await get('unused');
-  assert.deepEqual(
-    [unused.id, unused.count, unused.results.map((plugin: { id: number }) => plugin.id)],
-    [one.id, 1, [one.id]],
-  );
-  const exporting = await get('exports_unsubscribe_configs');
-  assert.deepEqual(
-    [exporting.id, exporting.results.map((row: { id: number }) => row.id)],
-    [two.id, [config.body.id]],
-  );
-  const activity = await get('activity');
-  assert.equal(activity.id, two.id);
-  assert.deepEqual(
-    activity.results.map(({ activity: what, item_id, scope }: Record<string, string>) => [
-      what,
-      item_id,
-      scope,
-    ]),
-    [
-      ['source_updated', String(two.id), 'pipeline_destination'],
-      ['installed', String(two.id), 'pipeline_destination'],
-      ['source_updated', String(one.id), 'pipeline_destination'],
-      ['installed', String(one.id), 'pipeline_destination'],
-    ],
-  );
-  const repository = await get('repository');
-  assert.ok(repository.count >= 2);
-  assert.deepEqual(
-    [repository.id, repository.name, repository.plugin_type],
-    [null, repository.results[0].name, 'repository'],
-  );
-  assert.ok(
-    repository.results.every(
-      (entry: { collection: string }) => entry.collection === 'pipeline_destinations',
-    ),
-  );
-  const page = await ask('GET', `${base}repository/?limit=1&offset=1`, undefined, own.key);
-  assert.deepEqual(page.body.results, [repository.results[1]]);
-});
+test(
+  'unused, exports_unsubscribe_configs, activity and repository answer a record and the list ' +
+    'beside it',
+  async () => {
+    const own = await harness.newOrganization();
+    const base = collectionUrl(own);
+    const get = async (name: string) =>
+      (await ask('GET', `${base}${name}/`, undefined, own.key)).body;
+    for (const name of ['unused', 'exports_unsubscribe_configs', 'activity']) {
+      const { id, count, results } = await get(name);
+      assert.deepEqual([id, count, results], [null, 0, []], name);
+    }
+    const [one, two] = [await writtenPlugin(harness, own), await writtenPlugin(harness, own)];
+    const config = await ask(
+      'POST',
+      `/api/projects/${own.project.id}/plugin_configs/`,
+      { plugin: two.id, enabled: true },
+      own.key,
+    );
+    const unused = await get('unused');
+    assert.deepEqual(
+      [unused.id, unused.count, unused.results.map((plugin: { id: number }) => plugin.id)],
+      [one.id, 1, [one.id]],
+    );
+    const exporting = await get('exports_unsubscribe_configs');
+    assert.deepEqual(
+      [exporting.id, exporting.results.map((row: { id: number }) => row.id)],
+      [two.id, [config.body.id]],
+    );
+    const activity = await get('activity');
+    assert.equal(activity.id, two.id);
+    assert.deepEqual(
+      activity.results.map(({ activity: what, item_id, scope }: Record<string, string>) => [
+        what,
+        item_id,
+        scope,
+      ]),
+      [
+        ['source_updated', String(two.id), 'pipeline_destination'],
+        ['installed', String(two.id), 'pipeline_destination'],
+        ['source_updated', String(one.id), 'pipeline_destination'],
+        ['installed', String(one.id), 'pipeline_destination'],
+      ],
+    );
+    const repository = await get('repository');
+    assert.ok(repository.count >= 2);
+    assert.deepEqual(
+      [repository.id, repository.name, repository.plugin_type],
+      [null, repository.results[0].name, 'repository'],
+    );
+    assert.ok(
+      repository.results.every(
+        (entry: { collection: string }) => entry.collection === 'pipeline_destinations',
+      ),
+    );
+    const page = await ask('GET', `${base}repository/?limit=1&offset=1`, undefined, own.key);
+    assert.deepEqual(page.body.results, [repository.results[1]]);
+  },
+);

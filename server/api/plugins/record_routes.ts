@@ -70,7 +70,11 @@ function makingRoute(
 ): void {
   const { base, noun } = collection;
   const description =
-    'A package (`custom`, `repository`, `local`) is fetched, compiled and looked at in the sandbox before the answer; its plugin.json and its code decide the fields. One that cannot be had or cannot serve the collection is 400 on `url` or `name`. `source`: fields are stored as sent, code comes through `update_source/`. Needs the plugins access level 6, for `is_global` 9.';
+    'A package (`custom`, `repository`, `local`) is fetched, compiled and looked at in the ' +
+    'sandbox before the answer; its plugin.json and its code decide the fields. One that ' +
+    'cannot be had or cannot serve the collection is 400 on `url` or `name`. `source`: fields ' +
+    'are stored as sent, code comes through `update_source/`. Needs the plugins access level ' +
+    '6, for `is_global` 9.';
   app.post(
     base,
     {
@@ -100,7 +104,9 @@ function changingRoutes(app: FastifyInstance, deps: Deps, collection: Collection
       return after;
     });
   const description =
-    'Nothing is fetched. What a package or its code says (`name`, `capabilities`, ...) may be overwritten, and is as the package says again after the next change of code. Needs the plugins access level 6, for another `is_global` 9.';
+    'Nothing is fetched. What a package or its code says (`name`, `capabilities`, ...) may be ' +
+    'overwritten, and is as the package says again after the next change of code. Needs the ' +
+    'plugins access level 6, for another `is_global` 9.';
   const schema = { description, body: PluginPatch, response: { 200: Plugin } };
   app.patch(
     `${base}:id/`,
@@ -123,7 +129,8 @@ function changingRoutes(app: FastifyInstance, deps: Deps, collection: Collection
       schema: {
         summary: `Uninstall ${noun}, with the configs of the organization's projects`,
         description:
-          '409 while a project of another organization has a config of it. Needs the plugins access level 6.',
+          '409 while a project of another organization has a config of it. Needs the plugins ' +
+          'access level 6.',
         response: { 204: { type: 'null' }, 409: Problem },
       },
     },

@@ -6,7 +6,10 @@ import { listRoutes } from './list_routes.ts';
 import { packageRoutes } from './package_routes.ts';
 import { recordRoutes } from './record_routes.ts';
 
-/** Pipeline destinations, frontend apps and import apps: three collections of plugins with the same operations. A wrong catalogue stops the start. */
+/**
+ * Pipeline destinations, frontend apps and import apps: three collections of plugins with the same
+ * operations. A wrong catalogue stops the start.
+ */
 export function pluginRoutes(app: FastifyInstance, deps: Deps): void {
   const catalogue = readCatalogue(deps.config.plugin_catalogue);
   for (const collection of collections) {

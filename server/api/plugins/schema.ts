@@ -4,7 +4,8 @@ import type { PluginType } from '../../engine/plugins/plugin.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { pageOf } from '../../platform/http/lists/pagination.ts';
 
-// The code of `source` and `inline` is written through the API; that of the others comes from an origin.
+// The code of `source` and `inline` is written through the API; that of the others comes from an
+// origin.
 const plugin_types = [
   'local',
   'custom',
@@ -21,7 +22,10 @@ const fields = {
   plugin_type: nullable(
     Type.Enum([...plugin_types], {
       description:
-        '`custom`: a package at `url`. `repository`: an entry of the catalogue (`repository/`), named by `name`. `local`: the folder `name` of the plugin directory of the server. `source`, `inline`: code is sent with `update_source/`. Null or absent: `custom` with a `url`, else `source`.',
+        '`custom`: a package at `url`. `repository`: an entry of the catalogue ' +
+        '(`repository/`), named by `name`. `local`: the folder `name` of the plugin directory ' +
+        'of the server. `source`, `inline`: code is sent with `update_source/`. Null or ' +
+        'absent: `custom` with a `url`, else `source`.',
     }),
   ),
   name: nullable(
@@ -44,7 +48,8 @@ const fields = {
       'Every organization of the server may enable it. Setting it needs the plugins access level 9.',
   }),
   capabilities: any(
-    'What its code offers: `{methods, jobs, scheduled_tasks}`; read from the code whenever that changes.',
+    'What its code offers: `{methods, jobs, scheduled_tasks}`; read from the code whenever ' +
+      'that changes.',
   ),
   metrics: any('The metrics that its code declares: name -> `sum`, `max` or `min`.'),
   public_jobs: any('The jobs that people may start, with the fields of their payload.'),
@@ -101,7 +106,8 @@ export const PluginCreate = Type.Object({
       minLength: 1,
       maxLength: 800,
       description:
-        'Of `custom`: an npm package, a GitHub or GitLab repository, or the https address of an archive. `private_token` in its query is kept sealed and never comes back.',
+        'Of `custom`: an npm package, a GitHub or GitLab repository, or the https address of ' +
+        'an archive. `private_token` in its query is kept sealed and never comes back.',
     }),
   ),
 });
@@ -123,7 +129,8 @@ export const SourceChange = Type.Object({
   ...optional,
   source: Type.Optional(
     files(
-      'File name -> its text; null deletes the file. With PATCH, files that are not named stay; with PUT they go.',
+      'File name -> its text; null deletes the file. With PATCH, files that are not named ' +
+        'stay; with PUT they go.',
     ),
   ),
 });
@@ -178,7 +185,8 @@ export const PluginDifferences = Type.Object(
     }),
     incomplete_configs: Type.Integer({
       description:
-        'How many enabled configs lack a setting that this version needs; they stay enabled, and their `error` says what is missing.',
+        'How many enabled configs lack a setting that this version needs; they stay enabled, ' +
+        'and their `error` says what is missing.',
     }),
   },
   { title: 'PluginDifferences' },
@@ -191,7 +199,10 @@ export const PluginWithDifferences = Type.Object(
   { title: 'PluginWithDifferences' },
 );
 
-/** A list with the first record that it is about in front: the record's fields, all null when there is none, and the list beside them. */
+/**
+ * A list with the first record that it is about in front: the record's fields, all null when there
+ * is none, and the list beside them.
+ */
 export function besideRecord<Item extends TSchema>(item: Item, title: string) {
   const first = Object.fromEntries(
     Object.entries(record).map(([name, schema]) => [name, nullable(schema as TSchema)]),
@@ -214,9 +225,15 @@ export const CatalogueItem = Type.Object(
   { title: 'PluginCatalogueItem' },
 );
 
-/** Why a level of the organization does not suffice, as a sentence; undefined: it does. 0 nothing, 3 use and configure, 6 install and change, 9 also global records. */
+/**
+ * Why a level of the organization does not suffice, as a sentence; undefined: it does. 0 nothing, 3
+ * use and configure, 6 install and change, 9 also global records.
+ */
 export function pluginsLevelFault(level: number, wanted: 3 | 6 | 9): string | undefined {
   if (level >= wanted) return undefined;
   const may = { 3: 'use plugins', 6: 'install or change plugins', 9: 'set is_global' }[wanted];
-  return `This organization may not ${may}: that needs the plugins access level ${wanted}, its own is ${level}. The operator of the server sets it.`;
+  return (
+    `This organization may not ${may}: that needs the plugins access level ${wanted}, its own ` +
+    `is ${level}. The operator of the server sets it.`
+  );
 }

@@ -166,7 +166,8 @@ test('what was changed in the database is neither shown, nor edited, nor rolled 
     await writtenPlugin(harness, home, 'pipeline_import_apps'),
   ];
   await harness.deps.db.run(
-    sql`UPDATE plugins SET version_id = (SELECT p.version_id FROM plugins p WHERE p.id = ${other.id}) WHERE id = ${one.id}`,
+    sql`UPDATE plugins SET version_id = (SELECT p.version_id FROM plugins p
+      WHERE p.id = ${other.id}) WHERE id = ${one.id}`,
   );
   assert.equal((await ask('GET', `${one.url}source/`)).status, 409);
 });

@@ -26,7 +26,10 @@ type HowToWrite = 'patch' | 'put';
 
 type Written = { prepared: PreparedPlugin; over: string | null };
 
-/** The files of the plugin's present version, empty without code. Throws 409 for files that are not what was installed. */
+/**
+ * The files of the plugin's present version, empty without code. Throws 409 for files that are not
+ * what was installed.
+ */
 export async function sourceOf(deps: Deps, db: Queryable, plugin_id: number): Promise<PluginFiles> {
   const { version_id } = (await findHiddenPlugin(db, plugin_id)) ?? { version_id: null };
   return version_id === null
@@ -35,8 +38,10 @@ export async function sourceOf(deps: Deps, db: Queryable, plugin_id: number): Pr
 }
 
 /**
- * Changes files and fields of a plugin. The files are compiled and looked at before the transaction: what is wrong with them is a 400 on `source` with file, line and column, and the old version
- * stays. A plugin that some project has enabled must go on to serve its collection. Throws 409 when the plugin was changed meanwhile.
+ * Changes files and fields of a plugin. The files are compiled and looked at before the
+ * transaction: what is wrong with them is a 400 on `source` with file, line and column, and the old
+ * version stays. A plugin that some project has enabled must go on to serve its collection. Throws
+ * 409 when the plugin was changed meanwhile.
  */
 export async function updateSource(
   deps: Deps,
@@ -109,7 +114,10 @@ async function prepareWritten(
   return { prepared, over };
 }
 
-/** The files of a body: those under `source`, and names with a dot at the top level. Undefined when there are none. */
+/**
+ * The files of a body: those under `source`, and names with a dot at the top level. Undefined when
+ * there are none.
+ */
 function filesSent(request: FastifyRequest): Record<string, string | null> | undefined {
   const { source } = body(request, SourceChange);
   const bare = Object.entries(jsonBody(request) as Record<string, unknown>).filter(([name]) =>

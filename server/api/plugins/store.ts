@@ -12,7 +12,8 @@ export type Place = { organization_id: string; collection: PluginCollection };
 
 /** The wire fields of plugin `p` of organization `o`. */
 const columns = sql`
-  p.id, p.plugin_type, p.name, p.description, p.icon, p.config_schema, p.tag, p.is_global, p.capabilities, p.metrics, p.public_jobs, p.url, p.latest_tag,
+  p.id, p.plugin_type, p.name, p.description, p.icon, p.config_schema, p.tag, p.is_global,
+    p.capabilities, p.metrics, p.public_jobs, p.url, p.latest_tag,
   p.organization_id, o.name AS organization_name`;
 /** The plugin `p` of organization `o` as one JSON value, in the shape of the wire. */
 export const pluginJson = sql`(SELECT to_json(info) FROM (SELECT ${columns}) info)`;
@@ -22,10 +23,14 @@ const source = sql`FROM plugins p JOIN organizations o ON o.id = p.organization_
 /** Enabled configs of plugin `p`, whoever has them. */
 const enabled = sql`SELECT 1 FROM plugin_configs c WHERE c.plugin_id = p.id AND c.enabled`;
 
-/** Keeps the plugins that the organization sees: its own, the global ones, and those that one of its projects uses since they were global. */
+/**
+ * Keeps the plugins that the organization sees: its own, the global ones, and those that one of its
+ * projects uses since they were global.
+ */
 function isVisible(organization_id: string): Sql {
   return sql`(p.organization_id = ${organization_id}::uuid OR p.is_global OR EXISTS (
-    SELECT 1 FROM plugin_configs c JOIN projects t ON t.id = c.team_id WHERE c.plugin_id = p.id AND t.organization_id = ${organization_id}::uuid))`;
+    SELECT 1 FROM plugin_configs c JOIN projects t ON t.id = c.team_id WHERE c.plugin_id = p.id
+      AND t.organization_id = ${organization_id}::uuid))`;
 }
 
 const isInPlace = ({ organization_id, collection }: Place) =>
@@ -33,7 +38,8 @@ const isInPlace = ({ organization_id, collection }: Place) =>
 
 /** One page of a place's plugins, newest first. */
 export function listPlugins(place: Place, page: Page): Sql {
-  return sql`SELECT ${columns} ${source} WHERE ${isInPlace(place)} ORDER BY p.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return sql`SELECT ${columns} ${source} WHERE ${isInPlace(place)} ORDER BY p.id DESC
+    LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
 /** The number of a place's plugins. */
@@ -42,11 +48,16 @@ export function countPlugins(place: Place): Sql {
 }
 
 const isUnused = ({ organization_id, collection }: Place) =>
-  sql`p.collection = ${collection} AND p.organization_id = ${organization_id}::uuid AND NOT EXISTS (${enabled})`;
+  sql`p.collection = ${collection} AND p.organization_id = ${organization_id}::uuid
+    AND NOT EXISTS (${enabled})`;
 
-/** One page of the organization's own plugins in the collection that no project of the server has enabled, newest first. */
+/**
+ * One page of the organization's own plugins in the collection that no project of the server has
+ * enabled, newest first.
+ */
 export function listUnusedPlugins(place: Place, page: Page): Sql {
-  return sql`SELECT ${columns} ${source} WHERE ${isUnused(place)} ORDER BY p.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return sql`SELECT ${columns} ${source} WHERE ${isUnused(place)} ORDER BY p.id DESC
+    LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
 /** The number of those. */
@@ -65,7 +76,10 @@ export function findPlugin(
   );
 }
 
-/** The plugin in whatever collection, as the organization sees it; with `share` nobody changes or deletes it until the transaction ends. */
+/**
+ * The plugin in whatever collection, as the organization sees it; with `share` nobody changes or
+ * deletes it until the transaction ends.
+ */
 export function findVisiblePlugin(
   db: Queryable,
   organization_id: string,
@@ -73,7 +87,13 @@ export function findVisiblePlugin(
   share?: 'share',
 ): Promise<(PluginRow & { collection: PluginCollection; version_id: string | null }) | undefined> {
   return db.row(sql`
-    SELECT ${columns}, p.collection, p.version_id ${source} WHERE p.id = ${id} AND ${isVisible(organization_id)} ${share === undefined ? empty : sql`FOR SHARE OF p`}`);
+    SELECT ${columns}, p.collection, p.version_id ${source} WHERE p.id = ${id}
+      AND ${isVisible(organization_id)} ${
+        share === undefined
+          ? empty
+          : sql`FOR
+      SHARE OF p`
+      }`);
 }
 
 /** What of a plugin's row is not shown. */
@@ -83,21 +103,33 @@ export type HiddenPlugin = {
   previous_version_id: string | null;
 };
 
-/** What of the row is not shown; with `lock` nobody else changes, deletes or enables the plugin until the transaction ends. */
+/**
+ * What of the row is not shown; with `lock` nobody else changes, deletes or enables the plugin
+ * until the transaction ends.
+ */
 export function findHiddenPlugin(
   db: Queryable,
   id: number,
   lock?: 'lock',
 ): Promise<HiddenPlugin | undefined> {
   return db.row<HiddenPlugin>(
-    sql`SELECT p.origin, p.version_id, p.previous_version_id FROM plugins p WHERE p.id = ${id} ${lock === undefined ? empty : sql`FOR UPDATE`}`,
+    sql`SELECT p.origin, p.version_id, p.previous_version_id FROM plugins p
+      WHERE p.id = ${id} ${
+        lock === undefined
+          ? empty
+          : sql`FOR
+      UPDATE`
+      }`,
   );
 }
 
 /** The fields of a plugin that can be changed, as they came. */
 export type PluginFields = PluginPatch & { latest_tag?: string | null };
 
-/** Makes a plugin and gives its id; undefined when the organization has its `url`. Waits for another transaction that is making the same; a taken one makes no error, which would end the transaction. */
+/**
+ * Makes a plugin and gives its id; undefined when the organization has its `url`. Waits for another
+ * transaction that is making the same; a taken one makes no error, which would end the transaction.
+ */
 export async function insertPlugin(
   tx: Transaction,
   place: Place,
@@ -105,12 +137,15 @@ export async function insertPlugin(
 ): Promise<number | undefined> {
   const made = await tx.row<{ id: number }>(sql`
     INSERT INTO plugins (organization_id, collection, plugin_type, url, created_by)
-    VALUES (${place.organization_id}::uuid, ${place.collection}, ${row.plugin_type}, ${row.url}, ${row.created_by})
+    VALUES (${place.organization_id}::uuid, ${place.collection}, ${row.plugin_type}, ${row.url},
+      ${row.created_by})
     ON CONFLICT (organization_id, url) WHERE url IS NOT NULL DO NOTHING RETURNING id`);
   return made?.id;
 }
 
-/** Applies the fields that were sent; none leave `updated_at` as it is. The caller holds the lock. */
+/**
+ * Applies the fields that were sent; none leave `updated_at` as it is. The caller holds the lock.
+ */
 export async function updatePlugin(
   tx: Transaction,
   id: number,
@@ -134,7 +169,8 @@ export async function updateLatestTag(
   latest_tag: string | null,
 ): Promise<void> {
   await db.run(
-    sql`UPDATE plugins SET latest_tag = coalesce(${latest_tag}, latest_tag), latest_tag_checked_at = now() WHERE id = ${id}`,
+    sql`UPDATE plugins SET latest_tag = coalesce(${latest_tag}, latest_tag),
+      latest_tag_checked_at = now() WHERE id = ${id}`,
   );
 }
 
@@ -150,23 +186,31 @@ export async function isUsedElsewhere(
   organization_id: string,
 ): Promise<boolean> {
   const other = await tx.row(sql`
-    SELECT 1 FROM plugin_configs c JOIN projects t ON t.id = c.team_id WHERE c.plugin_id = ${id} AND t.organization_id <> ${organization_id}::uuid LIMIT 1`);
+    SELECT 1 FROM plugin_configs c JOIN projects t ON t.id = c.team_id WHERE c.plugin_id = ${id}
+      AND t.organization_id <> ${organization_id}::uuid LIMIT 1`);
   return other !== undefined;
 }
 
-/** True when a project of another organization has a config of one of the organization's plugins; nobody makes another one until the transaction ends. */
+/**
+ * True when a project of another organization has a config of one of the organization's plugins;
+ * nobody makes another one until the transaction ends.
+ */
 export async function arePluginsUsedElsewhere(
   tx: Transaction,
   organization_id: string,
 ): Promise<boolean> {
-  // In the order of ids, so that two of these cannot wait for each other; a new config holds its plugin FOR SHARE.
+  // In the order of ids, so that two of these cannot wait for each other; a new config holds its
+  // plugin FOR SHARE.
   const own = await tx.rows<{ id: number }>(
-    sql`SELECT p.id FROM plugins p WHERE p.organization_id = ${organization_id}::uuid ORDER BY p.id FOR UPDATE`,
+    sql`SELECT p.id FROM plugins p WHERE p.organization_id = ${organization_id}::uuid ORDER BY p.id
+      FOR UPDATE`,
   );
   if (own.length === 0) return false;
   const other = await tx.row(sql`
-    SELECT 1 FROM plugins p JOIN plugin_configs c ON c.plugin_id = p.id JOIN projects t ON t.id = c.team_id
-    WHERE p.organization_id = ${organization_id}::uuid AND t.organization_id <> ${organization_id}::uuid LIMIT 1`);
+    SELECT 1 FROM plugins p JOIN plugin_configs c ON c.plugin_id = p.id JOIN projects t
+      ON t.id = c.team_id
+    WHERE p.organization_id = ${organization_id}::uuid
+      AND t.organization_id <> ${organization_id}::uuid LIMIT 1`);
   return other !== undefined;
 }
 
@@ -182,14 +226,19 @@ export async function isEnabledAnywhere(tx: Transaction, id: number): Promise<bo
 const isAbout = (organization_id: string, scope: string) =>
   sql`a.chain_id = ${organization_id}::uuid AND a.scope = ${scope}`;
 
-/** One page of what the organization did with the plugins of a collection, newest first. Leans on activity_by_scope. */
+/**
+ * One page of what the organization did with the plugins of a collection, newest first. Leans on
+ * activity_by_scope.
+ */
 export function listPluginActivity(
   organization_id: string,
   scope: string,
   reader: Parameters<typeof activityColumns>[0],
   page: Page,
 ): Sql {
-  return sql`SELECT ${activityColumns(reader)} FROM activity a WHERE ${isAbout(organization_id, scope)} ORDER BY a.number DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return sql`SELECT ${activityColumns(reader)} FROM activity a
+    WHERE ${isAbout(organization_id, scope)} ORDER BY a.number DESC
+    LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
 /** The number of those entries. */
@@ -197,13 +246,17 @@ export function countPluginActivity(organization_id: string, scope: string): Sql
   return sql`SELECT count(*) AS count FROM activity a WHERE ${isAbout(organization_id, scope)}`;
 }
 
-/** What the organization may do with plugins: 0 nothing, 3 use and configure, 6 install and change, 9 also global records. Undefined: there is no such organization. */
+/**
+ * What the organization may do with plugins: 0 nothing, 3 use and configure, 6 install and change,
+ * 9 also global records. Undefined: there is no such organization.
+ */
 export async function findPluginsLevel(
   db: Queryable,
   organization_id: string,
 ): Promise<number | undefined> {
   const row = await db.row<{ level: number }>(
-    sql`SELECT plugins_access_level AS level FROM organizations WHERE id = ${organization_id}::uuid`,
+    sql`SELECT plugins_access_level AS level FROM organizations
+      WHERE id = ${organization_id}::uuid`,
   );
   return row?.level;
 }

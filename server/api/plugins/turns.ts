@@ -12,8 +12,9 @@ type Turns = { count: number; last: Promise<unknown> };
 const organizations = new Map<string, Turns>();
 
 /**
- * Runs work that holds a package. Guarantee: one at a time for each organization and four for all together, so that no number of requests takes more memory than these; an organization
- * that has ten of them under way gets 429.
+ * Runs work that holds a package. Guarantee: one at a time for each organization and four for all
+ * together, so that no number of requests takes more memory than these; an organization that has
+ * ten of them under way gets 429.
  */
 export async function inTurn<Result>(
   request: FastifyRequest,

@@ -26,8 +26,10 @@ import { findHiddenPlugin, updatePlugin } from './store.ts';
 type Fetched = { prepared: PreparedPlugin; latest_tag: string | null; over: string | null };
 
 /**
- * Installs another version. It is fetched, compiled and looked at before the transaction, and stored as a whole: whatever is wrong with it is a 400 on `url` and leaves the old version as
- * it is. A version that is there already changes nothing. Throws 409 when the plugin was changed meanwhile.
+ * Installs another version. It is fetched, compiled and looked at before the transaction, and
+ * stored as a whole: whatever is wrong with it is a 400 on `url` and leaves the old version as it
+ * is. A version that is there already changes nothing. Throws 409 when the plugin was changed
+ * meanwhile.
  */
 export async function upgradePlugin(
   deps: Deps,
@@ -75,8 +77,10 @@ export async function upgradePlugin(
 }
 
 /**
- * Takes the last change of code back: the version before becomes the present one, and the present one that before, so a second rollback takes back the first. Throws 409 without a version
- * before, for one that is not what was installed, and for one that cannot serve the collection while a project has the plugin enabled.
+ * Takes the last change of code back: the version before becomes the present one, and the present
+ * one that before, so a second rollback takes back the first. Throws 409 without a version before,
+ * for one that is not what was installed, and for one that cannot serve the collection while a
+ * project has the plugin enabled.
  */
 export function rollbackPlugin(
   deps: Deps,

@@ -165,7 +165,10 @@ function entryOf(
   };
 }
 
-/** The organization that the caller may make a project in. One that they do not belong to is told apart from an unknown one by nothing. */
+/**
+ * The organization that the caller may make a project in. One that they do not belong to is told
+ * apart from an unknown one by nothing.
+ */
 async function homeOf(
   tx: Transaction,
   caller: Caller,

@@ -47,7 +47,8 @@ export const ProjectCreate = Type.Object({
     Type.String({
       format: 'uuid',
       description:
-        'Where the project is made; default the oldest organization in which the caller is at least administrator.',
+        'Where the project is made; default the oldest organization in which the caller is at ' +
+        'least administrator.',
     }),
   ),
 });

@@ -9,24 +9,32 @@ import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { ProjectChanges, ProjectRow } from './schema.ts';
 
-const columns = sql`p.id, p.uuid, p.organization_id AS organization, p.name, p.api_token, p.timezone, p.created_at, p.updated_at`;
+const columns = sql`p.id, p.uuid, p.organization_id AS organization, p.name, p.api_token,
+  p.timezone, p.created_at, p.updated_at`;
 
 /** Memberships `m` in organizations that the caller's key is not limited away from. */
 const organizations = (caller: Caller) => sql`
-  m.user_id = ${caller.user_id} AND (${caller.scoped_organizations}::uuid[] IS NULL OR m.organization_id = ANY (${caller.scoped_organizations}::uuid[]))
+  m.user_id = ${caller.user_id} AND (${caller.scoped_organizations}::uuid[] IS NULL
+    OR m.organization_id = ANY (${caller.scoped_organizations}::uuid[]))
   AND ${isOpenTo(caller)}`;
 const visible = (caller: Caller) => sql`
-  ${organizations(caller)} AND (${caller.scoped_teams}::integer[] IS NULL OR p.id = ANY (${caller.scoped_teams}::integer[]))`;
+  ${organizations(caller)} AND (${caller.scoped_teams}::integer[] IS NULL
+    OR p.id = ANY (${caller.scoped_teams}::integer[]))`;
 
-/** One page of the projects that the caller may see over all organizations, oldest first (ties by id). */
+/**
+ * One page of the projects that the caller may see over all organizations, oldest first (ties by
+ * id).
+ */
 export function listProjects(caller: Caller, page: Page): Sql {
-  return sql`SELECT ${columns} FROM projects p JOIN members m ON m.organization_id = p.organization_id
+  return sql`SELECT ${columns} FROM projects p JOIN members m
+    ON m.organization_id = p.organization_id
     WHERE ${visible(caller)} ORDER BY p.created_at, p.id LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
 /** The number of the projects that the caller may see. */
 export function countProjects(caller: Caller): Sql {
-  return sql`SELECT count(*) AS count FROM projects p JOIN members m ON m.organization_id = p.organization_id WHERE ${visible(caller)}`;
+  return sql`SELECT count(*) AS count FROM projects p JOIN members m
+    ON m.organization_id = p.organization_id WHERE ${visible(caller)}`;
 }
 
 /** The project; with `lock` nobody else can change or delete it until the transaction ends. */
@@ -36,13 +44,20 @@ export function findProject(
   lock?: 'lock',
 ): Promise<ProjectRow | undefined> {
   return db.row<ProjectRow>(
-    sql`SELECT ${columns} FROM projects p WHERE p.id = ${id} ${lock === undefined ? empty : sql`FOR UPDATE`}`,
+    sql`SELECT ${columns} FROM projects p WHERE p.id = ${id}
+      ${
+        lock === undefined
+          ? empty
+          : sql`FOR
+      UPDATE`
+      }`,
   );
 }
 
 /**
- * Where a new project of the caller goes: the named organization, else the oldest in which their level is 8 or more, else their oldest; undefined when there is none
- * that they may see. The organization is locked, so it cannot be deleted meanwhile.
+ * Where a new project of the caller goes: the named organization, else the oldest in which their
+ * level is 8 or more, else their oldest; undefined when there is none that they may see. The
+ * organization is locked, so it cannot be deleted meanwhile.
  */
 export function findHome(
   tx: Transaction,
@@ -50,8 +65,15 @@ export function findHome(
   organization: string | undefined,
 ): Promise<{ organization_id: string; level: number } | undefined> {
   return tx.row(sql`
-    SELECT m.organization_id, m.level FROM members m JOIN organizations o ON o.id = m.organization_id
-    WHERE ${organizations(caller)} ${organization === undefined ? empty : sql`AND m.organization_id = ${organization}::uuid`}
+    SELECT m.organization_id, m.level FROM members m JOIN organizations o
+      ON o.id = m.organization_id
+    WHERE ${organizations(caller)}
+      ${
+        organization === undefined
+          ? empty
+          : sql`AND m.organization_id
+      = ${organization}::uuid`
+      }
     ORDER BY m.level < 8, m.joined_at, m.id LIMIT 1 FOR SHARE OF o, m`);
 }
 
@@ -62,11 +84,14 @@ export async function insertProject(
 ): Promise<ProjectRow> {
   const [row] = await tx.rows<ProjectRow>(sql`
     INSERT INTO projects AS p (uuid, organization_id, name, api_token, timezone)
-    VALUES (${uuidv7()}, ${fields.organization_id}, ${fields.name}, ${`slp_${randomBase62()}`}, ${fields.timezone}) RETURNING ${columns}`);
+    VALUES (${uuidv7()}, ${fields.organization_id}, ${fields.name}, ${`slp_${randomBase62()}`},
+      ${fields.timezone}) RETURNING ${columns}`);
   return row!;
 }
 
-/** Applies the fields that were sent; none leave `updated_at` as it is. The caller holds the lock. */
+/**
+ * Applies the fields that were sent; none leave `updated_at` as it is. The caller holds the lock.
+ */
 export async function updateProject(
   tx: Transaction,
   id: number,
@@ -78,7 +103,10 @@ export async function updateProject(
   );
 }
 
-/** Deletes the project and by cascade its exports; a worker with a run of it no longer finds the run's row, cleans up at the destination and stops. */
+/**
+ * Deletes the project and by cascade its exports; a worker with a run of it no longer finds the
+ * run's row, cleans up at the destination and stops.
+ */
 export async function deleteProject(tx: Transaction, id: number): Promise<void> {
   await tx.run(sql`DELETE FROM projects WHERE id = ${id}`);
 }

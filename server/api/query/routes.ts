@@ -15,7 +15,8 @@ export function queryRoutes(
   const schema = {
     summary: 'Check a query: its columns, or everything that is wrong with it',
     description:
-      'Nothing is stored and no row is read. A query with errors is an answer like any other (200); only a body that is no question about a query is a 400.',
+      'Nothing is stored and no row is read. A query with errors is an answer like any other ' +
+      '(200); only a body that is no question about a query is a 400.',
     body: QueryToValidate,
     response: { 200: QueryValidation },
   };

@@ -20,7 +20,8 @@ export const QueryValidation = Type.Object(
     model,
     is_row_wise: Type.Boolean({
       description:
-        'Does each row stand for one row of the model, so that a run is written in slices? False for a query with errors.',
+        'Does each row stand for one row of the model, so that a run is written in slices? ' +
+        'False for a query with errors.',
     }),
     columns: Type.Array(
       Type.Object({

@@ -45,7 +45,10 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Sign in with e-mail address and password',
         description:
-          'Sets the session cookie. 401 `second_factor_required`: the password is right, send the same again with `code`. After 5 failures of an account, or 20 from an address, each further try has to wait (429), also with the right password. 400 `sso_enforced`: the domain of the address asks for single sign-on.',
+          'Sets the session cookie. 401 `second_factor_required`: the password is right, send ' +
+          'the same again with `code`. After 5 failures of an account, or 20 from an address, ' +
+          'each further try has to wait (429), also with the right password. 400 ' +
+          '`sso_enforced`: the domain of the address asks for single sign-on.',
         body: SignIn,
         response: {
           201: SignedIn,
@@ -164,7 +167,10 @@ function recordRoutes(app: FastifyInstance, { db, clock }: Deps): void {
   );
 }
 
-/** The caller's session that the path names. Throws 404 for another's, for one that has ended, and for `@current` with a key. */
+/**
+ * The caller's session that the path names. Throws 404 for another's, for one that has ended, and
+ * for `@current` with a key.
+ */
 async function getSession(
   db: Queryable,
   request: FastifyRequest,

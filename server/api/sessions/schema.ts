@@ -6,7 +6,8 @@ const session = {
   id: Type.String({ format: 'uuid' }),
   method: Type.String({
     description:
-      'How the person signed in: `password`, `saml`, the name of an OpenID provider, or `link`: one that the operator made.',
+      'How the person signed in: `password`, `saml`, the name of an OpenID provider, or ' +
+      '`link`: one that the operator made.',
   }),
   ip: Type.String({ description: 'The address that the sign-in came from.' }),
   user_agent: Type.String({

@@ -92,7 +92,8 @@ test('a recovery code signs in once, however it is written; the log and the acco
   const browser = await signedIn(harness, user, { code: three });
   assert.equal((await browser.ask('GET', '/api/users/@me/')).body.recovery_codes_left, 7);
   const rows = await harness.deps.db.rows<{ changes: { field: string; after: unknown }[] }>(
-    sql`SELECT changes FROM activity WHERE chain_id = ${user.uuid}::uuid AND activity = 'created' ORDER BY number`,
+    sql`SELECT changes FROM activity WHERE chain_id = ${user.uuid}::uuid AND activity = 'created'
+      ORDER BY number`,
   );
   const factors = rows.map(
     ({ changes }) => changes.find(({ field }) => field === 'second_factor')?.after,

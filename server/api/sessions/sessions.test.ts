@@ -26,10 +26,14 @@ beforeEach(() => forgetAllAttempts(harness));
 
 const isSignedIn = async (browser: ReturnType<typeof openBrowser>) =>
   (await browser.ask('GET', '/api/users/@me/')).status === 200;
-/** As if the session had been used just now; the request that uses it moves the instant later than its answer comes. */
+/**
+ * As if the session had been used just now; the request that uses it moves the instant later than
+ * its answer comes.
+ */
 const useNow = (user: { id: number }) =>
   harness.deps.db.run(
-    sql`UPDATE sessions SET last_used_at = ${new Date(clock.now()).toISOString()}::timestamptz WHERE user_id = ${user.id}`,
+    sql`UPDATE sessions SET last_used_at = ${new Date(clock.now()).toISOString()}::timestamptz
+      WHERE user_id = ${user.id}`,
   );
 
 test('the list has the own sessions that have not ended, newest first, for a session and for a key', async () => {
@@ -118,7 +122,8 @@ test('all others are ended at once, with a key all; the entry in the log says ho
     [true, false, false, true],
   );
   const entry = await harness.deps.db.row<{ changes: unknown }>(
-    sql`SELECT changes FROM activity WHERE chain_id = ${user.uuid}::uuid AND activity = 'ended_others'`,
+    sql`SELECT changes FROM activity WHERE chain_id = ${user.uuid}::uuid
+      AND activity = 'ended_others'`,
   );
   assert.deepEqual(entry?.changes, [{ field: 'ended', action: 'created', before: null, after: 2 }]);
   assert.equal(
@@ -142,32 +147,36 @@ test('of requests that end one session at once, one does', async () => {
   assert.deepEqual(statuses.sort(), [204, 404, 404, 404, 404, 404]);
 });
 
-test('a token is replaced after a day; the one before it is taken for a minute, and ends the session after that', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
-  const old = openBrowser(harness, browser.cookie());
-  clock.pass(day_ms - 1);
-  assert.equal(setCookieOf(await browser.ask('GET', list)), undefined);
-  clock.pass(1);
-  const replaced = await Promise.all([
-    browser.ask('GET', list),
-    browser.ask('GET', list),
-    browser.ask('GET', list),
-  ]);
-  assert.equal(
-    replaced.filter((answer) => setCookieOf(answer) !== undefined).length,
-    1,
-    'one of the requests that race replaces it',
-  );
-  assert.notEqual(browser.cookie(), old.cookie());
-  clock.pass(minute_ms);
-  const within = await old.ask('GET', list);
-  assert.deepEqual([within.status, setCookieOf(within)], [200, undefined]);
-  assert.ok(await isSignedIn(browser));
-  clock.pass(1);
-  assert.equal((await old.ask('GET', list)).status, 401);
-  assert.equal(await isSignedIn(browser), false, 'two hold the session, so it ends for both');
-});
+test(
+  'a token is replaced after a day; the one before it is taken for a minute, and ends the ' +
+    'session after that',
+  async () => {
+    const user = await newPerson(harness);
+    const browser = await signedIn(harness, user);
+    const old = openBrowser(harness, browser.cookie());
+    clock.pass(day_ms - 1);
+    assert.equal(setCookieOf(await browser.ask('GET', list)), undefined);
+    clock.pass(1);
+    const replaced = await Promise.all([
+      browser.ask('GET', list),
+      browser.ask('GET', list),
+      browser.ask('GET', list),
+    ]);
+    assert.equal(
+      replaced.filter((answer) => setCookieOf(answer) !== undefined).length,
+      1,
+      'one of the requests that race replaces it',
+    );
+    assert.notEqual(browser.cookie(), old.cookie());
+    clock.pass(minute_ms);
+    const within = await old.ask('GET', list);
+    assert.deepEqual([within.status, setCookieOf(within)], [200, undefined]);
+    assert.ok(await isSignedIn(browser));
+    clock.pass(1);
+    assert.equal((await old.ask('GET', list)).status, 401);
+    assert.equal(await isSignedIn(browser), false, 'two hold the session, so it ends for both');
+  },
+);
 
 test('a session ends 30 days after the sign-in, however much it is used', async () => {
   const user = await newPerson(harness);
@@ -190,21 +199,25 @@ test('a session of somebody who is no longer active gives nothing', async () => 
   assert.equal((await browser.ask('GET', '/api/users/@me/')).body.code, 'authentication_failed');
 });
 
-test('a key and a session together are 400, a cookie that is no token 401 without a look at the database', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
-  const key = await harness.newKey(user);
-  for (const method of ['GET', 'DELETE'])
-    assert.equal(
-      (await browser.ask(method, list, undefined, { authorization: `Bearer ${key}` })).status,
-      400,
-    );
-  assert.ok(await isSignedIn(browser));
-  const count = harness.deps.db.statementCount();
-  for (const cookie of ['sluice_session=x', `sluice_session=${key}`, 'sluice_session='])
-    assert.equal((await openBrowser(harness, cookie).ask('GET', list)).status, 401);
-  assert.equal(harness.deps.db.statementCount(), count);
-});
+test(
+  'a key and a session together are 400, a cookie that is no token 401 without a look at the ' +
+    'database',
+  async () => {
+    const user = await newPerson(harness);
+    const browser = await signedIn(harness, user);
+    const key = await harness.newKey(user);
+    for (const method of ['GET', 'DELETE'])
+      assert.equal(
+        (await browser.ask(method, list, undefined, { authorization: `Bearer ${key}` })).status,
+        400,
+      );
+    assert.ok(await isSignedIn(browser));
+    const count = harness.deps.db.statementCount();
+    for (const cookie of ['sluice_session=x', `sluice_session=${key}`, 'sluice_session='])
+      assert.equal((await openBrowser(harness, cookie).ask('GET', list)).status, 401);
+    assert.equal(harness.deps.db.statementCount(), count);
+  },
+);
 
 test('a change from a page of another site is refused, a read is not', async () => {
   const user = await newPerson(harness);

@@ -109,7 +109,8 @@ test('an unknown address costs as much work as a wrong password', async () => {
     return user + system;
   };
   const [one, other] = [await workOf(known.email), await workOf('nobody@example.com')];
-  // Hashing takes tens of milliseconds, everything else a few: without it one would be several times the other.
+  // Hashing takes tens of milliseconds, everything else a few: without it one would be several
+  // times the other.
   assert.ok(one < 2 * other && other < 2 * one, `${one} µs and ${other} µs`);
 });
 
@@ -171,24 +172,32 @@ test('validate_only checks the password and leaves nothing behind', async () => 
   assert.deepEqual(await activitiesOf(harness, user), []);
 });
 
-test('a sign-in ends the session that the browser showed, whosever it was, and takes no notice of a dead cookie', async () => {
-  const [one, other] = [await newPerson(harness), await newPerson(harness)];
-  const browser = await signedIn(harness, one);
-  await browser.ask('POST', '/api/sessions/', { email: one.email, password });
-  assert.equal(await countSessions(one), 1);
-  const old = browser.cookie();
-  assert.equal(
-    (await browser.ask('POST', '/api/sessions/', { email: other.email, password })).status,
-    201,
-  );
-  assert.equal(await countSessions(one), 0);
-  assert.equal((await browser.ask('GET', '/api/users/@me/')).body.email, other.email);
-  assert.equal(
-    (await openBrowser(harness, old).ask('POST', '/api/sessions/', { email: one.email, password }))
-      .status,
-    201,
-  );
-});
+test(
+  'a sign-in ends the session that the browser showed, whosever it was, and takes no notice of ' +
+    'a dead cookie',
+  async () => {
+    const [one, other] = [await newPerson(harness), await newPerson(harness)];
+    const browser = await signedIn(harness, one);
+    await browser.ask('POST', '/api/sessions/', { email: one.email, password });
+    assert.equal(await countSessions(one), 1);
+    const old = browser.cookie();
+    assert.equal(
+      (await browser.ask('POST', '/api/sessions/', { email: other.email, password })).status,
+      201,
+    );
+    assert.equal(await countSessions(one), 0);
+    assert.equal((await browser.ask('GET', '/api/users/@me/')).body.email, other.email);
+    assert.equal(
+      (
+        await openBrowser(harness, old).ask('POST', '/api/sessions/', {
+          email: one.email,
+          password,
+        })
+      ).status,
+      201,
+    );
+  },
+);
 
 test('a session that begins while the password is being changed does not outlive the change', async () => {
   const hash = await hashPassword(other_password);
@@ -226,7 +235,8 @@ test('over https the cookie has the prefix that ties it to this host and to http
     const cookie = setCookieOf(answer)!.split(';')[0]!;
     const browser = openBrowser(secure, cookie);
     assert.equal((await browser.ask('GET', '/api/users/@me/')).body.email, user.email);
-    // Another host of the domain can set this name, and would sign the browser in to its own account.
+    // Another host of the domain can set this name, and would sign the browser in to its own
+    // account.
     const planted = await openBrowser(secure, cookie.replace('__Host-', '')).ask(
       'GET',
       '/api/users/@me/',

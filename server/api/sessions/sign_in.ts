@@ -11,8 +11,10 @@ import type { Identity, UsedFactor } from '../users/store.ts';
 import type { SignIn } from './schema.ts';
 
 /**
- * Finds out by address and password who it is. Throws 401 in the same words and after the same time for an unknown address, a user who is not active or has no password,
- * and a wrong password; throws 429 without a look at the password after too many tries. A right password is no failure, even when the code is missing then.
+ * Finds out by address and password who it is. Throws 401 in the same words and after the same time
+ * for an unknown address, a user who is not active or has no password, and a wrong password; throws
+ * 429 without a look at the password after too many tries. A right password is no failure, even
+ * when the code is missing then.
  */
 export async function recognise(
   { db }: Pick<Deps, 'db'>,
@@ -33,8 +35,10 @@ export async function recognise(
 }
 
 /**
- * Holds the user as they were recognised until the transaction ends, and uses their second factor up where they have one; gives which. Throws 401 when their password was changed or they were
- * deactivated meanwhile, so that no session begins with what ended all others, and when the code is missing or wrong.
+ * Holds the user as they were recognised until the transaction ends, and uses their second factor
+ * up where they have one; gives which. Throws 401 when their password was changed or they were
+ * deactivated meanwhile, so that no session begins with what ended all others, and when the code is
+ * missing or wrong.
  */
 export async function confirmSecondFactor(
   tx: Transaction,
@@ -55,7 +59,8 @@ export async function confirmSecondFactor(
   if (used === undefined)
     throw unauthenticated(
       'authentication_failed',
-      'The code is wrong or was used before: send the one that the app shows now, or a recovery code.',
+      'The code is wrong or was used before: send the one that the app shows now, or a ' +
+        'recovery code.',
     );
   return used;
 }

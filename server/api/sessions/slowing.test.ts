@@ -42,28 +42,32 @@ async function failFrom(
   ).statusCode;
 }
 
-test('after 5 failures every further try waits twice as long, up to 15 minutes, for an account as for an address that has none', async () => {
-  const user = await newPerson(harness);
-  for (const email of [user.email, 'nobody@example.com']) {
-    await forgetAllAttempts(harness);
-    await failTimes(5, email);
-    for (const seconds of [2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]) {
-      const refused = await trySignIn(harness, email.toUpperCase(), wrong);
-      assert.deepEqual(
-        [refused.body.code, refused.body.type, outcome(refused)],
-        ['throttled', 'throttled_error', `wait ${seconds}`],
-      );
-      clock.pass(seconds * 1000 - 1);
-      assert.equal(
-        outcome(await trySignIn(harness, email)),
-        'wait 1',
-        'the right password waits as well',
-      );
-      clock.pass(1);
-      assert.equal((await trySignIn(harness, email, wrong)).status, 401);
+test(
+  'after 5 failures every further try waits twice as long, up to 15 minutes, for an account as ' +
+    'for an address that has none',
+  async () => {
+    const user = await newPerson(harness);
+    for (const email of [user.email, 'nobody@example.com']) {
+      await forgetAllAttempts(harness);
+      await failTimes(5, email);
+      for (const seconds of [2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]) {
+        const refused = await trySignIn(harness, email.toUpperCase(), wrong);
+        assert.deepEqual(
+          [refused.body.code, refused.body.type, outcome(refused)],
+          ['throttled', 'throttled_error', `wait ${seconds}`],
+        );
+        clock.pass(seconds * 1000 - 1);
+        assert.equal(
+          outcome(await trySignIn(harness, email)),
+          'wait 1',
+          'the right password waits as well',
+        );
+        clock.pass(1);
+        assert.equal((await trySignIn(harness, email, wrong)).status, 401);
+      }
     }
-  }
-});
+  },
+);
 
 test('the right password ends the series', async () => {
   const user = await newPerson(harness);
@@ -84,18 +88,26 @@ test('a series is forgotten a day after its last failure', async () => {
   assert.equal(outcome(await trySignIn(harness, user.email)), 'wait 2');
 });
 
-test('of 50 tries at once no more than 5 look at the password, and the right one among them does not help the others', async () => {
-  for (const last of [wrong, {}]) {
-    await forgetAllAttempts(harness);
-    const user = await newPerson(harness);
-    const tries = Array.from({ length: 50 }, (_one, index) =>
-      trySignIn(harness, user.email, index === 49 ? last : wrong),
-    );
-    const outcomes = (await Promise.all(tries)).map(({ status }) => status);
-    assert.ok(outcomes.filter((status) => status === 401).length <= 5, String(outcomes));
-    assert.equal(outcomes.filter((status) => status === 429).length >= 44, true, String(outcomes));
-  }
-});
+test(
+  'of 50 tries at once no more than 5 look at the password, and the right one among them does ' +
+    'not help the others',
+  async () => {
+    for (const last of [wrong, {}]) {
+      await forgetAllAttempts(harness);
+      const user = await newPerson(harness);
+      const tries = Array.from({ length: 50 }, (_one, index) =>
+        trySignIn(harness, user.email, index === 49 ? last : wrong),
+      );
+      const outcomes = (await Promise.all(tries)).map(({ status }) => status);
+      assert.ok(outcomes.filter((status) => status === 401).length <= 5, String(outcomes));
+      assert.equal(
+        outcomes.filter((status) => status === 429).length >= 44,
+        true,
+        String(outcomes),
+      );
+    }
+  },
+);
 
 test('wrong codes count; the right password without a code does not, and does not end the series', async () => {
   const user = await newPerson(harness);
@@ -159,15 +171,19 @@ test('a pause is not kept under an Idempotency-Key: the same request works when 
   assert.equal((await begin()).body.secret, begun.body.secret);
 });
 
-test('after 20 failures an address waits, whatever the accounts; a waiting address makes no account wait', async () => {
-  const user = await newPerson(harness);
-  for (let time = 0; time < 20; time += 1) assert.equal(await failFrom('192.0.2.1'), 401);
-  for (let time = 0; time < 10; time += 1)
-    assert.equal(await failFrom('192.0.2.1', user.email), 429);
-  assert.equal(await failFrom('::ffff:192.0.2.1'), 429);
-  assert.equal(await failFrom('192.0.2.2'), 401);
-  assert.equal((await trySignIn(harness, user.email)).status, 201);
-});
+test(
+  'after 20 failures an address waits, whatever the accounts; a waiting address makes no ' +
+    'account wait',
+  async () => {
+    const user = await newPerson(harness);
+    for (let time = 0; time < 20; time += 1) assert.equal(await failFrom('192.0.2.1'), 401);
+    for (let time = 0; time < 10; time += 1)
+      assert.equal(await failFrom('192.0.2.1', user.email), 429);
+    assert.equal(await failFrom('::ffff:192.0.2.1'), 429);
+    assert.equal(await failFrom('192.0.2.2'), 401);
+    assert.equal((await trySignIn(harness, user.email)).status, 201);
+  },
+);
 
 test('an IPv6 network of 64 bits is one address', async () => {
   for (let time = 0; time < 20; time += 1)

@@ -19,14 +19,20 @@ import type { SessionRow } from './schema.ts';
 const user_agent_length_max = 400;
 
 const columns = (caller: Pick<Caller, 'session_id'>) => sql`
-  s.id, s.method, s.ip, s.user_agent, s.created_at, s.last_used_at, s.expires_at, coalesce(s.id = ${caller.session_id}::uuid, false) AS is_current`;
+  s.id, s.method, s.ip, s.user_agent, s.created_at, s.last_used_at, s.expires_at,
+    coalesce(s.id = ${caller.session_id}::uuid, false) AS is_current`;
 /** Sessions `s` that would still be taken. */
 const live = (caller: Pick<Caller, 'user_id'>, now_ms: number) => sql`
-  s.user_id = ${caller.user_id} AND s.expires_at > ${isoInstant(now_ms)}::timestamptz AND s.last_used_at >= ${isoInstant(now_ms - session_idle_ms)}::timestamptz`;
+  s.user_id = ${caller.user_id} AND s.expires_at > ${isoInstant(now_ms)}::timestamptz
+    AND s.last_used_at >= ${isoInstant(now_ms - session_idle_ms)}::timestamptz`;
 
-/** One page of the caller's sessions that have not ended, newest first (ties by id). Leans on sessions_by_user. */
+/**
+ * One page of the caller's sessions that have not ended, newest first (ties by id). Leans on
+ * sessions_by_user.
+ */
 export function listSessions(caller: Caller, now_ms: number, page: Page): Sql {
-  return sql`SELECT ${columns(caller)} FROM sessions s WHERE ${live(caller, now_ms)} ORDER BY s.created_at DESC, s.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return sql`SELECT ${columns(caller)} FROM sessions s WHERE ${live(caller, now_ms)}
+    ORDER BY s.created_at DESC, s.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
 /** The number of the caller's sessions that have not ended. */
@@ -34,7 +40,10 @@ export function countSessions(caller: Caller, now_ms: number): Sql {
   return sql`SELECT count(*) AS count FROM sessions s WHERE ${live(caller, now_ms)}`;
 }
 
-/** The caller's session with this id, when it has not ended; with `lock` nobody else ends it until the transaction does. */
+/**
+ * The caller's session with this id, when it has not ended; with `lock` nobody else ends it until
+ * the transaction does.
+ */
 export function findSession(
   db: Queryable,
   caller: Caller,
@@ -43,7 +52,13 @@ export function findSession(
   lock?: 'lock',
 ): Promise<SessionRow | undefined> {
   return db.row<SessionRow>(
-    sql`SELECT ${columns(caller)} FROM sessions s WHERE s.id = ${id}::uuid AND ${live(caller, now_ms)} ${lock === undefined ? empty : sql`FOR UPDATE`}`,
+    sql`SELECT ${columns(caller)} FROM sessions s WHERE s.id = ${id}::uuid
+      AND ${live(caller, now_ms)} ${
+        lock === undefined
+          ? empty
+          : sql`FOR
+      UPDATE`
+      }`,
   );
 }
 
@@ -51,8 +66,10 @@ export function findSession(
 export type Browser = { request: FastifyRequest; reply: FastifyReply; afterwards: Afterwards };
 
 /**
- * Signs the user in at the browser: a new session with a fresh token, whose cookie goes out with the answer once the transaction is committed; a session that the browser showed
- * is ended, whosever it was. The caller has made sure who it is, that they are active, and of their second factor.
+ * Signs the user in at the browser: a new session with a fresh token, whose cookie goes out with
+ * the answer once the transaction is committed; a session that the browser showed is ended,
+ * whosever it was. The caller has made sure who it is, that they are active, and of their second
+ * factor.
  */
 export async function startSession(
   tx: Transaction,
@@ -68,15 +85,20 @@ export async function startSession(
   const expires_at_ms = now + session_lifetime_ms;
   const user_agent = (request.headers['user-agent'] ?? '').slice(0, user_agent_length_max);
   const [row] = await tx.rows<SessionRow>(sql`
-    INSERT INTO sessions AS s (id, user_id, token_hash, token_created_at, method, ip, user_agent, created_at, last_used_at, expires_at)
-    VALUES (${id}, ${user.id}, ${context.secrets.hash(token)}, ${isoInstant(now)}::timestamptz, ${method}, ${request.ip}, ${user_agent}, ${isoInstant(now)}::timestamptz,
+    INSERT INTO sessions AS s (id, user_id, token_hash, token_created_at, method, ip, user_agent,
+      created_at, last_used_at, expires_at)
+    VALUES (${id}, ${user.id}, ${context.secrets.hash(token)}, ${isoInstant(now)}::timestamptz,
+      ${method}, ${request.ip}, ${user_agent}, ${isoInstant(now)}::timestamptz,
       ${isoInstant(now)}::timestamptz, ${isoInstant(expires_at_ms)}::timestamptz)
     RETURNING ${columns({ session_id: id })}`);
   afterwards(async () => setSessionCookie(context, reply, token, expires_at_ms));
   return row!;
 }
 
-/** Gives the session a fresh token; the one before it is no longer taken, not even for requests under way. The cookie goes out once the transaction is committed. */
+/**
+ * Gives the session a fresh token; the one before it is no longer taken, not even for requests
+ * under way. The cookie goes out once the transaction is committed.
+ */
 export async function replaceToken(
   tx: Transaction,
   { request, reply, afterwards }: Browser,
@@ -85,7 +107,8 @@ export async function replaceToken(
   const { context } = request.server;
   const token = makeSessionToken();
   const row = await tx.row<{ expires_at: string }>(sql`
-    UPDATE sessions SET token_hash = ${context.secrets.hash(token)}, previous_token_hash = NULL, token_created_at = ${isoInstant(context.clock.now())}::timestamptz
+    UPDATE sessions SET token_hash = ${context.secrets.hash(token)}, previous_token_hash = NULL,
+      token_created_at = ${isoInstant(context.clock.now())}::timestamptz
     WHERE id = ${session_id}::uuid RETURNING expires_at`);
   if (row !== undefined)
     afterwards(async () => setSessionCookie(context, reply, token, Date.parse(row.expires_at)));

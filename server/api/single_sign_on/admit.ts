@@ -18,7 +18,8 @@ import { getStanding, holdHome, keepIdentity, limitSession } from './store.ts';
 import type { Home, Standing } from './store.ts';
 
 /**
- * Whom a provider signed in: `email` is the address that it vouches for, lower-case ASCII, `identity` the account there, `method` what the session says of how the person signed in,
+ * Whom a provider signed in: `email` is the address that it vouches for, lower-case ASCII,
+ * `identity` the account there, `method` what the session says of how the person signed in,
  * `session_ends_at` when it has to end at the latest (ISO instant).
  */
 export type Vouched = {
@@ -41,8 +42,11 @@ type Admission = {
 type Place = { deps: Deps; tx: Transaction; browser: Browser };
 
 /**
- * Signs the person in at the browser by the rules of docs/single_sign_on.md: with the account of the address, or a new one where the domain makes its people members or an invite is open; and makes them a
- * member of the domain's organization. `confirm` looks at the domain once it can no longer change. Guarantee: account, membership, session and log come together or not at all. Throws `SignInRefused`.
+ * Signs the person in at the browser by the rules of docs/single_sign_on.md: with the account of
+ * the address, or a new one where the domain makes its people members or an invite is open; and
+ * makes them a member of the domain's organization. `confirm` looks at the domain once it can no
+ * longer change. Guarantee: account, membership, session and log come together or not at all.
+ * Throws `SignInRefused`.
  */
 export async function signIn(
   deps: Deps,
@@ -67,7 +71,10 @@ export async function signIn(
   }
 }
 
-/** Everything that decides, held until the transaction ends. Locks go from the organization to the account, everywhere. */
+/**
+ * Everything that decides, held until the transaction ends. Locks go from the organization to the
+ * account, everywhere.
+ */
 async function look(
   tx: Transaction,
   { clock }: Deps,
@@ -89,15 +96,19 @@ async function look(
   return { vouched, home, account, standing, joins };
 }
 
-/** Does the domain make its people members? A domain with a provider of its own leaves that to this one, unless it names another. */
+/**
+ * Does the domain make its people members? A domain with a provider of its own leaves that to this
+ * one, unless it names another.
+ */
 function letsIn(home: Home | undefined, method: Vouched['method']): boolean {
   if (home === undefined || !home.domain.jit_provisioning_enabled) return false;
   return method === 'saml' || home.domain.sso_enforcement === method || !home.domain.has_saml;
 }
 
 /**
- * Throws where the person may not come in. Whoever gave an account this address without proof may still know its password, so an account that is not verified is let in only where it has been before: as a
- * member of the domain's organization.
+ * Throws where the person may not come in. Whoever gave an account this address without proof may
+ * still know its password, so an account that is not verified is let in only where it has been
+ * before: as a member of the domain's organization.
  */
 function refuse({ vouched: { email, method }, home, account, standing, joins }: Admission): void {
   const enforced = home?.domain.sso_enforcement ?? '';
@@ -110,17 +121,20 @@ function refuse({ vouched: { email, method }, home, account, standing, joins }: 
   if (account === undefined && (home === undefined || !isExpected))
     throw new SignInRefused(
       'no_account',
-      `There is no account with the address ${email}, no open invite, and no domain that makes its people members.`,
+      `There is no account with the address ${email}, no open invite, and no domain that ` +
+        'makes its people members.',
     );
   if (account?.is_email_verified === false && !standing.is_member)
     throw new SignInRefused(
       'account_unverified',
-      `The address of the account ${email} was never verified: let the person verify it, or accept an invite first.`,
+      `The address of the account ${email} was never verified: let the person verify it, or ` +
+        'accept an invite first.',
     );
   if (!isExpected)
     throw new SignInRefused(
       'not_a_member',
-      `The account ${email} is in no organization, has no open invite, and its domain does not make its people members.`,
+      `The account ${email} is in no organization, has no open invite, and its domain does ` +
+        'not make its people members.',
     );
 }
 
@@ -148,7 +162,10 @@ async function signUp(
   return { id, uuid, email, first_name, last_name };
 }
 
-/** Makes the person a member of the domain's organization, with the level of their invite, and tells its log; what the write records is the session, in the person's own. */
+/**
+ * Makes the person a member of the domain's organization, with the level of their invite, and tells
+ * its log; what the write records is the session, in the person's own.
+ */
 async function join(
   { deps, tx, browser }: Place,
   { domain, organization }: Home,

@@ -18,7 +18,10 @@ const Named = Type.Object({
   organization: Type.String({ description: 'UUID of the organization.' }),
 });
 
-/** What belongs to single sign-on in the API: this server's SAML metadata for an organization, and tests of a domain's provider. */
+/**
+ * What belongs to single sign-on in the API: this server's SAML metadata for an organization, and
+ * tests of a domain's provider.
+ */
 export function singleSignOnApiRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(
     '/api/saml/metadata/',
@@ -83,7 +86,8 @@ export function singleSignOnApiRoutes(app: FastifyInstance, deps: Deps): void {
           throw invalid(
             null,
             'invalid_input',
-            'The domain has no SAML provider in use: set the three saml_ fields, and sso_enforcement to "" or "saml".',
+            'The domain has no SAML provider in use: set the three saml_ fields, and ' +
+              'sso_enforcement to "" or "saml".',
           );
         record('nothing');
         return makeTestUrl(deps, domain);

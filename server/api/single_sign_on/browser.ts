@@ -5,8 +5,10 @@ import { request_lifetime_ms } from './store.ts';
 const well_formed = /^[0-9A-Za-z]{43}$/;
 
 /**
- * Marks the browser that begins a sign-in and gives what is kept of the mark, its HMAC. The cookie is unreadable for scripts and lasts as long as a sign-in may take. SameSite=Lax: it comes along
- * when a provider leads the browser back by a link or a redirect, and not with a form that another site sends. A browser that has a mark keeps it, so that two tabs may sign in at once.
+ * Marks the browser that begins a sign-in and gives what is kept of the mark, its HMAC. The cookie
+ * is unreadable for scripts and lasts as long as a sign-in may take. SameSite=Lax: it comes along
+ * when a provider leads the browser back by a link or a redirect, and not with a form that another
+ * site sends. A browser that has a mark keeps it, so that two tabs may sign in at once.
  */
 export function markBrowser(request: FastifyRequest, reply: FastifyReply): Buffer {
   const secure = isSecure(request);

@@ -11,7 +11,10 @@ import { SignInRefused } from './refusal.ts';
 /** What leads a browser in: a SAML provider, an OpenID provider, or the operator's link. */
 export type Way = 'saml' | 'link' | OpenidProvider;
 
-/** The options of a route that browsers navigate to: public, answered with pages, faults too, and with as many requests a minute from one address as a key has. */
+/**
+ * The options of a route that browsers navigate to: public, answered with pages, faults too, and
+ * with as many requests a minute from one address as a key has.
+ */
 export function browserRoute(way: Way, size_bytes_max = 4_096) {
   return {
     config: { scope: 'public', accepts_anything: true },
@@ -25,7 +28,10 @@ export function browserRoute(way: Way, size_bytes_max = 4_096) {
   } satisfies RouteShorthandOptions;
 }
 
-/** The fields of a form as a browser posts it. Throws `SignInRefused` for another kind of body and for a field that stands twice. */
+/**
+ * The fields of a form as a browser posts it. Throws `SignInRefused` for another kind of body and
+ * for a field that stands twice.
+ */
 export function readForm(request: FastifyRequest): ReadonlyMap<string, string> {
   const type = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
   const fields =
@@ -77,7 +83,8 @@ function answerFault(
       request,
       reply,
       error.status,
-      'You could not be signed in. Begin again; if it happens again, tell your administrator the request id.',
+      'You could not be signed in. Begin again; if it happens again, tell your administrator ' +
+        'the request id.',
     );
   }
   const fault = apiErrorOf(error);

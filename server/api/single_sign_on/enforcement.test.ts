@@ -29,38 +29,43 @@ const address = 'grace@acme.example';
 async function member(home: Home, level: number, email = address) {
   const person = await newPerson(world.harness, { email });
   await world.harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${crypto.randomUUID()}, ${home.organization.id}, ${person.id}, ${level})`,
+    sql`INSERT INTO members (id, organization_id, user_id, level)
+      VALUES (${crypto.randomUUID()}, ${home.organization.id}, ${person.id}, ${level})`,
   );
   return person;
 }
 const unverify = (home: Home) =>
   world.harness.deps.db.run(sql`UPDATE domains SET state = 'lapsed' WHERE id = ${home.domain.id}`);
 
-test('with saml enforced nobody of the domain gets in by password; it looks at the domain alone, whoever asks', async () => {
-  const home = await world.newHome();
-  await member(home, 1);
-  assert.equal((await trySignIn(world.harness, address)).status, 201);
-  await changeDomain(world, home, { sso_enforcement: 'saml' });
-  const url = `${world.harness.deps.config.public_url}/login/saml/?email=`;
-  for (const [email, given] of [
-    [address, password],
-    ['Grace@ACME.example', password],
-    [address, 'a wrong password'],
-    ['nobody@acme.example', password],
-  ] as const) {
-    const { status, body } = await trySignIn(world.harness, email, { password: given });
-    assert.deepEqual([status, body.code, body.attr], [400, 'sso_enforced', null]);
-    assert.ok(body.detail.includes(`${url}${encodeURIComponent(email)}`), body.detail);
-  }
-  // Ten of these would have slowed the account down if they had been tries.
-  for (let number = 0; number < 10; number += 1)
-    assert.equal(
-      (await trySignIn(world.harness, address, { password: 'a wrong password' })).status,
-      400,
-    );
-  await changeDomain(world, home, { sso_enforcement: '' });
-  assert.equal((await trySignIn(world.harness, address)).status, 201);
-});
+test(
+  'with saml enforced nobody of the domain gets in by password; it looks at the domain alone, ' +
+    'whoever asks',
+  async () => {
+    const home = await world.newHome();
+    await member(home, 1);
+    assert.equal((await trySignIn(world.harness, address)).status, 201);
+    await changeDomain(world, home, { sso_enforcement: 'saml' });
+    const url = `${world.harness.deps.config.public_url}/login/saml/?email=`;
+    for (const [email, given] of [
+      [address, password],
+      ['Grace@ACME.example', password],
+      [address, 'a wrong password'],
+      ['nobody@acme.example', password],
+    ] as const) {
+      const { status, body } = await trySignIn(world.harness, email, { password: given });
+      assert.deepEqual([status, body.code, body.attr], [400, 'sso_enforced', null]);
+      assert.ok(body.detail.includes(`${url}${encodeURIComponent(email)}`), body.detail);
+    }
+    // Ten of these would have slowed the account down if they had been tries.
+    for (let number = 0; number < 10; number += 1)
+      assert.equal(
+        (await trySignIn(world.harness, address, { password: 'a wrong password' })).status,
+        400,
+      );
+    await changeDomain(world, home, { sso_enforcement: '' });
+    assert.equal((await trySignIn(world.harness, address)).status, 201);
+  },
+);
 
 test('an address that PostgreSQL takes for the same is of the same domain', async () => {
   const home = await world.newHome({ sso_enforcement: 'saml' }, 'kite.example');
@@ -154,7 +159,8 @@ test('the operator lets an owner in again by a link that works once, and the log
   assert.match(
     page.text,
     new RegExp(
-      `<form method="post" action="/login/link/">\\s*<input type="hidden" name="token" value="${token}" />`,
+      '<form method="post" action="/login/link/">\\s*<input type="hidden" name="token" ' +
+        `value="${token}" />`,
     ),
   );
 
@@ -191,7 +197,8 @@ test('the operator lets an owner in again by a link that works once, and the log
   const logOf = async (chain_id: string) =>
     (
       await world.harness.deps.db.rows<{ what: string }>(
-        sql`SELECT scope || ' ' || activity || coalesce(' by ' || user_email, '') AS what FROM activity WHERE chain_id = ${chain_id}::uuid ORDER BY number`,
+        sql`SELECT scope || ' ' || activity || coalesce(' by ' || user_email, '') AS what
+          FROM activity WHERE chain_id = ${chain_id}::uuid ORDER BY number`,
       )
     ).map(({ what }) => what);
   assert.deepEqual(await logOf(person.uuid), [

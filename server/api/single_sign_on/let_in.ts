@@ -11,14 +11,18 @@ import type { Identity } from '../users/store.ts';
 
 const lifetime_ms = 15 * 60_000;
 
-/** A link that signs in, or why there is none: no active user has the address, or they administer no organization. */
+/**
+ * A link that signs in, or why there is none: no active user has the address, or they administer no
+ * organization.
+ */
 export type SignInLink =
   | { url: string; expires_at: string }
   | { refused: 'unknown' | 'not_an_administrator' };
 
 /**
- * Makes a link that signs an administrator or owner in once within 15 minutes, although single sign-on is enforced; the one before it is void. The log names it, as the server's own doing: the person's own chain, and that of the
- * organization whose enforcement it passes by.
+ * Makes a link that signs an administrator or owner in once within 15 minutes, although single
+ * sign-on is enforced; the one before it is void. The log names it, as the server's own doing: the
+ * person's own chain, and that of the organization whose enforcement it passes by.
  */
 export function makeSignInLink(
   deps: Pick<Deps, 'db' | 'secrets' | 'clock' | 'config'>,
@@ -35,8 +39,10 @@ export function makeSignInLink(
     const token = randomBase62();
     const expires_at = isoInstant(clock.now() + lifetime_ms);
     await tx.run(sql`
-      INSERT INTO sign_in_links (user_id, token_hash, expires_at) VALUES (${user.id}, ${hashOf(secrets, token)}, ${expires_at}::timestamptz)
-      ON CONFLICT (user_id) DO UPDATE SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at`);
+      INSERT INTO sign_in_links (user_id, token_hash, expires_at)
+        VALUES (${user.id}, ${hashOf(secrets, token)}, ${expires_at}::timestamptz)
+      ON CONFLICT (user_id) DO UPDATE SET token_hash = EXCLUDED.token_hash,
+        expires_at = EXCLUDED.expires_at`);
     const domain = await findVerifiedDomain(tx, config, user.email);
     const entry = {
       activity: 'let_in',
@@ -58,14 +64,18 @@ export function makeSignInLink(
   });
 }
 
-/** Uses the link up and holds its user until the transaction ends; undefined for one that is unknown, used, void or expired, and for a user who is not active. Of several at once one gets it. */
+/**
+ * Uses the link up and holds its user until the transaction ends; undefined for one that is
+ * unknown, used, void or expired, and for a user who is not active. Of several at once one gets it.
+ */
 export async function useSignInLink(
   tx: Transaction,
   { secrets, clock }: Pick<Deps, 'secrets' | 'clock'>,
   token: string,
 ): Promise<Identity | undefined> {
   const link = await tx.row<{ user_id: number }>(
-    sql`DELETE FROM sign_in_links WHERE token_hash = ${hashOf(secrets, token)} AND expires_at > ${isoInstant(clock.now())}::timestamptz RETURNING user_id`,
+    sql`DELETE FROM sign_in_links WHERE token_hash = ${hashOf(secrets, token)}
+      AND expires_at > ${isoInstant(clock.now())}::timestamptz RETURNING user_id`,
   );
   return link === undefined ? undefined : findIdentityById(tx, link.user_id, 'lock');
 }

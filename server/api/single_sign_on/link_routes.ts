@@ -15,7 +15,10 @@ import { sessionEntry } from './session_entry.ts';
 const url = '/login/link/';
 const Shown = Type.Object({ token: Type.Optional(Type.String()) });
 
-/** The link that the operator made with `sluice user let-in`: a page with a button, so that nothing that merely looks at the address uses it up, and the sign-in. */
+/**
+ * The link that the operator made with `sluice user let-in`: a page with a button, so that nothing
+ * that merely looks at the address uses it up, and the sign-in.
+ */
 export function linkRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(url, browserRoute('link'), async (request, reply) => {
     const { token = '' } = query(request, Shown);

@@ -62,7 +62,10 @@ beforeEach(() => {
 });
 
 const newBrowser = () => openNavigator(world.harness);
-/** Where the browser is led to after it was at the provider: the path of this server with code and state. */
+/**
+ * Where the browser is led to after it was at the provider: the path of this server with code and
+ * state.
+ */
 async function begin(browser: Navigator, name: OpenidProvider, more = ''): Promise<string> {
   const begun = await browser.go(`/login/${name}/${more}`);
   assert.equal(begun.status, 303, begun.text);
@@ -75,33 +78,37 @@ const signIn = async (browser: Navigator, name: OpenidProvider, more = '') =>
   browser.go(await begin(browser, name, more));
 
 for (const name of all) {
-  test(`the whole way through ${name}: PKCE, an account, a membership, a session; and again with the same account`, async () => {
-    provider.person = persons[name];
-    const home = await world.newHome({ saml_entity_id: null, jit_provisioning_enabled: true });
-    const browser = newBrowser();
-    const ended = await signIn(browser, name, '?next=/done/');
-    assert.deepEqual([ended.status, ended.headers['location']], [303, '/done/'], ended.text);
-    const account = await accountAt(world.harness, browser);
-    assert.deepEqual(
-      [
-        account.email,
-        account.first_name,
-        account.last_name,
-        account.is_email_verified,
-        account.has_social_auth,
-        account.organizations.length,
-      ],
-      [email, 'Ada', 'Lovelace', true, true, 1],
-    );
-    assert.equal(account.organizations[0].id, home.organization.id);
-    const again = newBrowser();
-    assert.equal((await signIn(again, name)).status, 303);
-    assert.equal((await accountAt(world.harness, again)).id, account.id);
-    const rows = await world.harness.deps.db.rows(
-      sql`SELECT provider, subject FROM social_identities WHERE user_id = ${account.id}`,
-    );
-    assert.deepEqual(rows, [{ provider: name, subject: persons[name].sub }]);
-  });
+  test(
+    `the whole way through ${name}: PKCE, an account, a membership, a session; and again with ` +
+      'the same account',
+    async () => {
+      provider.person = persons[name];
+      const home = await world.newHome({ saml_entity_id: null, jit_provisioning_enabled: true });
+      const browser = newBrowser();
+      const ended = await signIn(browser, name, '?next=/done/');
+      assert.deepEqual([ended.status, ended.headers['location']], [303, '/done/'], ended.text);
+      const account = await accountAt(world.harness, browser);
+      assert.deepEqual(
+        [
+          account.email,
+          account.first_name,
+          account.last_name,
+          account.is_email_verified,
+          account.has_social_auth,
+          account.organizations.length,
+        ],
+        [email, 'Ada', 'Lovelace', true, true, 1],
+      );
+      assert.equal(account.organizations[0].id, home.organization.id);
+      const again = newBrowser();
+      assert.equal((await signIn(again, name)).status, 303);
+      assert.equal((await accountAt(world.harness, again)).id, account.id);
+      const rows = await world.harness.deps.db.rows(
+        sql`SELECT provider, subject FROM social_identities WHERE user_id = ${account.id}`,
+      );
+      assert.deepEqual(rows, [{ provider: name, subject: persons[name].sub }]);
+    },
+  );
 }
 
 const faults: Record<OpenidFault, [reason: string, status: number]> = {
@@ -240,42 +247,56 @@ test('a userinfo of another form than documented is refused', async () => {
   await assertRefused(world, browser, await signIn(browser, 'google-oauth2'), 'provider_answer');
 });
 
-test('without a verified domain only an account with this address, verified, in an organization, is signed in', async () => {
-  const address = 'grace@home.example';
-  provider.person = {
-    sub: '7',
-    claims: { hd: 'home.example' },
-    info: { email: address, email_verified: true },
-  };
-  const browser = newBrowser();
-  await assertRefused(world, browser, await signIn(browser, 'google-oauth2'), 'no_account');
-  const person = await newPerson(world.harness, { email: address });
-  await assertRefused(world, browser, await signIn(browser, 'google-oauth2'), 'account_unverified');
-  await world.harness.deps.db.run(
-    sql`UPDATE users SET is_email_verified = true WHERE id = ${person.id}`,
-  );
-  await assertRefused(world, browser, await signIn(browser, 'google-oauth2'), 'not_a_member');
-  const { organization } = await world.harness.newOrganization();
-  await world.harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${crypto.randomUUID()}, ${organization.id}, ${person.id}, 1)`,
-  );
-  assert.equal((await signIn(browser, 'google-oauth2')).status, 303);
-  assert.equal((await accountAt(world.harness, browser)).id, person.id);
-});
+test(
+  'without a verified domain only an account with this address, verified, in an organization, ' +
+    'is signed in',
+  async () => {
+    const address = 'grace@home.example';
+    provider.person = {
+      sub: '7',
+      claims: { hd: 'home.example' },
+      info: { email: address, email_verified: true },
+    };
+    const browser = newBrowser();
+    await assertRefused(world, browser, await signIn(browser, 'google-oauth2'), 'no_account');
+    const person = await newPerson(world.harness, { email: address });
+    await assertRefused(
+      world,
+      browser,
+      await signIn(browser, 'google-oauth2'),
+      'account_unverified',
+    );
+    await world.harness.deps.db.run(
+      sql`UPDATE users SET is_email_verified = true WHERE id = ${person.id}`,
+    );
+    await assertRefused(world, browser, await signIn(browser, 'google-oauth2'), 'not_a_member');
+    const { organization } = await world.harness.newOrganization();
+    await world.harness.deps.db.run(
+      sql`INSERT INTO members (id, organization_id, user_id, level)
+      VALUES (${crypto.randomUUID()}, ${organization.id}, ${person.id}, 1)`,
+    );
+    assert.equal((await signIn(browser, 'google-oauth2')).status, 303);
+    assert.equal((await accountAt(world.harness, browser)).id, person.id);
+  },
+);
 
-test('of several addresses at GitHub the one with an account counts, then the one in a verified domain', async () => {
-  await world.newHome({ saml_entity_id: null, jit_provisioning_enabled: true });
-  const emails = [
-    { email: 'private@home.example', primary: true, verified: true },
-    { email: 'unverified@acme.example', primary: false, verified: false },
-    { email: 'Ada@acme.example', primary: false, verified: true },
-  ];
-  provider.person = { sub: '300', info: { name: null }, emails };
-  const browser = newBrowser();
-  assert.equal((await signIn(browser, 'github')).status, 303);
-  const account = await accountAt(world.harness, browser);
-  assert.deepEqual([account.email, account.first_name], [email, '']);
-});
+test(
+  'of several addresses at GitHub the one with an account counts, then the one in a verified ' +
+    'domain',
+  async () => {
+    await world.newHome({ saml_entity_id: null, jit_provisioning_enabled: true });
+    const emails = [
+      { email: 'private@home.example', primary: true, verified: true },
+      { email: 'unverified@acme.example', primary: false, verified: false },
+      { email: 'Ada@acme.example', primary: false, verified: true },
+    ];
+    provider.person = { sub: '300', info: { name: null }, emails };
+    const browser = newBrowser();
+    assert.equal((await signIn(browser, 'github')).status, 303);
+    const account = await accountAt(world.harness, browser);
+    assert.deepEqual([account.email, account.first_name], [email, '']);
+  },
+);
 
 const joining: {
   name: string;
@@ -325,35 +346,39 @@ for (const { name, fields, through, refused } of joining) {
   });
 }
 
-test('a provider that is not configured is no sign-in, one that is down is told, and one address asks so often a minute', async () => {
-  // A GitLab is configured at a place where nothing answers.
-  const config = {
-    gitlab_client_id: 'x',
-    gitlab_client_secret: 'y',
-    gitlab_url: 'http://127.0.0.1:9',
-    rate_limit_per_minute: 20,
-  };
-  const bare = await openSingleSignOn({ config });
-  try {
-    const browser = openNavigator(bare.harness);
-    await assertRefused(
-      bare,
-      browser,
-      await browser.go('/login/gitlab/'),
-      'provider_unavailable',
-      503,
-    );
-    for (const name of ['google-oauth2', 'github'])
-      for (const path of [`/login/${name}/`, `/complete/${name}/?state=x&code=y`])
-        assert.equal((await openNavigator(bare.harness).go(path)).status, 404);
-    assert.equal((await openNavigator(bare.harness).go('/login/other/')).status, 404);
-    const answers = await Promise.all(
-      Array.from({ length: 30 }, () => browser.go('/login/github/')),
-    );
-    const slowed = answers.filter(({ status }) => status === 429);
-    assert.equal(answers.length - slowed.length, 15);
-    assert.match(slowed[0]!.headers['retry-after']!, /^\d+$/);
-  } finally {
-    await bare.close();
-  }
-});
+test(
+  'a provider that is not configured is no sign-in, one that is down is told, and one address ' +
+    'asks so often a minute',
+  async () => {
+    // A GitLab is configured at a place where nothing answers.
+    const config = {
+      gitlab_client_id: 'x',
+      gitlab_client_secret: 'y',
+      gitlab_url: 'http://127.0.0.1:9',
+      rate_limit_per_minute: 20,
+    };
+    const bare = await openSingleSignOn({ config });
+    try {
+      const browser = openNavigator(bare.harness);
+      await assertRefused(
+        bare,
+        browser,
+        await browser.go('/login/gitlab/'),
+        'provider_unavailable',
+        503,
+      );
+      for (const name of ['google-oauth2', 'github'])
+        for (const path of [`/login/${name}/`, `/complete/${name}/?state=x&code=y`])
+          assert.equal((await openNavigator(bare.harness).go(path)).status, 404);
+      assert.equal((await openNavigator(bare.harness).go('/login/other/')).status, 404);
+      const answers = await Promise.all(
+        Array.from({ length: 30 }, () => browser.go('/login/github/')),
+      );
+      const slowed = answers.filter(({ status }) => status === 429);
+      assert.equal(answers.length - slowed.length, 15);
+      assert.match(slowed[0]!.headers['retry-after']!, /^\d+$/);
+    } finally {
+      await bare.close();
+    }
+  },
+);

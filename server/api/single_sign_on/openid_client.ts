@@ -19,14 +19,23 @@ import { readGithubPerson, readOpenidPerson } from './openid_person.ts';
 import type { OpenidPerson } from './openid_person.ts';
 import { SignInRefused } from './refusal.ts';
 
-/** What ties the way back to the way there. `nonce` and `verifier` never leave the server but for the nonce in the request and the verifier to the provider. */
+/**
+ * What ties the way back to the way there. `nonce` and `verifier` never leave the server but for
+ * the nonce in the request and the verifier to the provider.
+ */
 export type OpenidSecrets = { state: string; nonce: string; verifier: string };
 
 /** This server as a client of one provider. */
 export type OpenidClient = {
-  /** The address to send the browser to: an authorization request with PKCE (S256), state and, but for GitHub, nonce. */
+  /**
+   * The address to send the browser to: an authorization request with PKCE (S256), state and, but
+   * for GitHub, nonce.
+   */
   begin(secrets: OpenidSecrets, login_hint: string | undefined): Promise<URL>;
-  /** Redeems the code in the query with which the provider sent the browser back, checks what comes for it, and gives whom the provider vouches for. */
+  /**
+   * Redeems the code in the query with which the provider sent the browser back, checks what comes
+   * for it, and gives whom the provider vouches for.
+   */
   finish(secrets: OpenidSecrets, query: string): Promise<OpenidPerson>;
 };
 
@@ -48,8 +57,10 @@ const scopes: Record<OpenidProvider, string> = {
 };
 
 /**
- * Opens the client of a provider that is configured. Everything that it asks the provider goes through the outbound guard and takes 10 seconds at most; what the provider publishes
- * about itself is kept for an hour. Throws `SignInRefused`: `provider_unavailable`, `provider_refused`, `provider_answer`.
+ * Opens the client of a provider that is configured. Everything that it asks the provider goes
+ * through the outbound guard and takes 10 seconds at most; what the provider publishes about itself
+ * is kept for an hour. Throws `SignInRefused`: `provider_unavailable`, `provider_refused`,
+ * `provider_answer`.
  */
 export function openOpenidClient(deps: Needed, provider: OpenidProvider): OpenidClient {
   const redirect_uri = `${deps.config.public_url}/complete/${provider}/`;
@@ -139,7 +150,10 @@ function kept<Opened>(
   };
 }
 
-/** Turns the library's errors into refusals. Their messages are the library's own words; what a provider wrote stands in their causes, which are left out but for its error codes. */
+/**
+ * Turns the library's errors into refusals. Their messages are the library's own words; what a
+ * provider wrote stands in their causes, which are left out but for its error codes.
+ */
 async function explained<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

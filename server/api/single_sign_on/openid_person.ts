@@ -11,7 +11,10 @@ import { isAddress } from '../../platform/mail/mailbox.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import { SignInRefused } from './refusal.ts';
 
-/** Whom a provider vouches for: the id there, and the addresses that it says are theirs, one at least, lower-case ASCII, the main one first. */
+/**
+ * Whom a provider vouches for: the id there, and the addresses that it says are theirs, one at
+ * least, lower-case ASCII, the main one first.
+ */
 export type OpenidPerson = {
   subject: string;
   addresses: string[];
@@ -40,8 +43,9 @@ const GithubEmails = Type.Array(
 );
 
 /**
- * The person of a verified ID token, as the provider's userinfo describes them. Google vouches for an address only where it hosts it: gmail.com, or a Workspace (`hd`); for all others it once saw that
- * somebody read mail there. Throws `SignInRefused`.
+ * The person of a verified ID token, as the provider's userinfo describes them. Google vouches for
+ * an address only where it hosts it: gmail.com, or a Workspace (`hd`); for all others it once saw
+ * that somebody read mail there. Throws `SignInRefused`.
  */
 export async function readOpenidPerson(
   configuration: Configuration,
@@ -64,7 +68,10 @@ export async function readOpenidPerson(
   return personOf(claims.sub, given, info.given_name, info.family_name);
 }
 
-/** The person whom GitHub's API describes, with all addresses that GitHub has verified. Throws `SignInRefused`. */
+/**
+ * The person whom GitHub's API describes, with all addresses that GitHub has verified. Throws
+ * `SignInRefused`.
+ */
 export async function readGithubPerson(
   configuration: Configuration,
   { access_token }: Tokens,

@@ -27,7 +27,10 @@ const Login = Type.Object({
 /** The provider may add more; the library gets all of it. */
 const Completion = Type.Object({ state: Type.Optional(Type.String()) });
 
-/** Sign-in through Google, GitHub and GitLab, where they are configured: `/login/<provider>/` leads there, and the provider leads back to `/complete/<provider>/`. */
+/**
+ * Sign-in through Google, GitHub and GitLab, where they are configured: `/login/<provider>/` leads
+ * there, and the provider leads back to `/complete/<provider>/`.
+ */
 export function openidRoutes(app: FastifyInstance, deps: Deps): void {
   const configured = configuredProviders(deps.config);
   for (const provider of openid_providers) {
@@ -72,7 +75,10 @@ async function begin(
   return reply.redirect(url.href, 303);
 }
 
-/** The state is used up before anything is asked of the provider, so of several requests with one code only one redeems it. */
+/**
+ * The state is used up before anything is asked of the provider, so of several requests with one
+ * code only one redeems it.
+ */
 async function complete(
   deps: Deps,
   provider: OpenidProvider,
@@ -113,7 +119,10 @@ function secretsOf({ secrets }: Deps, state: string): OpenidSecrets {
   return { state, nonce: derived('nonce'), verifier: derived('verifier') };
 }
 
-/** Of the addresses that are the person's, the first that has an account, else the first in a verified domain, else the main one. */
+/**
+ * Of the addresses that are the person's, the first that has an account, else the first in a
+ * verified domain, else the main one.
+ */
 async function chooseAddress({ db, config }: Deps, { addresses }: OpenidPerson): Promise<string> {
   for (const address of addresses)
     if ((await findUserByEmail(db, address)) !== undefined) return address;

@@ -1,8 +1,11 @@
 import type { Certificate } from '../../platform/saml/certificates.ts';
 import type { RefusalReason } from './refusal.ts';
 
-/** Whom a SAML response signed in, as far as it is needed once it was verified. `session_ends_at` is when the provider wants the session to end (ISO instant); `certificate` is the
- * one that verified it, named in a test alone. */
+/**
+ * Whom a SAML response signed in, as far as it is needed once it was verified. `session_ends_at` is
+ * when the provider wants the session to end (ISO instant); `certificate` is the one that verified
+ * it, named in a test alone.
+ */
 export type Received = {
   name_id: string;
   email: string;
@@ -13,5 +16,8 @@ export type Received = {
   certificate?: Omit<Certificate, 'pem'>;
 };
 
-/** What became of a SAML response. A refusal is kept in a test alone; `detail` is a sentence for the administrator. */
+/**
+ * What became of a SAML response. A refusal is kept in a test alone; `detail` is a sentence for the
+ * administrator.
+ */
 export type Outcome = Received | { refused: RefusalReason; detail: string };

@@ -1,6 +1,9 @@
 import type { RefusalCode } from '../../platform/saml/refusal.ts';
 
-/** Why nobody was signed in, one word for each rule; docs/single_sign_on.md says what each means. The first line is about SAML responses alone, with the codes of the gate. */
+/**
+ * Why nobody was signed in, one word for each rule; docs/single_sign_on.md says what each means.
+ * The first line is about SAML responses alone, with the codes of the gate.
+ */
 export type RefusalReason =
   | RefusalCode
   | 'form'
@@ -20,7 +23,10 @@ export type RefusalReason =
   | 'account_unverified'
   | 'link_unknown';
 
-/** Ends a sign-in. `detail` is a sentence for the administrator, in the log alone: the person is shown one neutral sentence. */
+/**
+ * Ends a sign-in. `detail` is a sentence for the administrator, in the log alone: the person is
+ * shown one neutral sentence.
+ */
 export class SignInRefused extends Error {
   readonly reason: RefusalReason;
   readonly status: 400 | 403 | 503;

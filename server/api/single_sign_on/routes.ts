@@ -5,7 +5,10 @@ import { linkRoutes } from './link_routes.ts';
 import { openidRoutes } from './openid_routes.ts';
 import { samlRoutes } from './saml_routes.ts';
 
-/** Sign-in through identity providers: SAML, OpenID, the operator's link, and what the API has about them. */
+/**
+ * Sign-in through identity providers: SAML, OpenID, the operator's link, and what the API has about
+ * them.
+ */
 export function singleSignOnRoutes(app: FastifyInstance, deps: Deps): void {
   samlRoutes(app, deps);
   openidRoutes(app, deps);

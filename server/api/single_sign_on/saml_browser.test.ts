@@ -12,10 +12,13 @@ const started = await startChromium();
 const skip = typeof started === 'string' ? started : false;
 let world: SingleSignOnWorld;
 let address: string;
-// A provider on another site (127.0.0.1 is none of localhost's) whose page posts the response by itself.
+// A provider on another site (127.0.0.1 is none of localhost's) whose page posts the response by
+// itself.
 const provider = createServer((request, response) => {
   const asked = readLoginUrl(`http://${request.headers.host}${request.url}`);
-  const form = `<form method="post" action="${asked.acs_url}"><input name="SAMLResponse" value="${encodeResponse(genuine(world, asked))}"></form>`;
+  const form =
+    `<form method="post" action="${asked.acs_url}"><input name="SAMLResponse" ` +
+    `value="${encodeResponse(genuine(world, asked))}"></form>`;
   response
     .writeHead(200, { 'content-type': 'text/html' })
     .end(`${form}<script>document.forms[0].submit()</script>`);
@@ -40,7 +43,8 @@ after(async () => {
 });
 
 test(
-  'a real browser comes back signed in: the cross-site form brings no cookie, the step after it does',
+  'a real browser comes back signed in: the cross-site form brings no cookie, the step after ' +
+    'it does',
   { skip },
   async () => {
     const browser = started as Exclude<typeof started, string>;
@@ -91,7 +95,8 @@ test(
     await other.goto(`${address}/login/saml/?email=ada@acme.example`);
     const SAMLResponse = new URLSearchParams((await posted).postData() ?? '').get('SAMLResponse')!;
     await page.setContent(
-      `<form method="post" action="${address}/complete/saml/"><input name="SAMLResponse" value="${SAMLResponse}"></form>`,
+      `<form method="post" action="${address}/complete/saml/"><input name="SAMLResponse" ` +
+        `value="${SAMLResponse}"></form>`,
     );
     await page.evaluate('document.forms[0].submit()');
     await page.waitForURL(/\/complete\/saml\/\?id=/);

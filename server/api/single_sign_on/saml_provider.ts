@@ -9,8 +9,8 @@ import type { VerifiedDomain } from '../domains/store.ts';
 export type SamlParties = { provider: Provider; service: Service; certificates: Certificate[] };
 
 /**
- * The identity provider of a verified domain; undefined where it has none, or where the domain asks for sign-ins through another provider. Only addresses of this domain are taken
- * from it.
+ * The identity provider of a verified domain; undefined where it has none, or where the domain asks
+ * for sign-ins through another provider. Only addresses of this domain are taken from it.
  */
 export function findSamlParties(
   config: Deps['config'],
@@ -31,7 +31,10 @@ export function findSamlParties(
   return { provider, service: samlService(config, domain.organization_id), certificates };
 }
 
-/** This server as the identity providers of an organization know it: each organization has an entity id of its own, so that an assertion for one is none for another. */
+/**
+ * This server as the identity providers of an organization know it: each organization has an entity
+ * id of its own, so that an assertion for one is none for another.
+ */
 export function samlService(
   { public_url }: Pick<Deps['config'], 'public_url'>,
   organization_id: string,

@@ -46,7 +46,8 @@ const providers: {
 
 for (const { name, skip, answer } of providers) {
   test(
-    `a whole sign-in through ${name}: our metadata, redirect, response, session, membership; its forgery is refused`,
+    `a whole sign-in through ${name}: our metadata, redirect, response, session, membership; ` +
+      'its forgery is refused',
     { skip },
     async () => {
       const home = await world.newHome({ jit_provisioning_enabled: true });

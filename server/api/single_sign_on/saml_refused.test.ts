@@ -51,59 +51,67 @@ async function assertStillOpen(
   assert.equal((await respond(browser, genuine(world, request))).status, 303);
 }
 
-test('every forged response of the gate is refused here as well: one sentence, the reason in the log, no account, no session', async () => {
-  const browser = newBrowser();
-  const request = await beginSaml(browser);
-  const forgeries = [
-    ...forged_wrappings,
-    ...forged_signatures,
-    ...forged_documents,
-    ...forged_claims,
-  ];
-  assert.ok(forgeries.length >= 100);
-  const before_all = [await count('users'), await count('sessions')];
-  for (const { name, refused, make } of forgeries) {
-    const xml = make(beginSignIn(world.clock.now(), request));
-    await forgetAllAttempts(world.harness);
-    const answer = await postResponse(browser, xml);
-    // One that names another request is not read any further.
-    const peeked = peekRequestId({ SAMLResponse: encodeResponse(xml) });
-    const isOurs = 'refused' in peeked || peeked.request_id === request.id;
-    assert.deepEqual(world.reasons(), [isOurs ? refused : 'request_unknown'], name);
-    assert.ok(answer.status === 403 || answer.status === 400, name);
-    assert.equal(shownIn(answer), neutralTo(answer), name);
-  }
-  assert.deepEqual([await count('users'), await count('sessions')], before_all);
-  const { values } = await world.harness.deps.metrics.single_sign_ons.get();
-  const counted = values
-    .filter(({ labels }) => labels['way'] === 'saml' && labels['outcome'] !== 'accepted')
-    .reduce((sum, { value }) => sum + value, 0);
-  assert.equal(counted, forgeries.length);
-  await assertStillOpen(browser, request);
-});
+test(
+  'every forged response of the gate is refused here as well: one sentence, the reason in the ' +
+    'log, no account, no session',
+  async () => {
+    const browser = newBrowser();
+    const request = await beginSaml(browser);
+    const forgeries = [
+      ...forged_wrappings,
+      ...forged_signatures,
+      ...forged_documents,
+      ...forged_claims,
+    ];
+    assert.ok(forgeries.length >= 100);
+    const before_all = [await count('users'), await count('sessions')];
+    for (const { name, refused, make } of forgeries) {
+      const xml = make(beginSignIn(world.clock.now(), request));
+      await forgetAllAttempts(world.harness);
+      const answer = await postResponse(browser, xml);
+      // One that names another request is not read any further.
+      const peeked = peekRequestId({ SAMLResponse: encodeResponse(xml) });
+      const isOurs = 'refused' in peeked || peeked.request_id === request.id;
+      assert.deepEqual(world.reasons(), [isOurs ? refused : 'request_unknown'], name);
+      assert.ok(answer.status === 403 || answer.status === 400, name);
+      assert.equal(shownIn(answer), neutralTo(answer), name);
+    }
+    assert.deepEqual([await count('users'), await count('sessions')], before_all);
+    const { values } = await world.harness.deps.metrics.single_sign_ons.get();
+    const counted = values
+      .filter(({ labels }) => labels['way'] === 'saml' && labels['outcome'] !== 'accepted')
+      .reduce((sum, { value }) => sum + value, 0);
+    assert.equal(counted, forgeries.length);
+    await assertStillOpen(browser, request);
+  },
+);
 
-test('who sends responses that are refused, again and again, has to wait; those that are in order do not count', async () => {
-  await forgetAllAttempts(world.harness);
-  const browser = newBrowser();
-  const sendForged = async () =>
-    postResponse(
-      browser,
-      genuine(world, await beginSaml(browser), { audience: 'https://evil.example/' }),
-    );
-  for (let number = 1; number < 50; number += 1) assert.equal((await sendForged()).status, 403);
-  for (let number = 0; number < 3; number += 1)
-    assert.equal((await respond(browser, genuine(world, await beginSaml(browser)))).status, 303);
-  assert.equal((await sendForged()).status, 403);
-  const request = await beginSaml(browser);
-  const slowed = await postResponse(browser, genuine(world, request));
-  assert.deepEqual([slowed.status, slowed.headers['retry-after']], [429, '2']);
-  assert.deepEqual(world.reasons(), Array(50).fill('audience'));
-  assert.match(slowed.headers['content-type']!, /^text\/html/);
-  world.clock.pass(2_000);
-  // The request was not used up.
-  assert.equal((await respond(browser, genuine(world, request))).status, 303);
-  await forgetAllAttempts(world.harness);
-});
+test(
+  'who sends responses that are refused, again and again, has to wait; those that are in order ' +
+    'do not count',
+  async () => {
+    await forgetAllAttempts(world.harness);
+    const browser = newBrowser();
+    const sendForged = async () =>
+      postResponse(
+        browser,
+        genuine(world, await beginSaml(browser), { audience: 'https://evil.example/' }),
+      );
+    for (let number = 1; number < 50; number += 1) assert.equal((await sendForged()).status, 403);
+    for (let number = 0; number < 3; number += 1)
+      assert.equal((await respond(browser, genuine(world, await beginSaml(browser)))).status, 303);
+    assert.equal((await sendForged()).status, 403);
+    const request = await beginSaml(browser);
+    const slowed = await postResponse(browser, genuine(world, request));
+    assert.deepEqual([slowed.status, slowed.headers['retry-after']], [429, '2']);
+    assert.deepEqual(world.reasons(), Array(50).fill('audience'));
+    assert.match(slowed.headers['content-type']!, /^text\/html/);
+    world.clock.pass(2_000);
+    // The request was not used up.
+    assert.equal((await respond(browser, genuine(world, request))).status, 303);
+    await forgetAllAttempts(world.harness);
+  },
+);
 
 const bodies: [string, string, string | Buffer][] = [
   ['nothing', 'application/x-www-form-urlencoded', ''],
@@ -172,17 +180,26 @@ test('an assertion is used once, also when the provider puts it into the answer 
   await assertStillOpen(second, next);
 });
 
-test('a response that another browser brings is no sign-in: neither of the thief nor of somebody led astray', async () => {
-  const [owner, thief, stranger] = [newBrowser(), newBrowser(), newBrowser()];
-  const request = await beginSaml(owner);
-  await beginSaml(stranger);
-  const taken = await postResponse(thief, genuine(world, request));
-  assert.equal(taken.status, 303);
-  for (const other of [thief, stranger])
-    await assertRefused(world, other, await other.go(taken.headers['location']!), 'other_browser');
-  assert.equal((await owner.go(taken.headers['location']!)).status, 303);
-  assert.ok(await accountAt(world.harness, owner));
-});
+test(
+  'a response that another browser brings is no sign-in: neither of the thief nor of somebody ' +
+    'led astray',
+  async () => {
+    const [owner, thief, stranger] = [newBrowser(), newBrowser(), newBrowser()];
+    const request = await beginSaml(owner);
+    await beginSaml(stranger);
+    const taken = await postResponse(thief, genuine(world, request));
+    assert.equal(taken.status, 303);
+    for (const other of [thief, stranger])
+      await assertRefused(
+        world,
+        other,
+        await other.go(taken.headers['location']!),
+        'other_browser',
+      );
+    assert.equal((await owner.go(taken.headers['location']!)).status, 303);
+    assert.ok(await accountAt(world.harness, owner));
+  },
+);
 
 test('the second step alone signs nobody in', async () => {
   const browser = newBrowser();
@@ -223,43 +240,51 @@ test('a sign-in has ten minutes, and its second step too', async () => {
   );
 });
 
-test("another tenant's provider: for our request, in our provider's name, and with an address of ours at its own sign-in", async () => {
-  const other = testIdentityProvider('other');
-  const fields = {
-    saml_entity_id: other.entity_id,
-    saml_acs_url: other.sso_url,
-    saml_x509_cert: other.certificate,
-    jit_provisioning_enabled: true,
-  };
-  await world.newHome(fields, 'other.example');
-  const browser = newBrowser();
-  const [ours, theirs] = [await beginSaml(browser), await beginSaml(browser, 'eve@other.example')];
-  assert.notEqual(ours.issuer, theirs.issuer);
-  const attempts: [string, string][] = [
-    [genuine(world, ours, {}, other), 'issuer'],
-    [
-      genuine(
-        world,
-        ours,
-        { issuer: home.domain.saml_entity_id!, response_issuer: home.domain.saml_entity_id! },
-        other,
-      ),
-      'signature',
-    ],
-    [genuine(world, theirs, { email: 'ada@acme.example' }, other), 'email_domain'],
-    [
-      genuine(world, theirs, { audience: ours.issuer, email: 'eve@other.example' }, other),
-      'audience',
-    ],
-    [genuine(world, ours, { audience: theirs.issuer }), 'audience'],
-  ];
-  for (const [xml, reason] of attempts)
-    await assertRefused(world, browser, await respond(browser, xml), reason);
-  assert.equal(
-    (await respond(browser, genuine(world, theirs, { email: 'eve@other.example' }, other))).status,
-    303,
-  );
-});
+test(
+  "another tenant's provider: for our request, in our provider's name, and with an address of " +
+    'ours at its own sign-in',
+  async () => {
+    const other = testIdentityProvider('other');
+    const fields = {
+      saml_entity_id: other.entity_id,
+      saml_acs_url: other.sso_url,
+      saml_x509_cert: other.certificate,
+      jit_provisioning_enabled: true,
+    };
+    await world.newHome(fields, 'other.example');
+    const browser = newBrowser();
+    const [ours, theirs] = [
+      await beginSaml(browser),
+      await beginSaml(browser, 'eve@other.example'),
+    ];
+    assert.notEqual(ours.issuer, theirs.issuer);
+    const attempts: [string, string][] = [
+      [genuine(world, ours, {}, other), 'issuer'],
+      [
+        genuine(
+          world,
+          ours,
+          { issuer: home.domain.saml_entity_id!, response_issuer: home.domain.saml_entity_id! },
+          other,
+        ),
+        'signature',
+      ],
+      [genuine(world, theirs, { email: 'ada@acme.example' }, other), 'email_domain'],
+      [
+        genuine(world, theirs, { audience: ours.issuer, email: 'eve@other.example' }, other),
+        'audience',
+      ],
+      [genuine(world, ours, { audience: theirs.issuer }), 'audience'],
+    ];
+    for (const [xml, reason] of attempts)
+      await assertRefused(world, browser, await respond(browser, xml), reason);
+    assert.equal(
+      (await respond(browser, genuine(world, theirs, { email: 'eve@other.example' }, other)))
+        .status,
+      303,
+    );
+  },
+);
 
 const between: {
   name: string;
@@ -296,24 +321,28 @@ const between: {
   },
 ];
 for (const { name, reason, change, undo } of between) {
-  test(`what changes while a sign-in is under way ends it, before the response and after it: ${name}`, async () => {
-    const browser = newBrowser();
-    const [early, late] = [await beginSaml(browser), await beginSaml(browser)];
-    const taken = await postResponse(browser, genuine(world, late));
-    await change();
-    try {
-      await assertRefused(
-        world,
-        browser,
-        await postResponse(browser, genuine(world, early)),
-        reason,
-      );
-      await assertRefused(world, browser, await browser.go(taken.headers['location']!), reason);
-    } finally {
-      await undo();
-    }
-    await assertStillOpen(browser, await beginSaml(browser));
-  });
+  test(
+    'what changes while a sign-in is under way ends it, before the response and after it: ' +
+      `${name}`,
+    async () => {
+      const browser = newBrowser();
+      const [early, late] = [await beginSaml(browser), await beginSaml(browser)];
+      const taken = await postResponse(browser, genuine(world, late));
+      await change();
+      try {
+        await assertRefused(
+          world,
+          browser,
+          await postResponse(browser, genuine(world, early)),
+          reason,
+        );
+        await assertRefused(world, browser, await browser.go(taken.headers['location']!), reason);
+      } finally {
+        await undo();
+      }
+      await assertStillOpen(browser, await beginSaml(browser));
+    },
+  );
 }
 
 test('a domain that was deleted takes its sign-ins with it', async () => {

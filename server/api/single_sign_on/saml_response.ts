@@ -13,15 +13,19 @@ import type { SamlRequest } from './store.ts';
 /** How far the clock of an identity provider may be off: 3 minutes. */
 const skew_ms = 180_000;
 
-/** Some providers let an assertion last until the end of the year 9999, and with the skew that is no instant of PostgreSQL's input any more. */
+/**
+ * Some providers let an assertion last until the end of the year 9999, and with the skew that is no
+ * instant of PostgreSQL's input any more.
+ */
 const latest_ms = Date.parse('9999-12-31T00:00:00Z');
 
 /** What a response is worth; `assertion` is what has to be used up with it, its end in ms. */
 export type Judged = { outcome: Outcome; assertion?: { id: string; until_ms: number } };
 
 /**
- * Reads the response to a sign-in that is under way. Guarantee of an outcome that is no refusal: the domain is verified and its provider is the one that was asked, with the same settings; all rules
- * of the gate hold. Nothing is kept or used up yet.
+ * Reads the response to a sign-in that is under way. Guarantee of an outcome that is no refusal:
+ * the domain is verified and its provider is the one that was asked, with the same settings; all
+ * rules of the gate hold. Nothing is kept or used up yet.
  */
 export async function judgeResponse(
   deps: Deps,
@@ -74,7 +78,10 @@ export async function judgeResponse(
   };
 }
 
-/** Keeps what a response said for the browser to fetch, and uses request and assertion up; of responses that race one is kept. Throws `SignInRefused` for the others. */
+/**
+ * Keeps what a response said for the browser to fetch, and uses request and assertion up; of
+ * responses that race one is kept. Throws `SignInRefused` for the others.
+ */
 export async function keepJudged(
   deps: Deps,
   request: SamlRequest,
@@ -96,14 +103,20 @@ export async function keepJudged(
 
 /** What the log says when the settings of a domain's provider are others than at the beginning. */
 export function changed(domain: string): string {
-  return `The settings of the identity provider of ${domain} were changed while the sign-in was under way.`;
+  return (
+    `The settings of the identity provider of ${domain} were changed while the sign-in was ` +
+    'under way.'
+  );
 }
 
 function refused(reason: Extract<Outcome, { refused: string }>['refused'], detail: string): Judged {
   return { outcome: { refused: reason, detail } };
 }
 
-/** Which of the certificates verifies the response; of several for one key the one that is valid longest. */
+/**
+ * Which of the certificates verifies the response; of several for one key the one that is valid
+ * longest.
+ */
 async function findSigner(
   form: ResponseForm,
   { provider, service, certificates }: SamlParties,

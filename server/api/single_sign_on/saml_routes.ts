@@ -26,7 +26,10 @@ import { openTestToken, testPage } from './test_sign_in.ts';
 /** The decoded response may have 256 KiB; base64 and the form's escapes make it larger. */
 const form_size_bytes_max = 512 * 1024;
 const acs = '/complete/saml/';
-/** Anybody can begin a sign-in and answer it, and to refuse a large answer under several certificates takes the processor up to seconds. */
+/**
+ * Anybody can begin a sign-in and answer it, and to refuse a large answer under several
+ * certificates takes the processor up to seconds.
+ */
 const responses_of_address: AttemptPolicy = {
   free: 50,
   pause_seconds_min: 2,
@@ -43,7 +46,8 @@ const Login = Type.Object({
 const Completion = Type.Object({ id: Type.Optional(Type.String()) });
 
 /**
- * Sign-in through a domain's own SAML provider. `/login/saml/` leads there; a form of the provider's page posts the response to `/complete/saml/`, where it is verified and kept; the
+ * Sign-in through a domain's own SAML provider. `/login/saml/` leads there; a form of the
+ * provider's page posts the response to `/complete/saml/`, where it is verified and kept; the
  * browser that began fetches the session there with GET.
  */
 export function samlRoutes(app: FastifyInstance, deps: Deps): void {
@@ -91,7 +95,10 @@ function isLedHere({ headers }: FastifyRequest): boolean {
   return site === 'cross-site' || site === 'same-site';
 }
 
-/** The provider may be a stranger's, who answers for everybody at once and as themselves: a link of theirs would leave people in their account without their noticing. */
+/**
+ * The provider may be a stranger's, who answers for everybody at once and as themselves: a link of
+ * theirs would leave people in their account without their noticing.
+ */
 function askFirst(domain: string, email: string, next = '/'): Page {
   return {
     title: `Sign in through ${domain}?`,
@@ -116,7 +123,10 @@ const nowhere = {
   </p>`,
 };
 
-/** The form comes from the provider's site, so a browser sends it without our cookies: whose browser it is shows in the next step. */
+/**
+ * The form comes from the provider's site, so a browser sends it without our cookies: whose browser
+ * it is shows in the next step.
+ */
 async function takeResponse(
   deps: Deps,
   request: FastifyRequest,
@@ -152,7 +162,10 @@ async function takeResponse(
   return reply.redirect(`${acs}?id=${begun.id}`, 303);
 }
 
-/** Counts a response before it is verified, and gives what is to be called when it was in order. Throws 429 when too many from the address were not. */
+/**
+ * Counts a response before it is verified, and gives what is to be called when it was in order.
+ * Throws 429 when too many from the address were not.
+ */
 async function countResponse(deps: Deps, { ip }: FastifyRequest): Promise<() => Promise<void>> {
   const subject = `saml response from ${addressOf(ip)}`;
   const wait_seconds = await takeAttempt(deps, subject, responses_of_address);

@@ -28,7 +28,8 @@ after(() => world.close());
 const email = 'ada@acme.example';
 const logOf = (chain_id: string) =>
   world.harness.deps.db.rows<{ what: string; user_email: string | null }>(
-    sql`SELECT scope || ' ' || activity AS what, user_email FROM activity WHERE chain_id = ${chain_id}::uuid ORDER BY number`,
+    sql`SELECT scope || ' ' || activity AS what, user_email FROM activity
+      WHERE chain_id = ${chain_id}::uuid ORDER BY number`,
   );
 const membersOf = async (home: Home) =>
   (
@@ -51,97 +52,107 @@ const invite = async (home: Home, level: number, target_email = email) =>
 const verify = (id: number) =>
   world.harness.deps.db.run(sql`UPDATE users SET is_email_verified = true WHERE id = ${id}`);
 
-test('the whole way: to the provider, back with a response, a session, an account, a membership, where the person wanted to go', async () => {
-  const home = await world.newHome({ jit_provisioning_enabled: true });
-  const browser = openNavigator(world.harness);
-  const begun = await browser.go(
-    `/login/saml/?email=ADA@Acme.Example&next=${encodeURIComponent('/organizations/?a=1#b')}`,
-  );
-  assert.match(
-    begun.headers['set-cookie']!,
-    /^sluice_sign_in=\w{43}; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/,
-  );
-  const request = await beginSaml(
-    browser,
-    email,
-    `&next=${encodeURIComponent('/organizations/?a=1#b')}`,
-  );
-  assert.equal(
-    request.issuer,
-    `${world.harness.deps.config.public_url}/api/saml/metadata/?organization=${home.organization.id}`,
-  );
-  assert.equal(request.acs_url, `${world.harness.deps.config.public_url}/complete/saml/`);
+test(
+  'the whole way: to the provider, back with a response, a session, an account, a membership, ' +
+    'where the person wanted to go',
+  async () => {
+    const home = await world.newHome({ jit_provisioning_enabled: true });
+    const browser = openNavigator(world.harness);
+    const begun = await browser.go(
+      `/login/saml/?email=ADA@Acme.Example&next=${encodeURIComponent('/organizations/?a=1#b')}`,
+    );
+    assert.match(
+      begun.headers['set-cookie']!,
+      /^sluice_sign_in=\w{43}; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/,
+    );
+    const request = await beginSaml(
+      browser,
+      email,
+      `&next=${encodeURIComponent('/organizations/?a=1#b')}`,
+    );
+    assert.equal(
+      request.issuer,
+      `${world.harness.deps.config.public_url}/api/saml/metadata/?organization=${home.organization.id}`,
+    );
+    assert.equal(request.acs_url, `${world.harness.deps.config.public_url}/complete/saml/`);
 
-  const taken = await postResponse(browser, genuine(world, request));
-  assert.equal(taken.status, 303);
-  assert.equal(await accountAt(world.harness, browser), undefined);
-  const ended = await browser.go(taken.headers['location']!);
-  assert.deepEqual([ended.status, ended.headers['location']], [303, '/organizations/?a=1#b']);
+    const taken = await postResponse(browser, genuine(world, request));
+    assert.equal(taken.status, 303);
+    assert.equal(await accountAt(world.harness, browser), undefined);
+    const ended = await browser.go(taken.headers['location']!);
+    assert.deepEqual([ended.status, ended.headers['location']], [303, '/organizations/?a=1#b']);
 
-  const account = await accountAt(world.harness, browser);
-  assert.deepEqual(
-    [
-      account.email,
-      account.first_name,
-      account.last_name,
-      account.is_email_verified,
-      account.has_password,
-      account.has_social_auth,
-    ],
-    [email, 'Ada', 'Lovelace', true, false, true],
-  );
-  assert.deepEqual(await membersOf(home), [`${email} 1`, `${home.user.email} 15`]);
-  const session = await world.harness.request('GET', '/api/sessions/@current/', {
-    headers: sessionOf(browser),
-  });
-  assert.equal(session.body.method, 'saml');
-  // As long as the provider says, which is less than ours.
-  assert.equal(Date.parse(session.body.expires_at), world.clock.now() + 480 * 60_000);
-  assert.deepEqual((await logOf(home.organization.id)).at(-1), {
-    what: 'member joined',
-    user_email: email,
-  });
-  assert.deepEqual(await logOf(account.uuid), [{ what: 'session created', user_email: email }]);
-
-  assert.equal((await signInBySaml(world, openNavigator(world.harness))).status, 303);
-  assert.equal(
-    (await logOf(home.organization.id)).filter(({ what }) => what === 'member joined').length,
-    1,
-  );
-  assert.equal((await logOf(account.uuid)).length, 2);
-  const identities = await world.harness.deps.db.rows(
-    sql`SELECT provider, subject FROM social_identities WHERE user_id = ${account.id}`,
-  );
-  assert.deepEqual(identities, [{ provider: `saml:${home.domain.id}`, subject: email }]);
-});
-
-test('a link on another site asks first, so that nobody ends in the account of who made the link; the way on is a link of ours', async () => {
-  await world.newHome({ jit_provisioning_enabled: true });
-  const path = `/login/saml/?${new URLSearchParams({ email: 'ada+"<b>@acme.example', next: '/account?a=1&b=2' }).toString()}`;
-  for (const site of ['cross-site', 'same-site']) {
-    const asked = await world.harness.request('GET', path, {
-      headers: { 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate' },
+    const account = await accountAt(world.harness, browser);
+    assert.deepEqual(
+      [
+        account.email,
+        account.first_name,
+        account.last_name,
+        account.is_email_verified,
+        account.has_password,
+        account.has_social_auth,
+      ],
+      [email, 'Ada', 'Lovelace', true, false, true],
+    );
+    assert.deepEqual(await membersOf(home), [`${email} 1`, `${home.user.email} 15`]);
+    const session = await world.harness.request('GET', '/api/sessions/@current/', {
+      headers: sessionOf(browser),
     });
-    assert.deepEqual(
-      [asked.status, asked.headers['set-cookie'], asked.headers['location']],
-      [200, undefined, undefined],
+    assert.equal(session.body.method, 'saml');
+    // As long as the provider says, which is less than ours.
+    assert.equal(Date.parse(session.body.expires_at), world.clock.now() + 480 * 60_000);
+    assert.deepEqual((await logOf(home.organization.id)).at(-1), {
+      what: 'member joined',
+      user_email: email,
+    });
+    assert.deepEqual(await logOf(account.uuid), [{ what: 'session created', user_email: email }]);
+
+    assert.equal((await signInBySaml(world, openNavigator(world.harness))).status, 303);
+    assert.equal(
+      (await logOf(home.organization.id)).filter(({ what }) => what === 'member joined').length,
+      1,
     );
-    assert.ok(shownIn(asked).includes('acme.example'));
-    const onward = /href="(\/login\/saml\/[^"]*)"/.exec(asked.text)![1]!.replaceAll('&amp;', '&');
-    assert.deepEqual(
-      [...new URL(onward, 'https://sluice.example').searchParams],
-      [...new URL(path, 'https://sluice.example').searchParams],
+    assert.equal((await logOf(account.uuid)).length, 2);
+    const identities = await world.harness.deps.db.rows(
+      sql`SELECT provider, subject FROM social_identities WHERE user_id = ${account.id}`,
     );
-    for (const own of ['same-origin', 'none'])
-      assert.equal(
-        (await world.harness.request('GET', onward, { headers: { 'sec-fetch-site': own } })).status,
-        303,
+    assert.deepEqual(identities, [{ provider: `saml:${home.domain.id}`, subject: email }]);
+  },
+);
+
+test(
+  'a link on another site asks first, so that nobody ends in the account of who made the link; ' +
+    'the way on is a link of ours',
+  async () => {
+    await world.newHome({ jit_provisioning_enabled: true });
+    const path = `/login/saml/?${new URLSearchParams({ email: 'ada+"<b>@acme.example', next: '/account?a=1&b=2' }).toString()}`;
+    for (const site of ['cross-site', 'same-site']) {
+      const asked = await world.harness.request('GET', path, {
+        headers: { 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate' },
+      });
+      assert.deepEqual(
+        [asked.status, asked.headers['set-cookie'], asked.headers['location']],
+        [200, undefined, undefined],
       );
-  }
-});
+      assert.ok(shownIn(asked).includes('acme.example'));
+      const onward = /href="(\/login\/saml\/[^"]*)"/.exec(asked.text)![1]!.replaceAll('&amp;', '&');
+      assert.deepEqual(
+        [...new URL(onward, 'https://sluice.example').searchParams],
+        [...new URL(path, 'https://sluice.example').searchParams],
+      );
+      for (const own of ['same-origin', 'none'])
+        assert.equal(
+          (await world.harness.request('GET', onward, { headers: { 'sec-fetch-site': own } }))
+            .status,
+          303,
+        );
+    }
+  },
+);
 
 test('an account whose address only looks like the one that is vouched for is another account', async () => {
-  // Unicode folds both to ASCII letters; mail to the first goes to another domain, to the second to another mailbox.
+  // Unicode folds both to ASCII letters; mail to the first goes to another domain, to the second to
+  // another mailbox.
   for (const [domain, stored] of [
     ['trio.example', 'ada@tr\u0130o.example'],
     ['trio.example', '\u212aate@trio.example'],
@@ -195,33 +206,38 @@ test('the longest NameID that is taken is kept', async () => {
   assert.equal((await accountAt(world.harness, browser)).email, email);
 });
 
-test('without JIT a stranger is refused, and an open invite lets them in with its level and is used up', async () => {
-  const home = await world.newHome();
-  const browser = openNavigator(world.harness);
-  await assertRefused(world, browser, await signInBySaml(world, browser), 'no_account');
-  assert.equal(
-    (await world.harness.deps.db.row<{ count: number }>(
-      sql`SELECT count(*) AS count FROM users WHERE email = ${email}`,
-    ))!.count,
-    0,
-  );
+test(
+  'without JIT a stranger is refused, and an open invite lets them in with its level and is ' +
+    'used up',
+  async () => {
+    const home = await world.newHome();
+    const browser = openNavigator(world.harness);
+    await assertRefused(world, browser, await signInBySaml(world, browser), 'no_account');
+    assert.equal(
+      (await world.harness.deps.db.row<{ count: number }>(
+        sql`SELECT count(*) AS count FROM users WHERE email = ${email}`,
+      ))!.count,
+      0,
+    );
 
-  await invite(home, 8);
-  assert.equal((await signInBySaml(world, browser)).status, 303);
-  assert.deepEqual(await membersOf(home), [`${email} 8`, `${home.user.email} 15`]);
-  const list = await world.harness.request(
-    'GET',
-    `/api/organizations/${home.organization.id}/invites/`,
-    { key: home.key },
-  );
-  assert.equal(list.body.count, 0);
-});
+    await invite(home, 8);
+    assert.equal((await signInBySaml(world, browser)).status, 303);
+    assert.deepEqual(await membersOf(home), [`${email} 8`, `${home.user.email} 15`]);
+    const list = await world.harness.request(
+      'GET',
+      `/api/organizations/${home.organization.id}/invites/`,
+      { key: home.key },
+    );
+    assert.equal(list.body.count, 0);
+  },
+);
 
 test('an invite that has expired lets nobody in, and with JIT it gives no level', async () => {
   const home = await world.newHome();
   await invite(home, 15);
   await world.harness.deps.db.run(
-    sql`UPDATE invites SET sent_at = ${new Date(world.clock.now() - 4 * 86_400_000).toISOString()}::timestamptz`,
+    sql`UPDATE invites SET sent_at =
+      ${new Date(world.clock.now() - 4 * 86_400_000).toISOString()}::timestamptz`,
   );
   const browser = openNavigator(world.harness);
   await assertRefused(world, browser, await signInBySaml(world, browser), 'no_account');
@@ -308,7 +324,8 @@ for (const {
     if (verified) await verify(person.id);
     const join = (organization_id: string) =>
       world.harness.deps.db.run(
-        sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (${crypto.randomUUID()}, ${organization_id}, ${person.id}, 15)`,
+        sql`INSERT INTO members (id, organization_id, user_id, level)
+          VALUES (${crypto.randomUUID()}, ${organization_id}, ${person.id}, 15)`,
       );
     if (member === true) await join(home.organization.id);
     if (elsewhere === true) await join((await world.harness.newOrganization()).organization.id);
@@ -363,22 +380,27 @@ test('the same response ten times at once makes one session', async () => {
     Array.from({ length: 9 }, () => 'other_browser'),
   );
   const { count } = (await world.harness.deps.db.row<{ count: number }>(
-    sql`SELECT count(*) AS count FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.email = ${email}`,
+    sql`SELECT count(*) AS count FROM sessions s JOIN users u ON u.id = s.user_id
+      WHERE u.email = ${email}`,
   ))!;
   assert.equal(count, 1);
 });
 
-test('the first sign-ins of a person in several browsers at once make one account and one membership', async () => {
-  const home = await world.newHome({ jit_provisioning_enabled: true });
-  const answers = await Promise.all(
-    Array.from({ length: 6 }, () => signInBySaml(world, openNavigator(world.harness))),
-  );
-  assert.deepEqual(
-    answers.map(({ status }) => status),
-    Array.from({ length: 6 }, () => 303),
-  );
-  assert.deepEqual(await membersOf(home), [`${email} 1`, `${home.user.email} 15`]);
-});
+test(
+  'the first sign-ins of a person in several browsers at once make one account and one ' +
+    'membership',
+  async () => {
+    const home = await world.newHome({ jit_provisioning_enabled: true });
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => signInBySaml(world, openNavigator(world.harness))),
+    );
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      Array.from({ length: 6 }, () => 303),
+    );
+    assert.deepEqual(await membersOf(home), [`${email} 1`, `${home.user.email} 15`]);
+  },
+);
 
 test('while certificates are changed either key signs in', async () => {
   const [old, next] = [testIdentityProvider('acme'), testIdentityProvider('other')];

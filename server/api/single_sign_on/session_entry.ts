@@ -2,7 +2,10 @@ import { changesOf } from '../../platform/activity/changes.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { SessionRow } from '../sessions/schema.ts';
 
-/** The entry of the person's own log for a session that began; `more` is what else is worth knowing of it. */
+/**
+ * The entry of the person's own log for a session that began; `more` is what else is worth knowing
+ * of it.
+ */
 export function sessionEntry(
   user: { id: number; uuid: string; email: string },
   session: SessionRow,

@@ -14,7 +14,10 @@ import type { Outcome, Received } from './outcome.ts';
 /** A sign-in has to come to its end within this time: 10 minutes. */
 export const request_lifetime_ms = 600_000;
 
-/** A sign-in that a browser begins. `token` is what the provider gives back. The last two are there for SAML and only then. */
+/**
+ * A sign-in that a browser begins. `token` is what the provider gives back. The last two are there
+ * for SAML and only then.
+ */
 export type NewRequest = {
   token: string;
   browser_hash: Buffer;
@@ -34,8 +37,10 @@ export async function insertRequest(
 ): Promise<void> {
   const { browser_hash, provider, purpose, next, domain_id = null, settings_hash = null } = request;
   await db.run(sql`
-    INSERT INTO sso_requests (id, token_hash, browser_hash, provider, domain_id, settings_hash, purpose, next, expires_at)
-    VALUES (${uuidv7()}, ${tokenHash(secrets, token)}, ${browser_hash}, ${provider}, ${domain_id}::uuid, ${settings_hash}, ${purpose}, ${next},
+    INSERT INTO sso_requests (id, token_hash, browser_hash, provider, domain_id, settings_hash,
+      purpose, next, expires_at)
+    VALUES (${uuidv7()}, ${tokenHash(secrets, token)}, ${browser_hash}, ${provider},
+      ${domain_id}::uuid, ${settings_hash}, ${purpose}, ${next},
       ${isoInstant(clock.now() + request_lifetime_ms)}::timestamptz)`);
 }
 
@@ -49,26 +54,37 @@ export type SamlRequest = {
   is_answered: boolean;
 };
 
-/** The SAML sign-in with this request id that has not expired. Leans on sso_requests_token_unique. */
+/**
+ * The SAML sign-in with this request id that has not expired. Leans on sso_requests_token_unique.
+ */
 export function findSamlRequest(
   { db, secrets, clock }: Stored,
   request_id: string,
 ): Promise<SamlRequest | undefined> {
   return db.row<SamlRequest>(sql`
-    SELECT r.id, r.domain_id, d.domain, r.settings_hash, r.purpose, r.outcome IS NOT NULL AS is_answered FROM sso_requests r JOIN domains d ON d.id = r.domain_id
-    WHERE r.token_hash = ${tokenHash(secrets, request_id)} AND r.expires_at > ${isoInstant(clock.now())}::timestamptz`);
+    SELECT r.id, r.domain_id, d.domain, r.settings_hash, r.purpose,
+      r.outcome IS NOT NULL AS is_answered FROM sso_requests r JOIN domains d ON d.id = r.domain_id
+    WHERE r.token_hash = ${tokenHash(secrets, request_id)}
+      AND r.expires_at > ${isoInstant(clock.now())}::timestamptz`);
 }
 
-/** Keeps what the response to a SAML request said. False when one was kept before: the row's lock lets one of several win. */
+/**
+ * Keeps what the response to a SAML request said. False when one was kept before: the row's lock
+ * lets one of several win.
+ */
 export async function keepOutcome(tx: Transaction, id: string, outcome: Outcome): Promise<boolean> {
   return (
     (await tx.run(
-      sql`UPDATE sso_requests SET outcome = ${JSON.stringify(outcome)}::json WHERE id = ${id}::uuid AND outcome IS NULL`,
+      sql`UPDATE sso_requests SET outcome = ${JSON.stringify(outcome)}::json WHERE id = ${id}::uuid
+        AND outcome IS NULL`,
     )) === 1
   );
 }
 
-/** Uses an assertion of the domain's provider up, until the instant (ms) after which it is not taken anyway. False when it was used before, also when both come at once. */
+/**
+ * Uses an assertion of the domain's provider up, until the instant (ms) after which it is not taken
+ * anyway. False when it was used before, also when both come at once.
+ */
 export async function useAssertion(
   tx: Transaction,
   { secrets }: Stored,
@@ -78,7 +94,8 @@ export async function useAssertion(
 ): Promise<boolean> {
   const used = await tx.run(sql`
     INSERT INTO saml_assertions (domain_id, assertion_hash, expires_at)
-    VALUES (${domain_id}::uuid, ${secrets.hash(`saml assertion ${assertion_id}`)}, ${isoInstant(until_ms)}::timestamptz)
+    VALUES (${domain_id}::uuid, ${secrets.hash(`saml assertion ${assertion_id}`)},
+      ${isoInstant(until_ms)}::timestamptz)
     ON CONFLICT (domain_id, assertion_hash) DO NOTHING`);
   return used === 1;
 }
@@ -89,7 +106,10 @@ export type AnsweredRequest = { domain_id: string; settings_hash: Buffer; next: 
   | { purpose: 'test'; outcome: Outcome }
 );
 
-/** Uses a SAML sign-in up whose response has come; undefined when this browser has none of this id that is not used or expired. Of several at once one gets it. */
+/**
+ * Uses a SAML sign-in up whose response has come; undefined when this browser has none of this id
+ * that is not used or expired. Of several at once one gets it.
+ */
 export function useAnsweredRequest(
   { db, clock }: Stored,
   id: string,
@@ -97,11 +117,15 @@ export function useAnsweredRequest(
 ): Promise<AnsweredRequest | undefined> {
   return db.row<AnsweredRequest>(sql`
     DELETE FROM sso_requests
-    WHERE id = ${id}::uuid AND browser_hash = ${browser_hash} AND outcome IS NOT NULL AND expires_at > ${isoInstant(clock.now())}::timestamptz
+    WHERE id = ${id}::uuid AND browser_hash = ${browser_hash} AND outcome IS NOT NULL
+      AND expires_at > ${isoInstant(clock.now())}::timestamptz
     RETURNING domain_id, settings_hash, purpose, next, outcome`);
 }
 
-/** Uses an OpenID sign-in up and gives where it leads; undefined when this browser has none with this state that is not used or expired. Of several at once one gets it. */
+/**
+ * Uses an OpenID sign-in up and gives where it leads; undefined when this browser has none with
+ * this state that is not used or expired. Of several at once one gets it.
+ */
 export function useOpenidRequest(
   { db, secrets, clock }: Stored,
   provider: OpenidProvider,
@@ -110,7 +134,8 @@ export function useOpenidRequest(
 ): Promise<{ next: string } | undefined> {
   return db.row<{ next: string }>(sql`
     DELETE FROM sso_requests
-    WHERE token_hash = ${tokenHash(secrets, state)} AND provider = ${provider} AND browser_hash = ${browser_hash} AND expires_at > ${isoInstant(clock.now())}::timestamptz
+    WHERE token_hash = ${tokenHash(secrets, state)} AND provider = ${provider}
+      AND browser_hash = ${browser_hash} AND expires_at > ${isoInstant(clock.now())}::timestamptz
     RETURNING next`);
 }
 
@@ -132,8 +157,9 @@ export async function sweepSingleSignOn({
 export type Home = { domain: VerifiedDomain; organization: { id: string; name: string } };
 
 /**
- * The verified domain of an address, which stays as it is until the transaction ends, together with who is a member of its organization and who is invited there; undefined when the
- * address has none. Locks go from the organization to the domain; what was read before the locks is read again.
+ * The verified domain of an address, which stays as it is until the transaction ends, together with
+ * who is a member of its organization and who is invited there; undefined when the address has
+ * none. Locks go from the organization to the domain; what was read before the locks is read again.
  */
 export async function holdHome(
   tx: Transaction,
@@ -143,17 +169,22 @@ export async function holdHome(
   const seen = await findVerifiedDomain(tx, config, address);
   if (seen === undefined) return undefined;
   const organization = await tx.row<Home['organization']>(
-    sql`SELECT id, name FROM organizations WHERE id = ${seen.organization_id}::uuid FOR NO KEY UPDATE`,
+    sql`SELECT id, name FROM organizations WHERE id = ${seen.organization_id}::uuid
+      FOR NO KEY UPDATE`,
   );
   await tx.row(sql`SELECT 1 FROM domains WHERE id = ${seen.id}::uuid FOR SHARE`);
   const domain = await findVerifiedDomain(tx, config, address);
-  // Another organization may have proved the name while we waited: it is not locked, so this sign-in is none of its business.
+  // Another organization may have proved the name while we waited: it is not locked, so this
+  // sign-in is none of its business.
   return organization === undefined || domain?.id !== seen.id
     ? undefined
     : { domain, organization };
 }
 
-/** How a person stands: the open invite to the organization, membership there, and whether they are a member of, or invited to, any organization. */
+/**
+ * How a person stands: the open invite to the organization, membership there, and whether they are
+ * a member of, or invited to, any organization.
+ */
 export type Standing = {
   invite_id: string | null;
   invite_level: Level | null;
@@ -161,7 +192,10 @@ export type Standing = {
   is_awaited: boolean;
 };
 
-/** How the address, and the user who has it, stand in the organization and elsewhere; undefined: there is none. Leans on invites_by_address and members_user_unique. */
+/**
+ * How the address, and the user who has it, stand in the organization and elsewhere; undefined:
+ * there is none. Leans on invites_by_address and members_user_unique.
+ */
 export async function getStanding(
   tx: Transaction,
   {
@@ -177,15 +211,22 @@ export async function getStanding(
 ): Promise<Standing> {
   const row = await tx.row<Standing>(sql`
     WITH open AS (
-      SELECT i.id, i.level, i.organization_id FROM invites i WHERE comparable_address(i.target_email) = comparable_address(${email}) AND NOT ${isExpired(now_ms)}),
+      SELECT i.id, i.level, i.organization_id FROM invites i
+        WHERE comparable_address(i.target_email) = comparable_address(${email})
+        AND NOT ${isExpired(now_ms)}),
     memberships AS (SELECT organization_id FROM members WHERE user_id = ${user_id}::integer)
-    SELECT here.id AS invite_id, here.level AS invite_level, EXISTS (SELECT 1 FROM memberships WHERE organization_id = ${organization_id}::uuid) AS is_member,
+    SELECT here.id AS invite_id, here.level AS invite_level, EXISTS (SELECT 1 FROM memberships
+      WHERE organization_id = ${organization_id}::uuid) AS is_member,
       EXISTS (SELECT 1 FROM memberships UNION ALL SELECT 1 FROM open) AS is_awaited
-    FROM (SELECT 1) AS asked LEFT JOIN open here ON here.organization_id = ${organization_id}::uuid`);
+    FROM (SELECT 1) AS asked LEFT JOIN open here
+      ON here.organization_id = ${organization_id}::uuid`);
   return row!;
 }
 
-/** Notes that the user signed in under this account of the provider, in place of the one by which they did before. */
+/**
+ * Notes that the user signed in under this account of the provider, in place of the one by which
+ * they did before.
+ */
 export async function keepIdentity(
   tx: Transaction,
   now_ms: number,
@@ -193,25 +234,30 @@ export async function keepIdentity(
   { provider, subject }: { provider: string; subject: string },
 ): Promise<void> {
   await tx.run(
-    sql`DELETE FROM social_identities WHERE user_id = ${user_id} AND provider = ${provider} AND subject <> ${subject}`,
+    sql`DELETE FROM social_identities WHERE user_id = ${user_id} AND provider = ${provider}
+      AND subject <> ${subject}`,
   );
   const now = isoInstant(now_ms);
   await tx.run(sql`
     INSERT INTO social_identities (id, user_id, provider, subject, created_at, last_used_at)
-    VALUES (${uuidv7()}, ${user_id}, ${provider}, ${subject}, ${now}::timestamptz, ${now}::timestamptz)
-    ON CONFLICT (provider, subject) DO UPDATE SET user_id = EXCLUDED.user_id, last_used_at = EXCLUDED.last_used_at`);
+    VALUES (${uuidv7()}, ${user_id}, ${provider}, ${subject}, ${now}::timestamptz,
+      ${now}::timestamptz)
+    ON CONFLICT (provider, subject) DO UPDATE SET user_id = EXCLUDED.user_id,
+      last_used_at = EXCLUDED.last_used_at`);
 }
 
 /** Ends the session at this instant (ISO), unless it ends before; gives when it ends now. */
 export async function limitSession(tx: Transaction, id: string, end: string): Promise<string> {
   const row = await tx.row<{ expires_at: string }>(
-    sql`UPDATE sessions SET expires_at = least(expires_at, ${end}::timestamptz) WHERE id = ${id}::uuid RETURNING expires_at`,
+    sql`UPDATE sessions SET expires_at = least(expires_at, ${end}::timestamptz)
+      WHERE id = ${id}::uuid RETURNING expires_at`,
   );
   return row!.expires_at;
 }
 
 /**
- * Throws 400 `sso_enforced`, with the address at which to sign in, where the domain of the e-mail address lets nobody in by password. It looks at the domain alone, so it tells nothing about
+ * Throws 400 `sso_enforced`, with the address at which to sign in, where the domain of the e-mail
+ * address lets nobody in by password. It looks at the domain alone, so it tells nothing about
  * accounts.
  */
 export async function refuseEnforced(
@@ -224,7 +270,8 @@ export async function refuseEnforced(
   throw invalid(
     null,
     'sso_enforced',
-    `The domain of this address asks for single sign-on: open ${config.public_url}/login/${enforced}/${query} in a browser.`,
+    'The domain of this address asks for single sign-on: open ' +
+      `${config.public_url}/login/${enforced}/${query} in a browser.`,
   );
 }
 

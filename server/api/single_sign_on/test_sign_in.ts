@@ -14,7 +14,10 @@ const names_shown_max = 100;
 
 type Maker = Pick<Deps, 'secrets' | 'clock' | 'config'>;
 
-/** The address at which a test of the domain's provider begins, for 10 minutes. It signs nobody in: whoever opens it sees what the provider says of them. */
+/**
+ * The address at which a test of the domain's provider begins, for 10 minutes. It signs nobody in:
+ * whoever opens it sees what the provider says of them.
+ */
 export function makeTestUrl(
   { secrets, clock, config }: Maker,
   domain: { id: string; domain: string },
@@ -27,7 +30,10 @@ export function makeTestUrl(
   };
 }
 
-/** The verified domain that the test is for; undefined when the token was not made here, has expired, or the domain is not verified any more. */
+/**
+ * The verified domain that the test is for; undefined when the token was not made here, has
+ * expired, or the domain is not verified any more.
+ */
 export async function openTestToken(
   { db, secrets, clock, config }: Maker & Pick<Deps, 'db'>,
   token: string,
@@ -45,7 +51,10 @@ export async function openTestToken(
   return shown.length === wanted.length && timingSafeEqual(shown, wanted) ? domain : undefined;
 }
 
-/** What a test brought: what was received, with which certificate, or why it would have been refused. */
+/**
+ * What a test brought: what was received, with which certificate, or why it would have been
+ * refused.
+ */
 export function testPage({ clock }: Pick<Deps, 'clock'>, outcome: Outcome): Page {
   if ('refused' in outcome) {
     const { refused, detail } = outcome;
@@ -114,9 +123,13 @@ function certificateWarning({ certificate }: Received, now_ms: number): string |
   if (certificate === undefined) return undefined;
   const left_ms = Date.parse(certificate.not_after) - now_ms;
   if (left_ms <= 0)
-    return 'Warning: the certificate has expired. Sign-ins go on with its key; let the provider renew it.';
+    return (
+      'Warning: the certificate has expired. Sign-ins go on with its key; let the provider ' +
+      'renew it.'
+    );
   return left_ms <= warning_ms
-    ? 'Warning: the certificate expires within 30 days. Add the next one beside it before the provider changes over.'
+    ? 'Warning: the certificate expires within 30 days. Add the next one beside it before the ' +
+        'provider changes over.'
     : undefined;
 }
 

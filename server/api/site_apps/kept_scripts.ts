@@ -11,7 +11,11 @@ type KeptScripts = { find(token: string): Promise<KeptScript | undefined> };
 const scripts_max = 100;
 const length_max = 32 * 1024 * 1024;
 
-/** Opens a memory of built scripts: one is built again only when its apps have changed, and those that were asked for last are kept, 32 million characters at most. A script under an unknown token is undefined. */
+/**
+ * Opens a memory of built scripts: one is built again only when its apps have changed, and those
+ * that were asked for last are kept, 32 million characters at most. A script under an unknown token
+ * is undefined.
+ */
 export function openKeptScripts(running: Pick<Running, 'db' | 'secrets'>): KeptScripts {
   const kept = new Map<string, KeptScript & { fingerprint: string }>();
   let length = 0;

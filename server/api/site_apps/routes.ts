@@ -12,7 +12,10 @@ import { findSiteToken, rotateSiteToken } from './store.ts';
 
 const base = '/api/projects/:project_id/site_apps/';
 
-/** `/site_apps/<token>.js`, which web pages load, and `/api/projects/:project_id/site_apps/`, which says under which token. */
+/**
+ * `/site_apps/<token>.js`, which web pages load, and `/api/projects/:project_id/site_apps/`, which
+ * says under which token.
+ */
 export function siteAppRoutes(app: FastifyInstance, deps: Deps): void {
   tokenRoutes(app, deps);
   scriptRoute(app, deps);
@@ -49,7 +52,8 @@ function tokenRoutes(app: FastifyInstance, { db, config }: Deps): void {
       schema: {
         summary: "Give the script of the project's site apps another address",
         description:
-          'Under the old one nothing is served any more: pages that load it have to be changed. Needs the plugins access level 3.',
+          'Under the old one nothing is served any more: pages that load it have to be ' +
+          'changed. Needs the plugins access level 3.',
         response: { 200: SiteScript },
       },
     },

@@ -10,7 +10,8 @@ export const SiteScript = Type.Object(
     }),
     url: Type.String({
       description:
-        'The script with all enabled site apps of the project; a page loads it with `<script async src="...">`.',
+        'The script with all enabled site apps of the project; a page loads it with `<script ' +
+        'async src="...">`.',
     }),
     apps: Type.Array(
       Type.Object({

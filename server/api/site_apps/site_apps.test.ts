@@ -114,7 +114,8 @@ test('code that was changed in the database is not served, and its config says w
     { fields },
   );
   await harness.deps.db.run(sql`
-    UPDATE plugin_versions SET code = replace(code::text, 'original', 'injected')::json WHERE plugin_id = (SELECT plugin_id FROM plugin_configs WHERE id = ${id})`);
+    UPDATE plugin_versions SET code = replace(code::text, 'original', 'injected')::json
+      WHERE plugin_id = (SELECT plugin_id FROM plugin_configs WHERE id = ${id})`);
   const text = await (await load()).text();
   assert.match(text, /kept/);
   assert.doesNotMatch(text, /original|injected/);
@@ -125,7 +126,8 @@ test('code that was changed in the database is not served, and its config says w
 });
 
 test(
-  'a page of another site runs the apps in their order in a browser; the fault of one keeps no other away',
+  'a page of another site runs the apps in their order in a browser; the fault of one keeps ' +
+    'no other away',
   { skip },
   async () => {
     const browser = started as Browser;

@@ -2,14 +2,23 @@ import sql, { empty } from 'sql-template-tag';
 import { v4 as uuidv4 } from 'uuid';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 
-/** The token of the project's script; with `lock` nobody else changes it until the transaction ends. Undefined: the project is gone. */
+/**
+ * The token of the project's script; with `lock` nobody else changes it until the transaction ends.
+ * Undefined: the project is gone.
+ */
 export async function findSiteToken(
   db: Queryable,
   team_id: number,
   lock?: 'lock',
 ): Promise<string | undefined> {
   const row = await db.row<{ site_token: string }>(
-    sql`SELECT site_token FROM projects WHERE id = ${team_id} ${lock === undefined ? empty : sql`FOR UPDATE`}`,
+    sql`SELECT site_token FROM projects WHERE id = ${team_id}
+      ${
+        lock === undefined
+          ? empty
+          : sql`FOR
+      UPDATE`
+      }`,
   );
   return row?.site_token;
 }
@@ -17,6 +26,7 @@ export async function findSiteToken(
 /** Gives the project another random token; under the old one nothing is served any more. */
 export async function rotateSiteToken(tx: Transaction, team_id: number): Promise<void> {
   await tx.run(
-    sql`UPDATE projects SET site_token = ${`slw_${uuidv4().replaceAll('-', '')}`} WHERE id = ${team_id}`,
+    sql`UPDATE projects SET site_token = ${`slw_${uuidv4().replaceAll('-', '')}`}
+      WHERE id = ${team_id}`,
   );
 }

@@ -27,7 +27,8 @@ beforeEach(() => forgetAllAttempts(harness));
 
 const addMember = (organization_id: string, user: { id: number }, level: number) =>
   harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (gen_random_uuid(), ${organization_id}::uuid, ${user.id}, ${level})`,
+    sql`INSERT INTO members (id, organization_id, user_id, level)
+      VALUES (gen_random_uuid(), ${organization_id}::uuid, ${user.id}, ${level})`,
   );
 const violationsOf = ({ body }: Answer): string[] =>
   body.errors.map((one: Record<string, string>) => `${one['attr']} ${one['code']}`);
@@ -56,7 +57,8 @@ test('the account says who it is and tells the truth about its ways in', async (
   });
   await setUpSecondFactor(harness, browser);
   await harness.deps.db.run(
-    sql`INSERT INTO social_identities (id, user_id, provider, subject) VALUES (gen_random_uuid(), ${user.id}, 'github', ${user.uuid})`,
+    sql`INSERT INTO social_identities (id, user_id, provider, subject)
+      VALUES (gen_random_uuid(), ${user.id}, 'github', ${user.uuid})`,
   );
   const later = (await browser.ask('GET', url)).body;
   assert.deepEqual(
@@ -70,30 +72,38 @@ test('the account says who it is and tells the truth about its ways in', async (
   );
 });
 
-test('the organizations are those that the key reaches, also those that are closed without a second factor', async () => {
-  const one = await harness.newOrganization({ name: 'One' });
-  const other = await harness.newOrganization({ name: 'Other' });
-  await addMember(other.organization.id, one.user, 1);
-  await harness.deps.db.run(
-    sql`UPDATE organizations SET enforce_2fa = true WHERE id = ${other.organization.id}`,
-  );
-  const named = async (key: string) =>
-    (await harness.request('GET', url, { key })).body.organizations.map(
-      (row: Record<string, unknown>) => [row['name'], row['membership_level'], row['enforce_2fa']],
+test(
+  'the organizations are those that the key reaches, also those that are closed without a ' +
+    'second factor',
+  async () => {
+    const one = await harness.newOrganization({ name: 'One' });
+    const other = await harness.newOrganization({ name: 'Other' });
+    await addMember(other.organization.id, one.user, 1);
+    await harness.deps.db.run(
+      sql`UPDATE organizations SET enforce_2fa = true WHERE id = ${other.organization.id}`,
     );
-  assert.deepEqual(await named(one.key), [
-    ['One', 15, null],
-    ['Other', 1, true],
-  ]);
-  assert.deepEqual(
-    await named(await harness.newKey(one.user, { scoped_organizations: [one.organization.id] })),
-    [['One', 15, null]],
-  );
-  assert.deepEqual(
-    await named(await harness.newKey(one.user, { scoped_teams: [one.project.id] })),
-    [],
-  );
-});
+    const named = async (key: string) =>
+      (await harness.request('GET', url, { key })).body.organizations.map(
+        (row: Record<string, unknown>) => [
+          row['name'],
+          row['membership_level'],
+          row['enforce_2fa'],
+        ],
+      );
+    assert.deepEqual(await named(one.key), [
+      ['One', 15, null],
+      ['Other', 1, true],
+    ]);
+    assert.deepEqual(
+      await named(await harness.newKey(one.user, { scoped_organizations: [one.organization.id] })),
+      [['One', 15, null]],
+    );
+    assert.deepEqual(
+      await named(await harness.newKey(one.user, { scoped_teams: [one.project.id] })),
+      [],
+    );
+  },
+);
 
 test('PATCH and PUT change the names and the mascot, and nothing else', async () => {
   const user = await newPerson(harness);
@@ -201,46 +211,57 @@ test('a missing password is named together with the other fields', async () => {
   ]);
 });
 
-test('deleting the account takes the password and a session; everything of the person goes, what they made stays', async () => {
-  const user = await newPerson(harness);
-  const home = await harness.newOrganization();
-  await addMember(home.organization.id, user, 8);
-  const browser = await signedIn(harness, user);
-  const key = await harness.newKey(user);
-  assert.equal(
-    (await harness.request('DELETE', url, { key, body: { current_password: password } })).status,
-    403,
-  );
-  assert.deepEqual((await browser.ask('DELETE', url, {})).body.attr, 'current_password');
-  assert.equal(
-    (await browser.ask('DELETE', url, { current_password: 'another password' })).status,
-    400,
-  );
-  assert.equal(
-    (await browser.ask('DELETE', `${url}?validate_only=true`, { current_password: password }))
-      .status,
-    204,
-  );
-  assert.ok(await exists(user));
-  const deleted = await browser.ask('DELETE', url, { current_password: password });
-  assert.equal(deleted.status, 204);
-  assert.match(setCookieOf(deleted)!, /^sluice_session=;/);
-  assert.ok(!(await exists(user)));
-  assert.equal((await harness.request('GET', url, { key })).status, 401);
-  assert.equal(
-    (await harness.request('GET', `/api/organizations/${home.organization.id}/`, { key: home.key }))
-      .body.member_count,
-    '1',
-  );
-  assert.equal((await activitiesOf(harness, user)).at(-1), 'user deleted');
-  const log = await harness.request('GET', `/api/organizations/${home.organization.id}/activity/`, {
-    key: home.key,
-  });
-  assert.deepEqual(
-    [log.body.results[0].scope, log.body.results[0].activity, log.body.results[0].item_name],
-    ['user', 'deleted', user.email],
-  );
-});
+test(
+  'deleting the account takes the password and a session; everything of the person goes, what ' +
+    'they made stays',
+  async () => {
+    const user = await newPerson(harness);
+    const home = await harness.newOrganization();
+    await addMember(home.organization.id, user, 8);
+    const browser = await signedIn(harness, user);
+    const key = await harness.newKey(user);
+    assert.equal(
+      (await harness.request('DELETE', url, { key, body: { current_password: password } })).status,
+      403,
+    );
+    assert.deepEqual((await browser.ask('DELETE', url, {})).body.attr, 'current_password');
+    assert.equal(
+      (await browser.ask('DELETE', url, { current_password: 'another password' })).status,
+      400,
+    );
+    assert.equal(
+      (await browser.ask('DELETE', `${url}?validate_only=true`, { current_password: password }))
+        .status,
+      204,
+    );
+    assert.ok(await exists(user));
+    const deleted = await browser.ask('DELETE', url, { current_password: password });
+    assert.equal(deleted.status, 204);
+    assert.match(setCookieOf(deleted)!, /^sluice_session=;/);
+    assert.ok(!(await exists(user)));
+    assert.equal((await harness.request('GET', url, { key })).status, 401);
+    assert.equal(
+      (
+        await harness.request('GET', `/api/organizations/${home.organization.id}/`, {
+          key: home.key,
+        })
+      ).body.member_count,
+      '1',
+    );
+    assert.equal((await activitiesOf(harness, user)).at(-1), 'user deleted');
+    const log = await harness.request(
+      'GET',
+      `/api/organizations/${home.organization.id}/activity/`,
+      {
+        key: home.key,
+      },
+    );
+    assert.deepEqual(
+      [log.body.results[0].scope, log.body.results[0].activity, log.body.results[0].item_name],
+      ['user', 'deleted', user.email],
+    );
+  },
+);
 
 test('the only owner of an organization stays, and is told of which', async () => {
   const user = await newPerson(harness);
@@ -308,7 +329,8 @@ test('who is made an owner while their account is being deleted is not the last 
 /** How many statements of the server wait for a lock. */
 async function waiting(db: Harness['deps']['db']): Promise<number> {
   return (await db.row<{ count: number }>(
-    sql`SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    sql`SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database()
+      AND wait_event_type = 'Lock'`,
   ))!.count;
 }
 

@@ -70,7 +70,9 @@ export function accountRoutes(app: FastifyInstance, deps: Deps): void {
   deleteRoute(app, deps);
 }
 
-/** The checked body. Throws a 400 that lists every violation, also those that no schema can tell. */
+/**
+ * The checked body. Throws a 400 that lists every violation, also those that no schema can tell.
+ */
 function readChanges(request: FastifyRequest): Static<typeof AccountPatch> {
   const sent = jsonBody(request);
   const violations = sizeViolations((sent as Record<string, unknown> | null)?.['mascot_config']);
@@ -107,7 +109,8 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Delete your account with its keys, sessions and memberships',
         description:
-          '409 while you are the only owner of an organization: delete the organization, or make somebody else its owner, first.',
+          '409 while you are the only owner of an organization: delete the organization, or ' +
+          'make somebody else its owner, first.',
         operationId: 'users_me_destroy',
         body: Confirmation.any,
         response: { 204: { type: 'null' }, 409: Problem, 415: Problem },
@@ -122,7 +125,8 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
         ifMatch(request, before);
         if (owned.length > 0)
           throw conflict(
-            `You are the only owner of ${owned.join(', ')}: delete what nobody needs any more, or make somebody else an owner, first.`,
+            `You are the only owner of ${owned.join(', ')}: delete what nobody needs any ` +
+              'more, or make somebody else an owner, first.',
           );
         const also = (await listHomes(tx, user.id)).map((organization_id) => ({ organization_id }));
         await deleteUser(tx, user.id);

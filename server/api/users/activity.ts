@@ -6,7 +6,10 @@ import type { Identity } from './store.ts';
 
 type Person = Pick<Identity, 'uuid' | 'email'>;
 
-/** The log's entry for something that a person did with their account; it is theirs alone, so it stands in their own chain. */
+/**
+ * The log's entry for something that a person did with their account; it is theirs alone, so it
+ * stands in their own chain.
+ */
 export function accountEntry(activity: string, { uuid, email }: Person, changes: Change[]): Entry {
   return {
     activity,
@@ -26,7 +29,10 @@ export function accountChanges(
   return changesOf(before, after, ['updated_at', 'organizations']);
 }
 
-/** Whom the log names on a route that needs no credentials: the person who proved themselves by a link. */
+/**
+ * Whom the log names on a route that needs no credentials: the person who proved themselves by a
+ * link.
+ */
 export function actorOf({
   id,
   uuid,

@@ -12,8 +12,9 @@ export async function refuseTaken(tx: Transaction, user_id: number, email: strin
 }
 
 /**
- * Gives the account the address. Links that went to another address are void from then on: who reads that mailbox must not be able to come back. Throws 400 for `attr` when another
- * account has the address, also when both take it at once.
+ * Gives the account the address. Links that went to another address are void from then on: who
+ * reads that mailbox must not be able to come back. Throws 400 for `attr` when another account has
+ * the address, also when both take it at once.
  */
 export async function changeEmail(
   tx: Transaction,

@@ -15,13 +15,19 @@ import type { Identity } from './store.ts';
 
 const fresh_ms = 10 * 60_000;
 
-/** Who proved anew that it is them, the checked body by which they did, and what is to be done once the change is committed. */
+/**
+ * Who proved anew that it is them, the checked body by which they did, and what is to be done once
+ * the change is committed.
+ */
 type Confirmed<Given> = { user: Identity; given: Given; succeeded: Effect };
 
 /**
- * Lets pass whom a stolen session alone would not let pass: the person shows their password, or, when their account has none, has signed in less than ten minutes ago. Throws 400 that lists
- * every violation of the body, a missing password among them, 400 for a wrong one, 403 for a session that is too old, 429 after too many tries. A right password is no failure; it ends
- * the series of failures of an account without a second factor only, because for the others it is not all that it takes.
+ * Lets pass whom a stolen session alone would not let pass: the person shows their password, or,
+ * when their account has none, has signed in less than ten minutes ago. Throws 400 that lists every
+ * violation of the body, a missing password among them, 400 for a wrong one, 403 for a session that
+ * is too old, 429 after too many tries. A right password is no failure; it ends the series of
+ * failures of an account without a second factor only, because for the others it is not all that it
+ * takes.
  */
 export async function confirmPerson<
   Body extends TObject,
@@ -58,25 +64,34 @@ async function refuseOldSession(
 ): Promise<void> {
   const began_after = isoInstant(now_ms - fresh_ms);
   const fresh = await db.row(
-    sql`SELECT 1 FROM sessions WHERE id = ${caller.session_id}::uuid AND created_at > ${began_after}::timestamptz`,
+    sql`SELECT 1 FROM sessions WHERE id = ${caller.session_id}::uuid
+      AND created_at > ${began_after}::timestamptz`,
   );
   if (fresh === undefined)
     throw forbidden(
-      'This account has no password, so this needs a fresh sign-in: sign in again, then repeat it within ten minutes.',
+      'This account has no password, so this needs a fresh sign-in: sign in again, then ' +
+        'repeat it within ten minutes.',
     );
 }
 
-/** Holds the user as they were confirmed until the transaction ends. Throws 409 when their password was changed meanwhile: who did that may have ended this very session. */
+/**
+ * Holds the user as they were confirmed until the transaction ends. Throws 409 when their password
+ * was changed meanwhile: who did that may have ended this very session.
+ */
 export async function holdConfirmed(tx: Transaction, confirmed: Identity): Promise<Identity> {
   const user = await findIdentityById(tx, confirmed.id, 'lock');
   if (user === undefined || user.password_hash !== confirmed.password_hash)
     throw conflict(
-      'The account was changed at the same time: sign in again, then repeat it if it is still wanted.',
+      'The account was changed at the same time: sign in again, then repeat it if it is still ' +
+        'wanted.',
     );
   return user;
 }
 
-/** Uses a code of the user's second factor up. Throws 400 for a wrong one and for one that was used before. */
+/**
+ * Uses a code of the user's second factor up. Throws 400 for a wrong one and for one that was used
+ * before.
+ */
 export async function requireCode(
   tx: Transaction,
   { secrets, clock }: Pick<Deps, 'secrets' | 'clock'>,
@@ -88,6 +103,7 @@ export async function requireCode(
     throw invalid(
       'code',
       'invalid_input',
-      'The code is wrong or was used before: send the one that the app shows now, or a recovery code.',
+      'The code is wrong or was used before: send the one that the app shows now, or a ' +
+        'recovery code.',
     );
 }

@@ -2,16 +2,21 @@ import sql from 'sql-template-tag';
 import type { Transaction } from '../../platform/postgres/database.ts';
 
 /**
- * The names of the organizations that would have no active owner without the user. Locks all that they belong to, in the order of their ids, so that the answer holds until the transaction
- * ends: of the two last owners who go at once one is told to stay, and nobody makes them an owner meanwhile and goes.
+ * The names of the organizations that would have no active owner without the user. Locks all that
+ * they belong to, in the order of their ids, so that the answer holds until the transaction ends:
+ * of the two last owners who go at once one is told to stay, and nobody makes them an owner
+ * meanwhile and goes.
  */
 export async function listOnlyOwned(tx: Transaction, user_id: number): Promise<string[]> {
   await tx.rows(
-    sql`SELECT 1 FROM organizations WHERE id IN (SELECT organization_id FROM members WHERE user_id = ${user_id}) ORDER BY id FOR NO KEY UPDATE`,
+    sql`SELECT 1 FROM organizations WHERE id IN (SELECT organization_id FROM members
+      WHERE user_id = ${user_id}) ORDER BY id FOR NO KEY UPDATE`,
   );
   const rows = await tx.rows<{ name: string }>(sql`
-    SELECT o.name FROM organizations o JOIN members own ON own.organization_id = o.id AND own.user_id = ${user_id} AND own.level = 15 WHERE NOT EXISTS (
-      SELECT 1 FROM members m JOIN users u ON u.id = m.user_id AND u.is_active WHERE m.organization_id = o.id AND m.level = 15 AND m.user_id <> ${user_id})
+    SELECT o.name FROM organizations o JOIN members own ON own.organization_id = o.id
+      AND own.user_id = ${user_id} AND own.level = 15 WHERE NOT EXISTS (
+      SELECT 1 FROM members m JOIN users u ON u.id = m.user_id AND u.is_active
+        WHERE m.organization_id = o.id AND m.level = 15 AND m.user_id <> ${user_id})
     ORDER BY o.created_at, o.id`);
   return rows.map(({ name }) => name);
 }
@@ -24,7 +29,10 @@ export async function listHomes(tx: Transaction, user_id: number): Promise<strin
   return rows.map(({ organization_id }) => organization_id);
 }
 
-/** Deletes the user and by cascade their memberships, keys, sessions, links and codes. What they made stays, without their name. */
+/**
+ * Deletes the user and by cascade their memberships, keys, sessions, links and codes. What they
+ * made stays, without their name.
+ */
 export async function deleteUser(tx: Transaction, user_id: number): Promise<void> {
   await tx.run(sql`DELETE FROM users WHERE id = ${user_id}`);
 }

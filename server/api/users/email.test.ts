@@ -84,91 +84,103 @@ test('a link is good for three days, and a newer one takes its place', async () 
   assert.equal((await verify(second)).body.code, 'expired');
 });
 
-test('a new address takes effect when its link is opened; the old one is told, and its links are void', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
-  const email = newAddress();
-  await harness.request('POST', '/api/users/reset_password/', { body: { email: user.email } });
-  const reset = await mailedToken(server, user.email, 'reset-password');
-  const waiting = await change(browser, email);
-  assert.deepEqual(
-    [waiting.status, waiting.body.email, waiting.body.pending_email],
-    [200, user.email, email],
-  );
-  const token = await mailedToken(server, email, 'verify-email');
-  const notice = await inMail(server, user.email, ({ content }) =>
-    content.subject === 'Your e-mail address is being changed' ? content.text : undefined,
-  );
-  const words = notice.replaceAll(/\s+/g, ' ');
-  assert.ok(
-    words.includes(`wants ${email} to be the address`) &&
-      words.includes(`${user.email} stays its address`),
-    words,
-  );
-  assert.equal((await trySignIn(harness, email)).status, 401);
-  assert.deepEqual((await verify(token)).body, { email });
-  const { body } = await browser.ask('GET', url);
-  assert.deepEqual([body.email, body.pending_email, body.is_email_verified], [email, null, true]);
-  assert.equal((await trySignIn(harness, email)).status, 201);
-  assert.equal((await trySignIn(harness, user.email)).status, 401);
-  const late = await harness.request('POST', '/api/users/reset_password/confirm/', {
-    body: { token: reset, password: 'violet anchor mosaic dune' },
-  });
-  assert.equal(late.body.code, 'expired');
-});
+test(
+  'a new address takes effect when its link is opened; the old one is told, and its links are ' +
+    'void',
+  async () => {
+    const user = await newPerson(harness);
+    const browser = await signedIn(harness, user);
+    const email = newAddress();
+    await harness.request('POST', '/api/users/reset_password/', { body: { email: user.email } });
+    const reset = await mailedToken(server, user.email, 'reset-password');
+    const waiting = await change(browser, email);
+    assert.deepEqual(
+      [waiting.status, waiting.body.email, waiting.body.pending_email],
+      [200, user.email, email],
+    );
+    const token = await mailedToken(server, email, 'verify-email');
+    const notice = await inMail(server, user.email, ({ content }) =>
+      content.subject === 'Your e-mail address is being changed' ? content.text : undefined,
+    );
+    const words = notice.replaceAll(/\s+/g, ' ');
+    assert.ok(
+      words.includes(`wants ${email} to be the address`) &&
+        words.includes(`${user.email} stays its address`),
+      words,
+    );
+    assert.equal((await trySignIn(harness, email)).status, 401);
+    assert.deepEqual((await verify(token)).body, { email });
+    const { body } = await browser.ask('GET', url);
+    assert.deepEqual([body.email, body.pending_email, body.is_email_verified], [email, null, true]);
+    assert.equal((await trySignIn(harness, email)).status, 201);
+    assert.equal((await trySignIn(harness, user.email)).status, 401);
+    const late = await harness.request('POST', '/api/users/reset_password/confirm/', {
+      body: { token: reset, password: 'violet anchor mosaic dune' },
+    });
+    assert.equal(late.body.code, 'expired');
+  },
+);
 
-test('a change that waits is taken back by the present address, by a new password, and by another change', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
-  const pending = async () => (await browser.ask('GET', url)).body.pending_email;
-  const [one, other] = [newAddress(), newAddress()];
-  await change(browser, one);
-  const first = await mailedToken(server, one, 'verify-email');
-  await change(browser, other);
-  assert.deepEqual(
-    (await browser.ask('POST', `${url}verify_email/`)).body,
-    { email: other },
-    'what is sent again is the link to the new address',
-  );
-  assert.deepEqual([(await verify(first)).status, await pending()], [400, other]);
-  assert.equal((await change(browser, user.email)).body.pending_email, null);
-  assert.equal((await verify(await mailedToken(server, other, 'verify-email'))).status, 400);
-  await forgetAllAttempts(harness);
-  await change(browser, one);
-  await browser.ask('POST', `${url}password/`, {
-    current_password: password,
-    new_password: 'violet anchor mosaic dune',
-  });
-  assert.equal(await pending(), null);
-});
+test(
+  'a change that waits is taken back by the present address, by a new password, and by another ' +
+    'change',
+  async () => {
+    const user = await newPerson(harness);
+    const browser = await signedIn(harness, user);
+    const pending = async () => (await browser.ask('GET', url)).body.pending_email;
+    const [one, other] = [newAddress(), newAddress()];
+    await change(browser, one);
+    const first = await mailedToken(server, one, 'verify-email');
+    await change(browser, other);
+    assert.deepEqual(
+      (await browser.ask('POST', `${url}verify_email/`)).body,
+      { email: other },
+      'what is sent again is the link to the new address',
+    );
+    assert.deepEqual([(await verify(first)).status, await pending()], [400, other]);
+    assert.equal((await change(browser, user.email)).body.pending_email, null);
+    assert.equal((await verify(await mailedToken(server, other, 'verify-email'))).status, 400);
+    await forgetAllAttempts(harness);
+    await change(browser, one);
+    await browser.ask('POST', `${url}password/`, {
+      current_password: password,
+      new_password: 'violet anchor mosaic dune',
+    });
+    assert.equal(await pending(), null);
+  },
+);
 
-test('it takes a session and the password; an address of somebody else is refused, also when both open their links', async () => {
-  const [user, other] = [await newPerson(harness), await newPerson(harness)];
-  const [browser, second] = [await signedIn(harness, user), await signedIn(harness, other)];
-  const email = newAddress();
-  const by_key = await harness.request('POST', `${url}email/`, {
-    key: await harness.newKey(user),
-    body: { email, current_password: password },
-  });
-  assert.equal(by_key.status, 403);
-  assert.deepEqual(
-    (await change(browser, email, 'another password')).body.attr,
-    'current_password',
-  );
-  assert.deepEqual((await browser.ask('POST', `${url}email/`, { email })).body.code, 'required');
-  assert.deepEqual((await change(browser, 'nobody')).body.attr, 'email');
-  const taken = await change(browser, other.email.toUpperCase());
-  assert.deepEqual([taken.body.attr, taken.body.code], ['email', 'unique']);
-  await change(browser, email);
-  await harness.deps.db.run(sql`DELETE FROM attempts`);
-  const first = await mailedToken(server, email, 'verify-email');
-  const spelled = email.replace(/^[^@]+/, (local) => local.toUpperCase());
-  await change(second, spelled);
-  const token = await mailedToken(server, spelled, 'verify-email');
-  const answers = await Promise.all([verify(first), verify(token)]);
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400]);
-  assert.equal(answers.find(({ status }) => status === 400)?.body.code, 'unique');
-});
+test(
+  'it takes a session and the password; an address of somebody else is refused, also when both ' +
+    'open their links',
+  async () => {
+    const [user, other] = [await newPerson(harness), await newPerson(harness)];
+    const [browser, second] = [await signedIn(harness, user), await signedIn(harness, other)];
+    const email = newAddress();
+    const by_key = await harness.request('POST', `${url}email/`, {
+      key: await harness.newKey(user),
+      body: { email, current_password: password },
+    });
+    assert.equal(by_key.status, 403);
+    assert.deepEqual(
+      (await change(browser, email, 'another password')).body.attr,
+      'current_password',
+    );
+    assert.deepEqual((await browser.ask('POST', `${url}email/`, { email })).body.code, 'required');
+    assert.deepEqual((await change(browser, 'nobody')).body.attr, 'email');
+    const taken = await change(browser, other.email.toUpperCase());
+    assert.deepEqual([taken.body.attr, taken.body.code], ['email', 'unique']);
+    await change(browser, email);
+    await harness.deps.db.run(sql`DELETE FROM attempts`);
+    const first = await mailedToken(server, email, 'verify-email');
+    const spelled = email.replace(/^[^@]+/, (local) => local.toUpperCase());
+    await change(second, spelled);
+    const token = await mailedToken(server, spelled, 'verify-email');
+    const answers = await Promise.all([verify(first), verify(token)]);
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400]);
+    assert.equal(answers.find(({ status }) => status === 400)?.body.code, 'unique');
+  },
+);
 
 test('of ten who open one link at once one succeeds', async () => {
   const user = await newPerson(harness);
@@ -180,18 +192,22 @@ test('of ten who open one link at once one succeeds', async () => {
   assert.deepEqual(statuses.sort(), [200, ...Array.from({ length: 9 }, () => 400)]);
 });
 
-test('the domain of a new address is kept in lower case; the present one in another case of the domain is the present one', async () => {
-  const user = await newPerson(harness, { email: `${randomUUID()}@EXAMPLE.com` });
-  assert.match(user.email, /@example\.com$/);
-  const browser = await signedIn(harness, user);
-  const name = `Grace.${randomUUID()}`;
-  const waiting = await change(browser, ` ${name}@Example.ORG `);
-  assert.equal(waiting.body.pending_email, `${name}@example.org`);
-  assert.equal(
-    (await change(browser, user.email.replace('example', 'Example'))).body.pending_email,
-    null,
-  );
-});
+test(
+  'the domain of a new address is kept in lower case; the present one in another case of the ' +
+    'domain is the present one',
+  async () => {
+    const user = await newPerson(harness, { email: `${randomUUID()}@EXAMPLE.com` });
+    assert.match(user.email, /@example\.com$/);
+    const browser = await signedIn(harness, user);
+    const name = `Grace.${randomUUID()}`;
+    const waiting = await change(browser, ` ${name}@Example.ORG `);
+    assert.equal(waiting.body.pending_email, `${name}@example.org`);
+    assert.equal(
+      (await change(browser, user.email.replace('example', 'Example'))).body.pending_email,
+      null,
+    );
+  },
+);
 
 test('a broken body and one of another type are refused, and no mail is sent', async () => {
   const user = await newPerson(harness);
@@ -223,7 +239,8 @@ test('mails are limited for an account', async () => {
     assert.equal((await harness.request('POST', `${url}verify_email/`, { key })).status, 202);
   const refused = await harness.request('POST', `${url}verify_email/`, { key });
   assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '60']);
-  // Else it would show that there is an account: nobody has these mails sent to an address without one.
+  // Else it would show that there is an account: nobody has these mails sent to an address without
+  // one.
   for (let links = 0; links < 3; links += 1)
     assert.equal(
       (await harness.request('POST', '/api/users/reset_password/', { body: { email: user.email } }))

@@ -18,7 +18,10 @@ import { Account, EmailChange, GivenToken, LinkedEmail, NoFields } from './schem
 import { findAccount, findIdentityById } from './store.ts';
 import type { Identity } from './store.ts';
 
-/** Routes about the address of an account: change it, have a link sent that proves it, open that link. */
+/**
+ * Routes about the address of an account: change it, have a link sent that proves it, open that
+ * link.
+ */
 export function emailRoutes(app: FastifyInstance, deps: Deps): void {
   changeRoute(app, deps);
   sendRoute(app, deps);
@@ -34,7 +37,10 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Change your e-mail address',
         description:
-          'The address takes effect when the link that is mailed to it is opened; until then it is `pending_email`, and your present address takes it back. On a server that sends no mail it takes effect at once, unverified, unless an organization has proved its domain.',
+          'The address takes effect when the link that is mailed to it is opened; until then ' +
+          'it is `pending_email`, and your present address takes it back. On a server that ' +
+          'sends no mail it takes effect at once, unverified, unless an organization has ' +
+          'proved its domain.',
         operationId: 'users_me_email_create',
         body: EmailChange.any,
         response: { 200: Account },
@@ -69,11 +75,17 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-/** Throws 400 for an address that single sign-on could give to somebody else, who would then arrive in this account. */
+/**
+ * Throws 400 for an address that single sign-on could give to somebody else, who would then arrive
+ * in this account.
+ */
 async function refuseProvedDomain(tx: Transaction, deps: Deps, email: string): Promise<void> {
   const domain = await findVerifiedDomain(tx, deps.config, email);
   if (domain === undefined) return;
-  const detail = `An organization has proved ${domain.domain}, and this server sends no mail by which you could prove the address: sign in with single sign-on, or ask the operator to set SLUICE_SMTP_URL.`;
+  const detail =
+    `An organization has proved ${domain.domain}, and this server sends no mail by which you ` +
+    'could prove the address: sign in with single sign-on, or ask the operator to set ' +
+    'SLUICE_SMTP_URL.';
   throw invalid('email', 'verification_required', detail);
 }
 
@@ -85,7 +97,8 @@ function sendRoute(app: FastifyInstance, deps: Deps): void {
       config: { scope: 'user:write' },
       schema: {
         summary:
-          'Have a link mailed again that proves your address, or the one that it is being changed to',
+          'Have a link mailed again that proves your address, or the one that it is being ' +
+          'changed to',
         operationId: 'users_me_verify_email_create',
         body: NoFields,
         response: { 202: LinkedEmail },
@@ -97,7 +110,8 @@ function sendRoute(app: FastifyInstance, deps: Deps): void {
         throw invalid(
           null,
           'feature_not_available',
-          'This server sends no mail, so addresses stay unverified: its operator can set SLUICE_SMTP_URL.',
+          'This server sends no mail, so addresses stay unverified: its operator can set ' +
+            'SLUICE_SMTP_URL.',
         );
       const user = await findIdentityById(db, request.caller.user_id);
       if (user !== undefined) await countMail(request, 'mail', user.address);

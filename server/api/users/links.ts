@@ -25,8 +25,10 @@ type Maker = Pick<Deps, 'secrets' | 'clock' | 'config'>;
 type Reader = Pick<Deps, 'secrets' | 'clock'>;
 
 /**
- * Makes a link of the user and gives its address, whose last part is a token of 256 random bits; the one before it for the same purpose is void. `email` is the address that opening
- * the link proves, null when it does not go there by mail. It works once: for 1 hour to set a password, for 3 days to verify an address.
+ * Makes a link of the user and gives its address, whose last part is a token of 256 random bits;
+ * the one before it for the same purpose is void. `email` is the address that opening the link
+ * proves, null when it does not go there by mail. It works once: for 1 hour to set a password, for
+ * 3 days to verify an address.
  */
 export async function makeLink(
   tx: Transaction,
@@ -39,13 +41,18 @@ export async function makeLink(
   const now = clock.now();
   await tx.run(sql`
     INSERT INTO user_links (user_id, purpose, token_hash, email, created_at, expires_at)
-    VALUES (${user_id}, ${purpose}, ${tokenHash(secrets, token)}, ${email}, ${isoInstant(now)}::timestamptz, ${isoInstant(now + lifetimes_ms[purpose])}::timestamptz)
+    VALUES (${user_id}, ${purpose}, ${tokenHash(secrets, token)}, ${email},
+      ${isoInstant(now)}::timestamptz, ${isoInstant(now + lifetimes_ms[purpose])}::timestamptz)
     ON CONFLICT (user_id, purpose) DO UPDATE
-      SET token_hash = EXCLUDED.token_hash, email = EXCLUDED.email, created_at = EXCLUDED.created_at, expires_at = EXCLUDED.expires_at`);
+      SET token_hash = EXCLUDED.token_hash, email = EXCLUDED.email,
+        created_at = EXCLUDED.created_at, expires_at = EXCLUDED.expires_at`);
   return `${config.public_url}/${pages[purpose]}/${token}`;
 }
 
-/** Whose link it is. Throws 400 `expired` for one that is unknown, used, expired or void, and for that of a user who is not active. */
+/**
+ * Whose link it is. Throws 400 `expired` for one that is unknown, used, expired or void, and for
+ * that of a user who is not active.
+ */
 export async function readLink(
   db: Queryable,
   { secrets, clock }: Reader,
@@ -53,14 +60,18 @@ export async function readLink(
   token: string,
 ): Promise<Identity> {
   const link = await db.row<{ user_id: number }>(
-    sql`SELECT user_id FROM user_links WHERE token_hash = ${tokenHash(secrets, token)} AND purpose = ${purpose} AND expires_at > ${isoInstant(clock.now())}::timestamptz`,
+    sql`SELECT user_id FROM user_links WHERE token_hash = ${tokenHash(secrets, token)}
+      AND purpose = ${purpose} AND expires_at > ${isoInstant(clock.now())}::timestamptz`,
   );
   const user = link === undefined ? undefined : await findIdentityById(db, link.user_id);
   if (user === undefined) throw voidLink();
   return user;
 }
 
-/** Uses the link up and holds its user until the transaction ends; of requests that race one gets it. `email` is the address that it proves. Throws as `readLink`. */
+/**
+ * Uses the link up and holds its user until the transaction ends; of requests that race one gets
+ * it. `email` is the address that it proves. Throws as `readLink`.
+ */
 export async function useLink(
   tx: Transaction,
   reader: Reader,
@@ -71,7 +82,8 @@ export async function useLink(
   // The user's lock comes first, as in every change of a user.
   const user = await findIdentityById(tx, id, 'lock');
   const link = await tx.row<{ email: string | null }>(
-    sql`DELETE FROM user_links WHERE user_id = ${id} AND purpose = ${purpose} AND token_hash = ${tokenHash(reader.secrets, token)} RETURNING email`,
+    sql`DELETE FROM user_links WHERE user_id = ${id} AND purpose = ${purpose}
+      AND token_hash = ${tokenHash(reader.secrets, token)} RETURNING email`,
   );
   if (user === undefined || link === undefined) throw voidLink();
   return { user, email: link.email };
@@ -84,7 +96,13 @@ export async function deleteLinks(
   purpose?: Purpose,
 ): Promise<void> {
   await tx.run(
-    sql`DELETE FROM user_links WHERE user_id = ${user_id} ${purpose === undefined ? empty : sql`AND purpose = ${purpose}`}`,
+    sql`DELETE FROM user_links WHERE user_id = ${user_id}
+      ${
+        purpose === undefined
+          ? empty
+          : sql`AND
+      purpose = ${purpose}`
+      }`,
   );
 }
 

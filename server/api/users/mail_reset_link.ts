@@ -9,8 +9,9 @@ import type { Identity } from './store.ts';
 type Asked = Pick<FastifyRequest, 'ip' | 'id'>;
 
 /**
- * Makes a link to choose a new password, mails it to the user's address, and logs who asked: anybody, of whom only the address is known. Never throws, because nobody waits for it;
- * a fault goes to the server's log.
+ * Makes a link to choose a new password, mails it to the user's address, and logs who asked:
+ * anybody, of whom only the address is known. Never throws, because nobody waits for it; a fault
+ * goes to the server's log.
  */
 export async function mailResetLink(deps: Deps, user: Identity, asked: Asked): Promise<void> {
   try {

@@ -1,15 +1,20 @@
 import type { MailMessage } from '../../platform/mail/mail.ts';
 import { compose } from '../../platform/mail/compose.ts';
 
-/** The mail with the link that proves the address; `is_new` when the account has another address until then. */
+/**
+ * The mail with the link that proves the address; `is_new` when the account has another address
+ * until then.
+ */
 export function verificationMail(to: string, url: string, is_new: boolean): MailMessage {
   const paragraphs = [
     is_new
-      ? `Somebody who is signed in wants ${to} to be the address of the account. It takes effect when this link is opened.`
+      ? `Somebody who is signed in wants ${to} to be the address of the account. It takes ` +
+        'effect when this link is opened.'
       : `Open this link to confirm that ${to} is your address.`,
   ];
   const footer =
-    'The link works once, for 3 days. If this was not you, nothing changes when you ignore this mail.';
+    'The link works once, for 3 days. If this was not you, nothing changes when you ignore ' +
+    'this mail.';
   const heading = 'Confirm your e-mail address';
   return {
     to,
@@ -22,10 +27,12 @@ export function verificationMail(to: string, url: string, is_new: boolean): Mail
 export function resetMail(to: string, url: string): MailMessage {
   const heading = 'Choose a new password';
   const paragraphs = [
-    'Somebody asked for a new password for your account. Choosing one signs you out everywhere; a second factor stays as it is.',
+    'Somebody asked for a new password for your account. Choosing one signs you out ' +
+      'everywhere; a second factor stays as it is.',
   ];
   const footer =
-    'The link works once, for 1 hour. If this was not you, your password stays as it is when you ignore this mail.';
+    'The link works once, for 1 hour. If this was not you, your password stays as it is when ' +
+    'you ignore this mail.';
   return {
     to,
     subject: heading,
@@ -58,14 +65,20 @@ export function noticeMail(to: string, notice: keyof typeof notices): MailMessag
   return warning(to, heading, sentence);
 }
 
-/** Tells the owner of an account, at its present address, that `email` takes its place once the link that was mailed there is opened. */
+/**
+ * Tells the owner of an account, at its present address, that `email` takes its place once the link
+ * that was mailed there is opened.
+ */
 export function addressChangeMail(to: string, email: string): MailMessage {
-  const sentence = `Somebody who is signed in wants ${email} to be the address of your account. Until the link that was mailed there is opened, ${to} stays its address.`;
+  const sentence =
+    `Somebody who is signed in wants ${email} to be the address of your account. Until the link ` +
+    `that was mailed there is opened, ${to} stays its address.`;
   return warning(to, 'Your e-mail address is being changed', sentence);
 }
 
 function warning(to: string, heading: string, sentence: string): MailMessage {
   const footer =
-    'If this was not you, choose a new password at once, and tell the administrators of your organization.';
+    'If this was not you, choose a new password at once, and tell the administrators of your ' +
+    'organization.';
   return { to, subject: heading, ...compose({ heading, paragraphs: [sentence], footer }) };
 }

@@ -61,34 +61,39 @@ const isNotified = (email: string) =>
   );
 const told = ({ status, body }: Answer) => [status, body.attr, body.code];
 
-test('a change of the password ends all other sessions and gives this one a new token; the old token is dead at once', async () => {
-  const user = await newPerson(harness);
-  const [browser, other] = [await signedIn(harness, user), await signedIn(harness, user)];
-  const thief = openBrowser(harness, browser.cookie());
-  const key = await harness.newKey(user);
-  assert.equal(
-    (
-      await browser.ask('POST', `${me}password/`, {
-        current_password: password,
-        new_password: other_password,
-      })
-    ).status,
-    204,
-  );
-  assert.deepEqual(
-    [await isSignedIn(browser), await isSignedIn(other), await isSignedIn(thief)],
-    [true, false, false],
-  );
-  assert.ok(await isSignedIn(browser), 'the dead token ended nothing');
-  assert.equal((await harness.request('GET', me, { key })).status, 200);
-  assert.equal((await trySignIn(harness, user.email)).status, 401);
-  assert.equal((await trySignIn(harness, user.email, { password: other_password })).status, 201);
-  assert.ok(await isNotified(user.email));
-  assert.equal(
-    (await activitiesOf(harness, user)).filter((entry) => entry === 'user changed_password').length,
-    1,
-  );
-});
+test(
+  'a change of the password ends all other sessions and gives this one a new token; the old ' +
+    'token is dead at once',
+  async () => {
+    const user = await newPerson(harness);
+    const [browser, other] = [await signedIn(harness, user), await signedIn(harness, user)];
+    const thief = openBrowser(harness, browser.cookie());
+    const key = await harness.newKey(user);
+    assert.equal(
+      (
+        await browser.ask('POST', `${me}password/`, {
+          current_password: password,
+          new_password: other_password,
+        })
+      ).status,
+      204,
+    );
+    assert.deepEqual(
+      [await isSignedIn(browser), await isSignedIn(other), await isSignedIn(thief)],
+      [true, false, false],
+    );
+    assert.ok(await isSignedIn(browser), 'the dead token ended nothing');
+    assert.equal((await harness.request('GET', me, { key })).status, 200);
+    assert.equal((await trySignIn(harness, user.email)).status, 401);
+    assert.equal((await trySignIn(harness, user.email, { password: other_password })).status, 201);
+    assert.ok(await isNotified(user.email));
+    assert.equal(
+      (await activitiesOf(harness, user)).filter((entry) => entry === 'user changed_password')
+        .length,
+      1,
+    );
+  },
+);
 
 test('it takes a session, the present password, and a new one that will do', async () => {
   const user = await newPerson(harness, { first_name: 'Hieronymus' });
@@ -161,34 +166,38 @@ test('the answer to a lost password is the same with and without an account', as
   assert.ok(!server.mails.some(({ to }) => to.includes('nobody@example.com')));
 });
 
-test('a link sets the password once, ends all sessions, does not sign in and leaves the second factor', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
-  await setUpSecondFactor(harness, browser);
-  await askForLink(user.email.toUpperCase());
-  const token = await mailedToken(server, user.email, 'reset-password');
-  assert.deepEqual(told(await choose(token, 'password1234')), [400, 'password', 'invalid_input']);
-  const chosen = await choose(token);
-  assert.deepEqual(
-    [chosen.status, chosen.body, chosen.headers['set-cookie']],
-    [200, { email: user.email }, undefined],
-  );
-  assert.deepEqual(told(await choose(token)), [400, 'token', 'expired']);
-  assert.equal(await isSignedIn(browser), false);
-  assert.equal(
-    (await trySignIn(harness, user.email, { password: other_password })).body.code,
-    'second_factor_required',
-  );
-  assert.ok(await isNotified(user.email));
-  const { is_email_verified } = (
-    await harness.request('GET', me, { key: await harness.newKey(user) })
-  ).body;
-  assert.ok(is_email_verified, 'who reads the mail has the address');
-  assert.deepEqual((await activitiesOf(harness, user)).slice(-2), [
-    'user requested_reset',
-    'user reset_password',
-  ]);
-});
+test(
+  'a link sets the password once, ends all sessions, does not sign in and leaves the second ' +
+    'factor',
+  async () => {
+    const user = await newPerson(harness);
+    const browser = await signedIn(harness, user);
+    await setUpSecondFactor(harness, browser);
+    await askForLink(user.email.toUpperCase());
+    const token = await mailedToken(server, user.email, 'reset-password');
+    assert.deepEqual(told(await choose(token, 'password1234')), [400, 'password', 'invalid_input']);
+    const chosen = await choose(token);
+    assert.deepEqual(
+      [chosen.status, chosen.body, chosen.headers['set-cookie']],
+      [200, { email: user.email }, undefined],
+    );
+    assert.deepEqual(told(await choose(token)), [400, 'token', 'expired']);
+    assert.equal(await isSignedIn(browser), false);
+    assert.equal(
+      (await trySignIn(harness, user.email, { password: other_password })).body.code,
+      'second_factor_required',
+    );
+    assert.ok(await isNotified(user.email));
+    const { is_email_verified } = (
+      await harness.request('GET', me, { key: await harness.newKey(user) })
+    ).body;
+    assert.ok(is_email_verified, 'who reads the mail has the address');
+    assert.deepEqual((await activitiesOf(harness, user)).slice(-2), [
+      'user requested_reset',
+      'user reset_password',
+    ]);
+  },
+);
 
 test('of ten who open one link at once one chooses the password', async () => {
   const user = await newPerson(harness);
@@ -205,26 +214,30 @@ test('of ten who open one link at once one chooses the password', async () => {
   );
 });
 
-test('a link is void after an hour, after a newer one, and for somebody who is not active; another kind of link is none', async () => {
-  const user = await newPerson(harness);
-  await askForLink(user.email);
-  const first = await mailedToken(server, user.email, 'reset-password');
-  await askForLink(user.email);
-  const second = await mailedToken(server, user.email, 'reset-password', [first]);
-  const active = (is_active: boolean) =>
-    harness.deps.db.run(sql`UPDATE users SET is_active = ${is_active} WHERE id = ${user.id}`);
-  await active(false);
-  assert.deepEqual(told(await choose(second)), [400, 'token', 'expired']);
-  await active(true);
-  assert.deepEqual(
-    told(await harness.request('POST', '/api/users/verify_email/', { body: { token: second } })),
-    [400, 'token', 'expired'],
-  );
-  for (const token of [first, 'x', second.slice(1)])
-    assert.deepEqual(told(await choose(token)), [400, 'token', 'expired']);
-  clock.pass(3_600_000);
-  assert.deepEqual(told(await choose(second)), [400, 'token', 'expired']);
-});
+test(
+  'a link is void after an hour, after a newer one, and for somebody who is not active; another ' +
+    'kind of link is none',
+  async () => {
+    const user = await newPerson(harness);
+    await askForLink(user.email);
+    const first = await mailedToken(server, user.email, 'reset-password');
+    await askForLink(user.email);
+    const second = await mailedToken(server, user.email, 'reset-password', [first]);
+    const active = (is_active: boolean) =>
+      harness.deps.db.run(sql`UPDATE users SET is_active = ${is_active} WHERE id = ${user.id}`);
+    await active(false);
+    assert.deepEqual(told(await choose(second)), [400, 'token', 'expired']);
+    await active(true);
+    assert.deepEqual(
+      told(await harness.request('POST', '/api/users/verify_email/', { body: { token: second } })),
+      [400, 'token', 'expired'],
+    );
+    for (const token of [first, 'x', second.slice(1)])
+      assert.deepEqual(told(await choose(token)), [400, 'token', 'expired']);
+    clock.pass(3_600_000);
+    assert.deepEqual(told(await choose(second)), [400, 'token', 'expired']);
+  },
+);
 
 test('a lost password ends the pause that somebody else brought on the account', async () => {
   const user = await newPerson(harness);

@@ -21,7 +21,10 @@ import { LinkedEmail, PasswordChange, PasswordReset, ResetRequest } from './sche
 import { findIdentity, updateUser } from './store.ts';
 import type { Identity } from './store.ts';
 
-/** Routes about the password of an account: change it, ask for a link to choose a new one, choose it. */
+/**
+ * Routes about the password of an account: change it, ask for a link to choose a new one, choose
+ * it.
+ */
 export function passwordRoutes(app: FastifyInstance, deps: Deps): void {
   changeRoute(app, deps);
   requestRoute(app, deps);
@@ -36,7 +39,8 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Change your password, or choose the first one; ends all your other sessions',
         description:
-          'This session goes on with a new cookie. Links that were mailed to you before are void. Personal API keys stay as they are.',
+          'This session goes on with a new cookie. Links that were mailed to you before are ' +
+          'void. Personal API keys stay as they are.',
         operationId: 'users_me_password_create',
         body: PasswordChange.any,
         response: { 204: { type: 'null' } },
@@ -65,8 +69,10 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
 function requestRoute(app: FastifyInstance, deps: Deps): void {
   const { db, mail } = deps;
   const detail = mail.is_configured
-    ? 'If there is an account with this address, a link to choose a new password is on its way there.'
-    : 'This server sends no mail: ask its operator for a link (sluice user reset --email <address>).';
+    ? 'If there is an account with this address, a link to choose a new password is on its way ' +
+      'there.'
+    : 'This server sends no mail: ask its operator for a link (sluice user reset --email ' +
+      '<address>).';
   app.post(
     '/api/users/reset_password/',
     {
@@ -74,7 +80,8 @@ function requestRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Have a link mailed under which a new password can be chosen',
         description:
-          'Answers the same, after the same time, whether there is an account or not. 400 `sso_enforced`: the domain of the address asks for single sign-on.',
+          'Answers the same, after the same time, whether there is an account or not. 400 ' +
+          '`sso_enforced`: the domain of the address asks for single sign-on.',
         body: ResetRequest,
         response: {
           202: Type.Object({ detail: Type.String() }),
@@ -94,7 +101,8 @@ function requestRoute(app: FastifyInstance, deps: Deps): void {
       await countMail(request, 'reset', address);
       return write(request, reply, 202, async (_tx, record, afterwards) => {
         record('nothing');
-        // Begun and not waited for, so that the answer takes no longer for an address that has an account.
+        // Begun and not waited for, so that the answer takes no longer for an address that has an
+        // account.
         if (user !== undefined && mail.is_configured)
           afterwards(async () => void mailResetLink(deps, user, request));
         return { detail };
@@ -111,7 +119,8 @@ function resetRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Choose a new password with the token of a link; ends all sessions of the account',
         description:
-          'Does not sign in and leaves the second factor as it is. 400 `expired`: the link was used, is older than an hour, or a newer one took its place.',
+          'Does not sign in and leaves the second factor as it is. 400 `expired`: the link ' +
+          'was used, is older than an hour, or a newer one took its place.',
         body: PasswordReset,
         response: { 200: LinkedEmail, 400: Problem, 413: Problem, 415: Problem, 503: Problem },
       },

@@ -9,8 +9,9 @@ const columns = [
 ];
 
 /**
- * Brings addresses from before `withPlainDomain` into its spelling; several processes may do so at once. One whose
- * mailbox has another account, or invite, already stays as it is, and the log says so.
+ * Brings addresses from before `withPlainDomain` into its spelling; several processes may do so at
+ * once. One whose mailbox has another account, or invite, already stays as it is, and the log says
+ * so.
  */
 export async function plainStoredDomains(db: Queryable, log: Logger): Promise<void> {
   for (const { table, column, beside } of columns) {
@@ -22,8 +23,10 @@ export async function plainStoredDomains(db: Queryable, log: Logger): Promise<vo
       const plain = withPlainDomain(stored);
       if (plain === stored) continue;
       const changed = await db.run(sql`
-        UPDATE ${name} t SET ${address} = ${plain} WHERE t.id = ${id} AND t.${address} = ${stored} AND NOT EXISTS (
-          SELECT 1 FROM ${name} o WHERE comparable_address(o.${address}) = comparable_address(${plain}) ${raw(beside)})`);
+        UPDATE ${name} t SET ${address} = ${plain} WHERE t.id = ${id} AND t.${address} = ${stored}
+          AND NOT EXISTS (
+          SELECT 1 FROM ${name} o WHERE comparable_address(o.${address}) =
+            comparable_address(${plain}) ${raw(beside)})`);
       if (changed === 0)
         log.warn(
           { table, id },

@@ -9,7 +9,10 @@ const group_length = 5;
 // Base 32 (RFC 4648): no 0, 1 and 8, which are taken for letters.
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** Gives the user ten fresh recovery codes (`ABCDE-FGHIJ`, 50 random bits each) in place of those before. Only their HMAC is kept: this is the one time that they can be shown. */
+/**
+ * Gives the user ten fresh recovery codes (`ABCDE-FGHIJ`, 50 random bits each) in place of those
+ * before. Only their HMAC is kept: this is the one time that they can be shown.
+ */
 export async function replaceRecoveryCodes(
   tx: Transaction,
   secrets: Secrets,
@@ -18,7 +21,9 @@ export async function replaceRecoveryCodes(
   const made = Array.from({ length: codes }, () => [randomGroup(), randomGroup()] as const);
   await tx.run(sql`DELETE FROM recovery_codes WHERE user_id = ${user_id}`);
   await tx.run(
-    sql`INSERT INTO recovery_codes (user_id, code_hash) SELECT ${user_id}, unnest(${made.map((groups) => recoveryCodeHash(secrets, user_id, groups.join('')))}::bytea[])`,
+    sql`INSERT INTO recovery_codes (user_id, code_hash)
+      SELECT ${user_id},
+      unnest(${made.map((groups) => recoveryCodeHash(secrets, user_id, groups.join('')))}::bytea[])`,
   );
   return made.map((groups) => groups.join('-'));
 }

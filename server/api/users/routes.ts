@@ -5,7 +5,10 @@ import { emailRoutes } from './email_routes.ts';
 import { passwordRoutes } from './password_routes.ts';
 import { secondFactorRoutes } from './second_factor_routes.ts';
 
-/** `/api/users/`: the caller's own account, its address, password and second factor, and the links that go out by mail. */
+/**
+ * `/api/users/`: the caller's own account, its address, password and second factor, and the links
+ * that go out by mail.
+ */
 export function userRoutes(app: FastifyInstance, deps: Deps): void {
   accountRoutes(app, deps);
   emailRoutes(app, deps);

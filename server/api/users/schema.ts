@@ -43,7 +43,8 @@ export const Account = Type.Object(
       Type.String({
         format: 'email',
         description:
-          'The address that `email` becomes when the link sent to it is opened; null when none is waiting.',
+          'The address that `email` becomes when the link sent to it is opened; null when ' +
+          'none is waiting.',
       }),
     ),
     has_password: Type.Boolean({ description: 'Whether the account can sign in with a password.' }),
@@ -82,7 +83,10 @@ export const AccountPatch = Type.Object({
   ),
 });
 
-/** The address of an account that is being named, in any spelling; an operator may have made one whose form no other rule would take. */
+/**
+ * The address of an account that is being named, in any spelling; an operator may have made one
+ * whose form no other rule would take.
+ */
 export const GivenAddress = Type.String({
   trim: true,
   minLength: 1,
@@ -90,7 +94,10 @@ export const GivenAddress = Type.String({
   description: 'E-mail address of the account, in any case.',
 });
 
-/** A password that is being chosen. Beside its length, `passwordFault` of the platform says whether it will do. */
+/**
+ * A password that is being chosen. Beside its length, `passwordFault` of the platform says whether
+ * it will do.
+ */
 export const NewPassword = Type.String({
   minLength: 12,
   maxLength: 200,
@@ -104,10 +111,14 @@ const current_password = Type.String({
   minLength: 1,
   maxLength: 1000,
   description:
-    'The present password. Left out by an account without one, whose session must then have begun within the last ten minutes.',
+    'The present password. Left out by an account without one, whose session must then have ' +
+    'begun within the last ten minutes.',
 });
 
-/** Bodies by which a person proves anew that it is them: `any` is what the API describes, `with_password` what an account with a password has to send. */
+/**
+ * Bodies by which a person proves anew that it is them: `any` is what the API describes,
+ * `with_password` what an account with a password has to send.
+ */
 function confirmed<Fields extends TProperties>(fields: Fields) {
   return {
     any: Type.Object({ current_password: Type.Optional(current_password), ...fields }),

@@ -212,42 +212,52 @@ test('an account without a password shows by a fresh sign-in that it is them', a
   assert.equal((await fresh.ask('POST', `${me}totp/`)).status, 200);
 });
 
-test('an organization that enforces a second factor lets in who has one, and closes when they remove it; all else stays open', async () => {
-  const { organization } = await harness.newOrganization();
-  const user = await newPerson(harness);
-  await harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (gen_random_uuid(), ${organization.id}, ${user.id}, 8)`,
-  );
-  await harness.deps.db.run(
-    sql`UPDATE organizations SET enforce_2fa = true WHERE id = ${organization.id}`,
-  );
-  const browser = await signedIn(harness, user);
-  const key = await harness.newKey(user);
-  const statuses = async () => {
-    const path = `/api/organizations/${organization.id}/`;
-    const found = [
-      await browser.ask('GET', path),
-      await harness.request('GET', path, { key }),
-      await browser.ask('PATCH', path, { name: 'New' }),
+test(
+  'an organization that enforces a second factor lets in who has one, and closes when they ' +
+    'remove it; all else stays open',
+  async () => {
+    const { organization } = await harness.newOrganization();
+    const user = await newPerson(harness);
+    await harness.deps.db.run(
+      sql`INSERT INTO members (id, organization_id, user_id, level)
+      VALUES (gen_random_uuid(), ${organization.id}, ${user.id}, 8)`,
+    );
+    await harness.deps.db.run(
+      sql`UPDATE organizations SET enforce_2fa = true WHERE id = ${organization.id}`,
+    );
+    const browser = await signedIn(harness, user);
+    const key = await harness.newKey(user);
+    const statuses = async () => {
+      const path = `/api/organizations/${organization.id}/`;
+      const found = [
+        await browser.ask('GET', path),
+        await harness.request('GET', path, { key }),
+        await browser.ask('PATCH', path, { name: 'New' }),
+      ];
+      return [
+        ...found.map(({ status, body }) => (status === 403 ? body.code : status)),
+        (await browser.ask('GET', '/api/organizations/')).body.count,
+      ];
+    };
+    const closed = [
+      'second_factor_required',
+      'second_factor_required',
+      'second_factor_required',
+      0,
     ];
-    return [
-      ...found.map(({ status, body }) => (status === 403 ? body.code : status)),
-      (await browser.ask('GET', '/api/organizations/')).body.count,
-    ];
-  };
-  const closed = ['second_factor_required', 'second_factor_required', 'second_factor_required', 0];
-  assert.deepEqual(await statuses(), closed);
-  assert.equal((await browser.ask('GET', me)).body.organizations[0].enforce_2fa, true);
-  const { recovery_codes } = await setUpSecondFactor(harness, browser);
-  assert.deepEqual(await statuses(), [200, 200, 200, 1]);
-  assert.equal(
-    (
-      await browser.ask('DELETE', `${me}totp/`, {
-        current_password: password,
-        code: recovery_codes[0],
-      })
-    ).status,
-    204,
-  );
-  assert.deepEqual(await statuses(), closed);
-});
+    assert.deepEqual(await statuses(), closed);
+    assert.equal((await browser.ask('GET', me)).body.organizations[0].enforce_2fa, true);
+    const { recovery_codes } = await setUpSecondFactor(harness, browser);
+    assert.deepEqual(await statuses(), [200, 200, 200, 1]);
+    assert.equal(
+      (
+        await browser.ask('DELETE', `${me}totp/`, {
+          current_password: password,
+          code: recovery_codes[0],
+        })
+      ).status,
+      204,
+    );
+    assert.deepEqual(await statuses(), closed);
+  },
+);

@@ -31,7 +31,10 @@ import {
 const url = '/api/users/@me/totp/';
 const config = { scope: 'user:write', session: true } as const;
 
-/** Routes about the second factor of an account: begin and finish setting it up, remove it, new recovery codes. */
+/**
+ * Routes about the second factor of an account: begin and finish setting it up, remove it, new
+ * recovery codes.
+ */
 export function secondFactorRoutes(app: FastifyInstance, deps: Deps): void {
   beginRoute(app, deps);
   finishRoute(app, deps);
@@ -47,7 +50,8 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Begin to set up a second factor: a seed for an authenticator app',
         description:
-          'It counts once a code of it was sent to `totp/confirm/`; until then another call replaces the seed. 409 when one is set up: remove that first.',
+          'It counts once a code of it was sent to `totp/confirm/`; until then another call ' +
+          'replaces the seed. 409 when one is set up: remove that first.',
         operationId: 'users_me_totp_create',
         body: Confirmation.any,
         response: { 200: TotpSecret },
@@ -79,7 +83,8 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
       config,
       schema: {
         summary:
-          'Finish setting up the second factor with a code of the app; gives the recovery codes, once',
+          'Finish setting up the second factor with a code of the app; gives the recovery ' +
+          'codes, once',
         operationId: 'users_me_totp_confirm_create',
         body: TotpCode,
         response: { 200: RecoveryCodes },
@@ -125,7 +130,8 @@ function removeRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Remove the second factor and its recovery codes',
         description:
-          'Takes the password and a code. Organizations that enforce a second factor are closed to you from then on.',
+          'Takes the password and a code. Organizations that enforce a second factor are ' +
+          'closed to you from then on.',
         operationId: 'users_me_totp_destroy',
         body: ConfirmationWithCode.any,
         response: { 204: { type: 'null' }, 404: Problem, 409: Problem, 415: Problem },
@@ -181,7 +187,8 @@ function recoveryCodesRoute(app: FastifyInstance, deps: Deps): void {
             // There is no code to try.
             held();
             throw conflict(
-              'Recovery codes go with a second factor: set one up first (POST /api/users/@me/totp/).',
+              'Recovery codes go with a second factor: set one up first (POST ' +
+                '/api/users/@me/totp/).',
             );
           }
           await requireCode(tx, deps, user, confirmed.given.code);

@@ -19,7 +19,10 @@ export type UserRow = {
   password_hash: string | null;
 };
 
-/** A user with everything by which they prove who they are. `address` is their e-mail address as it is compared; `totp_secret` is sealed. */
+/**
+ * A user with everything by which they prove who they are. `address` is their e-mail address as it
+ * is compared; `totp_secret` is sealed.
+ */
 export type Identity = UserRow & {
   first_name: string;
   last_name: string;
@@ -30,7 +33,8 @@ export type Identity = UserRow & {
 };
 
 const identity = sql`
-  u.id, u.uuid, u.email, u.is_active, u.password_hash, u.first_name, u.last_name, u.is_email_verified, comparable_address(u.email) AS address, u.totp_secret,
+  u.id, u.uuid, u.email, u.is_active, u.password_hash, u.first_name, u.last_name,
+    u.is_email_verified, comparable_address(u.email) AS address, u.totp_secret,
   u.totp_confirmed_at IS NOT NULL AS has_second_factor`;
 
 /** The user of alias `alias` as the JSON of the schema `User`, for nesting in other records. */
@@ -50,43 +54,65 @@ export function userJson(alias: 'u'): Sql {
   );
 }
 
-/** Makes an active user. The address is kept as `withPlainDomain` gives it; another user with the same address in any case makes a violation of `users_email_unique`. */
+/**
+ * Makes an active user. The address is kept as `withPlainDomain` gives it; another user with the
+ * same address in any case makes a violation of `users_email_unique`.
+ */
 export async function insertUser(
   tx: Transaction,
   fields: { email: string; password_hash: string | null; first_name?: string; last_name?: string },
 ): Promise<UserRow> {
   const [row] = await tx.rows<UserRow>(sql`
     INSERT INTO users (uuid, distinct_id, email, password_hash, first_name, last_name)
-    VALUES (${uuidv7()}, ${uuidv4()}, ${withPlainDomain(fields.email)}, ${fields.password_hash}, ${fields.first_name ?? ''}, ${fields.last_name ?? ''})
+    VALUES (${uuidv7()}, ${uuidv4()}, ${withPlainDomain(fields.email)}, ${fields.password_hash},
+      ${fields.first_name ?? ''}, ${fields.last_name ?? ''})
     RETURNING id, uuid, email, is_active, password_hash`);
   return row!;
 }
 
-/** The user with this address, however it is written. Leans on the unique index over comparable_address(email). */
+/**
+ * The user with this address, however it is written. Leans on the unique index over
+ * comparable_address(email).
+ */
 export function findUserByEmail(db: Queryable, email: string): Promise<UserRow | undefined> {
   return db.row<UserRow>(
-    sql`SELECT id, uuid, email, is_active, password_hash FROM users WHERE comparable_address(email) = comparable_address(${withPlainDomain(email)})`,
+    sql`SELECT id, uuid, email, is_active, password_hash FROM users
+      WHERE comparable_address(email) = comparable_address(${withPlainDomain(email)})`,
   );
 }
 
-/** An address as it is compared, and the active user who has it; one statement whether there is such a user or not. Leans on the unique index over comparable_address(email). */
+/**
+ * An address as it is compared, and the active user who has it; one statement whether there is such
+ * a user or not. Leans on the unique index over comparable_address(email).
+ */
 export async function findIdentity(
   db: Queryable,
   email: string,
 ): Promise<{ address: string; user: Identity | undefined }> {
   const row = await db.row<Omit<Identity, 'id'> & { id: number | null; asked: string }>(sql`
-    SELECT asked.address AS asked, ${identity} FROM (SELECT comparable_address(${withPlainDomain(email)}) AS address) asked LEFT JOIN users u ON comparable_address(u.email) = asked.address AND u.is_active`);
+    SELECT asked.address AS asked, ${identity}
+      FROM (SELECT comparable_address(${withPlainDomain(email)}) AS address) asked LEFT JOIN users u
+      ON comparable_address(u.email) = asked.address AND u.is_active`);
   return { address: row!.asked, user: row!.id === null ? undefined : { ...row!, id: row!.id } };
 }
 
-/** The active user; undefined when they were deleted or deactivated. With `lock` their row stays as it is until the transaction ends. */
+/**
+ * The active user; undefined when they were deleted or deactivated. With `lock` their row stays as
+ * it is until the transaction ends.
+ */
 export function findIdentityById(
   db: Queryable,
   id: number,
   lock?: 'lock',
 ): Promise<Identity | undefined> {
   return db.row<Identity>(
-    sql`SELECT ${identity} FROM users u WHERE u.id = ${id} AND u.is_active ${lock === undefined ? empty : sql`FOR NO KEY UPDATE OF u`}`,
+    sql`SELECT ${identity} FROM users u WHERE u.id = ${id}
+      AND u.is_active ${
+        lock === undefined
+          ? empty
+          : sql`FOR
+      NO KEY UPDATE OF u`
+      }`,
   );
 }
 
@@ -100,8 +126,9 @@ export async function getUser(db: Queryable, id: number): Promise<Record<string,
 }
 
 /**
- * The caller's own account, with the organizations that their key or session reaches, those included that are closed to them until they have a second factor. With `lock` the account
- * stays as it is until the transaction ends.
+ * The caller's own account, with the organizations that their key or session reaches, those
+ * included that are closed to them until they have a second factor. With `lock` the account stays
+ * as it is until the transaction ends.
  */
 export function findAccount(
   db: Queryable,
@@ -110,17 +137,29 @@ export function findAccount(
   lock?: 'lock',
 ): Promise<AccountRow | undefined> {
   return db.row<AccountRow>(sql`
-    SELECT u.id, u.uuid, u.distinct_id, u.first_name, u.last_name, u.email, u.is_email_verified, u.mascot_config,
-      (SELECT l.email FROM user_links l WHERE l.user_id = u.id AND l.purpose = 'verify_email' AND l.email <> u.email AND l.expires_at > ${now}::timestamptz) AS pending_email,
-      u.password_hash IS NOT NULL AS has_password, u.totp_confirmed_at IS NOT NULL AS is_2fa_enabled,
-      (SELECT count(*)::integer FROM recovery_codes c WHERE c.user_id = u.id AND c.used_at IS NULL) AS recovery_codes_left,
+    SELECT u.id, u.uuid, u.distinct_id, u.first_name, u.last_name, u.email, u.is_email_verified,
+      u.mascot_config,
+      (SELECT l.email FROM user_links l WHERE l.user_id = u.id AND l.purpose = 'verify_email'
+        AND l.email <> u.email AND l.expires_at > ${now}::timestamptz) AS pending_email,
+      u.password_hash IS NOT NULL AS has_password,
+        u.totp_confirmed_at IS NOT NULL AS is_2fa_enabled,
+      (SELECT count(*)::integer FROM recovery_codes c WHERE c.user_id = u.id
+        AND c.used_at IS NULL) AS recovery_codes_left,
       EXISTS (SELECT 1 FROM social_identities s WHERE s.user_id = u.id) AS has_social_auth,
-      (SELECT coalesce(json_agg(json_build_object('id', o.id, 'name', o.name, 'membership_level', m.level, 'enforce_2fa', o.enforce_2fa) ORDER BY m.joined_at, m.id), '[]')
+      (SELECT coalesce(json_agg(json_build_object('id', o.id, 'name', o.name, 'membership_level',
+        m.level, 'enforce_2fa', o.enforce_2fa) ORDER BY m.joined_at, m.id), '[]')
         FROM members m JOIN organizations o ON o.id = m.organization_id
         WHERE m.user_id = u.id AND ${caller.scoped_teams}::integer[] IS NULL
-          AND (${caller.scoped_organizations}::uuid[] IS NULL OR o.id = ANY (${caller.scoped_organizations}::uuid[]))) AS organizations,
+          AND (${caller.scoped_organizations}::uuid[] IS NULL
+            OR o.id = ANY (${caller.scoped_organizations}::uuid[]))) AS organizations,
       u.created_at, u.updated_at
-    FROM users u WHERE u.id = ${caller.user_id} ${lock === undefined ? empty : sql`FOR NO KEY UPDATE OF u`}`);
+    FROM users u WHERE u.id = ${caller.user_id}
+      ${
+        lock === undefined
+          ? empty
+          : sql`FOR NO KEY UPDATE
+      OF u`
+      }`);
 }
 
 /** What can be set of a user. */
@@ -131,7 +170,10 @@ type UserChanges = Partial<
   is_active?: boolean;
 };
 
-/** Sets the given fields; none leave `updated_at` as it is. Another user with the address makes a violation of `users_email_unique`. */
+/**
+ * Sets the given fields; none leave `updated_at` as it is. Another user with the address makes a
+ * violation of `users_email_unique`.
+ */
 export async function updateUser(tx: Transaction, id: number, changes: UserChanges): Promise<void> {
   if (Object.keys(changes).length === 0) return;
   await tx.run(sql`UPDATE users SET ${assignments(changes)}, updated_at = now() WHERE id = ${id}`);
@@ -144,11 +186,14 @@ export async function setTotpSecret(
   sealed: Buffer,
 ): Promise<void> {
   await tx.run(
-    sql`UPDATE users SET totp_secret = ${sealed}, totp_last_step = NULL, updated_at = now() WHERE id = ${user_id}`,
+    sql`UPDATE users SET totp_secret = ${sealed}, totp_last_step = NULL, updated_at = now()
+      WHERE id = ${user_id}`,
   );
 }
 
-/** Makes the kept seed count from now on; the step whose code showed that the app has it is used. */
+/**
+ * Makes the kept seed count from now on; the step whose code showed that the app has it is used.
+ */
 export async function confirmTotp(
   tx: Transaction,
   user_id: number,
@@ -156,14 +201,16 @@ export async function confirmTotp(
   now: string,
 ): Promise<void> {
   await tx.run(
-    sql`UPDATE users SET totp_confirmed_at = ${now}::timestamptz, totp_last_step = ${step}, updated_at = now() WHERE id = ${user_id}`,
+    sql`UPDATE users SET totp_confirmed_at = ${now}::timestamptz, totp_last_step = ${step},
+      updated_at = now() WHERE id = ${user_id}`,
   );
 }
 
 /** Takes the user's second factor away, with its recovery codes. */
 export async function removeSecondFactor(tx: Transaction, user_id: number): Promise<void> {
   await tx.run(
-    sql`UPDATE users SET totp_secret = NULL, totp_confirmed_at = NULL, totp_last_step = NULL, updated_at = now() WHERE id = ${user_id}`,
+    sql`UPDATE users SET totp_secret = NULL, totp_confirmed_at = NULL, totp_last_step = NULL,
+      updated_at = now() WHERE id = ${user_id}`,
   );
   await tx.run(sql`DELETE FROM recovery_codes WHERE user_id = ${user_id}`);
 }
@@ -172,8 +219,9 @@ export async function removeSecondFactor(tx: Transaction, user_id: number): Prom
 export type UsedFactor = 'totp' | 'recovery_code';
 
 /**
- * Uses a code of the user's second factor up: a code of the app for its time step and all before it, a recovery code for good. Gives which of the two it was, undefined for a
- * wrong code and for one that was used before, also when the same code comes several times at once.
+ * Uses a code of the user's second factor up: a code of the app for its time step and all before
+ * it, a recovery code for good. Gives which of the two it was, undefined for a wrong code and for
+ * one that was used before, also when the same code comes several times at once.
  */
 export async function useCode(
   tx: Transaction,
@@ -211,12 +259,16 @@ export function recoveryCodeHash(secrets: Secrets, user_id: number, code: string
 async function useTotpStep(tx: Transaction, user_id: number, step: number): Promise<boolean> {
   return (
     (await tx.run(
-      sql`UPDATE users SET totp_last_step = ${step} WHERE id = ${user_id} AND coalesce(totp_last_step, -1) < ${step}`,
+      sql`UPDATE users SET totp_last_step = ${step} WHERE id = ${user_id}
+        AND coalesce(totp_last_step, -1) < ${step}`,
     )) === 1
   );
 }
 
-/** False when the user has no such code or it was used before; the row's lock lets one of several win. */
+/**
+ * False when the user has no such code or it was used before; the row's lock lets one of several
+ * win.
+ */
 async function useRecoveryCode(
   tx: Transaction,
   user_id: number,
@@ -224,7 +276,8 @@ async function useRecoveryCode(
   now: string,
 ): Promise<boolean> {
   const used = await tx.run(
-    sql`UPDATE recovery_codes SET used_at = ${now}::timestamptz WHERE user_id = ${user_id} AND code_hash = ${code_hash} AND used_at IS NULL`,
+    sql`UPDATE recovery_codes SET used_at = ${now}::timestamptz WHERE user_id = ${user_id}
+      AND code_hash = ${code_hash} AND used_at IS NULL`,
   );
   return used === 1;
 }

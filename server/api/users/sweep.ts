@@ -4,12 +4,16 @@ import { sweepAttempts } from '../../platform/attempts.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { session_idle_ms } from '../../platform/http/caller/session.ts';
 
-/** Removes what no longer counts: sessions and links that have ended, and series of attempts that are forgotten. Harmless at any time and on several processes at once. */
+/**
+ * Removes what no longer counts: sessions and links that have ended, and series of attempts that
+ * are forgotten. Harmless at any time and on several processes at once.
+ */
 export async function sweepPeople(deps: Pick<Deps, 'db' | 'clock'>): Promise<void> {
   const now = deps.clock.now();
   // Reads every session, of which there are few; the look-up has refused the ended ones all along.
   await deps.db.run(sql`
-    DELETE FROM sessions WHERE expires_at <= ${isoInstant(now)}::timestamptz OR last_used_at < ${isoInstant(now - session_idle_ms)}::timestamptz`);
+    DELETE FROM sessions WHERE expires_at <= ${isoInstant(now)}::timestamptz
+      OR last_used_at < ${isoInstant(now - session_idle_ms)}::timestamptz`);
   await deps.db.run(
     sql`DELETE FROM user_links WHERE expires_at <= ${isoInstant(now)}::timestamptz`,
   );

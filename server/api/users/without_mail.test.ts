@@ -27,8 +27,10 @@ test('without mail nobody takes an address of a domain that an organization has 
   const home = await harness.newOrganization();
   const domain = `${randomUUID()}.example`;
   await harness.deps.db.run(sql`
-    INSERT INTO domains (id, organization_id, domain, verification_challenge, state, since_at, reason, created_at)
-    VALUES (gen_random_uuid(), ${home.organization.id}, ${domain}, 'challenge', 'verified', now(), '', now())`);
+    INSERT INTO domains (id, organization_id, domain, verification_challenge, state, since_at,
+      reason, created_at)
+    VALUES (gen_random_uuid(), ${home.organization.id}, ${domain}, 'challenge', 'verified', now(),
+      '', now())`);
   const browser = await signedIn(harness, await newPerson(harness));
   const refused = await browser.ask('POST', '/api/users/@me/email/', {
     email: `colleague@${domain.toUpperCase()}`,
@@ -95,7 +97,9 @@ test('what no longer counts is removed, and nothing else', async () => {
   const now = () => new Date(clock.now()).toISOString();
   const makeLink = (purpose: string, expires_at: string) =>
     harness.deps.db.run(
-      sql`INSERT INTO user_links VALUES (${user.id}, ${purpose}, ${harness.deps.secrets.hash(purpose)}, ${user.email}, ${now()}::timestamptz, ${expires_at}::timestamptz)`,
+      sql`INSERT INTO user_links VALUES (${user.id}, ${purpose},
+        ${harness.deps.secrets.hash(purpose)}, ${user.email}, ${now()}::timestamptz,
+        ${expires_at}::timestamptz)`,
     );
   await harness.deps.db.run(sql`DELETE FROM sessions WHERE user_id <> ${user.id}`);
   await makeLink('verify_email', now());

@@ -72,8 +72,11 @@ test('the fast filling gives rows like those of ingestion', async () => {
   const { clickhouse } = harness.deps;
   await fillEvents(clickhouse, { team_id: 77, events: 25_000, from, to: from + hour });
   const found = await clickhouse.query({
-    query: `SELECT toUInt32(count()) AS rows, toUInt32(uniqExact(uuid)) AS uuids, toUInt32(uniqExact(inserted_at)) AS batches, toUInt32(countIf(isValidJSON(properties))) AS valid,
-        avg(length(properties)) AS bytes, min(timestamp) AS first, max(timestamp) AS last, min(inserted_at) AS inserted FROM events WHERE team_id = 77`,
+    query: `SELECT toUInt32(count()) AS rows, toUInt32(uniqExact(uuid)) AS uuids,
+      toUInt32(uniqExact(inserted_at)) AS batches,
+      toUInt32(countIf(isValidJSON(properties))) AS valid,
+        avg(length(properties)) AS bytes, min(timestamp) AS first, max(timestamp) AS last,
+          min(inserted_at) AS inserted FROM events WHERE team_id = 77`,
     format: 'JSONEachRow',
   });
   const [row] = await found.json<Record<string, unknown>>();

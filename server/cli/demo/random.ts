@@ -1,4 +1,7 @@
-/** A reproducible source of chance: the same seed gives the same sequence on every machine. Not for secrets. */
+/**
+ * A reproducible source of chance: the same seed gives the same sequence on every machine. Not for
+ * secrets.
+ */
 export type Random = {
   /** Uniform in [0, 1). */
   next(): number;

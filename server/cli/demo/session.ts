@@ -28,7 +28,10 @@ type CartLine = { product: Product; quantity: number };
 
 const shop_url = 'https://shop.example.com';
 
-/** One visit from its first page to where the visitor leaves, most of them before the checkout. Events are in the order of time, within about half an hour. */
+/**
+ * One visit from its first page to where the visitor leaves, most of them before the checkout.
+ * Events are in the order of time, within about half an hour.
+ */
 export function sessionEvents(
   seed: number,
   startsAt: number,

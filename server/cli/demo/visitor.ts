@@ -13,7 +13,10 @@ export type Visitor = {
   plan: 'free' | 'subscriber' | 'business';
 };
 
-/** The visitor with this number: a customer with an account in one of four cases, else a stranger. The same seed and number give the same person. */
+/**
+ * The visitor with this number: a customer with an account in one of four cases, else a stranger.
+ * The same seed and number give the same person.
+ */
 export function visitorOf(seed: number, number: number): Visitor {
   const random = openRandom(seed, 'visitor', number);
   const given = given_names[random.below(given_names.length)]!;

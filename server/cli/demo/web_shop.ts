@@ -7,15 +7,18 @@ export type WebShopRange = { seed: number; from: number; to: number; events: num
 
 const hour_ms = 3_600_000;
 const visitors_total = 3_000;
-// Share of a day's visits in each hour of the day, UTC, in per mille: quiet nights, a noon hump, a busy evening.
+// Share of a day's visits in each hour of the day, UTC, in per mille: quiet nights, a noon hump, a
+// busy evening.
 const rhythm = [
   14, 9, 6, 5, 6, 11, 22, 36, 46, 50, 53, 57, 61, 56, 51, 50, 53, 60, 72, 81, 79, 62, 38, 22,
 ];
 const rhythm_mean = rhythm.reduce((sum, share) => sum + share, 0) / rhythm.length;
 
 /**
- * The events of a web shop in the order of time: visitors who come back, funnels that leak, days and nights. Guarantees: about `events` of them, none outside [from, to); the same seed
- * and the same density give, hour by hour, the same events with the same uuids, so a later, overlapping range doubles nothing. Keeps about an hour of events in memory.
+ * The events of a web shop in the order of time: visitors who come back, funnels that leak, days
+ * and nights. Guarantees: about `events` of them, none outside [from, to); the same seed and the
+ * same density give, hour by hour, the same events with the same uuids, so a later, overlapping
+ * range doubles nothing. Keeps about an hour of events in memory.
  */
 export function* generateWebShop(range: WebShopRange): Generator<DemoEvent> {
   const hours = (range.to - range.from) / hour_ms;

@@ -7,8 +7,9 @@ const [quote, backslash, comma, openBrace, closeBrace, openBracket, closeBracket
 ];
 
 /**
- * Cuts one JSON array of any size into its items, numbered from 1, with memory bounded by one item and one chunk. It finds where items end and leaves it to the
- * reader of each item to find what is wrong inside.
+ * Cuts one JSON array of any size into its items, numbered from 1, with memory bounded by one item
+ * and one chunk. It finds where items end and leaves it to the reader of each item to find what is
+ * wrong inside.
  */
 export async function* readArrayItems(source: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
   let depth = 0;

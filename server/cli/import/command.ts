@@ -18,7 +18,10 @@ export type ImportFlags = {
   dryRun?: boolean;
 };
 
-/** `sluice import`: sends a file to a running server. Exit code 1 when lines were refused, which are named; 130 and the like when a signal stopped it. */
+/**
+ * `sluice import`: sends a file to a running server. Exit code 1 when lines were refused, which are
+ * named; 130 and the like when a signal stopped it.
+ */
 export async function importCommand(
   { config, say }: CommandContext,
   file: string,

@@ -9,8 +9,9 @@ import type { ImportSource } from './source.ts';
 const shown_max = 3;
 
 /**
- * Reads the whole file as an import would, shows the first events as the server would store them, names the lines that it would refuse, and gives the exit code: 1 when there are any.
- * Sends nothing.
+ * Reads the whole file as an import would, shows the first events as the server would store them,
+ * names the lines that it would refuse, and gives the exit code: 1 when there are any. Sends
+ * nothing.
  */
 export async function dryRun(
   source: ImportSource,

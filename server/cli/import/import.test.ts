@@ -64,7 +64,8 @@ async function put(name: string, content: string | Buffer): Promise<string> {
 async function rows(owner: TestOrganization) {
   const found = await harness.deps.clickhouse.query({
     query:
-      'SELECT event, distinct_id, timestamp, properties, uuid FROM events WHERE team_id = {team_id:Int64} ORDER BY timestamp, toUInt128(uuid)',
+      'SELECT event, distinct_id, timestamp, properties, uuid FROM events WHERE team_id = ' +
+      '{team_id:Int64} ORDER BY timestamp, toUInt128(uuid)',
     query_params: { team_id: owner.project.id },
     format: 'JSONEachRow',
   });
@@ -81,7 +82,8 @@ test('a foreign file is mapped: names, nested ids, times without a zone, the res
   const owner = await harness.newOrganization();
   const file = await put(
     'foreign.ndjson',
-    '{"type":"push","actor":{"login":"ann","id":1},"at":"2023-09-30 05:00:03","n":12345678901234567890}\n{"type":"pull","actor":{"login":7.0},"at":1.696050004E9}\n',
+    '{"type":"push","actor":{"login":"ann","id":1},"at":"2023-09-30 ' +
+      '05:00:03","n":12345678901234567890}\n{"type":"pull","actor":{"login":7.0},"at":1.696050004E9}\n',
   );
   const mapping = {
     event_field: 'type',
@@ -113,29 +115,33 @@ test('a foreign file is mapped: names, nested ids, times without a zone, the res
   );
 });
 
-test('equal lines are different events, the same content twice is not: plain, gzip, standard input, an array', async () => {
-  const owner = await harness.newOrganization();
-  const line = '{"event":"e","distinct_id":"d","timestamp":"2024-01-01T00:00:00Z"}';
-  const text = `${line}\n`.repeat(12_000);
-  const first = await run(owner, await put('equal.ndjson', text));
-  assert.equal(first.said.at(-1), '12000 events stored, 0 were there already, 0 lines refused.');
-  const again = await run(owner, await put('equal.ndjson.gz', gzipSync(text)));
-  assert.equal(again.said.at(-2), '0 events stored, 12000 were there already, 0 lines refused.');
-  const piped = await run(owner, '-', {}, text);
-  assert.equal(piped.said.at(-2), '0 events stored, 12000 were there already, 0 lines refused.');
-  const stored = await rows(owner);
-  assert.equal(stored.length, 12_000);
-  for (const { uuid } of stored.slice(0, 10))
-    assert.match(uuid, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab]/);
-  const array = await run(
-    await harness.newOrganization(),
-    await put('array.json', `[\n ${line},\n${line} , {"event":"}],{\\"","distinct_id":"d"}]\n`),
-  );
-  assert.deepEqual(
-    [array.code, array.said.at(-1)],
-    [0, '3 events stored, 0 were there already, 0 lines refused.'],
-  );
-});
+test(
+  'equal lines are different events, the same content twice is not: plain, gzip, standard ' +
+    'input, an array',
+  async () => {
+    const owner = await harness.newOrganization();
+    const line = '{"event":"e","distinct_id":"d","timestamp":"2024-01-01T00:00:00Z"}';
+    const text = `${line}\n`.repeat(12_000);
+    const first = await run(owner, await put('equal.ndjson', text));
+    assert.equal(first.said.at(-1), '12000 events stored, 0 were there already, 0 lines refused.');
+    const again = await run(owner, await put('equal.ndjson.gz', gzipSync(text)));
+    assert.equal(again.said.at(-2), '0 events stored, 12000 were there already, 0 lines refused.');
+    const piped = await run(owner, '-', {}, text);
+    assert.equal(piped.said.at(-2), '0 events stored, 12000 were there already, 0 lines refused.');
+    const stored = await rows(owner);
+    assert.equal(stored.length, 12_000);
+    for (const { uuid } of stored.slice(0, 10))
+      assert.match(uuid, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab]/);
+    const array = await run(
+      await harness.newOrganization(),
+      await put('array.json', `[\n ${line},\n${line} , {"event":"}],{\\"","distinct_id":"d"}]\n`),
+    );
+    assert.deepEqual(
+      [array.code, array.said.at(-1)],
+      [0, '3 events stored, 0 were there already, 0 lines refused.'],
+    );
+  },
+);
 
 test('bad lines are named by their number, whoever finds them, and the others are imported', async () => {
   const owner = await harness.newOrganization();
@@ -244,41 +250,46 @@ test('a server that asks to wait is waited for, one that refuses ends the import
   );
 });
 
-test('an answer that does not speak of the lines, such as a proxy gives, stops the import and counts nothing as done', async () => {
-  const owner = await harness.newOrganization();
-  const file = await put(
-    'proxy.ndjson',
-    '{"event":"e","distinct_id":"d"}\n{"event":"f","distinct_id":"d"}',
-  );
-  const refusal = (attr: string | null) => ({ attr, code: 'blank', detail: 'No.' });
-  const answers: [number, unknown, RegExp][] = [
-    [400, { detail: 'Bad request.' }, /the server answered 400: Bad request/],
-    [400, { errors: [] }, /the server answered 400: no reason given/],
-    [400, { errors: [refusal('lines__1__event')] }, /the server answered 400/],
-    [400, { errors: [refusal('lines__1__event'), refusal(null)] }, /the server answered 400/],
-    [200, 'welcome', /does not say what became of all 2 lines/],
-    [200, { taken: 1 }, /does not say what became of all 2 lines/],
-  ];
-  for (const [status, body, message] of answers) {
-    const server = await serve(() => [status, {}, body]);
-    await assert.rejects(
-      run(owner, file, { url: addressOf(server) }),
-      (error: Error) => error instanceof UserError && message.test(error.message),
+test(
+  'an answer that does not speak of the lines, such as a proxy gives, stops the import and ' +
+    'counts nothing as done',
+  async () => {
+    const owner = await harness.newOrganization();
+    const file = await put(
+      'proxy.ndjson',
+      '{"event":"e","distinct_id":"d"}\n{"event":"f","distinct_id":"d"}',
     );
-    server.close();
-    await assert.rejects(readFile(`${file}.sluice-import`), { code: 'ENOENT' });
-  }
-  assert.equal(
-    (await run(owner, file)).said.at(-1),
-    '2 events stored, 0 were there already, 0 lines refused.',
-  );
-});
+    const refusal = (attr: string | null) => ({ attr, code: 'blank', detail: 'No.' });
+    const answers: [number, unknown, RegExp][] = [
+      [400, { detail: 'Bad request.' }, /the server answered 400: Bad request/],
+      [400, { errors: [] }, /the server answered 400: no reason given/],
+      [400, { errors: [refusal('lines__1__event')] }, /the server answered 400/],
+      [400, { errors: [refusal('lines__1__event'), refusal(null)] }, /the server answered 400/],
+      [200, 'welcome', /does not say what became of all 2 lines/],
+      [200, { taken: 1 }, /does not say what became of all 2 lines/],
+    ];
+    for (const [status, body, message] of answers) {
+      const server = await serve(() => [status, {}, body]);
+      await assert.rejects(
+        run(owner, file, { url: addressOf(server) }),
+        (error: Error) => error instanceof UserError && message.test(error.message),
+      );
+      server.close();
+      await assert.rejects(readFile(`${file}.sluice-import`), { code: 'ENOENT' });
+    }
+    assert.equal(
+      (await run(owner, file)).said.at(-1),
+      '2 events stored, 0 were there already, 0 lines refused.',
+    );
+  },
+);
 
 test('lines without a distinct id get the default one, in foreign files and in our own', async () => {
   const distinct_id_default = 'anonymous';
   const foreign = await harness.newOrganization();
   const users =
-    '{"n":1,"user":""}\n{"n":2,"user":null}\n{"n":3}\n{"n":4,"user":" "}\n{"n":5,"user":"ann"}\n{"n":6,"user":7}\n{"n":7,"user":{}}\n';
+    '{"n":1,"user":""}\n{"n":2,"user":null}\n{"n":3}\n{"n":4,"user":" ' +
+    '"}\n{"n":5,"user":"ann"}\n{"n":6,"user":7}\n{"n":7,"user":{}}\n';
   const file = await put('anonymous.ndjson', users);
   const { said, complained } = await run(foreign, file, {
     event_name: 'edit',

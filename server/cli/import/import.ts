@@ -38,8 +38,11 @@ type Told = { bar: ImportBar; complaints: Complaints };
 const default_patience_ms = 600_000;
 
 /**
- * Sends a file of events to a running server and gives the exit code: 0, 1 when lines were refused, or that of the signal that stopped it. Guarantees: the same content never makes an event twice, however often and
- * wherever the import is broken off; run again it goes on after the last line that the server answered; a bad line is named and skipped. Throws a UserError when the file cannot be read or the server refuses.
+ * Sends a file of events to a running server and gives the exit code: 0, 1 when lines were refused,
+ * or that of the signal that stopped it. Guarantees: the same content never makes an event twice,
+ * however often and wherever the import is broken off; run again it goes on after the last line
+ * that the server answered; a bad line is named and skipped. Throws a UserError when the file
+ * cannot be read or the server refuses.
  */
 export async function importFile(
   options: ImportOptions,
@@ -108,7 +111,8 @@ async function importSource(
   state.is_finished = true;
   await kept.save();
   terminal.say(
-    `${state.taken} events stored, ${state.duplicates} were there already, ${state.rejected} lines refused.`,
+    `${state.taken} events stored, ${state.duplicates} were there already, ${state.rejected} ` +
+      'lines refused.',
   );
   if (state.duplicates > 0)
     terminal.say(
@@ -136,7 +140,8 @@ async function sendAll(
     state.rejected += sent.rejected + request.rejected;
     await kept.save();
   };
-  // One request is under way while the next one is being read, which keeps both sides busy and the order of lines.
+  // One request is under way while the next one is being read, which keeps both sides busy and the
+  // order of lines.
   let underWay: Promise<void> = Promise.resolve();
   for await (const request of readRequests(source, mapping, state.line, complaints)) {
     await underWay;
@@ -177,9 +182,12 @@ function differentMapping(file: string, earlier: ImportState, now: ImportState):
     `Lines 1 to ${earlier.line} of this file were imported with another mapping:`,
     `  then  ${earlier.mapping}`,
     `  now   ${now.mapping}`,
-    'Stored events do not change, so importing again does not put them right. Look with --dry-run until the',
-    'mapping is right, then import into a project that does not have them. To send the file to this one all the',
-    `same, delete ${stateFile(file)}: lines that are stored stay as they are, unless --uuid-field gives them`,
+    'Stored events do not change, so importing again does not put them right. Look with ' +
+      '--dry-run until the',
+    'mapping is right, then import into a project that does not have them. To send the file ' +
+      'to this one all the',
+    `same, delete ${stateFile(file)}: lines that are stored stay as they are, unless ` +
+      '--uuid-field gives them',
     'other ids; then they are stored a second time.',
   ].join('\n');
 }

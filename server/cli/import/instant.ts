@@ -7,7 +7,11 @@ const epochPattern = /^-?\d+(\.\d+)?$/;
 const offsetPattern = /[+-](?!00(?::?00)?$)\d{2}(?::?\d{2})?$/;
 const finerPattern = /[.,]\d{7,}/;
 
-/** An instant as foreign files write it (ISO text with or without a zone, a date, seconds, milliseconds or microseconds since 1970) as ISO 8601 with `Z` or its own offset; undefined when it is none. */
+/**
+ * An instant as foreign files write it (ISO text with or without a zone, a date, seconds,
+ * milliseconds or microseconds since 1970) as ISO 8601 with `Z` or its own offset; undefined when
+ * it is none.
+ */
 export function readForeignInstant(given: string, timezone: string): string | undefined {
   const text = given.trim();
   if (text === '') return undefined;
@@ -28,7 +32,10 @@ export function hasZone(given: string): boolean {
   return zonePattern.test(wholeOf(given.trim()).slice(10));
 }
 
-/** True when the instant, which is kept in UTC to the microsecond, says everything that the text does: no offset and no finer digits. */
+/**
+ * True when the instant, which is kept in UTC to the microsecond, says everything that the text
+ * does: no offset and no finer digits.
+ */
 export function isExactInstant(given: string): boolean {
   const text = given.trim();
   if (epochPattern.test(text)) return fractionOf(text).length <= exponentOf(text);
@@ -39,7 +46,10 @@ function wholeOf(text: string): string {
   return datePattern.test(text) ? `${text}T00:00:00` : text.replace(' ', 'T');
 }
 
-/** How many decimals make microseconds of the number: six of seconds, three of milliseconds, none of microseconds. */
+/**
+ * How many decimals make microseconds of the number: six of seconds, three of milliseconds, none of
+ * microseconds.
+ */
 function exponentOf(text: string): number {
   const magnitude = Math.abs(Number(text));
   return magnitude < 1e11 ? 6 : magnitude < 1e14 ? 3 : 0;

@@ -5,7 +5,10 @@ import type { JsonObject } from '../../engine/ingest/exact_json.ts';
 import { hasZone, isExactInstant, readForeignInstant } from './instant.ts';
 import { UserError } from '../user_error.ts';
 
-/** How the lines of a file become events. Fields are names, or paths with dots into nested objects; the defaults are the names of an event's own fields. */
+/**
+ * How the lines of a file become events. Fields are names, or paths with dots into nested objects;
+ * the defaults are the names of an event's own fields.
+ */
 export type ImportMapping = {
   /** The event name of every line; goes before `event_field`. */
   event_name?: string | undefined;
@@ -13,7 +16,10 @@ export type ImportMapping = {
   event_field?: string | undefined;
   /** Default `distinct_id`. */
   distinct_id_field?: string | undefined;
-  /** The distinct id of lines in which that field is missing, null or empty; without it such lines are refused. */
+  /**
+   * The distinct id of lines in which that field is missing, null or empty; without it such lines
+   * are refused.
+   */
   distinct_id_default?: string | undefined;
   /** Default `timestamp`, which may be missing in a line; a field named here may not. */
   timestamp_field?: string | undefined;
@@ -24,8 +30,9 @@ export type ImportMapping = {
 };
 
 /**
- * A line as the server takes it, or why it cannot become an event. `renamed`: fields that stood beside an
- * object `properties` which has another value under the same name, with the names that they got.
+ * A line as the server takes it, or why it cannot become an event. `renamed`: fields that stood
+ * beside an object `properties` which has another value under the same name, with the names that
+ * they got.
  */
 export type MappedLine =
   | { json: string; renamed: [string, string][]; problem?: undefined }
@@ -41,12 +48,16 @@ export function checkMapping({ timezone }: ImportMapping): void {
     Temporal.PlainDateTime.from('2000-01-01').toZonedDateTime(timezone);
   } catch {
     throw new UserError(
-      `There is no time zone "${timezone}". --timezone takes a name such as Europe/Berlin, or an offset such as +02:00.`,
+      `There is no time zone "${timezone}". --timezone takes a name such as Europe/Berlin, or ` +
+        'an offset such as +02:00.',
     );
   }
 }
 
-/** The mapping as the options that ask for it, without those that are defaults: equal texts read a line in the same way. */
+/**
+ * The mapping as the options that ask for it, without those that are defaults: equal texts read a
+ * line in the same way.
+ */
 export function describeMapping(mapping: ImportMapping): string {
   const fields = fieldsOf(mapping);
   const options = [
@@ -65,8 +76,10 @@ export function describeMapping(mapping: ImportMapping): string {
 }
 
 /**
- * Turns one line into the event to send, always with a uuid: the line's own, or one that only the file's content and the line's number decide, so that the same file can be sent
- * again. With the default fields the line must be an event already; with others, all fields that have no place in an event become properties.
+ * Turns one line into the event to send, always with a uuid: the line's own, or one that only the
+ * file's content and the line's number decide, so that the same file can be sent again. With the
+ * default fields the line must be an event already; with others, all fields that have no place in
+ * an event become properties.
  */
 export function mapLine(
   text: string,
@@ -94,8 +107,9 @@ export function mapLine(
 }
 
 /**
- * A version 8 UUID of a line: 82 bits of the file's SHA-256, then the line's number in the lowest 40 bits, so that the lines of a file are neighbours in the
- * store's order and are looked up together.
+ * A version 8 UUID of a line: 82 bits of the file's SHA-256, then the line's number in the lowest
+ * 40 bits, so that the lines of a file are neighbours in the store's order and are looked up
+ * together.
  */
 function lineUuid(sha256: Buffer, number: number): string {
   const bytes = Buffer.from(sha256.subarray(0, 16));
@@ -163,7 +177,10 @@ function mapForeign(
   };
 }
 
-/** The fields that are not used up, beside what an object `properties` holds; `$set` and `$set_once` as an event has them. */
+/**
+ * The fields that are not used up, beside what an object `properties` holds; `$set` and `$set_once`
+ * as an event has them.
+ */
 function propertiesOf(
   line: JsonObject,
   used: Set<string>,
@@ -190,7 +207,10 @@ function propertiesOf(
   return { properties, ...persons };
 }
 
-/** An event with what the server would not take converted: a number as a name, an instant without a zone or as a number, an id that is no UUID. The server refuses the rest and says why. */
+/**
+ * An event with what the server would not take converted: a number as a name, an instant without a
+ * zone or as a number, an id that is no UUID. The server refuses the rest and says why.
+ */
 function mapOwn(line: JsonObject, mapping: ImportMapping): JsonObject {
   const event = { ...line };
   const name = defaultDistinctId(line, mapping) ?? scalarText(line['distinct_id']);
@@ -207,7 +227,10 @@ function mapOwn(line: JsonObject, mapping: ImportMapping): JsonObject {
   return event;
 }
 
-/** The default where the line has no distinct id. A value that is there and is no name stays refused. */
+/**
+ * The default where the line has no distinct id. A value that is there and is no name stays
+ * refused.
+ */
 function defaultDistinctId(line: JsonObject, mapping: ImportMapping): string | undefined {
   const given = valueAt(line, fieldsOf(mapping).distinct_id) ?? '';
   return typeof given === 'string' && given.trim() === '' ? mapping.distinct_id_default : undefined;

@@ -3,7 +3,10 @@ import { mapLine } from './mapping.ts';
 import type { ImportMapping } from './mapping.ts';
 import type { ImportSource } from './source.ts';
 
-/** Lines that are sent together: their events and numbers; how many before `last_number` cannot become one. */
+/**
+ * Lines that are sent together: their events and numbers; how many before `last_number` cannot
+ * become one.
+ */
 export type ImportRequest = {
   numbers: number[];
   jsons: string[];
@@ -14,7 +17,10 @@ export type ImportRequest = {
 const lines_max = 5_000;
 const characters_max = 4 * 1024 * 1024;
 
-/** Reads the lines after number `after` and cuts them into requests, in their order; a line that cannot become an event is complained of and counted. */
+/**
+ * Reads the lines after number `after` and cuts them into requests, in their order; a line that
+ * cannot become an event is complained of and counted.
+ */
 export async function* readRequests(
   source: ImportSource,
   mapping: ImportMapping,

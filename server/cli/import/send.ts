@@ -35,8 +35,10 @@ type Answer = {
 };
 
 /**
- * Sends lines of NDJSON in one request and repeats it while the server asks to wait (429, 503), fails (5xx) or cannot be reached, honouring `Retry-After`. Every line carries its uuid, so repeating is
- * harmless. Throws a UserError when patience is over or the server refuses the request as a whole (key, scope, project), and what aborting throws.
+ * Sends lines of NDJSON in one request and repeats it while the server asks to wait (429, 503),
+ * fails (5xx) or cannot be reached, honouring `Retry-After`. Every line carries its uuid, so
+ * repeating is harmless. Throws a UserError when patience is over or the server refuses the request
+ * as a whole (key, scope, project), and what aborting throws.
  */
 export async function sendLines(target: SendTarget, lines: string[]): Promise<Sent> {
   const body = gzipSync(lines.join('\n'), { level: 1 });
@@ -64,12 +66,15 @@ export async function sendLines(target: SendTarget, lines: string[]): Promise<Se
   }
 }
 
-// Something in between, such as a proxy, may answer 200 or 400 by itself; lines are done with only when the answer speaks of them.
+// Something in between, such as a proxy, may answer 200 or 400 by itself; lines are done with only
+// when the answer speaks of them.
 function accountedFor(answer: Answer, lines: number, target: SendTarget): Answer {
   if ((answer.taken ?? 0) + (answer.duplicates ?? 0) + (answer.rejected ?? 0) === lines)
     return answer;
   throw new UserError(
-    `The import stopped: the answer of ${target.url} does not say what became of all ${lines} lines that were sent. Is it the address of the server? Run the same command again to go on where it stopped.`,
+    `The import stopped: the answer of ${target.url} does not say what became of all ${lines} ` +
+      'lines that were sent. Is it the address of the server? Run the same command again to go ' +
+      'on where it stopped.',
   );
 }
 

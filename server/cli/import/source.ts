@@ -26,8 +26,10 @@ export type ImportSource = {
 const line_feed = 0x0a;
 
 /**
- * Opens a file (`-`: standard input, which is first put aside in a private temporary file) of NDJSON or of one JSON array, plain or gzip, told by its first bytes. Reads it once to know its
- * identity and length; throws what reading throws (no such file, broken gzip), and what aborting does.
+ * Opens a file (`-`: standard input, which is first put aside in a private temporary file) of
+ * NDJSON or of one JSON array, plain or gzip, told by its first bytes. Reads it once to know its
+ * identity and length; throws what reading throws (no such file, broken gzip), and what aborting
+ * does.
  */
 export async function openImportSource(
   file: string,

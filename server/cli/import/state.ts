@@ -14,19 +14,29 @@ export type ImportState = {
   rejected: number;
 };
 
-/** What is kept beside the file while it is being imported, and afterwards as a record of how it was read. */
+/**
+ * What is kept beside the file while it is being imported, and afterwards as a record of how it was
+ * read.
+ */
 export type ImportProgress = {
   state: ImportState;
-  /** The earlier import of the same content with another mapping; events that it stored do not change. */
+  /**
+   * The earlier import of the same content with another mapping; events that it stored do not
+   * change.
+   */
   differs_from: ImportState | undefined;
-  /** Replaces what was kept, in one step. A folder that cannot be written only costs the short cut: sending lines again doubles nothing. */
+  /**
+   * Replaces what was kept, in one step. A folder that cannot be written only costs the short cut:
+   * sending lines again doubles nothing.
+   */
   save(): Promise<void>;
 };
 
 type Wanted = Pick<ImportState, 'sha256' | 'url' | 'project' | 'mapping'>;
 
 /**
- * Reads the state of an earlier import of the same content into the same project of the same server: of a broken one with the same mapping it goes on, else it begins afresh.
+ * Reads the state of an earlier import of the same content into the same project of the same
+ * server: of a broken one with the same mapping it goes on, else it begins afresh.
  */
 export async function openProgress(
   path: string | undefined,

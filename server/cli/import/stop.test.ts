@@ -14,7 +14,8 @@ import { eventually } from '../../../test/eventually.ts';
 import { makeApiKey } from '../../platform/http/caller/api_key.ts';
 import { serverEnvironment } from '../../../test/processes/server_process.ts';
 
-// `sluice import` as a process at a terminal's mercy, against an endpoint that answers when the test says so.
+// `sluice import` as a process at a terminal's mercy, against an endpoint that answers when the
+// test says so.
 
 const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
 const key = makeApiKey();
@@ -26,7 +27,10 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-/** An endpoint that keeps the order of what it was sent and holds back the answers after the first, until `release`. */
+/**
+ * An endpoint that keeps the order of what it was sent and holds back the answers after the first,
+ * until `release`.
+ */
 async function openEndpoint() {
   const sent: string[] = [];
   let isHolding = true;
@@ -88,29 +92,35 @@ for (const [signal, code] of [
   ['SIGINT', 130],
   ['SIGTERM', 143],
 ] as const)
-  test(`${signal} stops an import at once with ${code}, says that the same command goes on, and it does`, async () => {
-    const endpoint = await openEndpoint();
-    const file = await putLines(`${signal}.ndjson`);
-    const { child, ended } = start(file, '--url', endpoint.url);
-    await Promise.race([endpoint.held, endedEarly(ended)]);
-    child.kill(signal);
-    assert.deepEqual(await ended, {
-      code,
-      output: `5000 of ${lines} lines\nStopped after line 5000 of ${lines}. The same command goes on from there.\n`,
-    });
-    endpoint.release();
-    const again = await start(file, '--url', endpoint.url).ended;
-    assert.equal(again.code, 0, again.output);
-    assert.match(again.output, /^Going on after line 5000 /);
-    const ids = endpoint.sent.map(
-      (line) => (JSON.parse(line) as { distinct_id: string }).distinct_id,
-    );
-    assert.deepEqual(
-      ids,
-      Array.from({ length: lines }, (_none, index) => `d${index}`),
-    );
-    endpoint.close();
-  });
+  test(
+    `${signal} stops an import at once with ${code}, says that the same command goes on, and it ` +
+      'does',
+    async () => {
+      const endpoint = await openEndpoint();
+      const file = await putLines(`${signal}.ndjson`);
+      const { child, ended } = start(file, '--url', endpoint.url);
+      await Promise.race([endpoint.held, endedEarly(ended)]);
+      child.kill(signal);
+      assert.deepEqual(await ended, {
+        code,
+        output:
+          `5000 of ${lines} lines\nStopped after line 5000 of ${lines}. The same command goes on ` +
+          'from there.\n',
+      });
+      endpoint.release();
+      const again = await start(file, '--url', endpoint.url).ended;
+      assert.equal(again.code, 0, again.output);
+      assert.match(again.output, /^Going on after line 5000 /);
+      const ids = endpoint.sent.map(
+        (line) => (JSON.parse(line) as { distinct_id: string }).distinct_id,
+      );
+      assert.deepEqual(
+        ids,
+        Array.from({ length: lines }, (_none, index) => `d${index}`),
+      );
+      endpoint.close();
+    },
+  );
 
 test('standard input that does not end, and one that was read, stop too', async () => {
   const waiting = start('-', '--url', 'http://127.0.0.1:9');

@@ -54,7 +54,8 @@ export function openComplaints(terminal: ImportTerminal) {
     rest: (rejected: number) => {
       if (told > complaints_max)
         terminal.complain(
-          `... and more: ${rejected} lines were refused, the first ${complaints_max} problems are named above.`,
+          `... and more: ${rejected} lines were refused, the first ${complaints_max} problems ` +
+            'are named above.',
         );
     },
     /** Once for each name: no value is lost, so the lines are no bad ones. */
@@ -62,7 +63,8 @@ export function openComplaints(terminal: ImportTerminal) {
       if (renamed.has(from)) return;
       renamed.add(from);
       terminal.complain(
-        `line ${number}: "${from}" stands beside "properties" and has another value inside it; the one beside it becomes the property "${to}", here and in further lines.`,
+        `line ${number}: "${from}" stands beside "properties" and has another value inside ` +
+          `it; the one beside it becomes the property "${to}", here and in further lines.`,
       );
     },
   };

@@ -1,8 +1,10 @@
 import type { ColumnType } from '../models/column.ts';
 
 /**
- * One text for all spellings that a store may give a value: instants in UTC with six digits, JSON with sorted keys and without blanks, numbers by their value. What some destinations cannot hold and are
- * documented to change counts as the same everywhere: NUL is left out, a number that is none is null, and JSON with numbers beyond a double is the same as a JSON string with its text.
+ * One text for all spellings that a store may give a value: instants in UTC with six digits, JSON
+ * with sorted keys and without blanks, numbers by their value. What some destinations cannot hold
+ * and are documented to change counts as the same everywhere: NUL is left out, a number that is
+ * none is null, and JSON with numbers beyond a double is the same as a JSON string with its text.
  */
 export function canonicalValue(type: ColumnType, text: string | null): string | null {
   if (text === null) return null;
@@ -59,7 +61,10 @@ const parseWithSource = JSON.parse as (
 // Only such texts can hold a number that JavaScript rounds, or that no double holds.
 const long_number = /\d[\d.]{15}|\d[eE][+-]?\d{3}/;
 
-/** Numbers are compared as integers of 64 bits where they are such, else as doubles, which is what the least exact of the destinations holds of them. */
+/**
+ * Numbers are compared as integers of 64 bits where they are such, else as doubles, which is what
+ * the least exact of the destinations holds of them.
+ */
 function exactNumber(source: string): unknown {
   if (/^-?\d{16,20}$/.test(source)) {
     const whole = BigInt(source);
@@ -87,7 +92,10 @@ function parsed(text: string): unknown {
   );
 }
 
-/** Does it hold a number of which a double loses something, or more levels than some stores take? Some stores hold such JSON as text. */
+/**
+ * Does it hold a number of which a double loses something, or more levels than some stores take?
+ * Some stores hold such JSON as text.
+ */
 function isBeyondStores(text: string): boolean {
   let isBeyond = false;
   if (!long_number.test(text)) return levelsOf(text) > levels_max;
@@ -149,7 +157,10 @@ function jsonText(value: unknown): string {
   return `{${entries.map(([name, inner]) => `${JSON.stringify(name)}:${jsonText(inner)}`).join(',')}}`;
 }
 
-/** JSON text as the analytics store prints it but for the order of keys, or undefined where it has a number that the store cannot read. */
+/**
+ * JSON text as the analytics store prints it but for the order of keys, or undefined where it has a
+ * number that the store cannot read.
+ */
 export function printedJson(text: string): string | undefined {
   const canonical = canonicalJson(text);
   const isUnwrapped = /^\s*"/.test(text) && !canonical.startsWith('"');

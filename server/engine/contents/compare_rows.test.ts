@@ -54,7 +54,8 @@ test('each difference names its row, its column and both values', async () => {
     'added t uuid=7: No delivery holds this row.',
     'changed t uuid=1: The column event was delivered as a and is a\\n.',
     'changed t uuid=1: The column properties was delivered as {\\"a\\":1} and is {\\"a\\":2}.',
-    `changed t uuid=3: The column event was delivered as …${'x'.repeat(20)}a${'x'.repeat(59)}… and is …${'x'.repeat(20)}b${'x'.repeat(59)}….`,
+    'changed t uuid=3: The column event was delivered as ' +
+      `…${'x'.repeat(20)}a${'x'.repeat(59)}… and is …${'x'.repeat(20)}b${'x'.repeat(59)}….`,
     'changed t uuid=4: It was delivered 1 times and is there 2 times.',
     'changed t uuid=6: The column event was delivered as a and is null.',
     'missing t uuid=2: The row is gone.',
@@ -86,27 +87,31 @@ test('rows without a key show all their values', async () => {
   );
 });
 
-test('of many differences 1,000 are named and the others counted, and no more rows are held than may be', async () => {
-  const many = (count: number, event: string) => () =>
-    (function* () {
-      for (let n = 0; n < count; n += 1) yield row(String(n), event);
-    })();
-  const some = await compared(many(3_000, 'a'), many(3_000, 'b'), { records: 3_000 });
-  assert.equal(some.length, 1_001);
-  assert.deepEqual(some.at(-1), {
-    kind: 'changed',
-    name: 't',
-    detail: '2000 more rows like these.',
-  });
-  const all = await compared(many(60_000, 'a'), many(60_000, 'b'), { records: 60_000 });
-  const more = /^At least (\d+) more rows differ; /.exec(all.at(-1)?.detail ?? '')?.[1];
-  assert.ok(Number(more) > 30_000 && Number(more) < 60_000, all.at(-1)?.detail);
-  // Large values are bounded by their characters.
-  const large = (event: string) => () =>
-    (function* () {
-      for (let n = 0; n < 12; n += 1) yield row(String(n), event.repeat(10_000_000));
-    })();
-  const clipped = await compared(large('a'), large('b'));
-  assert.ok(clipped.length >= 2 && clipped.length < 12);
-  assert.match(clipped.at(-1)?.detail ?? '', /^At least \d+ more rows differ/);
-});
+test(
+  'of many differences 1,000 are named and the others counted, and no more rows are held than ' +
+    'may be',
+  async () => {
+    const many = (count: number, event: string) => () =>
+      (function* () {
+        for (let n = 0; n < count; n += 1) yield row(String(n), event);
+      })();
+    const some = await compared(many(3_000, 'a'), many(3_000, 'b'), { records: 3_000 });
+    assert.equal(some.length, 1_001);
+    assert.deepEqual(some.at(-1), {
+      kind: 'changed',
+      name: 't',
+      detail: '2000 more rows like these.',
+    });
+    const all = await compared(many(60_000, 'a'), many(60_000, 'b'), { records: 60_000 });
+    const more = /^At least (\d+) more rows differ; /.exec(all.at(-1)?.detail ?? '')?.[1];
+    assert.ok(Number(more) > 30_000 && Number(more) < 60_000, all.at(-1)?.detail);
+    // Large values are bounded by their characters.
+    const large = (event: string) => () =>
+      (function* () {
+        for (let n = 0; n < 12; n += 1) yield row(String(n), event.repeat(10_000_000));
+      })();
+    const clipped = await compared(large('a'), large('b'));
+    assert.ok(clipped.length >= 2 && clipped.length < 12);
+    assert.match(clipped.at(-1)?.detail ?? '', /^At least \d+ more rows differ/);
+  },
+);

@@ -8,7 +8,10 @@ import type { RowTexts } from './key_differences.ts';
 import { openKeyFilter } from './key_filter.ts';
 import { listDifferences } from './list_differences.ts';
 
-/** Two sets of rows that should be equal. Both are read once, and a second time where they differ; their order says nothing. */
+/**
+ * Two sets of rows that should be equal. Both are read once, and a second time where they differ;
+ * their order says nothing.
+ */
 export type ComparedRows = {
   /** The table or file, as users know it. */
   name: string;
@@ -25,13 +28,22 @@ export type ComparedRows = {
   onRow: () => void;
 };
 
-/** Rows are summed by the hash of their key in so many places: whatever their number, this is the memory. */
+/**
+ * Rows are summed by the hash of their key in so many places: whatever their number, this is the
+ * memory.
+ */
 const places = 1 << 18;
-/** So many rows of each side are held at most to be told apart, and so many characters of them, but one row in any case. */
+/**
+ * So many rows of each side are held at most to be told apart, and so many characters of them, but
+ * one row in any case.
+ */
 const held_rows_max = 20_000;
 const held_characters_max = 32 * 1024 * 1024;
 
-/** What differs between rows that were expected and rows that were found: up to 1,000 of a kind by key and column, the others as a number. Memory does not grow with the rows. */
+/**
+ * What differs between rows that were expected and rows that were found: up to 1,000 of a kind by
+ * key and column, the others as a number. Memory does not grow with the rows.
+ */
 export async function compareRows(compared: ComparedRows): Promise<Difference[]> {
   const counts = new Int32Array(places);
   const lows = new Uint32Array(places);
@@ -87,7 +99,10 @@ function rowText(values: ValueRow): string {
   return text;
 }
 
-/** Reads both sides again and compares the rows of the places that differ, as many of them as may be held. */
+/**
+ * Reads both sides again and compares the rows of the places that differ, as many of them as may be
+ * held.
+ */
 async function tellApart(compared: ComparedRows, differing: Set<number>): Promise<Difference[]> {
   const rows_a_place = 1 + compared.records / places;
   const looked_at = new Set([...differing].slice(0, Math.ceil(held_rows_max / rows_a_place)));

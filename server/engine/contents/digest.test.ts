@@ -24,7 +24,10 @@ after(() => clickhouse.close());
 
 const select = selectFor(content_encoding, contractColumns);
 
-/** What the store makes of the rows of the table `contract` between two positions, and what we make of the same rows. */
+/**
+ * What the store makes of the rows of the table `contract` between two positions, and what we make
+ * of the same rows.
+ */
 async function bothDigests(from: number, to: number): Promise<{ store: string; ours: string }> {
   const rows = `contract WHERE position >= ${from} AND position < ${to}`;
   const bytes = await clickhouse.bytes(

@@ -4,7 +4,10 @@ import type { Column } from '../models/column.ts';
 import { canonicalValue, printedJson } from './canonical.ts';
 import type { ValueRow } from '../destination/destination.ts';
 
-/** A sum over rows in any order, which the analytics store computes of the same rows as `digestExpression` says. */
+/**
+ * A sum over rows in any order, which the analytics store computes of the same rows as
+ * `digestExpression` says.
+ */
 export type RowDigest = {
   /** Adds a row with the values of the columns in any spelling of theirs. */
   add(row: ValueRow): void;
@@ -57,7 +60,10 @@ function floatBits(text: string): string {
   return bytes.readBigUInt64LE().toString();
 }
 
-/** A sum of its names and scalar values, wherever they stand: so neither the order of keys nor blanks matter, nor what of two values stands where. */
+/**
+ * A sum of its names and scalar values, wherever they stand: so neither the order of keys nor
+ * blanks matter, nor what of two values stands where.
+ */
 function jsonDigest(text: string): string {
   const printed = printedJson(text);
   if (printed === undefined) return unreadable_json;

@@ -16,7 +16,10 @@ const shown_characters = 80;
 /** So many rows of one key are paired by how like they are; beyond that in their order. */
 const paired_max = 32;
 
-/** What differs between the rows of one key: a difference for each column of each row that is there with other values, and one for rows that are there too often or not often enough. */
+/**
+ * What differs between the rows of one key: a difference for each column of each row that is there
+ * with other values, and one for rows that are there too often or not often enough.
+ */
 export function differencesOfKey(
   place: Place,
   expected: RowTexts[],

@@ -1,10 +1,15 @@
 import { hash } from 'node:crypto';
 
-/** A set of keys that may take others for its own, one in a million of them, in four bytes a key. */
+/**
+ * A set of keys that may take others for its own, one in a million of them, in four bytes a key.
+ */
 export type KeyFilter = { add(key: string): void; mayHave(key: string): boolean };
 
 const bits_a_key = 32;
-/** 256 MiB: beyond 64 million keys more others are taken for own, which then costs time and no answer. */
+/**
+ * 256 MiB: beyond 64 million keys more others are taken for own, which then costs time and no
+ * answer.
+ */
 const bits_max = 2 ** 31;
 
 /** An empty set with room for so many keys. */

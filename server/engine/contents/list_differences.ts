@@ -3,7 +3,10 @@ import type { Difference } from '../destination/destination.ts';
 /** More differences of one kind than this are counted, not named. */
 const named_max = 1_000;
 
-/** The first 1,000 differences of each kind, and sentences about how many more there are. `unnamed` is how many others there are at least that nobody has looked at. */
+/**
+ * The first 1,000 differences of each kind, and sentences about how many more there are. `unnamed`
+ * is how many others there are at least that nobody has looked at.
+ */
 export function listDifferences(
   name: string,
   differences: Difference[],

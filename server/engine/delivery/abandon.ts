@@ -12,8 +12,9 @@ const timeout_ms = 60_000;
 const pauses_ms = [500, 1_000, 2_000, 4_000, 8_000];
 
 /**
- * Removes what a run has left at its destination and not committed. A destination that is away for some seconds is asked again; what cannot be removed within a minute stays there, invisible, and the log of the
- * run says so. `open` opens the run's delivery for work that ends with the signal.
+ * Removes what a run has left at its destination and not committed. A destination that is away for
+ * some seconds is asked again; what cannot be removed within a minute stays there, invisible, and
+ * the log of the run says so. `open` opens the run's delivery for work that ends with the signal.
  */
 export async function abandon(
   engine: Engine,
@@ -44,7 +45,8 @@ async function removeParts(
   outcomes: SliceOutcome[],
 ): Promise<void> {
   try {
-    // Asked as late as possible: a worker that was fenced off must leave alone what the other one is writing.
+    // Asked as late as possible: a worker that was fenced off must leave alone what the other one
+    // is writing.
     if (await isOurs(engine, run)) await sink.abort(outcomes);
   } finally {
     await sink.close();
@@ -58,11 +60,15 @@ async function leaveParts(
 ): Promise<void> {
   engine.log.warn({ err: error, run_id }, 'could not clean up at the destination');
   const message =
-    'The destination could not be reached to remove unfinished, invisible parts of this run. A retry of the run uses or removes them.';
+    'The destination could not be reached to remove unfinished, invisible parts of this run. ' +
+    'A retry of the run uses or removes them.';
   await writeRunLog(engine.db, { batch_export_id, run_id, level: 'WARNING', message });
 }
 
-/** True while no other worker has taken the run; also when its row is gone, because then nobody else will clean up. */
+/**
+ * True while no other worker has taken the run; also when its row is gone, because then nobody else
+ * will clean up.
+ */
 async function isOurs(engine: Engine, run: ClaimedRun): Promise<boolean> {
   const row = await engine.db.row<{ attempt: number }>(
     sql`SELECT attempt FROM batch_export_runs WHERE id = ${run.id}`,

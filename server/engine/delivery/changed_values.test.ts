@@ -57,7 +57,8 @@ async function warnings(destination: object): Promise<string[]> {
 test('a run says how many values the destination could not hold, and is silent where it held them', async () => {
   const config = await postgres.freshConfig();
   assert.deepEqual(await warnings({ type: 'Postgres', config }), [
-    'Slice 1 of 1: 2 values could not be held as JSON and became text; of 1 value characters were removed or replaced. The page of the destination says what it cannot hold.',
+    'Slice 1 of 1: 2 values could not be held as JSON and became text; of 1 value characters ' +
+      'were removed or replaced. The page of the destination says what it cannot hold.',
   ]);
   const { rows } = await postgres.pool.query<{ properties: unknown }>(
     `SELECT properties::text FROM ${config.schema}.events ORDER BY inserted_at, properties::text`,

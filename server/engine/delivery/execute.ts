@@ -32,7 +32,10 @@ import { cutSlicesOnce } from '../source/recent_cuts.ts';
 import { hasDigest, withDigest } from './slice_digest.ts';
 import { streamSliceOnce } from '../source/recent_slices.ts';
 
-/** Why a run's signal was aborted: by its user, because its row was deleted, because another worker has it, or because this process stops. */
+/**
+ * Why a run's signal was aborted: by its user, because its row was deleted, because another worker
+ * has it, or because this process stops.
+ */
 export type StopReason = 'cancelled' | 'gone' | 'lost' | 'shutdown';
 
 /** Everything that one attempt works with. */
@@ -40,18 +43,26 @@ type Attempt = Order & {
   engine: Engine;
   run: ClaimedRun;
   signal: AbortSignal;
-  /** Opened when it is needed first: a delivery that is there already is settled without the analytics store. */
+  /**
+   * Opened when it is needed first: a delivery that is there already is settled without the
+   * analytics store.
+   */
   reading?: Promise<Reading>;
 };
 
-/** An attempt whose destination is open; `signal` ends it also when the destination is silent for too long. */
+/**
+ * An attempt whose destination is open; `signal` ends it also when the destination is silent for
+ * too long.
+ */
 type WatchedAttempt = Attempt & { watch: SilenceWatch };
 
 /**
- * Works on a claimed run until it ends, fails for now, or is stopped by the signal (whose reason is a `StopReason`). Guarantees: the run is recorded as Completed only after every
- * counted row was written and the destination has committed; each other end is recorded with a sentence for the user; a run stopped by shutdown or a kill goes on
- * where it was, at the first slice that is not safe; one that takes its process down each time is given up after `break_offs_max` times. `onSilence` is told when the destination shows
- * no progress for a while, and when it goes on.
+ * Works on a claimed run until it ends, fails for now, or is stopped by the signal (whose reason is
+ * a `StopReason`). Guarantees: the run is recorded as Completed only after every counted row was
+ * written and the destination has committed; each other end is recorded with a sentence for the
+ * user; a run stopped by shutdown or a kill goes on where it was, at the first slice that is not
+ * safe; one that takes its process down each time is given up after `break_offs_max` times.
+ * `onSilence` is told when the destination shows no progress for a while, and when it goes on.
  */
 export async function executeRun(
   engine: Engine,
@@ -183,7 +194,8 @@ async function writeSlices(
     await say(
       attempt,
       'INFO',
-      `Slice ${slice.number + 1} of ${slices.length}: ${counted(outcome.records, 'row')}, ${counted(outcome.bytes, 'byte')} in ${seconds} s.`,
+      `Slice ${slice.number + 1} of ${slices.length}: ${counted(outcome.records, 'row')}, ` +
+        `${counted(outcome.bytes, 'byte')} in ${seconds} s.`,
     );
     if (changed !== undefined)
       await say(attempt, 'WARNING', `Slice ${slice.number + 1} of ${slices.length}: ${changed}`);
@@ -226,7 +238,8 @@ async function writeSlice(
   source.once('end', () => (isRead = true));
   const stage = encodeStage(encoding);
   const bytes = stage.pipeline(source);
-  // A sink that waits for its place has not begun to read: without a listener the stop would end the process. Whoever reads is told by the stream itself.
+  // A sink that waits for its place has not begun to read: without a listener the stop would end
+  // the process. Whoever reads is told by the stream itself.
   bytes.on('error', () => undefined);
   const stop = () =>
     bytes.destroy(
@@ -239,7 +252,8 @@ async function writeSlice(
       records: slice.records,
       ...(slice.number === total - 1 ? { is_last: true as const } : {}),
     };
-    // What has been made and not been taken waits for the destination; where nothing waits and more is to come, the destination waits for the source.
+    // What has been made and not been taken waits for the destination; where nothing waits and more
+    // is to come, the destination waits for the source.
     const flow = {
       taken: () => stage.passed() - bytes.readableLength,
       isStarved: () => !isRead && bytes.readableLength === 0,
@@ -253,7 +267,8 @@ async function writeSlice(
     if (counted.records !== slice.records) {
       throw new RetryableError(
         'count_mismatch',
-        `Slice ${slice.number} had ${slice.records} rows when it was counted and ${counted.records} when it was read; it is read again.`,
+        `Slice ${slice.number} had ${slice.records} rows when it was counted and ` +
+          `${counted.records} when it was read; it is read again.`,
       );
     }
     const digest = await digested?.digest();
@@ -289,13 +304,19 @@ function sameOutcomes(receipt: string, outcomes: SliceOutcome[]): boolean {
   );
 }
 
-/** Takes a delivery back that has not begun to commit: removes what is at the destination, then records the end. */
+/**
+ * Takes a delivery back that has not begun to commit: removes what is at the destination, then
+ * records the end.
+ */
 async function cancel(attempt: Attempt): Promise<void> {
   await abandonAttempt(attempt);
   await endCancelled(attempt);
 }
 
-/** Ends a run that takes its process down. What it left at the destination is removed once; a removal that takes the process down as well is not repeated. */
+/**
+ * Ends a run that takes its process down. What it left at the destination is removed once; a
+ * removal that takes the process down as well is not repeated.
+ */
 async function giveUp(engine: Engine, run: ClaimedRun): Promise<void> {
   if (run.committing_at === null && run.break_offs === break_offs_max) await cleanUp(engine, run);
   if (isUnwanted(run)) return endCancelled({ engine, run });
@@ -366,7 +387,10 @@ async function recordFailure(
   });
 }
 
-/** An earlier attempt that had begun to commit may still be at it, whatever the destination says to this one. */
+/**
+ * An earlier attempt that had begun to commit may still be at it, whatever the destination says to
+ * this one.
+ */
 function isRefused(run: ClaimedRun, error: unknown): boolean {
   return (
     run.committing_at === null &&
@@ -381,7 +405,10 @@ function inDoubt(message: string, isCommitting: boolean): string {
     : message;
 }
 
-/** What a run began whose row is gone. The row of what it left is removed last: until then others would do this after a kill. */
+/**
+ * What a run began whose row is gone. The row of what it left is removed last: until then others
+ * would do this after a kill.
+ */
 async function removeGone(engine: Engine, run: ClaimedRun): Promise<void> {
   await cleanUp(engine, run);
   await engine.db.run(sql`DELETE FROM batch_export_leftovers WHERE run_id = ${run.id}`);
@@ -393,13 +420,17 @@ async function isGone(engine: Engine, run: ClaimedRun): Promise<boolean> {
   );
 }
 
-/** Whether the run is still in the hands of this worker, and whether its commit has begun. A worker that was fenced off must not touch the destination any more. */
+/**
+ * Whether the run is still in the hands of this worker, and whether its commit has begun. A worker
+ * that was fenced off must not touch the destination any more.
+ */
 function findHeld(
   engine: Engine,
   run: ClaimedRun,
 ): Promise<{ is_committing: boolean } | undefined> {
   return engine.db.row<{ is_committing: boolean }>(sql`
-    SELECT committing_at IS NOT NULL AS is_committing FROM batch_export_runs WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running'`);
+    SELECT committing_at IS NOT NULL AS is_committing FROM batch_export_runs WHERE id = ${run.id}
+      AND attempt = ${run.attempt} AND status = 'Running'`);
 }
 
 /** Removes what a run has left at its destination and not committed, as `abandon` does. */
@@ -408,7 +439,8 @@ export async function cleanUp(engine: Engine, run: ClaimedRun): Promise<void> {
   try {
     attempt = openAttempt(engine, run, new AbortController().signal);
   } catch {
-    // A destination that this server does not know or cannot sign in to: there is nobody to ask for the removal.
+    // A destination that this server does not know or cannot sign in to: there is nobody to ask for
+    // the removal.
     return;
   }
   await abandonAttempt(attempt);

@@ -14,14 +14,20 @@ import type { Store } from '../source/source.ts';
 import { hasInstants, isMerged } from '../sql_tables/layout.ts';
 import { rowsOf } from '../sql_tables/tab_separated.ts';
 
-/** The digest of a slice of so few rows is made of its bytes as they pass: a question to the store would take longer. */
+/**
+ * The digest of a slice of so few rows is made of its bytes as they pass: a question to the store
+ * would take longer.
+ */
 const few_records = 1_000;
 const kept_bytes_max = 4 * 1024 * 1024;
 
 /** The bytes of a slice on their way, and the digest of its rows once they have passed. */
 export type DigestedSlice = { source: Readable; digest(): Promise<string> };
 
-/** True where a digest can be compared later: rows of a table that say by their instants which slice they came by, and that later deliveries leave as they are. */
+/**
+ * True where a digest can be compared later: rows of a table that say by their instants which slice
+ * they came by, and that later deliveries leave as they are.
+ */
 export function hasDigest(delivery: Delivery, columnSet: 'files' | 'tables'): boolean {
   return columnSet === 'tables' && hasInstants(delivery) && !isMerged(delivery);
 }
@@ -34,7 +40,10 @@ type Slicing = {
   signal: AbortSignal;
 };
 
-/** Gives the bytes of a slice on, and finds its digest meanwhile: of few rows in the bytes themselves, else by asking the store beside them. */
+/**
+ * Gives the bytes of a slice on, and finds its digest meanwhile: of few rows in the bytes
+ * themselves, else by asking the store beside them.
+ */
 export function withDigest(store: Store, source: Readable, slicing: Slicing): DigestedSlice {
   const { slice, encoding } = slicing;
   if (slice.records > few_records || encoding.format === 'Parquet') {
@@ -83,7 +92,8 @@ async function digestOf(
   const { expressions, settings } = selectFor(content_encoding, columns);
   const { where, parameters } = boundsOf(reading, slice);
   const [row] = await ask<{ digest: string }>(store, reading, {
-    query: `SELECT ${digestExpression(columns)} AS digest FROM (SELECT ${expressions} FROM ${reading.text}${where})`,
+    query: `SELECT ${digestExpression(columns)} AS digest FROM (SELECT ${expressions}
+      FROM ${reading.text}${where})`,
     parameters,
     settings,
     signal,

@@ -9,7 +9,10 @@ import type { ClaimedRun } from '../run.ts';
 export type Flow = {
   /** How many bytes the destination has taken. */
   taken(): number;
-  /** True while the destination has taken all there is and waits for more: then the silence is not its own. */
+  /**
+   * True while the destination has taken all there is and waits for more: then the silence is not
+   * its own.
+   */
   isStarved(): boolean;
 };
 
@@ -25,8 +28,10 @@ type Call = {
 };
 
 /**
- * What follows a silence, in milliseconds: a run takes no place any more, its log says so, its attempt ends. `farewell_ms`: how long the call may then go on, to end connections and remove what it can,
- * before its outcome is nobody's. `tell_ms`: how often the log of a call that goes on says how far it is.
+ * What follows a silence, in milliseconds: a run takes no place any more, its log says so, its
+ * attempt ends. `farewell_ms`: how long the call may then go on, to end connections and remove what
+ * it can, before its outcome is nobody's. `tell_ms`: how often the log of a call that goes on says
+ * how far it is.
  */
 type Bounds = {
   place_ms: number;
@@ -53,9 +58,11 @@ function boundsOf(limit_seconds: number): Bounds {
 }
 
 /**
- * Watches the calls of one attempt to its destination. Guarantees: a destination that shows no progress for `destination_silence_seconds_max` is not waited for any longer, whether or not it heeds its
- * signal; a silence is said in the run's log while it lasts, at growing distances, and once when it is over. Progress is a byte taken, an answer (`noteProgress`), the end of a call; time that the
- * source takes does not count.
+ * Watches the calls of one attempt to its destination. Guarantees: a destination that shows no
+ * progress for `destination_silence_seconds_max` is not waited for any longer, whether or not it
+ * heeds its signal; a silence is said in the run's log while it lasts, at growing distances, and
+ * once when it is over. Progress is a byte taken, an answer (`noteProgress`), the end of a call;
+ * time that the source takes does not count.
  */
 export class SilenceWatch {
   /** For the destination: aborted with the attempt's own signal, or when the limit is reached. */
@@ -75,7 +82,10 @@ export class SilenceWatch {
   private isSilent = false;
   private said: Promise<void> = Promise.resolve();
 
-  /** @param onSilence told when the run begins to be silent, so that it takes no place from others, and when it goes on */
+  /**
+   * @param onSilence told when the run begins to be silent, so that it takes no place from others,
+   * and when it goes on
+   */
   constructor(
     engine: Engine,
     run: ClaimedRun,
@@ -90,7 +100,10 @@ export class SilenceWatch {
     this.timer = setInterval(() => this.look(), this.bounds.look_ms);
   }
 
-  /** The result of a call, one at a time. Rejects with `timed_out` once the limit was reached, else as the call does. */
+  /**
+   * The result of a call, one at a time. Rejects with `timed_out` once the limit was reached, else
+   * as the call does.
+   */
   async during<Result>(doing: string, work: () => Promise<Result>, flow?: Flow): Promise<Result> {
     const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
     const began_at = performance.now();
@@ -120,7 +133,8 @@ export class SilenceWatch {
     if (this.warned_ms > 0)
       this.say(
         'INFO',
-        `The destination goes on after ${inSeconds(performance.now() - this.heard_at)} without progress.`,
+        `The destination goes on after ${inSeconds(performance.now() - this.heard_at)} ` +
+          'without progress.',
       );
     this.beginAnew();
   };
@@ -160,7 +174,9 @@ export class SilenceWatch {
   private end(call: Call, silent_ms: number): void {
     this.fault = new RetryableError(
       'timed_out',
-      `The destination showed no progress for ${inSeconds(silent_ms)} while ${call.doing}, so its connections were ended. Look there for a lock, a slow trigger or an overloaded server; ` +
+      `The destination showed no progress for ${inSeconds(silent_ms)} while ${call.doing}, so ` +
+        'its connections were ended. Look there for a lock, a slow trigger or an overloaded ' +
+        'server; ' +
         'if it needs so long, have the operator raise SLUICE_DESTINATION_SILENCE_SECONDS_MAX.',
     );
     this.limit.abort(new DOMException(this.fault.message, 'TimeoutError'));
@@ -176,7 +192,8 @@ export class SilenceWatch {
     const until = isoInstant(this.engine.clock.now() + this.bounds.limit_ms - silent_ms);
     this.say(
       'WARNING',
-      `The destination has shown no progress for ${inSeconds(silent_ms)} while ${doing}. It is waited for until ${until}; then the attempt ends as timed_out.`,
+      `The destination has shown no progress for ${inSeconds(silent_ms)} while ${doing}. It ` +
+        `is waited for until ${until}; then the attempt ends as timed_out.`,
     );
   }
 

@@ -13,7 +13,10 @@ export type Json = string | number | boolean | null | Json[] | { [key: string]: 
 
 /** What is to be delivered, the same for every attempt and retry of one selection. */
 export type Delivery = {
-  /** Names the delivery at the destination; a repeat with the same id replaces or finds what the earlier attempt made, never adds to it. */
+  /**
+   * Names the delivery at the destination; a repeat with the same id replaces or finds what the
+   * earlier attempt made, never adds to it.
+   */
   delivery_id: string;
   run_id: string;
   /** Counts the workers that took this run; part of temporary names only. */
@@ -27,43 +30,70 @@ export type Delivery = {
   columns: Column[];
 };
 
-/** One part of a delivery, in the order of `number` from 0. `records` is what was counted at the source; `is_last` says that none comes after it: a crash repeats it in any case, so it need not outlive one. */
+/**
+ * One part of a delivery, in the order of `number` from 0. `records` is what was counted at the
+ * source; `is_last` says that none comes after it: a crash repeats it in any case, so it need not
+ * outlive one.
+ */
 export type Slice = { number: number; records: number; is_last?: true };
 
-/** True for the one slice of a delivery: after a crash it is repeated in any case, so nothing is gained by keeping it apart. */
+/**
+ * True for the one slice of a delivery: after a crash it is repeated in any case, so nothing is
+ * gained by keeping it apart.
+ */
 export function isOnly(slice: Slice): boolean {
   return slice.number === 0 && slice.is_last === true;
 }
 
-/** A slice that is safe at the destination, though not yet visible. `name` is its final path, key or table; `state` is what the sink needs to find it again after a crash. */
+/**
+ * A slice that is safe at the destination, though not yet visible. `name` is its final path, key or
+ * table; `state` is what the sink needs to find it again after a crash.
+ */
 export type SliceOutcome = {
   number: number;
   name: string;
   records: number;
   bytes: number;
   sha256: string;
-  /** Of the contents of the rows, where a table can be compared with it (see docs/decisions/0031). */
+  /**
+   * Of the contents of the rows, where a table can be compared with it (see docs/decisions/0031).
+   */
   digest?: string;
   state: Json;
 };
 
-/** The end of a delivery as it is stored, signed and left at the destination. `text` is the exact signed JSON text. */
+/**
+ * The end of a delivery as it is stored, signed and left at the destination. `text` is the exact
+ * signed JSON text.
+ */
 export type Manifest = { name: string; text: string };
 
 /**
- * An open delivery. Guarantees that each destination gives: nothing is visible to a reader before `commit`; `commit` may be repeated; after `abort` nothing
- * of this delivery is left; a dead attempt's leftovers are found by the next `open` of the same delivery.
+ * An open delivery. Guarantees that each destination gives: nothing is visible to a reader before
+ * `commit`; `commit` may be repeated; after `abort` nothing of this delivery is left; a dead
+ * attempt's leftovers are found by the next `open` of the same delivery.
  */
 export type Sink = {
-  /** True when an earlier attempt of this delivery was committed completely; then nothing else needs to be called but `close`. */
+  /**
+   * True when an earlier attempt of this delivery was committed completely; then nothing else needs
+   * to be called but `close`.
+   */
   isCommitted(): Promise<boolean>;
-  /** Of the slices that earlier attempts finished, those that are still there and whole. The engine writes the others again. */
+  /**
+   * Of the slices that earlier attempts finished, those that are still there and whole. The engine
+   * writes the others again.
+   */
   recover(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
-  /** Takes one slice's final bytes until they end, and makes them safe (flushed, acknowledged). Rejects when the stream does; then nothing of the slice counts. */
+  /**
+   * Takes one slice's final bytes until they end, and makes them safe (flushed, acknowledged).
+   * Rejects when the stream does; then nothing of the slice counts.
+   */
   write(slice: Slice, bytes: Readable): Promise<{ name: string; state: Json }>;
   /** Shows all slices at once, the manifest last (or in the same transaction). */
   commit(outcomes: SliceOutcome[], manifest: Manifest): Promise<void>;
-  /** Removes everything that this delivery wrote and did not commit. Harmless when there is nothing. */
+  /**
+   * Removes everything that this delivery wrote and did not commit. Harmless when there is nothing.
+   */
   abort(outcomes: SliceOutcome[]): Promise<void>;
   /** Gives connections and file handles back; always called once. */
   close(): Promise<void>;
@@ -74,18 +104,26 @@ export type Difference = {
   kind: 'missing' | 'changed' | 'added' | 'unreadable';
   name: string;
   detail: string;
-  /** Where one value differs: its column, and the value as it was delivered and as it is there, both clipped. */
+  /**
+   * Where one value differs: its column, and the value as it was delivered and as it is there, both
+   * clipped.
+   */
   column?: string;
   expected?: string;
   found?: string;
 };
 
-/** The host of an address as it is written in a config, for `host`; undefined where there is none. */
+/**
+ * The host of an address as it is written in a config, for `host`; undefined where there is none.
+ */
 export function urlHost(address: unknown): string | undefined {
   return typeof address === 'string' ? URL.parse(address)?.hostname : undefined;
 }
 
-/** What `verify` is told about a committed delivery: the manifest's text and the slices with rows, bytes and SHA-256. */
+/**
+ * What `verify` is told about a committed delivery: the manifest's text and the slices with rows,
+ * bytes and SHA-256.
+ */
 export type DeliveredSlices = { delivery: Delivery; outcomes: SliceOutcome[]; manifest: string };
 
 /** How many rows deliveries brought. */
@@ -99,7 +137,10 @@ export function recordsOf(delivered: DeliveredSlices[]): number {
 /** The values of a row as texts, in the order of the columns; null is null. */
 export type ValueRow = (string | null)[];
 
-/** What is known of the contents of a slice: the insertions that it holds (null: all of its delivery), and the digest of its rows where the receipt has one. */
+/**
+ * What is known of the contents of a slice: the insertions that it holds (null: all of its
+ * delivery), and the digest of its rows where the receipt has one.
+ */
 export type SliceContents = {
   number: number;
   records: number;
@@ -108,11 +149,19 @@ export type SliceContents = {
   digest: string | undefined;
 };
 
-/** The source as `verify` reads it again, for destinations whose contents are compared row by row. */
+/**
+ * The source as `verify` reads it again, for destinations whose contents are compared row by row.
+ */
 export type ContentSource = {
-  /** The rows of a delivery, or of one slice of it, in the order in which they were delivered and with the values of its columns as text. */
+  /**
+   * The rows of a delivery, or of one slice of it, in the order in which they were delivered and
+   * with the values of its columns as text.
+   */
   rows(delivery_id: string, slice?: number): AsyncIterable<ValueRow>;
-  /** False when the source has not all rows of the delivery any more: then they can be compared by their digests only. */
+  /**
+   * False when the source has not all rows of the delivery any more: then they can be compared by
+   * their digests only.
+   */
   isWhole(delivery_id: string): Promise<boolean>;
   /** The rectangles of event time and insertion time that a delivery covers, and its slices. */
   contents(delivery_id: string): { selection: StoredRectangle[]; slices: SliceContents[] };
@@ -129,13 +178,25 @@ export type DestinationDeps = {
   outbound: Outbound;
   /** Absolute folder that the File destination may write under. */
   export_dir: string;
-  /** True where the operator lets S3 destinations without an access key use the credentials of the server itself. */
+  /**
+   * True where the operator lets S3 destinations without an access key use the credentials of the
+   * server itself.
+   */
   has_environment_credentials?: boolean;
-  /** Aborted when the work is to stop: every call that waits for the other side rejects then, and `open` at once. */
+  /**
+   * Aborted when the work is to stop: every call that waits for the other side rejects then, and
+   * `open` at once.
+   */
   signal: AbortSignal;
-  /** Called when the other side has finished something that was asked of it: the bound on its silence begins anew. Bytes that `write` takes and the end of a call need no word. */
+  /**
+   * Called when the other side has finished something that was asked of it: the bound on its
+   * silence begins anew. Bytes that `write` takes and the end of a call need no word.
+   */
   noteProgress?: () => void;
-  /** The bytes that a run would send of a slice of this one row, for connection tests of what only the analytics store can write. Left out where no such store is at hand. */
+  /**
+   * The bytes that a run would send of a slice of this one row, for connection tests of what only
+   * the analytics store can write. Left out where no such store is at hand.
+   */
   encodeRow?: (row: TextRow, encoding: Encoding) => Promise<Buffer>;
 };
 
@@ -157,7 +218,10 @@ export type CheckStep = {
   duration_ms: number;
 };
 
-/** A request as a preview shows it: with `********` in the place of each secret. `body` is what is sent, `text` the same before compression. */
+/**
+ * A request as a preview shows it: with `********` in the place of each secret. `body` is what is
+ * sent, `text` the same before compression.
+ */
 export type ShownRequest = {
   format: string;
   compression: string | null;
@@ -167,7 +231,10 @@ export type ShownRequest = {
   body: Buffer;
 };
 
-/** One destination type as data; validation, encryption, masking, documentation and tests all follow from it. */
+/**
+ * One destination type as data; validation, encryption, masking, documentation and tests all follow
+ * from it.
+ */
 export type DestinationDefinition<Schema extends TObject = TObject> = {
   type: string;
   label: string;
@@ -175,36 +242,68 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   config: Schema;
   /** Keys of the config that are encrypted at rest and never come back. */
   secrets: readonly (keyof Static<Schema> & string)[];
-  /** Keys of the config that say where the secrets go, or as whom: a change of one asks for each secret again. */
+  /**
+   * Keys of the config that say where the secrets go, or as whom: a change of one asks for each
+   * secret again.
+   */
   where: readonly (keyof Static<Schema> & string)[];
-  /** Of keys in `where`: the value that makes the way less safe; a change to another value asks for nothing. */
+  /**
+   * Of keys in `where`: the value that makes the way less safe; a change to another value asks for
+   * nothing.
+   */
   less_safe?: Partial<Static<Schema>>;
-  /** Keys of the config that say by which way the data travel and not where they end: a change of one begins no new revision. */
+  /**
+   * Keys of the config that say by which way the data travel and not where they end: a change of
+   * one begins no new revision.
+   */
   ways?: readonly (keyof Static<Schema> & string)[];
-  /** What secret keys say about where the data lies, such as the account in a connection string; a change of it begins a new revision. Holds no secret. */
+  /**
+   * What secret keys say about where the data lies, such as the account in a connection string; a
+   * change of it begins a new revision. Holds no secret.
+   */
   place?(config: Static<Schema>): string;
-  /** The host that runs of this config are sent to, or a name for what has the bounds where all share one host; by it their number is bounded (`SLUICE_HOST_RUNS_MAX`). It is found in keys that are not secret. Undefined, or left out: no bound. */
+  /**
+   * The host that runs of this config are sent to, or a name for what has the bounds where all
+   * share one host; by it their number is bounded (`SLUICE_HOST_RUNS_MAX`). It is found in keys
+   * that are not secret. Undefined, or left out: no bound.
+   */
   host?(config: Static<Schema>): string | undefined;
   column_set: ColumnSet;
   /**
-   * True where the other side sees each slice as it is written: nothing is hidden before `commit`, `abort` takes nothing back, `isCommitted` is never true, and `verify` has nothing
-   * to read. Left out, the guarantees of `Sink` hold.
+   * True where the other side sees each slice as it is written: nothing is hidden before `commit`,
+   * `abort` takes nothing back, `isCommitted` is never true, and `verify` has nothing to read. Left
+   * out, the guarantees of `Sink` hold.
    */
   shows_as_written?: true;
-  /** Rules between keys that the schema cannot say; an empty list means the config is right. Without `rules` the operator allows nothing. */
+  /**
+   * Rules between keys that the schema cannot say; an empty list means the config is right. Without
+   * `rules` the operator allows nothing.
+   */
   validate(config: Static<Schema>, rules?: OperatorRules): ConfigViolation[];
-  /** What it cannot take of the columns of a query, in sentences; left out, it takes all that a query can have. */
+  /**
+   * What it cannot take of the columns of a query, in sentences; left out, it takes all that a
+   * query can have.
+   */
   columnFaults?(columns: Column[]): string[];
   /** How the bytes of a slice are encoded for this config. */
   encoding(config: Static<Schema>): Encoding;
-  /** Left out, a slice is sent as it is encoded. Else the first request that would be made of these encoded rows, for a preview; nothing is sent. */
+  /**
+   * Left out, a slice is sent as it is encoded. Else the first request that would be made of these
+   * encoded rows, for a preview; nothing is sent.
+   */
   showRequest?(config: Static<Schema>, encoded: Buffer): Promise<ShownRequest>;
-  /** Most bytes of uncompressed data that one slice should hold, or undefined for the engine's own bound. */
+  /**
+   * Most bytes of uncompressed data that one slice should hold, or undefined for the engine's own
+   * bound.
+   */
   sliceBytes(config: Static<Schema>): number | undefined;
   open(config: Static<Schema>, delivery: Delivery, deps: DestinationDeps): Promise<Sink>;
   /** Named, timed steps up to a row written, read back and removed. */
   check(config: Static<Schema>, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]>;
-  /** Reads the destination again and names what differs from the receipts of all committed deliveries of one export. */
+  /**
+   * Reads the destination again and names what differs from the receipts of all committed
+   * deliveries of one export.
+   */
   verify(
     config: Static<Schema>,
     delivered: DeliveredSlices[],
@@ -213,17 +312,30 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   ): Promise<Difference[]>;
 };
 
-/** Destinations repeat what servers say. What the control store cannot keep (NUL, half of a surrogate pair) is replaced here, where all of it passes: a run whose fault cannot be stored would never end. */
+/**
+ * Destinations repeat what servers say. What the control store cannot keep (NUL, half of a
+ * surrogate pair) is replaced here, where all of it passes: a run whose fault cannot be stored
+ * would never end.
+ */
 function storable(message: string): string {
   return message.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
-/** Thrown where it is known that another attempt cannot help: the user has to change something. Everything else is retried. */
+/**
+ * Thrown where it is known that another attempt cannot help: the user has to change something.
+ * Everything else is retried.
+ */
 export class NonRetryableError extends Error {
   readonly code: string;
-  /** True for an error of `commit` of which it is certain that nothing of the delivery is shown: the commit was refused, or not even asked for. */
+  /**
+   * True for an error of `commit` of which it is certain that nothing of the delivery is shown: the
+   * commit was refused, or not even asked for.
+   */
   is_certain = false;
-  /** @param code short name from the closed list of docs/errors.md @param message a sentence that the user can act on, without secrets */
+  /**
+   * @param code short name from the closed list of docs/errors.md @param message a sentence that
+   * the user can act on, without secrets
+   */
   constructor(code: string, message: string, options?: { cause?: unknown }) {
     super(storable(message), options);
     this.name = 'NonRetryableError';
@@ -231,7 +343,9 @@ export class NonRetryableError extends Error {
   }
 }
 
-/** Thrown for a known fault that another attempt may get past; its message may be shown to users. */
+/**
+ * Thrown for a known fault that another attempt may get past; its message may be shown to users.
+ */
 export class RetryableError extends Error {
   readonly code: string;
   /** As that of `NonRetryableError`. */
@@ -243,7 +357,10 @@ export class RetryableError extends Error {
   }
 }
 
-/** Runs `work`, a commit, and marks its error as certain where nothing can be shown; `mayShow` is asked when it has failed. */
+/**
+ * Runs `work`, a commit, and marks its error as certain where nothing can be shown; `mayShow` is
+ * asked when it has failed.
+ */
 export async function withCertainty<Result>(
   work: () => Promise<Result>,
   mayShow: () => boolean,
@@ -257,13 +374,17 @@ export async function withCertainty<Result>(
   }
 }
 
-/** What a call rejects with when its signal is aborted: a retryable error for a bound on time, else an error that only says that the work was stopped. */
+/**
+ * What a call rejects with when its signal is aborted: a retryable error for a bound on time, else
+ * an error that only says that the work was stopped.
+ */
 export function stopError(signal: AbortSignal): Error {
   const { reason } = signal as { reason: unknown };
   if (reason instanceof Error && reason.name === 'TimeoutError')
     return new RetryableError(
       'timed_out',
-      'The other side did not answer in time. Check that it is well, and that host, port and firewalls let this server reach it.',
+      'The other side did not answer in time. Check that it is well, and that host, port and ' +
+        'firewalls let this server reach it.',
       { cause: reason },
     );
   return new Error('The work was stopped.', { cause: reason });
@@ -274,7 +395,10 @@ export function throwIfStopped(signal: AbortSignal): void {
   if (signal.aborted) throw stopError(signal);
 }
 
-/** The outcome of `work`, or a rejection with `stopError` when the signal is aborted first; then the outcome is nobody's. */
+/**
+ * The outcome of `work`, or a rejection with `stopError` when the signal is aborted first; then the
+ * outcome is nobody's.
+ */
 export async function unlessStopped<Result>(
   work: Promise<Result>,
   signal: AbortSignal,

@@ -4,7 +4,10 @@ export type FileFormat = 'JSONLines' | 'Parquet' | 'CSV';
 /** Compressions that users choose; which ones a format has is said by `compressionsOf`. */
 export type Compression = 'gzip' | 'brotli' | 'zstd' | 'snappy' | 'lz4';
 
-/** How the bytes of a slice are written. `TabSeparated` is the text that PostgreSQL's COPY reads, of values that PostgreSQL holds; `is_exact` where the database holds every text as it is. */
+/**
+ * How the bytes of a slice are written. `TabSeparated` is the text that PostgreSQL's COPY reads, of
+ * values that PostgreSQL holds; `is_exact` where the database holds every text as it is.
+ */
 export type Encoding =
   | { format: FileFormat; compression: Compression | null }
   | { format: 'TabSeparated'; compression: null; is_exact?: true };
@@ -35,7 +38,10 @@ export function compressionsOf(format: FileFormat): readonly Compression[] {
   return compressions[format];
 }
 
-/** The end of a file's name, with its dot: `.jsonl.gz`, `.csv`; a Parquet file is `.parquet` whatever its compression. */
+/**
+ * The end of a file's name, with its dot: `.jsonl.gz`, `.csv`; a Parquet file is `.parquet`
+ * whatever its compression.
+ */
 export function extensionOf(encoding: Encoding): string {
   if (encoding.format === 'TabSeparated') return '.tsv';
   const outer =

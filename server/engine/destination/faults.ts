@@ -32,9 +32,9 @@ export function faultError(
 }
 
 /**
- * An error as one that says what to do. `find` gives its fault, with what was said where that is not
- * the error's own message. What says already what to do, and what no fault fits (above all an error
- * of the source), is given back as it is.
+ * An error as one that says what to do. `find` gives its fault, with what was said where that is
+ * not the error's own message. What says already what to do, and what no fault fits (above all an
+ * error of the source), is given back as it is.
  */
 export function explain(
   error: unknown,

@@ -1,6 +1,9 @@
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 
-/** A destination's config as it is stored: what may be shown as JSON, the secret keys sealed together. */
+/**
+ * A destination's config as it is stored: what may be shown as JSON, the secret keys sealed
+ * together.
+ */
 export type StoredConfig = {
   destination_config: Record<string, unknown> | null;
   destination_secrets: Buffer | null;
@@ -11,7 +14,10 @@ export function secretsContext(exportId: string): string {
   return `batch_exports:${exportId}:destination_secrets`;
 }
 
-/** Parts a full config into what may be shown and what is sealed; the seal opens for this export's row alone. */
+/**
+ * Parts a full config into what may be shown and what is sealed; the seal opens for this export's
+ * row alone.
+ */
 export function storeConfig(
   secrets: Secrets,
   exportId: string,

@@ -28,7 +28,10 @@ export const destinations: readonly DestinationDefinition[] = [
   noop,
 ];
 
-/** The destination of a type's name as it is written in `destination.type`, or undefined when there is none. */
+/**
+ * The destination of a type's name as it is written in `destination.type`, or undefined when there
+ * is none.
+ */
 export function findDestination(type: string): DestinationDefinition | undefined {
   return destinations.find((destination) => destination.type === type);
 }

@@ -45,7 +45,10 @@ function countLines(): RecordCounter {
   };
 }
 
-/** Line ends inside quotes belong to a value; a doubled quote turns the state twice and so leaves it. The first record is the header. */
+/**
+ * Line ends inside quotes belong to a value; a doubled quote turns the state twice and so leaves
+ * it. The first record is the header.
+ */
 function countCsvRecords(): RecordCounter {
   let quoted = false;
   let lines = 0;
@@ -67,7 +70,11 @@ function countCsvRecords(): RecordCounter {
   };
 }
 
-/** Keeps the end of the file, where the footer says how many rows there are, in blocks that are filled again: chunks that were held instead would cost the garbage collector a fifth of the export's time. */
+/**
+ * Keeps the end of the file, where the footer says how many rows there are, in blocks that are
+ * filled again: chunks that were held instead would cost the garbage collector a fifth of the
+ * export's time.
+ */
 function countParquetRows(): RecordCounter {
   const blocks: Buffer[] = [];
   let filled = 0;

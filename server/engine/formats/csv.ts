@@ -8,7 +8,10 @@ import {
 } from './expression.ts';
 import type { FormatSelection } from './expression.ts';
 
-/** RFC 4180 with a header line and LF line ends: text always in quotes, `json` as text, null as an empty field without quotes (an empty text is `""`). */
+/**
+ * RFC 4180 with a header line and LF line ends: text always in quotes, `json` as text, null as an
+ * empty field without quotes (an empty text is `""`).
+ */
 export function selectCsv(columns: Column[], marked: boolean): FormatSelection {
   return {
     expressions: columns

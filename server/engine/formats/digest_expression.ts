@@ -2,7 +2,10 @@ import { json_separators, unreadable_json } from '../contents/digest.ts';
 import type { Column } from '../models/column.ts';
 import { identifier, literal } from './expression.ts';
 
-/** ClickHouse SQL for the sum that `openRowDigest` makes, as a number in text. The relation has the columns as `selectCsv` gives them. */
+/**
+ * ClickHouse SQL for the sum that `openRowDigest` makes, as a number in text. The relation has the
+ * columns as `selectCsv` gives them.
+ */
 export function digestExpression(columns: Column[]): string {
   const texts = columns.map(
     (column) => `ifNull(${textOf(column)}, ${literal('\x1e')}), ${literal('\x1f')}`,
@@ -26,16 +29,27 @@ function textOf({ name, type }: Column): string {
       return `toString(${value})`;
     case 'float':
       // Adding zero makes one zero of two.
-      return `if(isFinite(${value}), toString(reinterpretAsUInt64(toFloat64(assumeNotNull(${value})) + 0)), NULL)`;
+      return (
+        `if(isFinite(${value}), toString(reinterpretAsUInt64(toFloat64(assumeNotNull(${value})) ` +
+        '+ 0)), NULL)'
+      );
   }
 }
 
-/** The store prints the JSON anew, so that numbers and escapes have one spelling, and it is cut into names and values. */
+/**
+ * The store prints the JSON anew, so that numbers and escapes have one spelling, and it is cut into
+ * names and values.
+ */
 function jsonText(value: string): string {
   const text = `assumeNotNull(${value})`;
   const raw = `JSONExtractRaw(${text})`;
   const printed = `replaceAll(${raw}, '\\\\u0000', '')`;
-  const cut = `splitByChar('"', translate(${printed}, ${literal(json_separators)}, ${literal('"'.repeat(json_separators.length))}))`;
+  const cut =
+    `splitByChar('"', translate(${printed}, ${literal(json_separators)}, ` +
+    `${literal('"'.repeat(json_separators.length))}))`;
   const sum = `arraySum(arrayMap(token -> CRC32(if(token = '-0', '0', token)), ${cut}))`;
-  return `multiIf(${value} IS NULL, NULL, ${raw} = '', ${literal(unreadable_json)}, trimBoth(${text}) = 'null', NULL, toString(${sum}))`;
+  return (
+    `multiIf(${value} IS NULL, NULL, ${raw} = '', ${literal(unreadable_json)}, ` +
+    `trimBoth(${text}) = 'null', NULL, toString(${sum}))`
+  );
 }

@@ -7,7 +7,11 @@ import { selectFor } from './select.ts';
 import { literalColumns } from './text_row.ts';
 import type { TextRow } from '../models/column.ts';
 
-/** The bytes that a run would send of a slice of this one row: ClickHouse writes them by the same settings, and they pass the same compression. Rejects with a sentence for the user when the store does not write them. */
+/**
+ * The bytes that a run would send of a slice of this one row: ClickHouse writes them by the same
+ * settings, and they pass the same compression. Rejects with a sentence for the user when the store
+ * does not write them.
+ */
 export async function encodeRow(
   clickhouse: ClickHouse,
   row: TextRow,
@@ -26,7 +30,8 @@ export async function encodeRow(
     if (signal.aborted) throw stopError(signal);
     throw new RetryableError(
       'store_fault',
-      'The analytics store of this server did not write the row. Test again; if it comes again, have the operator look at the store.',
+      'The analytics store of this server did not write the row. Test again; if it comes ' +
+        'again, have the operator look at the store.',
       { cause: error },
     );
   }

@@ -9,16 +9,28 @@ import type { Encoding } from '../destination/encoding.ts';
 import { openUnmarking } from './marks.ts';
 import type { ChangedValues } from './marks.ts';
 
-/** What a slice turned out to be: records counted in the bytes themselves, bytes and SHA-256 (hex) of what the destination receives. */
+/**
+ * What a slice turned out to be: records counted in the bytes themselves, bytes and SHA-256 (hex)
+ * of what the destination receives.
+ */
 export type EncodedSlice = { records: number; bytes: number; sha256: string };
 
 /** The way of one slice from ClickHouse's bytes to the destination's bytes. */
 export type EncodeStage = {
-  /** Counts, compresses and hashes `source` as it passes, with back-pressure; when the source fails, the result is destroyed with the same error. Called once. */
+  /**
+   * Counts, compresses and hashes `source` as it passes, with back-pressure; when the source fails,
+   * the result is destroyed with the same error. Called once.
+   */
   pipeline(source: Readable): Readable;
-  /** How many bytes were made so far for the reader of the result, who may not have taken the last of them. */
+  /**
+   * How many bytes were made so far for the reader of the result, who may not have taken the last
+   * of them.
+   */
   passed(): number;
-  /** How many values the source had to change, as far as their marks have passed. Parquet has no marks. */
+  /**
+   * How many values the source had to change, as far as their marks have passed. Parquet has no
+   * marks.
+   */
   changed(): ChangedValues;
   /** What passed; throws when the result has not been read to its end. */
   finish(): EncodedSlice;
@@ -88,7 +100,10 @@ function passing(take: (chunk: Buffer) => Buffer, end: () => void): Transform {
   });
 }
 
-/** Levels chosen by measurement: gzip 6, brotli 4 and zstd 3 all shrink JSON lines about sixfold; zstd takes a third of the time. */
+/**
+ * Levels chosen by measurement: gzip 6, brotli 4 and zstd 3 all shrink JSON lines about sixfold;
+ * zstd takes a third of the time.
+ */
 function compressorOf(encoding: Encoding): Duplex | undefined {
   if (encoding.compression === null || encoding.format === 'Parquet') return undefined;
   switch (encoding.compression) {

@@ -11,7 +11,9 @@ const variables = prefixVariables.map((name) => `{${name}}`).join(', ');
 export function prefixKey(place: string) {
   return Type.String({
     maxLength: 900,
-    description: `${place} May hold the variables ${variables}, filled in from the end of the interval in UTC.`,
+    description:
+      `${place} May hold the variables ${variables}, filled in from the end of the interval in ` +
+      'UTC.',
   });
 }
 
@@ -48,7 +50,8 @@ export const file_keys = {
         maximum: 1_000_000,
         default: null,
         description:
-          'A file has at most so many MiB before compression, but for a single row that is larger. Null: by the number of rows alone.',
+          'A file has at most so many MiB before compression, but for a single row that is ' +
+          'larger. Null: by the number of rows alone.',
       }),
     ),
   ),
@@ -76,7 +79,10 @@ export function fileSliceBytes(config: FileConfig): number | undefined {
     : config.max_file_size_mb * bytes_per_mebibyte;
 }
 
-/** Violations of the rules that hold for every destination of files: known prefix variables, no control characters, a compression that the format has. */
+/**
+ * Violations of the rules that hold for every destination of files: known prefix variables, no
+ * control characters, a compression that the format has.
+ */
 export function fileViolations(config: FileConfig): ConfigViolation[] {
   const violations: ConfigViolation[] = [];
   const unknown = unknownPrefixVariables(config.prefix);

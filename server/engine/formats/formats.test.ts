@@ -137,7 +137,8 @@ test('the schema of a Parquet file follows from the columns', async () => {
 
 test('the same rows give the same bytes', async () => {
   const many =
-    '(SELECT number AS position, generateUUIDv4() AS u, toString(number) AS event FROM numbers(1)) AS one, numbers(120000) AS n ORDER BY n.number';
+    '(SELECT number AS position, generateUUIDv4() AS u, toString(number) AS event FROM ' +
+    'numbers(1)) AS one, numbers(120000) AS n ORDER BY n.number';
   const column = {
     name: 'text',
     type: 'text',

@@ -1,15 +1,24 @@
-/** How often values were changed because their place could not hold them: JSON that became `text`, and values that were `altered` by characters taken out or replaced. */
+/**
+ * How often values were changed because their place could not hold them: JSON that became `text`,
+ * and values that were `altered` by characters taken out or replaced.
+ */
 export type ChangedValues = { text: number; altered: number };
 
 // Bytes that stand in no UTF-8 text, and so in nothing that ClickHouse writes of checked values.
 const marks: Record<keyof ChangedValues, number> = { text: 0xff, altered: 0xfe };
 
-/** ClickHouse text of a value with the mark of a change in front, which `openUnmarking` counts and takes out. */
+/**
+ * ClickHouse text of a value with the mark of a change in front, which `openUnmarking` counts and
+ * takes out.
+ */
 export function markedAs(change: keyof ChangedValues, value: string): string {
   return `concat('\\x${marks[change].toString(16)}', ${value})`;
 }
 
-/** Takes the marks out of UTF-8 bytes as they pass and counts them in `changed`. A chunk without marks is given on as it is; to look for them takes a fortieth of the time that hashing it does. */
+/**
+ * Takes the marks out of UTF-8 bytes as they pass and counts them in `changed`. A chunk without
+ * marks is given on as it is; to look for them takes a fortieth of the time that hashing it does.
+ */
 export function openUnmarking(): { changed: ChangedValues; take(chunk: Buffer): Buffer } {
   const changed: ChangedValues = { text: 0, altered: 0 };
   const take = (chunk: Buffer): Buffer => {
@@ -34,7 +43,9 @@ export function openUnmarking(): { changed: ChangedValues; take(chunk: Buffer): 
   return { changed, take };
 }
 
-/** What a user is told of values that their place could not hold; undefined when there were none. */
+/**
+ * What a user is told of values that their place could not hold; undefined when there were none.
+ */
 export function sayChanged({ text, altered }: ChangedValues): string | undefined {
   const values = (count: number) => `${count} ${count === 1 ? 'value' : 'values'}`;
   const parts = [

@@ -2,14 +2,20 @@ import type { Column } from '../models/column.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import { selectFor } from './select.ts';
 
-/** ClickHouse text that gives a row as a file has it, the settings that it needs, and the bytes that each file has beside its rows. */
+/**
+ * ClickHouse text that gives a row as a file has it, the settings that it needs, and the bytes that
+ * each file has beside its rows.
+ */
 export type Measure = {
   expression: string;
   settings: Record<string, string | number>;
   bytes_of_file: number;
 };
 
-/** Page headers, footer, and the least and greatest value of each column, where values are of the usual size. */
+/**
+ * Page headers, footer, and the least and greatest value of each column, where values are of the
+ * usual size.
+ */
 const parquet_frame_bytes = 32 * 1024;
 
 /**
@@ -38,7 +44,9 @@ export function measureFor(encoding: Encoding, columns: Column[]): Measure {
   }
 }
 
-/** The line of names: each in quotes, those in it doubled, with a comma or the line feed behind it. */
+/**
+ * The line of names: each in quotes, those in it doubled, with a comma or the line feed behind it.
+ */
 function headerBytes(columns: Column[]): number {
   return columns.reduce(
     (sum, { name }) => sum + Buffer.byteLength(name.replaceAll('"', '""')) + 3,

@@ -36,17 +36,26 @@ export function unknownPrefixVariables(prefix: string): string[] {
   ];
 }
 
-/** Does a prefix hold a brace that belongs to no variable, such as `{year`? It would stand in every name as it is. */
+/**
+ * Does a prefix hold a brace that belongs to no variable, such as `{year`? It would stand in every
+ * name as it is.
+ */
 export function hasLooseBrace(prefix: string): boolean {
   return /[{}]/.test(prefix.replaceAll(variable, ''));
 }
 
-/** An instant as basic ISO 8601 in UTC, which fits into file names and object keys: `20150911T000000Z`. */
+/**
+ * An instant as basic ISO 8601 in UTC, which fits into file names and object keys:
+ * `20150911T000000Z`.
+ */
 function basicInstant(instant: string): string {
   return `${new Date(instant).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
 }
 
-/** The folder of a delivery: the prefix with its variables filled in from the end of the interval (UTC), without slashes at its ends; empty for no folder. */
+/**
+ * The folder of a delivery: the prefix with its variables filled in from the end of the interval
+ * (UTC), without slashes at its ends; empty for no folder.
+ */
 function folderOf(prefix: string, delivery: NamedDelivery): string {
   const end = new Date(delivery.data_interval_end).toISOString();
   const values: Record<string, string> = {
@@ -67,7 +76,10 @@ function folderOf(prefix: string, delivery: NamedDelivery): string {
     .join('/');
 }
 
-/** What all names of a delivery begin with: `<prefix>/<start>-<end>-<delivery>`. The delivery's part keeps runs, backfills and exports of one interval apart. */
+/**
+ * What all names of a delivery begin with: `<prefix>/<start>-<end>-<delivery>`. The delivery's part
+ * keeps runs, backfills and exports of one interval apart.
+ */
 export function stemOf(prefix: string, delivery: NamedDelivery): string {
   const folder = folderOf(prefix, delivery);
   const stem = `${basicInstant(delivery.data_interval_start)}-${basicInstant(delivery.data_interval_end)}-${delivery.delivery_id.replaceAll('-', '').slice(-12)}`;
@@ -107,7 +119,10 @@ export function folderPart(name: string): string {
   return end === -1 ? '' : name.slice(0, end);
 }
 
-/** The part of a prefix before its first variable, up to a whole folder: what a connection test may write to. */
+/**
+ * The part of a prefix before its first variable, up to a whole folder: what a connection test may
+ * write to.
+ */
 export function constantFolder(prefix: string): string {
   const parts = prefix.split('/').filter((part) => part !== '');
   const first = parts.findIndex((part) => part.includes('{'));

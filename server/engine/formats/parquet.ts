@@ -10,8 +10,9 @@ import {
 import type { FormatSelection } from './expression.ts';
 
 /**
- * One Parquet file with row groups of 50,000 rows: text, uuid and json as UTF-8 strings, instants as microseconds UTC (logical type), integers of 64 bits,
- * compressed inside the file. With larger row groups ClickHouse takes gigabytes (2.9 GB at its default size).
+ * One Parquet file with row groups of 50,000 rows: text, uuid and json as UTF-8 strings, instants
+ * as microseconds UTC (logical type), integers of 64 bits, compressed inside the file. With larger
+ * row groups ClickHouse takes gigabytes (2.9 GB at its default size).
  */
 export function selectParquet(columns: Column[], compression: Compression | null): FormatSelection {
   return {
@@ -21,7 +22,8 @@ export function selectParquet(columns: Column[], compression: Compression | null
     format: 'Parquet',
     settings: {
       ...common_settings,
-      // blocks as large as row groups, so that groups end at the same rows every time and the bytes repeat
+      // blocks as large as row groups, so that groups end at the same rows every time and the bytes
+      // repeat
       max_block_size: 50_000,
       preferred_block_size_bytes: 0,
       output_format_parquet_row_group_size: 50_000,
@@ -50,7 +52,10 @@ function value(column: Column, index: number): string {
   }
 }
 
-/** The file's schema follows from the columns alone, not from how a query happens to type them; a value that does not fit fails loudly. */
+/**
+ * The file's schema follows from the columns alone, not from how a query happens to type them; a
+ * value that does not fit fails loudly.
+ */
 function typed(column: Column, type: string, expression: string): string {
   return `accurateCast(${expression}, '${column.nullable ? `Nullable(${type})` : type}')`;
 }

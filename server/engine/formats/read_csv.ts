@@ -1,7 +1,10 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { ValueRow } from '../destination/destination.ts';
 
-/** The rows of CSV as `selectCsv` writes it, without its header, in the memory of one row. An empty field without quotes is null. Throws where the text is no such CSV. */
+/**
+ * The rows of CSV as `selectCsv` writes it, without its header, in the memory of one row. An empty
+ * field without quotes is null. Throws where the text is no such CSV.
+ */
 export async function* readCsv(bytes: AsyncIterable<Buffer>): AsyncGenerator<ValueRow> {
   const decoder = new StringDecoder('utf8');
   let held = '';
@@ -21,7 +24,10 @@ export async function* readCsv(bytes: AsyncIterable<Buffer>): AsyncGenerator<Val
   if (held !== '') throw new Error('The CSV ends in the middle of a record.');
 }
 
-/** The record that begins here and where the next one does, or undefined when its end has not come yet. */
+/**
+ * The record that begins here and where the next one does, or undefined when its end has not come
+ * yet.
+ */
 function recordAt(text: string, from: number): { row: ValueRow; end: number } | undefined {
   const row: ValueRow = [];
   let at = from;

@@ -8,7 +8,10 @@ import { readCsv } from './read_csv.ts';
 import { readJsonLines } from './read_json_lines.ts';
 import { readParquet } from './read_parquet.ts';
 
-/** The rows of a file in its encoding, in bounded memory: the values of the columns as text. Throws where it is no such file. */
+/**
+ * The rows of a file in its encoding, in bounded memory: the values of the columns as text. Throws
+ * where it is no such file.
+ */
 export function readFileRows(
   content: Readable,
   encoding: Encoding,

@@ -10,7 +10,10 @@ type ExactJson = {
 };
 const exact = JSON as unknown as ExactJson;
 
-/** The rows of JSON lines, in the memory of one line; numbers keep their text. Throws where a line is no JSON object. */
+/**
+ * The rows of JSON lines, in the memory of one line; numbers keep their text. Throws where a line
+ * is no JSON object.
+ */
 export async function* readJsonLines(
   bytes: AsyncIterable<Buffer>,
   columns: Pick<Column, 'name' | 'type'>[],

@@ -17,7 +17,10 @@ const compressors: Compressors = {
   LZ4_RAW: lz4Decompress,
 };
 
-/** The rows of a Parquet file, in the memory of one row group. It is read from its end, so its bytes go into a temporary file first. Throws where it is no such file. */
+/**
+ * The rows of a Parquet file, in the memory of one row group. It is read from its end, so its bytes
+ * go into a temporary file first. Throws where it is no such file.
+ */
 export async function* readParquet(
   bytes: AsyncIterable<Buffer>,
   columns: Pick<Column, 'name' | 'type'>[],

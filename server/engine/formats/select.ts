@@ -6,16 +6,20 @@ import { selectParquet } from './parquet.ts';
 import type { FormatSelection } from './expression.ts';
 import { selectTabSeparated } from './tabseparated.ts';
 
-/** How source rows are read to be compared with what a destination holds: nothing is cured for the sake of a store, and null is told from text. */
+/**
+ * How source rows are read to be compared with what a destination holds: nothing is cured for the
+ * sake of a store, and null is told from text.
+ */
 export const content_encoding = {
   format: 'CSV' satisfies FileFormat,
   compression: null,
 } as const;
 
 /**
- * What makes ClickHouse write the final bytes of an encoding (before compression; Parquet with it): `SELECT expressions FROM ... FORMAT format` with
- * `settings`. Guarantee: the same rows in the same order give the same bytes. `marked`: with a mark in front of each value that its place could not hold, for `encodeStage`,
- * which takes it out; Parquet has no room for marks.
+ * What makes ClickHouse write the final bytes of an encoding (before compression; Parquet with it):
+ * `SELECT expressions FROM ... FORMAT format` with `settings`. Guarantee: the same rows in the same
+ * order give the same bytes. `marked`: with a mark in front of each value that its place could not
+ * hold, for `encodeStage`, which takes it out; Parquet has no room for marks.
  */
 export function selectFor(
   encoding: Encoding,

@@ -8,12 +8,16 @@ import {
 import type { FormatSelection } from './expression.ts';
 import { markedAs } from './marks.ts';
 
-/** `is_exact`: for a database that holds NUL and numbers of any size. `marked`: with a mark in front of what was changed. */
+/**
+ * `is_exact`: for a database that holds NUL and numbers of any size. `marked`: with a mark in front
+ * of what was changed.
+ */
 type TextForm = { is_exact: boolean; marked: boolean };
 
 /**
- * The text that PostgreSQL's `COPY ... FROM STDIN` reads. What PostgreSQL cannot hold is cured: NUL is removed from text and `\u0000` from json, broken
- * UTF-8 becomes U+FFFD, lone surrogates in json become `\ufffd`, json with numbers beyond PostgreSQL's becomes a JSON string.
+ * The text that PostgreSQL's `COPY ... FROM STDIN` reads. What PostgreSQL cannot hold is cured: NUL
+ * is removed from text and `\u0000` from json, broken UTF-8 becomes U+FFFD, lone surrogates in json
+ * become `\ufffd`, json with numbers beyond PostgreSQL's becomes a JSON string.
  */
 export function selectTabSeparated(columns: Column[], form: TextForm): FormatSelection {
   return {

@@ -2,7 +2,10 @@ import type { Column } from '../models/column.ts';
 import { literal } from './expression.ts';
 import type { TextRow } from '../models/column.ts';
 
-/** The columns with the values of the row in the place of their expressions: what `selectFor` makes of them reads nothing and gives this row. */
+/**
+ * The columns with the values of the row in the place of their expressions: what `selectFor` makes
+ * of them reads nothing and gives this row.
+ */
 export function literalColumns({ columns, values }: TextRow): Column[] {
   return columns.map((column, index) => ({
     ...column,

@@ -147,6 +147,7 @@ test('a user is told how many values were changed, and nothing where none was', 
   assert.equal(sayChanged({ text: 0, altered: 0 }), undefined);
   assert.equal(
     sayChanged({ text: 3, altered: 1 }),
-    '3 values could not be held as JSON and became text; of 1 value characters were removed or replaced. The page of the destination says what it cannot hold.',
+    '3 values could not be held as JSON and became text; of 1 value characters were removed ' +
+      'or replaced. The page of the destination says what it cannot hold.',
   );
 });

@@ -14,11 +14,16 @@ import type { Encoding } from '../destination/encoding.ts';
 import { readFileRows } from './read_file.ts';
 import { folderPart, isDeliveryName, manifestOfSlice } from './naming.ts';
 
-/** What a comparison needs of a place that holds files or objects; names have `/` between folders. */
+/**
+ * What a comparison needs of a place that holds files or objects; names have `/` between folders.
+ */
 export type FileStore = {
   /** The content, or undefined when there is nothing of this name. Other faults are thrown. */
   read(name: string): Promise<Readable | undefined>;
-  /** Names of the visible files directly in a folder, complete names, in any order. A missing folder is empty. */
+  /**
+   * Names of the visible files directly in a folder, complete names, in any order. A missing folder
+   * is empty.
+   */
   list(folder: string): AsyncIterable<string>;
 };
 
@@ -26,8 +31,10 @@ const manifest_bytes_max = 64 * 1024 * 1024;
 const manifest_head_bytes = 4 * 1024;
 
 /**
- * Reads every file that the receipts name and compares bytes, SHA-256 and manifest text; of a file that differs, the values that do are named where the source still has its rows. Then names files that nobody
- * accounts for in the folders of these deliveries. Files that the manifest of another export names are left out. Memory does not grow with the files.
+ * Reads every file that the receipts name and compares bytes, SHA-256 and manifest text; of a file
+ * that differs, the values that do are named where the source still has its rows. Then names files
+ * that nobody accounts for in the folders of these deliveries. Files that the manifest of another
+ * export names are left out. Memory does not grow with the files.
  */
 export async function verifyFiles(
   store: FileStore,
@@ -145,7 +152,10 @@ async function withValues(
   }
 }
 
-/** Faults of what the readers of files take apart: their own are plain errors, those of zlib have codes. */
+/**
+ * Faults of what the readers of files take apart: their own are plain errors, those of zlib have
+ * codes.
+ */
 function isDamage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code } = error as { code?: unknown };
@@ -182,7 +192,10 @@ async function findAdded(
   return differences;
 }
 
-/** True for a file that a manifest which is not ours names, and for such a manifest. Each manifest is read once. */
+/**
+ * True for a file that a manifest which is not ours names, and for such a manifest. Each manifest
+ * is read once.
+ */
 async function isOfAnother(
   store: FileStore,
   name: string,
@@ -210,7 +223,10 @@ function namesOf(text: string): string[] {
   }
 }
 
-/** A small text of a store, such as a manifest, or undefined when there is none. Throws when it is larger than 64 MiB. */
+/**
+ * A small text of a store, such as a manifest, or undefined when there is none. Throws when it is
+ * larger than 64 MiB.
+ */
 export async function readStoredText(
   store: Pick<FileStore, 'read'>,
   name: string,
@@ -228,8 +244,9 @@ export async function readStoredText(
 }
 
 /**
- * The delivery that a manifest names, or undefined when the content is no manifest. Reads no more than the beginning, where the receipt has its id, so that
- * manifests of any size can be asked; the stream is closed.
+ * The delivery that a manifest names, or undefined when the content is no manifest. Reads no more
+ * than the beginning, where the receipt has its id, so that manifests of any size can be asked; the
+ * stream is closed.
  */
 export async function deliveryOfManifest(content: Readable): Promise<string | undefined> {
   const chunks: Buffer[] = [];

@@ -10,8 +10,9 @@ import { judgeVolume } from './volume.ts';
 type CompletedRun = ClaimedRun & ComparedRun & { is_make_up: boolean; records_completed: number };
 
 /**
- * Follows runs of the present revisions of different exports, which are about to complete, into the health of these exports. `to_be_told` are those by which a condition of the export would begin or end: of
- * them nothing is stored. The caller holds the locks on the exports' rows.
+ * Follows runs of the present revisions of different exports, which are about to complete, into the
+ * health of these exports. `to_be_told` are those by which a condition of the export would begin or
+ * end: of them nothing is stored. The caller holds the locks on the exports' rows.
  */
 export async function followCompletedRuns<Run extends CompletedRun>(
   tx: Transaction,

@@ -24,8 +24,10 @@ type Facts = {
 };
 
 /**
- * Follows a run that has just ended into the health of its export, in the same transaction: notices for what has changed, and the automatic pause after too many failures in a row. Runs of backfills, of
- * earlier revisions and of deleted exports are left out. The caller holds the lock on the export's row; comes last, because it may append to the activity log.
+ * Follows a run that has just ended into the health of its export, in the same transaction: notices
+ * for what has changed, and the automatic pause after too many failures in a row. Runs of
+ * backfills, of earlier revisions and of deleted exports are left out. The caller holds the lock on
+ * the export's row; comes last, because it may append to the activity log.
  */
 export async function followRun(
   engine: Engine,
@@ -35,12 +37,15 @@ export async function followRun(
 ): Promise<void> {
   if (run.backfill_id !== null) return;
   const facts = (await tx.row<Facts>(sql`
-    SELECT e.revision, e."interval", e.timezone, e.paused, e.deleted_at IS NOT NULL AS is_deleted, r.is_make_up, r.records_completed
-    FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id WHERE r.id = ${run.id}`))!;
+    SELECT e.revision, e."interval", e.timezone, e.paused, e.deleted_at IS NOT NULL AS is_deleted,
+      r.is_make_up, r.records_completed
+    FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id
+      WHERE r.id = ${run.id}`))!;
   if (facts.is_deleted || facts.revision !== run.revision) return;
   const before = await getHealth(tx, run.batch_export_id, run.revision);
   const volume = await volumeOf(tx, run, end, facts);
-  // What makes up for a backfill's run has an interval of that one, which says nothing of how far the schedule is.
+  // What makes up for a backfill's run has an interval of that one, which says nothing of how far
+  // the schedule is.
   const delivered_until = facts.is_make_up ? null : run.data_interval_end;
   const ended = {
     status: end.status,
@@ -116,8 +121,16 @@ function sentenceOf(
       ? `A run of the export has failed: ${run.latest_error}`
       : 'A run of the export has completed again after failures.';
   }
-  const usual = `${volume?.usual.low} to ${volume?.usual.high} are usual for runs like it (median ${volume?.usual.median} of ${volume?.usual.runs})`;
+  const usual =
+    `${volume?.usual.low} to ${volume?.usual.high} are usual for runs like it (median ` +
+    `${volume?.usual.median} of ${volume?.usual.runs})`;
   if (has_begun)
-    return `A run of the export has delivered ${run.records_completed} rows, where ${usual}. Every row at the source was delivered: look at what sends the events.`;
-  return `A run of the export has delivered ${run.records_completed} rows, a usual number again: ${usual}.`;
+    return (
+      `A run of the export has delivered ${run.records_completed} rows, where ${usual}. Every ` +
+      'row at the source was delivered: look at what sends the events.'
+    );
+  return (
+    `A run of the export has delivered ${run.records_completed} rows, a usual number again: ` +
+    `${usual}.`
+  );
 }

@@ -14,7 +14,10 @@ const exports_per_call_max = 500;
 
 type Judge = Pick<Engine, 'db' | 'clock' | 'log' | 'settle_seconds'>;
 
-/** How old the newest delivered interval of an export may be by the rule for all, in seconds: two intervals, the time that the store settles, and ten minutes for the run. */
+/**
+ * How old the newest delivered interval of an export may be by the rule for all, in seconds: two
+ * intervals, the time that the store settles, and ten minutes for the run.
+ */
 function freshnessLimit(interval: Interval, settle_seconds: number): number {
   return (2 * nominalLength(interval)) / 1000 + settle_seconds + run_seconds;
 }
@@ -24,7 +27,8 @@ function limitOf(judge: Judge): Sql {
   const limits = Object.fromEntries(
     intervals.map((interval) => [interval, freshnessLimit(interval, judge.settle_seconds)]),
   );
-  return sql`coalesce(e.freshness_seconds, (${JSON.stringify(limits)}::jsonb ->> e."interval")::float8)`;
+  return sql`coalesce(e.freshness_seconds, (${JSON.stringify(limits)}::jsonb ->>
+    e."interval")::float8)`;
 }
 
 /** Since when export `e` with health `h` waits for a delivery: greatest() passes over nulls. */
@@ -33,15 +37,20 @@ const fresh_since = sql`greatest(h.delivered_until, e.schedule_changed_at, e.sta
 const is_watched = sql`(NOT e.paused AND e.next_run_at IS NOT NULL)`;
 
 /**
- * Finds the exports that have become late, and those that no longer are, and tells of each once; gives how many there were. Late is an active export whose newest delivered interval ended longer ago than
- * its limit; counting begins anew when it is unpaused or its schedule changes. An export that is paused or has ended is no longer late, without a notice. Processes may do this at the same time.
+ * Finds the exports that have become late, and those that no longer are, and tells of each once;
+ * gives how many there were. Late is an active export whose newest delivered interval ended longer
+ * ago than its limit; counting begins anew when it is unpaused or its schedule changes. An export
+ * that is paused or has ended is no longer late, without a notice. Processes may do this at the
+ * same time.
  */
 export async function judgeFreshness(judge: Judge): Promise<number> {
   const now = isoInstant(judge.clock.now());
-  const isLate = sql`(${is_watched} AND ${fresh_since} < ${now}::timestamptz - make_interval(secs => ${limitOf(judge)}))`;
+  const isLate = sql`(${is_watched} AND ${fresh_since} < ${now}::timestamptz - make_interval(secs =>
+    ${limitOf(judge)}))`;
   const changed = await judge.db.rows<{ id: string }>(sql`
     SELECT e.id FROM batch_exports e LEFT JOIN batch_export_health h ON h.batch_export_id = e.id
-    WHERE e.deleted_at IS NULL AND ${isLate} <> coalesce(h.is_late, false) LIMIT ${exports_per_call_max}`);
+    WHERE e.deleted_at IS NULL AND ${isLate} <> coalesce(h.is_late, false)
+      LIMIT ${exports_per_call_max}`);
   let told = 0;
   for (const { id } of changed) {
     try {
@@ -60,14 +69,19 @@ type Freshness = { revision: number; is_watched: boolean; is_late: boolean; limi
 
 async function judgeOne(judge: Judge, id: string, isLate: Sql): Promise<boolean> {
   return judge.db.transaction(async (tx) => {
-    // The lock first and the look afterwards: a look that waited in the same statement would still see the health from before. SKIP LOCKED: who has the row changes it, so it is looked at again later.
+    // The lock first and the look afterwards: a look that waited in the same statement would still
+    // see the health from before. SKIP LOCKED: who has the row changes it, so it is looked at again
+    // later.
     const locked = await tx.row(
-      sql`SELECT 1 FROM batch_exports WHERE id = ${id} AND deleted_at IS NULL FOR UPDATE SKIP LOCKED`,
+      sql`SELECT 1 FROM batch_exports WHERE id = ${id} AND deleted_at IS NULL
+        FOR UPDATE SKIP LOCKED`,
     );
     if (locked === undefined) return false;
     const row = (await tx.row<Freshness>(sql`
-      SELECT e.revision, ${is_watched} AS is_watched, ${isLate} AS is_late, ${limitOf(judge)} AS limit_seconds
-      FROM batch_exports e LEFT JOIN batch_export_health h ON h.batch_export_id = e.id WHERE e.id = ${id}`))!;
+      SELECT e.revision, ${is_watched} AS is_watched, ${isLate} AS is_late,
+        ${limitOf(judge)} AS limit_seconds
+      FROM batch_exports e LEFT JOIN batch_export_health h ON h.batch_export_id = e.id
+        WHERE e.id = ${id}`))!;
     const health = await getHealth(tx, id, row.revision);
     if (health.is_late === row.is_late) return false;
     await putHealth(tx, id, { ...health, is_late: row.is_late });
@@ -93,6 +107,8 @@ function noticeOf(
       run: null,
       facts: { recovered_from: 'late', ...facts },
     };
-  const detail = `The export is late. ${state} ${freshness_seconds} seconds are allowed. Look at its latest runs and at the workers.`;
+  const detail =
+    `The export is late. ${state} ${freshness_seconds} seconds are allowed. Look at its latest ` +
+    'runs and at the workers.';
   return { event: 'late', detail, run: null, facts };
 }

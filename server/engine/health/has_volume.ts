@@ -1,6 +1,9 @@
 import type { ClaimedRun } from '../run.ts';
 
-/** True where the rows of a run say something about the volume of its export: a first run of the schedule that has its whole interval, of which no backfill has delivered a part before. */
+/**
+ * True where the rows of a run say something about the volume of its export: a first run of the
+ * schedule that has its whole interval, of which no backfill has delivered a part before.
+ */
 export function hasVolume(
   run: Pick<
     ClaimedRun,

@@ -1,6 +1,9 @@
 import type { RunEnd } from '../run.ts';
 
-/** How an export does. Failures and volume are about `revision`; `delivered_until` is the end of the newest interval that its schedule has delivered (ISO 8601). */
+/**
+ * How an export does. Failures and volume are about `revision`; `delivered_until` is the end of the
+ * newest interval that its schedule has delivered (ISO 8601).
+ */
 export type Health = {
   revision: number;
   consecutive_failures: number;
@@ -10,13 +13,20 @@ export type Health = {
   delivered_until: string | null;
 };
 
-/** The three conditions that an export can be in; each begins with a notice of its name and ends with `recovered`. */
+/**
+ * The three conditions that an export can be in; each begins with a notice of its name and ends
+ * with `recovered`.
+ */
 export type Condition = 'failing' | 'late' | 'unusual_volume';
 
 /** A condition that has begun or ended. */
 export type ConditionChange = { condition: Condition; has_begun: boolean };
 
-/** What a run that has ended says of its export: until when it has delivered the schedule's data (null for a run that made up for a backfill), and whether its rows are unusual (undefined where they cannot be judged). A completed run without rows never asked the destination (`has_rows`). */
+/**
+ * What a run that has ended says of its export: until when it has delivered the schedule's data
+ * (null for a run that made up for a backfill), and whether its rows are unusual (undefined where
+ * they cannot be judged). A completed run without rows never asked the destination (`has_rows`).
+ */
 export type EndedRun = {
   status: RunEnd['status'];
   revision: number;
@@ -38,9 +48,11 @@ export function newHealth(revision: number): Health {
 }
 
 /**
- * The health after a run of the export's present revision, and what has changed by it. Guarantees: a condition changes only when it was not so before; a cancelled run changes nothing; a new
- * revision begins with no failures and a usual volume, and is failing until one of its runs completes when its predecessor was. A run that had nothing to
- * deliver ends no failure and adds none: whether the destination works is not known by it.
+ * The health after a run of the export's present revision, and what has changed by it. Guarantees:
+ * a condition changes only when it was not so before; a cancelled run changes nothing; a new
+ * revision begins with no failures and a usual volume, and is failing until one of its runs
+ * completes when its predecessor was. A run that had nothing to deliver ends no failure and adds
+ * none: whether the destination works is not known by it.
  */
 export function healthAfterRun(
   before: Health,

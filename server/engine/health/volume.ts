@@ -9,15 +9,20 @@ const deviation_scale = 1.4826;
 /** Runs that always had as many rows as this do not come to none by chance. */
 const always_rows_min = 10;
 
-/** The rows that a run was expected to have: the median of `runs` comparable ones, and the bounds (inclusive) of what is usual. */
+/**
+ * The rows that a run was expected to have: the median of `runs` comparable ones, and the bounds
+ * (inclusive) of what is usual.
+ */
 export type UsualVolume = { median: number; low: number; high: number; runs: number };
 
 /** What the rows of a run are beside those of the runs like it. */
 export type VolumeJudgement = { is_unusual: boolean; usual: UsualVolume };
 
 /**
- * Judges the rows of a completed run by those of the runs like it; undefined with fewer than 8 of these, of which the first 30 count. Far from usual is more than 5 spreads from the median, where
- * the spread is the largest of 1.4826 median absolute deviations, a tenth of the median, the root of the median and 1; and no rows at all where each of the others had 10 or more.
+ * Judges the rows of a completed run by those of the runs like it; undefined with fewer than 8 of
+ * these, of which the first 30 count. Far from usual is more than 5 spreads from the median, where
+ * the spread is the largest of 1.4826 median absolute deviations, a tenth of the median, the root
+ * of the median and 1; and no rows at all where each of the others had 10 or more.
  */
 export function judgeVolume(
   rows: number,

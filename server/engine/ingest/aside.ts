@@ -2,14 +2,19 @@ import { Worker } from 'node:worker_threads';
 import type { ReadEvent } from './event.ts';
 import type { ListFault } from './event_list.ts';
 
-/** From so many bytes of JSON on reading is work for the thread: what is below takes a few milliseconds at most, whatever it holds. */
+/**
+ * From so many bytes of JSON on reading is work for the thread: what is below takes a few
+ * milliseconds at most, whatever it holds.
+ */
 export const aside_bytes_min = 64 * 1024;
 /** How long a thread that nobody uses is kept: it takes some 10 MB, and what it read last. */
 const idle_ms = 30_000;
 /** Memory of the thread: 20 MiB of JSON can be a hundred times that as objects. */
 const memory_mb_max = 2_048;
 
-/** What the thread is asked: to read a line, to read a list, to go on with a list, or to forget it. */
+/**
+ * What the thread is asked: to read a line, to read a list, to go on with a list, or to forget it.
+ */
 export type AsideRequest =
   | { id: number; kind: 'line' | 'list'; bytes: Uint8Array; now: number }
   | { id: number; kind: 'more' | 'drop' };
@@ -26,7 +31,10 @@ type Thread = { worker: Worker; waiting: Map<number, Waiting>; idle: NodeJS.Time
 let thread: Thread | undefined;
 let last_id = 0;
 
-/** Reads one event from the bytes of a long line, beside the event loop; undefined for a blank line. The bytes are gone afterwards. */
+/**
+ * Reads one event from the bytes of a long line, beside the event loop; undefined for a blank line.
+ * The bytes are gone afterwards.
+ */
 export async function readLineAside(
   bytes: Uint8Array,
   now: number,
@@ -37,7 +45,8 @@ export async function readLineAside(
 }
 
 /**
- * Reads a long list of events beside the event loop: what is wrong with it as a whole, or its events, a few at a time and not before they are wanted. The whole is known to be JSON before the
+ * Reads a long list of events beside the event loop: what is wrong with it as a whole, or its
+ * events, a few at a time and not before they are wanted. The whole is known to be JSON before the
  * first of them comes. The bytes are gone afterwards.
  */
 export async function readListAside(
@@ -95,7 +104,8 @@ function startThread(): Thread {
     clearTimeout(started.idle);
     started.idle = setTimeout(() => end(started), idle_ms).unref();
   });
-  // Whatever it died of, the requests that it was reading for fail, and the next one finds a new thread.
+  // Whatever it died of, the requests that it was reading for fail, and the next one finds a new
+  // thread.
   worker.on('error', (error) => end(started, error));
   worker.on('exit', () => end(started));
   return started;

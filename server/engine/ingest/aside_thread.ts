@@ -5,7 +5,10 @@ import type { ReadEvent } from './event.ts';
 import { holdsTooMuch, readEventList } from './event_list.ts';
 import { parseEvent, readEvent } from './parse.ts';
 
-/** The thread that reads long lines and lists of events. What it gives is small or text: both are cheap to take over for the event loop. */
+/**
+ * The thread that reads long lines and lists of events. What it gives is small or text: both are
+ * cheap to take over for the event loop.
+ */
 const reads_max = 500;
 const reads_bytes_max = 256 * 1024;
 

@@ -58,7 +58,8 @@ async function select<Row>(query: string, teamId: number): Promise<Row[]> {
 const count = async (teamId: number) =>
   (
     await select<{ rows: number; uuids: number }>(
-      'SELECT toUInt32(count()) AS rows, toUInt32(uniqExact(uuid)) AS uuids FROM events WHERE team_id = {team_id:Int64}',
+      'SELECT toUInt32(count()) AS rows, toUInt32(uniqExact(uuid)) AS uuids FROM events WHERE ' +
+        'team_id = {team_id:Int64}',
       teamId,
     )
   )[0]!;
@@ -138,68 +139,78 @@ test('two processes with overlapping uuids store each once, and inserted_at stri
   for (const { at } of batches) assert.match(at, /\.\d{3}000Z$/);
 });
 
-test('$set overwrites, $set_once fills, one version per batch, events carry the person as of the event', async () => {
-  const teamId = await newTeam();
-  const ingestion = open();
-  await store(ingestion, teamId, [
-    event({ event: '1' }),
-    event({ event: '2', $set: { plan: 'free', big: 1 }, $set_once: { plan: 'none', first: 'a' } }),
-    event({ event: '3', $set: { plan: 'paid' }, $set_once: { first: 'b' } }),
-    event({ event: '4', distinct_id: 'other' }),
-  ]);
-  const events = await select<{
-    person_properties: string;
-    person_id: string;
-    distinct_id: string;
-  }>(
-    'SELECT person_properties, person_id, distinct_id FROM events WHERE team_id = {team_id:Int64} ORDER BY event',
-    teamId,
-  );
-  assert.deepEqual(
-    events.map((row) => JSON.parse(row.person_properties)),
-    [{}, { plan: 'free', first: 'a', big: 1 }, { plan: 'paid', first: 'a', big: 1 }, {}],
-  );
-  assert.equal(
-    new Set(events.filter((row) => row.distinct_id === 'd').map((row) => row.person_id)).size,
-    1,
-  );
-  const [first, ...more] = await versions(teamId);
-  assert.deepEqual(more, []);
-  assert.deepEqual(
-    [first?.distinct_id, JSON.parse(first!.properties), first?.person_version],
-    ['d', { plan: 'paid', first: 'a', big: 1 }, 1],
-  );
-  // The same values again, from another process without a cache: no new version.
-  await store(open(), teamId, [
-    event({ $set: { plan: 'paid' } }),
-    event({ $set_once: { first: 'z' } }),
-  ]);
-  assert.equal((await versions(teamId)).length, 1);
-  // A change from yet another process, then one from the first, whose cache must not be stale.
-  await store(open(), teamId, [event({ properties: { $set: { plan: 'gone' } } })]);
-  await store(ingestion, teamId, [event({ $set: { extra: true } })]);
-  const all = await versions(teamId);
-  assert.deepEqual(
-    all.map((row) => [
-      row.person_version,
-      JSON.parse(row.properties).plan,
-      JSON.parse(row.properties).extra,
-    ]),
-    [
-      [1, 'paid', undefined],
-      [2, 'gone', undefined],
-      [3, 'gone', true],
-    ],
-  );
-  assert.equal(new Set(all.map((row) => row.created_at)).size, 1);
-  assert.equal(new Set(all.map((row) => row.inserted_at)).size, 3);
-});
+test(
+  '$set overwrites, $set_once fills, one version per batch, events carry the person as of the ' +
+    'event',
+  async () => {
+    const teamId = await newTeam();
+    const ingestion = open();
+    await store(ingestion, teamId, [
+      event({ event: '1' }),
+      event({
+        event: '2',
+        $set: { plan: 'free', big: 1 },
+        $set_once: { plan: 'none', first: 'a' },
+      }),
+      event({ event: '3', $set: { plan: 'paid' }, $set_once: { first: 'b' } }),
+      event({ event: '4', distinct_id: 'other' }),
+    ]);
+    const events = await select<{
+      person_properties: string;
+      person_id: string;
+      distinct_id: string;
+    }>(
+      'SELECT person_properties, person_id, distinct_id FROM events WHERE team_id = ' +
+        '{team_id:Int64} ORDER BY event',
+      teamId,
+    );
+    assert.deepEqual(
+      events.map((row) => JSON.parse(row.person_properties)),
+      [{}, { plan: 'free', first: 'a', big: 1 }, { plan: 'paid', first: 'a', big: 1 }, {}],
+    );
+    assert.equal(
+      new Set(events.filter((row) => row.distinct_id === 'd').map((row) => row.person_id)).size,
+      1,
+    );
+    const [first, ...more] = await versions(teamId);
+    assert.deepEqual(more, []);
+    assert.deepEqual(
+      [first?.distinct_id, JSON.parse(first!.properties), first?.person_version],
+      ['d', { plan: 'paid', first: 'a', big: 1 }, 1],
+    );
+    // The same values again, from another process without a cache: no new version.
+    await store(open(), teamId, [
+      event({ $set: { plan: 'paid' } }),
+      event({ $set_once: { first: 'z' } }),
+    ]);
+    assert.equal((await versions(teamId)).length, 1);
+    // A change from yet another process, then one from the first, whose cache must not be stale.
+    await store(open(), teamId, [event({ properties: { $set: { plan: 'gone' } } })]);
+    await store(ingestion, teamId, [event({ $set: { extra: true } })]);
+    const all = await versions(teamId);
+    assert.deepEqual(
+      all.map((row) => [
+        row.person_version,
+        JSON.parse(row.properties).plan,
+        JSON.parse(row.properties).extra,
+      ]),
+      [
+        [1, 'paid', undefined],
+        [2, 'gone', undefined],
+        [3, 'gone', true],
+      ],
+    );
+    assert.equal(new Set(all.map((row) => row.created_at)).size, 1);
+    assert.equal(new Set(all.map((row) => row.inserted_at)).size, 3);
+  },
+);
 
 test('a duplicate changes no person, and large numbers of persons are exact', async () => {
   const teamId = await newTeam();
   const uuid = randomUUID();
   const exact = parseEvent(
-    `{"event":"e","distinct_id":"it's \\\\ a 'quote'","uuid":"${uuid}","$set":{"n":12345678901234567890}}`,
+    `{"event":"e","distinct_id":"it's \\\\ a ` +
+      `'quote'","uuid":"${uuid}","$set":{"n":12345678901234567890}}`,
     0,
   );
   await store(open(), teamId, [exact.event!]);
@@ -229,7 +240,9 @@ test('a batch whose persons make it large is written in several, in order', asyn
     duplicates: 1,
   });
   const rows = await select<{ event: string; index: number | null; at: string }>(
-    "SELECT event, JSONExtract(person_properties, 'index', 'Nullable(Int32)') AS index, inserted_at AS at FROM events WHERE team_id = {team_id:Int64} AND event != 'e' ORDER BY toInt32(event)",
+    "SELECT event, JSONExtract(person_properties, 'index', 'Nullable(Int32)') AS index, " +
+      "inserted_at AS at FROM events WHERE team_id = {team_id:Int64} AND event != 'e' ORDER BY " +
+      'toInt32(event)',
     teamId,
   );
   assert.deepEqual(
@@ -292,7 +305,8 @@ test('settled waits for the batch under way and keeps the next one waiting', asy
     'waited in vain',
     async () =>
       (await db.row<{ waiting: number }>(
-        sql`SELECT count(*)::integer AS waiting FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`,
+        sql`SELECT count(*)::integer AS waiting FROM pg_locks WHERE locktype = 'advisory'
+          AND NOT granted`,
       ))!.waiting > 0,
   );
   writing.resolve();
@@ -315,7 +329,8 @@ test('insertion times go on after the store when the control store forgot them',
     .replace('T', ' ')
     .replace('Z', '');
   await harness.deps.clickhouse.command({
-    query: `INSERT INTO events (team_id, uuid, event, distinct_id, inserted_at) VALUES (${teamId}, generateUUIDv4(), 'later', 'd', '${future}')`,
+    query: `INSERT INTO events (team_id, uuid, event, distinct_id, inserted_at)
+      VALUES (${teamId}, generateUUIDv4(), 'later', 'd', '${future}')`,
   });
   await harness.deps.db.run(sql`DELETE FROM ingestion_states WHERE team_id = ${teamId}`);
   await store(ingestion, teamId, [event({ event: 'last' })]);

@@ -4,7 +4,10 @@ import { flushEvents } from './flush.ts';
 import type { FlushDeps, FlushFailure, FlushOutcome } from './flush.ts';
 import { openPersonStore } from './person_store.ts';
 
-/** What became of events that were handed in: all of them are stored (or were there before), or it is not known that they are. */
+/**
+ * What became of events that were handed in: all of them are stored (or were there before), or it
+ * is not known that they are.
+ */
 export type Stored =
   | { taken: number; duplicates: number; failure?: undefined }
   | { failure: FlushFailure };
@@ -12,7 +15,8 @@ export type Stored =
 /** One process's way into the events table. */
 export type Ingestion = {
   /**
-   * Hands events of one project in. Resolves once there is room for them in memory, with the promise of their fate, which never rejects and whose success means that they survive a kill of
+   * Hands events of one project in. Resolves once there is room for them in memory, with the
+   * promise of their fate, which never rejects and whose success means that they survive a kill of
    * everything. Events of one project are stored in the order in which they were handed in.
    */
   add(teamId: number, events: IncomingEvent[]): Promise<{ stored: Promise<Stored> }>;
@@ -36,23 +40,26 @@ const default_limits: IngestionLimits = {
   queue_bytes_max: 64 * 1024 * 1024,
   // Each flush holds one connection of the control store while it writes; the API needs the others.
   flushes_max: 4,
-  // The lock is held meanwhile, by a transaction that the control store ends after two minutes without a statement.
+  // The lock is held meanwhile, by a transaction that the control store ends after two minutes
+  // without a statement.
   look_up_seconds_max: 30,
 };
 
 type Group = { events: IncomingEvent[]; bytes: number; finish: (stored: Stored) => void };
 
 /**
- * How long a batch may take in the store: well under the time after which exports take an interval for settled, but never so short that a busy store could not write
- * a batch; below a settle time of five seconds it is `settled` alone that keeps exports off a batch under way.
+ * How long a batch may take in the store: well under the time after which exports take an interval
+ * for settled, but never so short that a busy store could not write a batch; below a settle time of
+ * five seconds it is `settled` alone that keeps exports off a batch under way.
  */
 function batchSeconds(settleSeconds: number): number {
   return Math.min(10, Math.max(3, settleSeconds * 0.6));
 }
 
 /**
- * Opens the ingestion of one process: group commit per project. A batch is written as soon as the one before is stored, so that a lone event does not wait and many
- * requests share a batch; at most 64 MiB wait, beyond that `add` does.
+ * Opens the ingestion of one process: group commit per project. A batch is written as soon as the
+ * one before is stored, so that a lone event does not wait and many requests share a batch; at most
+ * 64 MiB wait, beyond that `add` does.
  */
 export function openIngestion(
   deps: Pick<FlushDeps, 'db' | 'clickhouse' | 'log'> & { settle_seconds: number },

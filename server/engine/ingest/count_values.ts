@@ -1,6 +1,9 @@
 const [quote, backslash, comma, open_brace, open_bracket] = [0x22, 0x5c, 0x2c, 0x7b, 0x5b];
 
-/** How many names and values the JSON text holds, without making anything of it: its commas and opening brackets outside of texts. */
+/**
+ * How many names and values the JSON text holds, without making anything of it: its commas and
+ * opening brackets outside of texts.
+ */
 export function countValues(text: string): number {
   let values = 0;
   let isInText = false;

@@ -17,11 +17,16 @@ export type IncomingEvent = {
   set_once: JsonObject | undefined;
   /** They are more than a person may hold, so they are not there, and the person stays as it is. */
   is_set_too_large: boolean;
-  /** About how much the event takes as a row, in bytes of UTF-8, without the person's properties. */
+  /**
+   * About how much the event takes as a row, in bytes of UTF-8, without the person's properties.
+   */
   bytes: number;
 };
 
-/** What is wrong with one field of an event; `attr` is its path joined by `__`, or null for the event as a whole. */
+/**
+ * What is wrong with one field of an event; `attr` is its path joined by `__`, or null for the
+ * event as a whole.
+ */
 export type EventProblem = {
   attr: string | null;
   code: 'required' | 'null' | 'blank' | 'max_length' | 'invalid_input' | 'parse_error';

@@ -13,10 +13,16 @@ export type ListFault =
   | 'null'
   | 'not_a_list';
 
-/** The values of a list of events, not looked at yet; one event alone stands for a list of one and `is_list` is false. */
+/**
+ * The values of a list of events, not looked at yet; one event alone stands for a list of one and
+ * `is_list` is false.
+ */
 export type EventList = { values: unknown[]; is_list: boolean };
 
-/** Most names and values in one body or line: 20 MiB of events have a million. Ten times as many would take gigabytes as objects. */
+/**
+ * Most names and values in one body or line: 20 MiB of events have a million. Ten times as many
+ * would take gigabytes as objects.
+ */
 const values_max = 2_000_000;
 
 /** Does the JSON text hold more than a body or line of events may? Shorter ones cannot. */
@@ -24,7 +30,9 @@ export function holdsTooMuch(text: string): boolean {
   return text.length > values_max && countValues(text) > values_max;
 }
 
-/** Reads the JSON of a body: `{"events": [...]}` or one event. Never throws for what the bytes hold. */
+/**
+ * Reads the JSON of a body: `{"events": [...]}` or one event. Never throws for what the bytes hold.
+ */
 export function readEventList(bytes: Uint8Array): EventList | { fault: ListFault } {
   if (!isUtf8(bytes)) return { fault: 'not_utf8' };
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');

@@ -1,13 +1,18 @@
 /** A JSON object whose numbers may be `JSON.rawJSON` values, so that it prints as it was read. */
 export type JsonObject = { [key: string]: unknown };
 
-/** Most levels of arrays and objects inside each other; PostgreSQL, ClickHouse and JSON readers at destinations take this many. */
+/**
+ * Most levels of arrays and objects inside each other; PostgreSQL, ClickHouse and JSON readers at
+ * destinations take this many.
+ */
 export const nesting_max = 100;
 
-// Only such texts can hold a number that JavaScript would print otherwise than it was sent: one that ends in an exponent, in a zero behind the point, in digits
-// behind six zeros behind the point, in sixteen digits, or that is minus nothing. Everything else goes through the plain parser, which calls nothing back. What
-// is looked for is the last digit of a number, by what stands behind it, and only from there is it read back: tried from each of its digits, a long run that
-// ends in something else would take time that grows with its square.
+// Only such texts can hold a number that JavaScript would print otherwise than it was sent: one
+// that ends in an exponent, in a zero behind the point, in digits behind six zeros behind the
+// point, in sixteen digits, or that is minus nothing. Everything else goes through the plain
+// parser, which calls nothing back. What is looked for is the last digit of a number, by what
+// stands behind it, and only from there is it read back: tried from each of its digits, a long run
+// that ends in something else would take time that grows with its square.
 const unusualNumber = /\d(?=\s*[,}\]])(?<=\d[eE][+-]?\d+|\.\d*0|\.0{6}\d+|[:,[\s]-0|[\d.]{16})/;
 const surrogate = /\\u[dD][89a-fA-F]/;
 
@@ -15,8 +20,10 @@ type RawJson = { rawJSON(text: string): unknown; isRawJSON(value: unknown): bool
 const raw = JSON as typeof JSON & RawJson;
 
 /**
- * Parses JSON text so that `JSON.stringify` of the result keeps the text of every number as it was sent: `1.0`, `1e5`, `-0`, digits beyond those of a double.
- * Replaces lone surrogates by U+FFFD; of a key that an object has twice the last one stays. Throws a SyntaxError for text that is not JSON.
+ * Parses JSON text so that `JSON.stringify` of the result keeps the text of every number as it was
+ * sent: `1.0`, `1e5`, `-0`, digits beyond those of a double. Replaces lone surrogates by U+FFFD; of
+ * a key that an object has twice the last one stays. Throws a SyntaxError for text that is not
+ * JSON.
  */
 export function parseExact(text: string): unknown {
   const parsed: unknown = unusualNumber.test(text) ? parseWithNumbers(text) : JSON.parse(text);
@@ -30,7 +37,10 @@ export function isJsonObject(value: unknown): value is JsonObject {
   );
 }
 
-/** A number in its shortest form without an exponent, so that `17`, `17.0` and `1.7e1` name the same; as it is where that would take digits from it or add an exponent. */
+/**
+ * A number in its shortest form without an exponent, so that `17`, `17.0` and `1.7e1` name the
+ * same; as it is where that would take digits from it or add an exponent.
+ */
 export function shortNumber(text: string): string {
   const digits = text
     .replace(/[eE].*$/, '')
@@ -40,7 +50,10 @@ export function shortNumber(text: string): string {
   return digits.length <= 15 && /^-?\d+(\.\d+)?$/.test(short) ? short : text;
 }
 
-/** True when arrays and objects lie inside each other more than `nesting_max` deep. Does not recurse, so that no depth can exhaust the stack. */
+/**
+ * True when arrays and objects lie inside each other more than `nesting_max` deep. Does not
+ * recurse, so that no depth can exhaust the stack.
+ */
 export function isTooDeep(value: unknown): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; depth <= nesting_max; depth += 1) {

@@ -13,8 +13,9 @@ import { buildRows } from './rows.ts';
 import { writeRows } from './write.ts';
 
 /**
- * What a flush works with. `seconds_max` bounds the time in which the store may write a batch, `look_up_seconds_max` the time that it may take to look things up for one, `bytes_max` the
- * size of a batch as it is written.
+ * What a flush works with. `seconds_max` bounds the time in which the store may write a batch,
+ * `look_up_seconds_max` the time that it may take to look things up for one, `bytes_max` the size
+ * of a batch as it is written.
  */
 export type FlushDeps = {
   db: Database;
@@ -26,16 +27,23 @@ export type FlushDeps = {
   bytes_max: number;
 };
 
-/** Why a batch was not stored: another attempt may help, or its project does not exist (any more). */
+/**
+ * Why a batch was not stored: another attempt may help, or its project does not exist (any more).
+ */
 export type FlushFailure = 'unavailable' | 'project_gone';
 
-/** The first `is_duplicate.length` events are stored; `is_duplicate[i]` says that the i-th was there before, in the store or further ahead. The others are not known to be: `failure` says why. */
+/**
+ * The first `is_duplicate.length` events are stored; `is_duplicate[i]` says that the i-th was there
+ * before, in the store or further ahead. The others are not known to be: `failure` says why.
+ */
 export type FlushOutcome = { is_duplicate: boolean[]; failure?: FlushFailure };
 
 /**
- * Stores a project's events and the versions of persons that they make, in one batch, or in several when their rows are larger than one may be. Guarantees, for every number of processes: each
- * event that it says is stored is in the store exactly once by its uuid and survives a kill of everything; `inserted_at` is the same for a whole batch, whole milliseconds, and greater than that
- * of every batch before. Never throws.
+ * Stores a project's events and the versions of persons that they make, in one batch, or in several
+ * when their rows are larger than one may be. Guarantees, for every number of processes: each event
+ * that it says is stored is in the store exactly once by its uuid and survives a kill of
+ * everything; `inserted_at` is the same for a whole batch, whole milliseconds, and greater than
+ * that of every batch before. Never throws.
  */
 export async function flushEvents(
   deps: FlushDeps,
@@ -52,7 +60,8 @@ export async function flushEvents(
     );
     isDuplicate.push(...is_duplicate);
     if (failure !== undefined) return { is_duplicate: isDuplicate, failure };
-    // Where persons are large few events fit, and looking all the others up again each time would take longer than writing.
+    // Where persons are large few events fit, and looking all the others up again each time would
+    // take longer than writing.
     wanted = 2 * is_duplicate.length;
   }
   return { is_duplicate: isDuplicate };
@@ -90,7 +99,8 @@ async function writeBatch(
 ): Promise<FlushOutcome> {
   const state = await readState(tx, teamId);
   if (state.batch_id !== null) {
-    // Somebody was killed in the middle of a batch. Until the store has let go of it, a look-up of uuids could not be trusted.
+    // Somebody was killed in the middle of a batch. Until the store has let go of it, a look-up of
+    // uuids could not be trusted.
     deps.persons.forget(teamId);
     if (!(await endBatch(deps.clickhouse, state.batch_id))) return failed('unavailable');
   }
@@ -108,7 +118,8 @@ async function writeBatch(
       { team_id: teamId, events: rows.oversized },
       'persons were left as they were, because $set would have made them too large',
     );
-  // The last thing before the batch is noted, and through the transaction: it throws when the session and with it the lock is gone.
+  // The last thing before the batch is noted, and through the transaction: it throws when the
+  // session and with it the lock is gone.
   const latest = await readState(tx, teamId);
   const isUnchanged =
     latest.batch_id === state.batch_id && latest.last_inserted_at === state.last_inserted_at;
@@ -155,7 +166,8 @@ async function lookUp(
 ): Promise<Found> {
   const given = events.filter((event) => event.is_uuid_given).map((event) => event.uuid);
   const known = await findKnownUuids(deps.clickhouse, teamId, given, signal);
-  // An answer that comes after the time must not go on into the cache of persons: the lock may be somebody else's by then.
+  // An answer that comes after the time must not go on into the cache of persons: the lock may be
+  // somebody else's by then.
   signal.throwIfAborted();
   const is_duplicate = events.map((event) => {
     if (known.has(event.uuid)) return true;
@@ -176,7 +188,10 @@ async function lookUp(
   };
 }
 
-/** Gives up after the seconds, also when an answer has begun and does not end, which the client's own abort does not notice. */
+/**
+ * Gives up after the seconds, also when an answer has begun and does not end, which the client's
+ * own abort does not notice.
+ */
 async function within<Result>(
   seconds: number,
   work: (signal: AbortSignal) => Promise<Result>,
@@ -202,7 +217,8 @@ function nextInsertion(state: IngestionState, last: number): number {
   );
 }
 
-// Asked once per project: before its first batch, or after the control store was put back to an older state.
+// Asked once per project: before its first batch, or after the control store was put back to an
+// older state.
 async function lastInsertionInStore(
   clickhouse: ClickHouse,
   teamId: number,
@@ -210,7 +226,8 @@ async function lastInsertionInStore(
 ): Promise<number> {
   const found = await clickhouse.query({
     query:
-      'SELECT toUnixTimestamp64Milli(max(inserted_at)) AS last FROM events WHERE team_id = {team_id:Int64}',
+      'SELECT toUnixTimestamp64Milli(max(inserted_at)) AS last FROM events WHERE team_id = ' +
+      '{team_id:Int64}',
     query_params: { team_id: teamId },
     format: 'JSONEachRow',
     abort_signal: signal,

@@ -2,7 +2,10 @@ import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 
-/** How an insert of a batch ended: all rows are stored and on disk, none is, or the store could not be asked. */
+/**
+ * How an insert of a batch ended: all rows are stored and on disk, none is, or the store could not
+ * be asked.
+ */
 export type InsertOutcome = 'stored' | 'absent' | 'unknown';
 
 /** The tables that ingestion writes. */
@@ -12,13 +15,18 @@ const chunk_bytes = 1024 * 1024;
 // How long the store is asked after an insert that failed, in milliseconds and at most.
 const inquiry_ms_max = 3_000;
 const inquiry_pause_ms = 50;
-// Asked again after a pause, because a statement that was sent just before its sender died may not have begun yet.
+// Asked again after a pause, because a statement that was sent just before its sender died may not
+// have begun yet.
 const quiet_answers_min = 3;
 // A server shows the id that the client gave; the embedded store keeps it in `log_comment`.
 const isOfBatch =
   "(startsWith(query_id, {batch:String}) OR startsWith(Settings['log_comment'], {batch:String}))";
 
-/** One insert of a batch: `rows` lie in one project with one `inserted_at`, by which they are found again; `stamp` is what each of them has besides. `ends_at` is on the scale of `performance.now()`. */
+/**
+ * One insert of a batch: `rows` lie in one project with one `inserted_at`, by which they are found
+ * again; `stamp` is what each of them has besides. `ends_at` is on the scale of
+ * `performance.now()`.
+ */
 export type BatchInsert<Row> = {
   table: IngestionTable;
   batch_id: string;
@@ -30,8 +38,9 @@ export type BatchInsert<Row> = {
 };
 
 /**
- * Inserts the rows as one block, all or nothing, and says what became of it. An insert that is not done by `ends_at` is killed; after any failure the store is
- * asked whether the rows are there, once it no longer works on them. Never throws for a failure of the store.
+ * Inserts the rows as one block, all or nothing, and says what became of it. An insert that is not
+ * done by `ends_at` is killed; after any failure the store is asked whether the rows are there,
+ * once it no longer works on them. Never throws for a failure of the store.
  */
 export async function insertBatch<Row>(
   clickhouse: ClickHouse,
@@ -46,7 +55,8 @@ export async function insertBatch<Row>(
 }
 
 /**
- * Ends what the store may still do for a batch that nobody waits for any more. True when nothing of it is running and so nothing of it can appear any more.
+ * Ends what the store may still do for a batch that nobody waits for any more. True when nothing of
+ * it is running and so nothing of it can appear any more.
  */
 export async function endBatch(clickhouse: ClickHouse, batchId: string): Promise<boolean> {
   const deadline = performance.now() + inquiry_ms_max;
@@ -79,7 +89,8 @@ async function send<Row>(clickhouse: ClickHouse, batch: BatchInsert<Row>): Promi
     clickhouse_settings: {
       async_insert: 0,
       max_execution_time: milliseconds / 1_000,
-      // One parser and no cutting: the whole batch is one block and so one part, which appears or does not.
+      // One parser and no cutting: the whole batch is one block and so one part, which appears or
+      // does not.
       input_format_parallel_parsing: 0,
       max_insert_block_size: '1048576',
       min_insert_block_size_rows: '1048576',
@@ -109,7 +120,8 @@ async function inquire<Row>(
   if (!(await endBatch(clickhouse, batch.batch_id))) return 'unknown';
   try {
     const found = await clickhouse.query({
-      query: `SELECT count() AS rows FROM ${batch.table} WHERE team_id = {team_id:Int64} AND inserted_at = {at:DateTime64(6, 'UTC')}`,
+      query: `SELECT count() AS rows FROM ${batch.table} WHERE team_id = {team_id:Int64}
+        AND inserted_at = {at:DateTime64(6, 'UTC')}`,
       query_params: { team_id: batch.team_id, at: batch.inserted_at },
       format: 'JSONEachRow',
     });

@@ -6,14 +6,18 @@ const year_min = 1970;
 const year_max = 2200;
 const minute_ms = 60_000;
 
-/** Milliseconds since the epoch as the text that ClickHouse reads into `DateTime64(6, 'UTC')`: `2024-05-01 12:00:00.123000`. */
+/**
+ * Milliseconds since the epoch as the text that ClickHouse reads into `DateTime64(6, 'UTC')`:
+ * `2024-05-01 12:00:00.123000`.
+ */
 export function storeInstant(milliseconds: number): string {
   return isoInstant(milliseconds).replace('T', ' ').slice(0, -1);
 }
 
 /**
- * An ISO 8601 instant with a zone as the text that ClickHouse reads into `DateTime64(6, 'UTC')`, microseconds kept and finer digits cut off.
- * Undefined for anything else: no zone, a day that does not exist, a year outside 1970 to 2200.
+ * An ISO 8601 instant with a zone as the text that ClickHouse reads into `DateTime64(6, 'UTC')`,
+ * microseconds kept and finer digits cut off. Undefined for anything else: no zone, a day that does
+ * not exist, a year outside 1970 to 2200.
  */
 export function parseInstant(text: string): string | undefined {
   const match = pattern.exec(text);

@@ -43,22 +43,26 @@ after(async () => {
   await stores.close();
 });
 
-test('kill -9 of the process that takes events: what was acknowledged is there, sending again doubles nothing', async () => {
-  const teamId = await newProject();
-  let acknowledged = -1;
-  for (let round = 0; round < 8; round += 1) {
-    // Some batches are sent again, as a client does that does not know what became of them.
-    const taker = take(teamId, Math.max(0, acknowledged - 2));
-    acknowledged = Math.max(acknowledged, await taker.until(acknowledged + 1 + (round % 4)));
-    acknowledged = Math.max(acknowledged, await taker.kill());
+test(
+  'kill -9 of the process that takes events: what was acknowledged is there, sending again ' +
+    'doubles nothing',
+  async () => {
+    const teamId = await newProject();
+    let acknowledged = -1;
+    for (let round = 0; round < 8; round += 1) {
+      // Some batches are sent again, as a client does that does not know what became of them.
+      const taker = take(teamId, Math.max(0, acknowledged - 2));
+      acknowledged = Math.max(acknowledged, await taker.until(acknowledged + 1 + (round % 4)));
+      acknowledged = Math.max(acknowledged, await taker.kill());
+      await assertStored(teamId, acknowledged);
+    }
+    // The batch that the last kill hit may be there or not; sent again it is there once.
+    const last = take(teamId, 0);
+    acknowledged = Math.max(acknowledged, await last.until(acknowledged + 2));
+    acknowledged = Math.max(acknowledged, await last.kill());
     await assertStored(teamId, acknowledged);
-  }
-  // The batch that the last kill hit may be there or not; sent again it is there once.
-  const last = take(teamId, 0);
-  acknowledged = Math.max(acknowledged, await last.until(acknowledged + 2));
-  acknowledged = Math.max(acknowledged, await last.kill());
-  await assertStored(teamId, acknowledged);
-});
+  },
+);
 
 test('kill -9 of ClickHouse: what was acknowledged is there, taking goes on when it is back', async () => {
   const teamId = await newProject();
@@ -79,13 +83,17 @@ async function newProject(): Promise<number> {
   const id = randomUUID();
   await db.run(sql`INSERT INTO organizations (id, name, slug) VALUES (${id}, 'Kill', ${id})`);
   const project = await db.row<{ id: number }>(
-    sql`INSERT INTO projects (uuid, organization_id, name, api_token) VALUES (${randomUUID()}, ${id}, 'Kill', ${id}) RETURNING id`,
+    sql`INSERT INTO projects (uuid, organization_id, name, api_token)
+      VALUES (${randomUUID()}, ${id}, 'Kill', ${id}) RETURNING id`,
   );
   await db.close();
   return project!.id;
 }
 
-/** Starts the program. `until` waits for the acknowledgement of a batch with at least this number, `kill` ends it and gives the last one. */
+/**
+ * Starts the program. `until` waits for the acknowledgement of a batch with at least this number,
+ * `kill` ends it and gives the last one.
+ */
 function take(teamId: number, first: number) {
   const child: ChildProcess = spawn(
     process.execPath,
@@ -124,7 +132,8 @@ async function assertStored(teamId: number, acknowledged: number): Promise<void>
   const text = await eventually(async () => {
     const found = await clickhouse.query({
       query: `SELECT toUInt32(count()) AS rows, toUInt32(uniqExact(uuid)) AS uuids,
-          toUInt32(countIf(uuid <= toUUID({last:String}))) AS acknowledged, toUInt32(uniqExact(inserted_at)) AS batches
+          toUInt32(countIf(uuid <= toUUID({last:String}))) AS acknowledged,
+            toUInt32(uniqExact(inserted_at)) AS batches
         FROM events WHERE team_id = {team_id:Int64}`,
       query_params: {
         team_id: teamId,

@@ -1,8 +1,10 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 
 /**
- * Which of the uuids the project has in the store already. Guarantee: right while the caller holds the project's ingestion lock, because nobody else inserts then.
- * Throws when `signal` is aborted first. Uuids must be lower-case text with dashes; they are put into the statement's text, so they must have been checked.
+ * Which of the uuids the project has in the store already. Guarantee: right while the caller holds
+ * the project's ingestion lock, because nobody else inserts then. Throws when `signal` is aborted
+ * first. Uuids must be lower-case text with dashes; they are put into the statement's text, so they
+ * must have been checked.
  */
 export async function findKnownUuids(
   clickhouse: ClickHouse,
@@ -11,11 +13,13 @@ export async function findKnownUuids(
   signal: AbortSignal,
 ): Promise<Set<string>> {
   if (uuids.length === 0) return new Set();
-  // Leans on the projection `uuids`: (team_id, toUInt128(uuid)). The number, not the uuid, is compared, because a UUID's own order begins
-  // with its second half. One text literal, since ten thousand literals take longer to parse than to look up.
+  // Leans on the projection `uuids`: (team_id, toUInt128(uuid)). The number, not the uuid, is
+  // compared, because a UUID's own order begins with its second half. One text literal, since ten
+  // thousand literals take longer to parse than to look up.
   const result = await clickhouse.query({
     query: `SELECT uuid FROM events
-      WHERE team_id = {team_id:Int64} AND toUInt128(uuid) IN (SELECT toUInt128(toUUID(arrayJoin(splitByChar(',', '${uuids.join(',')}')))))`,
+      WHERE team_id = {team_id:Int64} AND toUInt128(uuid) IN (SELECT
+        toUInt128(toUUID(arrayJoin(splitByChar(',', '${uuids.join(',')}')))))`,
     query_params: { team_id: teamId },
     clickhouse_settings: { max_query_size: '16000000' },
     format: 'JSONEachRow',

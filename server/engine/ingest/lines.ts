@@ -1,6 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 
-/** One line of a text: its number from 1 and its text without the line end, or why it could not be read. */
+/**
+ * One line of a text: its number from 1 and its text without the line end, or why it could not be
+ * read.
+ */
 export type Line =
   | { number: number; text: string; bytes?: undefined; problem?: undefined }
   | { number: number; text?: undefined; bytes?: undefined; problem: 'too_long' | 'not_utf8' };
@@ -16,8 +19,10 @@ const byteOrderMark = '\uFEFF';
 const markBytes = Buffer.from(byteOrderMark);
 
 /**
- * Cuts a stream of bytes into lines, a list per chunk, with memory bounded by one line of `bytesMax` and one chunk. Guarantees: every line that is not blank comes
- * once, in order, with its number; a longer one and one that is not UTF-8 come as a problem, and reading goes on behind them. One of `longBytesMin` and more comes as bytes.
+ * Cuts a stream of bytes into lines, a list per chunk, with memory bounded by one line of
+ * `bytesMax` and one chunk. Guarantees: every line that is not blank comes once, in order, with its
+ * number; a longer one and one that is not UTF-8 come as a problem, and reading goes on behind
+ * them. One of `longBytesMin` and more comes as bytes.
  */
 export function readLines(source: AsyncIterable<Buffer>, bytesMax?: number): AsyncGenerator<Line[]>;
 export function readLines(

@@ -38,7 +38,8 @@ async function newTeam(): Promise<number> {
   const id = randomUUID();
   await db.run(sql`INSERT INTO organizations (id, name, slug) VALUES (${id}, 'Lock', ${id})`);
   const project = await db.row<{ id: number }>(
-    sql`INSERT INTO projects (uuid, organization_id, name, api_token) VALUES (${randomUUID()}, ${id}, 'Lock', ${id}) RETURNING id`,
+    sql`INSERT INTO projects (uuid, organization_id, name, api_token)
+      VALUES (${randomUUID()}, ${id}, 'Lock', ${id}) RETURNING id`,
   );
   return project!.id;
 }
@@ -148,7 +149,8 @@ test('what arrives while its project is being deleted belongs to no project, and
     await tx.run(sql`DELETE FROM projects WHERE id = ${teamId}`);
     const stored = store(teamId, { log: heard });
     await eventually('the event does not wait for the deletion', async () => {
-      const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+      const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+        AND datname = current_database()`;
       return (await db.row(waiting)) !== undefined;
     });
     return { stored };
@@ -222,24 +224,32 @@ test('a writer whose session ended while it looked up writes nothing', async () 
   assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0 });
 });
 
-test('a writer whose session ended after the note sends nothing more, and holds planners back meanwhile', async () => {
-  const teamId = await newTeam();
-  const promised = await storeAndLose(teamId, 'INSERT INTO persons');
-  assert.deepEqual(await insertions(teamId), []);
-  assert.equal(promised, (await readState(db, teamId)).last_inserted_at);
-  const other = await newTeam();
-  const until = Date.parse(await storeAndLose(other, 'INSERT INTO events'));
-  for (const at of await insertions(other)) assert.ok(at >= until);
-});
+test(
+  'a writer whose session ended after the note sends nothing more, and holds planners back ' +
+    'meanwhile',
+  async () => {
+    const teamId = await newTeam();
+    const promised = await storeAndLose(teamId, 'INSERT INTO persons');
+    assert.deepEqual(await insertions(teamId), []);
+    assert.equal(promised, (await readState(db, teamId)).last_inserted_at);
+    const other = await newTeam();
+    const until = Date.parse(await storeAndLose(other, 'INSERT INTO events'));
+    for (const at of await insertions(other)) assert.ok(at >= until);
+  },
+);
 
-/** Stores an event through a proxy that, before it passes the statement on, ends the session that holds the project's lock; gives what a planner is promised then. */
+/**
+ * Stores an event through a proxy that, before it passes the statement on, ends the session that
+ * holds the project's lock; gives what a planner is promised then.
+ */
 async function storeAndLose(teamId: number, statement: string): Promise<string> {
   const promised: string[] = [];
   const proxy = await openProxy(async (sent) => {
     if (!sent.includes(statement) || promised.length > 0) return;
     await db.rows(sql`
       SELECT pg_terminate_backend(pid) FROM pg_locks
-      WHERE locktype = 'advisory' AND objid = ${teamId} AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`);
+      WHERE locktype = 'advisory' AND objid = ${teamId} AND granted AND database = (SELECT oid
+        FROM pg_database WHERE datname = current_database())`);
     promised.push(await promise(teamId));
   });
   const url = new URL(stores.clickhouse_url);

@@ -1,7 +1,10 @@
 import sql from 'sql-template-tag';
 import type { Database, Queryable, Transaction } from '../../platform/postgres/database.ts';
 
-/** First key of the advisory locks of ingestion; the second is the project's `team_id`. Writers take it alone, planners share it. */
+/**
+ * First key of the advisory locks of ingestion; the second is the project's `team_id`. Writers take
+ * it alone, planners share it.
+ */
 const ingestion_lock_class = 7_301_010;
 
 /** What is remembered of a project's ingestion. Instants are ISO 8601 text in UTC. */
@@ -17,7 +20,10 @@ export type IngestionState = {
   batch_id: string | null;
 };
 
-/** Makes this transaction the project's only writer of events until it ends; waits for other writers and for planners. */
+/**
+ * Makes this transaction the project's only writer of events until it ends; waits for other writers
+ * and for planners.
+ */
 export async function lockForWriting(tx: Transaction, teamId: number): Promise<void> {
   await tx.row(
     sql`SELECT pg_advisory_xact_lock(${ingestion_lock_class}::integer, ${teamId}::integer)`,
@@ -25,22 +31,28 @@ export async function lockForWriting(tx: Transaction, teamId: number): Promise<v
 }
 
 /**
- * Waits for the batches of the project that are being written, and gives the instant (ISO 8601, UTC, milliseconds) below which its events and persons are final: until this transaction
- * ends no batch begins, and each that begins later gets no earlier `inserted_at`, whatever the control store's clock does. It is the present instant, or the start of a batch of which it is
- * not known how it ended. Call it as the first thing before a watermark is fixed.
+ * Waits for the batches of the project that are being written, and gives the instant (ISO 8601,
+ * UTC, milliseconds) below which its events and persons are final: until this transaction ends no
+ * batch begins, and each that begins later gets no earlier `inserted_at`, whatever the control
+ * store's clock does. It is the present instant, or the start of a batch of which it is not known
+ * how it ended. Call it as the first thing before a watermark is fixed.
  */
 export async function settled(tx: Transaction, teamId: number): Promise<string> {
-  // Two statements, because a statement sees the data as of its start, which for the waiting one is before the lock.
+  // Two statements, because a statement sees the data as of its start, which for the waiting one is
+  // before the lock.
   await tx.row(
     sql`SELECT pg_advisory_xact_lock_shared(${ingestion_lock_class}::integer, ${teamId}::integer)`,
   );
-  // The promise and what it rests on are one update of one row: a writer that lost its lock notes its batch before it, and is seen here, or after it, and is refused
-  // by `noteBatch`. FOR KEY SHARE waits for a deletion of the project, which then gives no row instead of an error.
+  // The promise and what it rests on are one update of one row: a writer that lost its lock notes
+  // its batch before it, and is seen here, or after it, and is refused by `noteBatch`. FOR KEY
+  // SHARE waits for a deletion of the project, which then gives no row instead of an error.
   const row = await tx.row<{ settled_until: string }>(sql`
     INSERT INTO ingestion_states AS s (team_id, settled_until)
-    SELECT id, date_trunc('milliseconds', clock_timestamp()) FROM projects WHERE id = ${teamId} FOR KEY SHARE
+    SELECT id, date_trunc('milliseconds', clock_timestamp()) FROM projects WHERE id = ${teamId}
+      FOR KEY SHARE
     ON CONFLICT (team_id) DO UPDATE SET
-      settled_until = greatest(s.settled_until, CASE WHEN s.batch_id IS NULL THEN excluded.settled_until ELSE s.last_inserted_at END)
+      settled_until = greatest(s.settled_until, CASE
+        WHEN s.batch_id IS NULL THEN excluded.settled_until ELSE s.last_inserted_at END)
     RETURNING s.settled_until`);
   return row?.settled_until ?? (await readState(tx, teamId)).now;
 }
@@ -48,9 +60,11 @@ export async function settled(tx: Transaction, teamId: number): Promise<string> 
 /** The project's state as of now; call it under the lock. */
 export async function readState(db: Queryable, teamId: number): Promise<IngestionState> {
   const row = await db.row<IngestionState>(sql`
-    SELECT date_trunc('milliseconds', clock_timestamp()) AS now, s.last_inserted_at, s.settled_until,
+    SELECT date_trunc('milliseconds', clock_timestamp()) AS now, s.last_inserted_at,
+      s.settled_until,
       coalesce(s.persons_generation, 0)::integer AS persons_generation, s.batch_id
-    FROM (SELECT ${teamId}::integer AS team_id) AS wanted LEFT JOIN ingestion_states AS s USING (team_id)`);
+    FROM (SELECT ${teamId}::integer AS team_id) AS wanted LEFT
+      JOIN ingestion_states AS s USING (team_id)`);
   if (row === undefined) throw new Error('The control store gave no state.');
   return row;
 }
@@ -66,9 +80,12 @@ export type BatchNote = {
 };
 
 /**
- * Leaves word that a batch is about to be written; is committed when it returns, before the store hears of the batch, and so outside the transaction that holds the lock. `refused`, and nothing is
- * noted, when another batch came in between or the instant was promised to be final, which can only be when the lock was lost; `project_gone` when the project is deleted. Waits at most five seconds for locks, then throws: what it waits for may
- * itself wait for the writer, in a circle that the control store cannot see.
+ * Leaves word that a batch is about to be written; is committed when it returns, before the store
+ * hears of the batch, and so outside the transaction that holds the lock. `refused`, and nothing is
+ * noted, when another batch came in between or the instant was promised to be final, which can only
+ * be when the lock was lost; `project_gone` when the project is deleted. Waits at most five seconds
+ * for locks, then throws: what it waits for may itself wait for the writer, in a circle that the
+ * control store cannot see.
  */
 export async function noteBatch(
   db: Database,
@@ -84,11 +101,15 @@ export async function noteBatch(
     if (project === undefined) return 'project_gone';
     // Compares and sets in one statement, on the row's latest version.
     const noted = await tx.run(sql`
-      INSERT INTO ingestion_states AS s (team_id, last_inserted_at, persons_generation, batch_id, batch_ends_at)
-      VALUES (${note.team_id}, ${note.inserted_at}, ${generations}, ${note.batch_id}, clock_timestamp() + make_interval(secs => ${note.seconds_max}))
-      ON CONFLICT (team_id) DO UPDATE SET last_inserted_at = excluded.last_inserted_at, persons_generation = s.persons_generation + excluded.persons_generation,
+      INSERT INTO ingestion_states AS s (team_id, last_inserted_at, persons_generation, batch_id,
+        batch_ends_at)
+      VALUES (${note.team_id}, ${note.inserted_at}, ${generations}, ${note.batch_id},
+        clock_timestamp() + make_interval(secs => ${note.seconds_max}))
+      ON CONFLICT (team_id) DO UPDATE SET last_inserted_at = excluded.last_inserted_at,
+        persons_generation = s.persons_generation + excluded.persons_generation,
         batch_id = excluded.batch_id, batch_ends_at = excluded.batch_ends_at
-      WHERE s.last_inserted_at IS NOT DISTINCT FROM ${note.last_inserted_at}::timestamptz AND (s.settled_until IS NULL OR s.settled_until <= excluded.last_inserted_at)`);
+      WHERE s.last_inserted_at IS NOT DISTINCT FROM ${note.last_inserted_at}::timestamptz
+        AND (s.settled_until IS NULL OR s.settled_until <= excluded.last_inserted_at)`);
     return noted === 1 ? 'noted' : 'refused';
   });
 }
@@ -105,6 +126,7 @@ export async function isNoted(tx: Transaction, teamId: number, batchId: string):
 /** Says that the batch's fate is known: nothing of it can appear any more. */
 export async function clearBatch(db: Queryable, teamId: number, batchId: string): Promise<void> {
   await db.run(
-    sql`UPDATE ingestion_states SET batch_id = NULL, batch_ends_at = NULL WHERE team_id = ${teamId} AND batch_id = ${batchId}::uuid`,
+    sql`UPDATE ingestion_states SET batch_id = NULL, batch_ends_at = NULL WHERE team_id = ${teamId}
+      AND batch_id = ${batchId}::uuid`,
   );
 }

@@ -5,7 +5,10 @@ const pool = Buffer.allocUnsafe(16 * 1024);
 const uuid_bytes = 16;
 let used = pool.length;
 
-/** A new version 7 UUID. Randomness is fetched for a thousand at once, because fetching it for each sixteen took a tenth of the process's time under load. */
+/**
+ * A new version 7 UUID. Randomness is fetched for a thousand at once, because fetching it for each
+ * sixteen took a tenth of the process's time under load.
+ */
 export function makeUuid(): string {
   if (used === pool.length) {
     randomFillSync(pool);

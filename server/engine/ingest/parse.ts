@@ -14,7 +14,10 @@ const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 // What a row costs beside its texts: the object, the uuid, the instant.
 const row_overhead_bytes = 400;
 
-/** Reads one event from JSON text, such as a line of NDJSON; see `readEvent`. Text that is not JSON is a problem too, never an exception. */
+/**
+ * Reads one event from JSON text, such as a line of NDJSON; see `readEvent`. Text that is not JSON
+ * is a problem too, never an exception.
+ */
 export function parseEvent(text: string, nowMilliseconds: number): ReadEvent {
   let value: unknown;
   try {
@@ -27,8 +30,9 @@ export function parseEvent(text: string, nowMilliseconds: number): ReadEvent {
 }
 
 /**
- * Checks one parsed event and gives the row to store, or every violation. Unknown fields are ignored; an absent `timestamp` is now, an absent `uuid` a new
- * version 7; `$set` and `$set_once` beside `properties` are merged into those inside, and win.
+ * Checks one parsed event and gives the row to store, or every violation. Unknown fields are
+ * ignored; an absent `timestamp` is now, an absent `uuid` a new version 7; `$set` and `$set_once`
+ * beside `properties` are merged into those inside, and win.
  */
 export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent {
   if (!isJsonObject(value))
@@ -112,7 +116,8 @@ function readTimestamp(given: unknown, nowMilliseconds: number, problems: EventP
       attr: 'timestamp',
       code: 'invalid_input',
       detail:
-        'This must be an ISO 8601 instant with a time zone between the years 1970 and 2200, such as "2024-05-01T12:00:00.123456Z".',
+        'This must be an ISO 8601 instant with a time zone between the years 1970 and 2200, ' +
+        'such as "2024-05-01T12:00:00.123456Z".',
     });
   return '';
 }

@@ -26,7 +26,10 @@ export type PersonDraft = {
   parsed: JsonObject | undefined;
 };
 
-/** The id of the person behind a distinct id: a version 5 UUID, the same whenever and wherever it is asked. */
+/**
+ * The id of the person behind a distinct id: a version 5 UUID, the same whenever and wherever it is
+ * asked.
+ */
 export function personId(teamId: number, distinctId: string): string {
   return v5(`${teamId}:${distinctId}`, person_namespace);
 }
@@ -43,8 +46,9 @@ export function draftOf(person: Person | undefined): PersonDraft {
 }
 
 /**
- * Applies one event's `$set` and `$set_once` to a draft: `$set_once` fills keys that are absent, `$set` overwrites, and within one event `$set` wins. False when the person would
- * become larger than persons may be: then it is left as it was.
+ * Applies one event's `$set` and `$set_once` to a draft: `$set_once` fills keys that are absent,
+ * `$set` overwrites, and within one event `$set` wins. False when the person would become larger
+ * than persons may be: then it is left as it was.
  */
 export function applySet(
   draft: PersonDraft,
@@ -67,7 +71,8 @@ export function applySet(
   return true;
 }
 
-// Compared as JSON, not by identity: a value that is sent again with every event must not make a version. Only what the event names is looked at.
+// Compared as JSON, not by identity: a value that is sent again with every event must not make a
+// version. Only what the event names is looked at.
 function changes(
   before: JsonObject,
   { set = {}, set_once = {} }: Pick<IncomingEvent, 'set' | 'set_once'>,

@@ -8,9 +8,16 @@ const chunk_size = 2_000;
 
 type TeamCache = { generation: number; persons: Map<string, Person | null> };
 
-/** The latest versions of persons, as one process knows them. Only the holder of a project's ingestion lock may use it for that project. */
+/**
+ * The latest versions of persons, as one process knows them. Only the holder of a project's
+ * ingestion lock may use it for that project.
+ */
 export type PersonStore = {
-  /** The latest version of each distinct id that has one. `generation` is the project's count of batches that wrote persons: another one than last time empties what is remembered. Throws when `signal` is aborted first. */
+  /**
+   * The latest version of each distinct id that has one. `generation` is the project's count of
+   * batches that wrote persons: another one than last time empties what is remembered. Throws when
+   * `signal` is aborted first.
+   */
   load(
     teamId: number,
     generation: number,
@@ -23,7 +30,10 @@ export type PersonStore = {
   forget(teamId: number): void;
 };
 
-/** Makes a store over the table `persons` with a cache of at most 64 MiB, which is emptied when it is full. */
+/**
+ * Makes a store over the table `persons` with a cache of at most 64 MiB, which is emptied when it
+ * is full.
+ */
 export function openPersonStore(clickhouse: ClickHouse): PersonStore {
   const teams = new Map<number, TeamCache>();
   let bytes = 0;
@@ -71,8 +81,8 @@ export function openPersonStore(clickhouse: ClickHouse): PersonStore {
   };
 }
 
-// Leans on the table's order (team_id, distinct_id, person_version): only the granules of these ids are read. Ids travel as base64, whose
-// alphabet needs no quoting.
+// Leans on the table's order (team_id, distinct_id, person_version): only the granules of these ids
+// are read. Ids travel as base64, whose alphabet needs no quoting.
 async function selectLatest(
   clickhouse: ClickHouse,
   teamId: number,
@@ -86,7 +96,8 @@ async function selectLatest(
     query: `SELECT distinct_id, person_id, properties, person_version, person_distinct_id_version,
         toString(created_at) AS created_at
       FROM persons
-      WHERE team_id = {team_id:Int64} AND distinct_id IN (SELECT base64Decode(arrayJoin(splitByChar(',', '${encoded}'))))
+      WHERE team_id = {team_id:Int64} AND distinct_id IN (SELECT
+        base64Decode(arrayJoin(splitByChar(',', '${encoded}'))))
       ORDER BY distinct_id, person_version DESC, inserted_at DESC LIMIT 1 BY distinct_id`,
     query_params: { team_id: teamId },
     clickhouse_settings: { max_query_size: '16000000', date_time_output_format: 'simple' },

@@ -8,8 +8,10 @@ import { clearBatch, lockForWriting } from './lock.ts';
 const batches_per_call_max = 20;
 
 /**
- * Ends the batches whose time is over and of which nobody said how they ended, so that they hold the exports of their projects back no longer; otherwise only the project's next batch would. At most 20
- * per call, one after the other; a project's lock is waited for at most two seconds. What cannot be ended now stays as it is and is logged. Never throws.
+ * Ends the batches whose time is over and of which nobody said how they ended, so that they hold
+ * the exports of their projects back no longer; otherwise only the project's next batch would. At
+ * most 20 per call, one after the other; a project's lock is waited for at most two seconds. What
+ * cannot be ended now stays as it is and is logged. Never throws.
  */
 export async function resolveBatches(
   db: Database,
@@ -17,9 +19,11 @@ export async function resolveBatches(
   log: Logger,
 ): Promise<void> {
   try {
-    // In any order, so that batches that cannot be ended do not keep the others from their turn. The partial index ingestion_states_open has few rows.
+    // In any order, so that batches that cannot be ended do not keep the others from their turn.
+    // The partial index ingestion_states_open has few rows.
     const open = await db.rows<{ team_id: number }>(sql`
-      SELECT team_id FROM ingestion_states WHERE batch_id IS NOT NULL AND batch_ends_at < clock_timestamp() ORDER BY random() LIMIT ${batches_per_call_max}`);
+      SELECT team_id FROM ingestion_states WHERE batch_id IS NOT NULL
+        AND batch_ends_at < clock_timestamp() ORDER BY random() LIMIT ${batches_per_call_max}`);
     for (const { team_id } of open) await resolveBatch(db, clickhouse, log, team_id);
   } catch (error) {
     log.warn({ err: error }, 'batches of unknown fate could not be listed');
@@ -36,9 +40,11 @@ async function resolveBatch(
     await db.transaction(async (tx) => {
       await tx.run(sql`SET LOCAL lock_timeout = '2s'`);
       await lockForWriting(tx, teamId);
-      // Read again under the lock: the project's next batch may have settled it, or be a new one whose writer lost the lock and may still send.
+      // Read again under the lock: the project's next batch may have settled it, or be a new one
+      // whose writer lost the lock and may still send.
       const state = await tx.row<{ batch_id: string }>(
-        sql`SELECT batch_id FROM ingestion_states WHERE team_id = ${teamId} AND batch_id IS NOT NULL AND batch_ends_at < clock_timestamp()`,
+        sql`SELECT batch_id FROM ingestion_states WHERE team_id = ${teamId} AND batch_id IS NOT NULL
+          AND batch_ends_at < clock_timestamp()`,
       );
       if (state === undefined) return;
       if (await endBatch(clickhouse, state.batch_id)) await clearBatch(tx, teamId, state.batch_id);

@@ -13,7 +13,9 @@ export type EventRow = Omit<
   person_properties: string;
 };
 
-/** A new version of a person without its batch's instants; `created_at` is missing in the first one. */
+/**
+ * A new version of a person without its batch's instants; `created_at` is missing in the first one.
+ */
 export type PersonRow = Omit<Person, 'created_at'> & {
   created_at: string | undefined;
   team_id: number;
@@ -21,12 +23,17 @@ export type PersonRow = Omit<Person, 'created_at'> & {
   is_deleted: 0;
 };
 
-/** The rows of a batch. `oversized` counts the events whose `$set` would have made the person too large. */
+/**
+ * The rows of a batch. `oversized` counts the events whose `$set` would have made the person too
+ * large.
+ */
 export type BatchRows = { events: EventRow[]; persons: PersonRow[]; oversized: number };
 
 /**
- * Makes the rows of the first events, in their order, as many as fit into `bytes_max` bytes as they are written, persons' properties included, and at least one. `before` has the stored
- * persons. A person that changes gets one new version, however many of the events changed it. Others get their turn on the event loop between events.
+ * Makes the rows of the first events, in their order, as many as fit into `bytes_max` bytes as they
+ * are written, persons' properties included, and at least one. `before` has the stored persons. A
+ * person that changes gets one new version, however many of the events changed it. Others get their
+ * turn on the event loop between events.
  */
 export async function buildRows(
   teamId: number,

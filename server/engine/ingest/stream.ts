@@ -9,10 +9,16 @@ import { line_bytes_max, readLines } from './lines.ts';
 import type { Line, LongLine } from './lines.ts';
 import { parseEvent, readEvent } from './parse.ts';
 
-/** A violation in one line or item; `position` is the line's number from 1, or the item's index from 0. */
+/**
+ * A violation in one line or item; `position` is the line's number from 1, or the item's index from
+ * 0.
+ */
 export type PlacedProblem = EventProblem & { position: number };
 
-/** What became of a stream or list of events. `problems` holds the first 1000; `rejected` counts every bad line. */
+/**
+ * What became of a stream or list of events. `problems` holds the first 1000; `rejected` counts
+ * every bad line.
+ */
 export type Taken = {
   taken: number;
   duplicates: number;
@@ -20,7 +26,9 @@ export type Taken = {
   problems: PlacedProblem[];
   /** Some events could not be stored; those that are counted as taken were. */
   failure?: FlushFailure;
-  /** The stream broke (a broken archive, a lost connection); what came before was stored as counted. */
+  /**
+   * The stream broke (a broken archive, a lost connection); what came before was stored as counted.
+   */
   broken?: { after_line: number; error: unknown };
 };
 
@@ -33,8 +41,10 @@ const group_bytes_max = 1024 * 1024;
 const groups_waiting_max = 20;
 
 /**
- * Takes NDJSON from a stream of plain bytes while it is being read. Guarantees: memory does not grow with the stream; a bad line is named and the others are taken; blank
- * lines are skipped; the answer comes when everything counted as taken is stored. Never throws for what the stream holds or how it ends.
+ * Takes NDJSON from a stream of plain bytes while it is being read. Guarantees: memory does not
+ * grow with the stream; a bad line is named and the others are taken; blank lines are skipped; the
+ * answer comes when everything counted as taken is stored. Never throws for what the stream holds
+ * or how it ends.
  */
 export async function takeLines(
   ingestion: Ingestion,
@@ -77,8 +87,9 @@ function readLine(
 export type TakenList = Taken & { is_list: boolean };
 
 /**
- * Takes the JSON of a body with a list of events, or with one; the same guarantees as `takeLines`, positions are indexes from 0. What is wrong with the body as a whole is a fault, and nothing
- * of it is stored. A long body is read beside the event loop; its bytes are gone afterwards.
+ * Takes the JSON of a body with a list of events, or with one; the same guarantees as `takeLines`,
+ * positions are indexes from 0. What is wrong with the body as a whole is a fault, and nothing of
+ * it is stored. A long body is read beside the event loop; its bytes are gone afterwards.
  */
 export async function takeList(
   ingestion: Ingestion,
@@ -107,7 +118,9 @@ export async function takeList(
   return { ...(await taker.finish()), is_list: list.is_list };
 }
 
-/** Takes a list of parsed events; the same guarantees as `takeLines`, positions are indexes from 0. */
+/**
+ * Takes a list of parsed events; the same guarantees as `takeLines`, positions are indexes from 0.
+ */
 export async function takeEvents(
   ingestion: Ingestion,
   teamId: number,
@@ -124,7 +137,10 @@ export async function takeEvents(
   return taker.finish();
 }
 
-/** Takes everything and stores nothing, for requests that only want to know what is wrong with their events. */
+/**
+ * Takes everything and stores nothing, for requests that only want to know what is wrong with their
+ * events.
+ */
 export const checkOnly: Ingestion = {
   add: async (_teamId, events) => ({
     stored: Promise.resolve({ taken: events.length, duplicates: 0 }),

@@ -11,7 +11,10 @@ import type { BatchRows } from './rows.ts';
 
 type WriteDeps = { db: Database; clickhouse: ClickHouse; log: Logger; seconds_max: number };
 
-/** A batch to write. `last_inserted_at` is the one of the batch before, as the state that the rows were made from has it. */
+/**
+ * A batch to write. `last_inserted_at` is the one of the batch before, as the state that the rows
+ * were made from has it.
+ */
 type Batch = {
   team_id: number;
   inserted_at: string;
@@ -20,8 +23,10 @@ type Batch = {
 };
 
 /**
- * Writes the rows under the lock that `tx` holds, and gives the versions of persons that were written. `unavailable` when they are not all known to be stored, or when the lock was lost on the
- * way: then what may still appear is what `ingestion_states` names as the batch under way. Throws what the control store throws.
+ * Writes the rows under the lock that `tx` holds, and gives the versions of persons that were
+ * written. `unavailable` when they are not all known to be stored, or when the lock was lost on the
+ * way: then what may still appear is what `ingestion_states` names as the batch under way. Throws
+ * what the control store throws.
  */
 export async function writeRows(
   deps: WriteDeps,
@@ -60,7 +65,8 @@ export async function writeRows(
     ['events', batch.rows.events, { created_at: at, inserted_at: at }],
   ] satisfies [IngestionTable, object[], object][]) {
     if (rows.length === 0) continue;
-    // Through the transaction: whoever lost the lock must not send, because the batch may have been declared ended.
+    // Through the transaction: whoever lost the lock must not send, because the batch may have been
+    // declared ended.
     if (!(await isNoted(tx, team_id, batch_id))) return 'unavailable';
     const { outcome, error } = await insertBatch<object>(deps.clickhouse, {
       table,

@@ -1,6 +1,7 @@
 /**
- * A half-open range of event time x insertion time, in milliseconds since the epoch; ±Infinity where it has no bound. What an export has delivered is a set
- * of these, and a run delivers its own minus that set, so no mixture of schedules, backfills and retries can lose or double a row.
+ * A half-open range of event time x insertion time, in milliseconds since the epoch; ±Infinity
+ * where it has no bound. What an export has delivered is a set of these, and a run delivers its own
+ * minus that set, so no mixture of schedules, backfills and retries can lose or double a row.
  */
 export type Rectangle = {
   event_from: number;
@@ -33,7 +34,10 @@ export function toStored(rectangles: Rectangle[]): StoredRectangle[] {
   }));
 }
 
-/** What is in `base` and in none of `taken`, as disjoint rectangles in a fixed order; the rectangles of `base` must be disjoint. */
+/**
+ * What is in `base` and in none of `taken`, as disjoint rectangles in a fixed order; the rectangles
+ * of `base` must be disjoint.
+ */
 export function subtract(base: Rectangle[], taken: Rectangle[]): Rectangle[] {
   let rest = base.filter(isNotEmpty);
   for (const hole of taken) rest = rest.flatMap((rectangle) => without(rectangle, hole));
@@ -57,7 +61,10 @@ export function union(delivered: Rectangle[], added: Rectangle[]): Rectangle[] {
   return merge([...delivered, ...subtract(added, delivered)]);
 }
 
-/** Joins disjoint rectangles that share a whole edge until none do, and puts them in order, so that equal areas built in the usual ways look equal. */
+/**
+ * Joins disjoint rectangles that share a whole edge until none do, and puts them in order, so that
+ * equal areas built in the usual ways look equal.
+ */
 export function merge(rectangles: Rectangle[]): Rectangle[] {
   let current = rectangles.filter(isNotEmpty);
   for (;;) {

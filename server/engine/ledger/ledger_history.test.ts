@@ -5,8 +5,9 @@ import { backfillArea } from '../planning/backfill_area.ts';
 import { contains, intersect, subtract, union } from './ledger.ts';
 import type { Rectangle } from './ledger.ts';
 
-// A small world that follows the rules of plan.ts, backfill.ts and runs.ts with the real ledger functions: time moves in ticks, events arrive late or early, scheduled runs and
-// backfills are planned, and runs complete, fail, are cancelled or are retried in any order.
+// A small world that follows the rules of plan.ts, backfill.ts and runs.ts with the real ledger
+// functions: time moves in ticks, events arrive late or early, scheduled runs and backfills are
+// planned, and runs complete, fail, are cancelled or are retried in any order.
 
 type Event = { event_time: number; inserted_at: number; delivered: number };
 type Run = {
@@ -99,7 +100,9 @@ function complete(world: World, run: Run): void {
   world.delivered = union(world.delivered, run.selection);
 }
 
-/** As make_up.ts does: what runs planned later had left to a backfill's run that ended without it. */
+/**
+ * As make_up.ts does: what runs planned later had left to a backfill's run that ended without it.
+ */
 function makeUp(world: World, run: Run): void {
   const later = world.runs
     .slice(world.runs.indexOf(run) + 1)
@@ -183,7 +186,8 @@ function apply(world: World, action: Step): void {
     const run = pick(['open'], action.pick);
     if (run === undefined || action.how === 'crash') return;
     if (action.how === 'complete') complete(world, run);
-    // A scheduled run that its user cancels is retried here as well: cancelling it says that its rows are not wanted.
+    // A scheduled run that its user cancels is retried here as well: cancelling it says that its
+    // rows are not wanted.
     if (action.how === 'fail' || action.how === 'cancel') {
       run.state = world.committed.has(run.delivery)
         ? 'in_doubt'
@@ -204,30 +208,34 @@ function apply(world: World, action: Step): void {
   }
 }
 
-test('whatever schedules, backfills, failures, crashes and retries did, everything is delivered once when the dust has settled', () => {
-  fc.assert(
-    fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), (steps) => {
-      const world: World = {
-        now: 1000,
-        events: [],
-        planned_until: 1000,
-        delivered: [],
-        runs: [],
-        committed: new Set(),
-      };
-      for (const action of steps) apply(world, action);
-      for (const event of world.events)
-        assert.ok(event.delivered <= 1, 'an event was doubled on the way');
-      // The dust settles: time passes, every failed run is retried, every open run completes.
-      world.now += 2 * interval;
-      schedule(world);
-      for (const run of world.runs.filter(
-        (one) => one.state === 'failed' || one.state === 'in_doubt',
-      ))
-        retry(world, run);
-      for (const run of world.runs.filter((one) => one.state === 'open')) complete(world, run);
-      for (const event of world.events) assert.equal(event.delivered, 1);
-    }),
-    { numRuns: 3000 },
-  );
-});
+test(
+  'whatever schedules, backfills, failures, crashes and retries did, everything is delivered ' +
+    'once when the dust has settled',
+  () => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), (steps) => {
+        const world: World = {
+          now: 1000,
+          events: [],
+          planned_until: 1000,
+          delivered: [],
+          runs: [],
+          committed: new Set(),
+        };
+        for (const action of steps) apply(world, action);
+        for (const event of world.events)
+          assert.ok(event.delivered <= 1, 'an event was doubled on the way');
+        // The dust settles: time passes, every failed run is retried, every open run completes.
+        world.now += 2 * interval;
+        schedule(world);
+        for (const run of world.runs.filter(
+          (one) => one.state === 'failed' || one.state === 'in_doubt',
+        ))
+          retry(world, run);
+        for (const run of world.runs.filter((one) => one.state === 'open')) complete(world, run);
+        for (const event of world.events) assert.equal(event.delivered, 1);
+      }),
+      { numRuns: 3000 },
+    );
+  },
+);

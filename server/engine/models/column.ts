@@ -1,18 +1,30 @@
-/** What a column holds, independent of any store: destinations map it to their own type. `json` is valid JSON text; `timestamp` is UTC with microseconds. */
+/**
+ * What a column holds, independent of any store: destinations map it to their own type. `json` is
+ * valid JSON text; `timestamp` is UTC with microseconds.
+ */
 export type ColumnType = 'uuid' | 'text' | 'json' | 'timestamp' | 'integer' | 'float' | 'boolean';
 
-/** One column of an export. `expression` is ClickHouse SQL over the model's or the query's relation and gives the type named, or NULL where `nullable`. */
+/**
+ * One column of an export. `expression` is ClickHouse SQL over the model's or the query's relation
+ * and gives the type named, or NULL where `nullable`.
+ */
 export type Column = {
   name: string;
   type: ColumnType;
   nullable: boolean;
   expression: string;
-  /** True where a query has made the value: then the name says nothing about what it is, not even where it is that of the model's key. */
+  /**
+   * True where a query has made the value: then the name says nothing about what it is, not even
+   * where it is that of the model's key.
+   */
   is_calculated?: boolean;
 };
 
 /** Which default columns a destination carries: those of files or those of database tables. */
 export type ColumnSet = 'files' | 'tables';
 
-/** A row as texts: the value of each column, in the order of the columns, as ClickHouse writes it to text, without escapes. None is null. */
+/**
+ * A row as texts: the value of each column, in the order of the columns, as ClickHouse writes it to
+ * text, without escapes. None is null.
+ */
 export type TextRow = { columns: Column[]; values: string[] };

@@ -6,14 +6,22 @@ import type { Column } from './column.ts';
 /** ClickHouse text with the parameters that it names (`{name:Type}`). */
 export type QueryText = { text: string; parameters: Record<string, string | number | string[]> };
 
-/** What can be exported: its rows for a selection, and the columns that destinations get unless a query says otherwise. */
+/**
+ * What can be exported: its rows for a selection, and the columns that destinations get unless a
+ * query says otherwise.
+ */
 export type Model = {
   name: 'events' | 'persons';
-  /** A subquery that gives exactly the selected rows of one project that pass the filter, which is about events alone. The same selection gives the same rows whenever it is asked, once its insertions have settled. */
+  /**
+   * A subquery that gives exactly the selected rows of one project that pass the filter, which is
+   * about events alone. The same selection gives the same rows whenever it is asked, once its
+   * insertions have settled.
+   */
   relation(teamId: number, selection: Rectangle[], filter: EventFilter): QueryText;
   /**
-   * The selected rows before later versions replace earlier ones in it, and the aggregate that says how many rows `relation` has for any part of them: so many parts of a selection are counted
-   * in one question.
+   * The selected rows before later versions replace earlier ones in it, and the aggregate that says
+   * how many rows `relation` has for any part of them: so many parts of a selection are counted in
+   * one question.
    */
   versions(
     teamId: number,

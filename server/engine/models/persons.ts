@@ -21,12 +21,14 @@ const columns: Column[] = [
 ];
 
 function selectedVersions(selection: Rectangle[]): string {
-  return `SELECT * FROM persons WHERE team_id = {team_id:Int64} AND ${selectionCondition(selection, { event: undefined, inserted: 'inserted_at' })}`;
+  return `SELECT * FROM persons WHERE team_id = {team_id:Int64}
+    AND ${selectionCondition(selection, { event: undefined, inserted: 'inserted_at' })}`;
 }
 
 /**
- * Persons as of the selection's end: of each distinct_id the latest version whose insertion lies in the selection. All versions are kept in the table, so a
- * version that comes later changes nothing here.
+ * Persons as of the selection's end: of each distinct_id the latest version whose insertion lies in
+ * the selection. All versions are kept in the table, so a version that comes later changes nothing
+ * here.
  */
 export const persons: Model = {
   name: 'persons',
@@ -34,7 +36,9 @@ export const persons: Model = {
   key: 'distinct_id',
   order: 'inserted_at, distinct_id',
   relation: (teamId, selection) => ({
-    text: `(${selectedVersions(selection)} ORDER BY distinct_id, person_version DESC LIMIT 1 BY distinct_id)`,
+    text:
+      `(${selectedVersions(selection)} ORDER BY distinct_id, person_version DESC LIMIT 1 BY ` +
+      'distinct_id)',
     parameters: teamParameter(teamId),
   }),
   versions: (teamId, selection) => ({

@@ -2,8 +2,10 @@ import type { Rectangle } from '../ledger/ledger.ts';
 import type { QueryText } from './model.ts';
 
 /**
- * A selection as a ClickHouse condition over the given columns. Bounds are DateTime64(6) literals made from whole milliseconds; an empty selection is a
- * condition that no row meets. One common range of insertion time stands in front, so that the primary key narrows the scan before the rectangles are looked at.
+ * A selection as a ClickHouse condition over the given columns. Bounds are DateTime64(6) literals
+ * made from whole milliseconds; an empty selection is a condition that no row meets. One common
+ * range of insertion time stands in front, so that the primary key narrows the scan before the
+ * rectangles are looked at.
  */
 export function selectionCondition(
   selection: Rectangle[],

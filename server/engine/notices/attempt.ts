@@ -9,8 +9,9 @@ import { restAskedFor } from './schedule.ts';
 const answer_ms_max = 15_000;
 
 /**
- * What became of one attempt. `failed` may be mended by another one, after a rest where the receiver asked for one (`rest_ms`); `hopeless` not; `gone` is a receiver at `url` that wants nothing more (410).
- * Sentences hold nothing that the receiver said.
+ * What became of one attempt. `failed` may be mended by another one, after a rest where the
+ * receiver asked for one (`rest_ms`); `hopeless` not; `gone` is a receiver at `url` that wants
+ * nothing more (410). Sentences hold nothing that the receiver said.
  */
 export type AttemptResult =
   | { outcome: 'delivered' }
@@ -22,8 +23,9 @@ export type AttemptResult =
 export type WebhookMessage = { url: string; key: Buffer; id: string; body: string };
 
 /**
- * Posts a message once, signed for this moment, and waits up to `answer_ms` for the status. Every status of 200 to 299 is a delivery; redirects are not followed and of the answer's body nothing is
- * read. Rejects only when `signal` is aborted; then it is not known what became of it.
+ * Posts a message once, signed for this moment, and waits up to `answer_ms` for the status. Every
+ * status of 200 to 299 is a delivery; redirects are not followed and of the answer's body nothing
+ * is read. Rejects only when `signal` is aborted; then it is not known what became of it.
  */
 export async function postWebhook(
   { outbound, clock }: { outbound: Outbound; clock: Clock },
@@ -71,7 +73,9 @@ function resultOf(status: number, url: string, rest_ms: number): AttemptResult {
   if (status >= 300 && status <= 399)
     return {
       outcome: 'failed',
-      detail: `The receiver answered ${status}, a redirect, which is not followed: enter the address that it leads to.`,
+      detail:
+        `The receiver answered ${status}, a redirect, which is not followed: enter the address ` +
+        'that it leads to.',
     };
   const asked = rest_ms === 0 ? '' : ` It is left alone for ${Math.ceil(rest_ms / 1000)} seconds.`;
   return {

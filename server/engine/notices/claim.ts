@@ -16,19 +16,28 @@ export type DueDelivery = {
   batch_export_id: string;
 };
 
-/** Who asks for deliveries: what it takes is its own until `leased_until` (ms), and the projects after the one that it served last get their turn first. */
+/**
+ * Who asks for deliveries: what it takes is its own until `leased_until` (ms), and the projects
+ * after the one that it served last get their turn first.
+ */
 export type NoticeClaimant = { now: number; leased_until: number; last_team_id: number };
 
 /** How many attempts of one project may be under way at a time, over all processes. */
 const project_attempts_max = 4;
 
-/** The advisory lock under which one process claims at a time, so that what it counts stays true until it has claimed. */
+/**
+ * The advisory lock under which one process claims at a time, so that what it counts stays true
+ * until it has claimed.
+ */
 const claim_lock = 7_301_021;
 
 /**
- * Takes up to `count` deliveries that are due, in the order in which they are to be begun. Guarantees, over all processes: one attempt at a time for each recipient, and four for each project; projects are
- * served in turn, in each the delivery that is due longest first; of one export no recipient gets a notice while an earlier one is on its way to it; a target that has asked for rest has it.
- * What a process that died had in its hands is due again once its lease has run out.
+ * Takes up to `count` deliveries that are due, in the order in which they are to be begun.
+ * Guarantees, over all processes: one attempt at a time for each recipient, and four for each
+ * project; projects are served in turn, in each the delivery that is due longest first; of one
+ * export no recipient gets a notice while an earlier one is on its way to it; a target that has
+ * asked for rest has it. What a process that died had in its hands is due again once its lease has
+ * run out.
  */
 export async function claimDueDeliveries(
   db: Database,
@@ -60,33 +69,45 @@ async function claimRound(
   count: number,
 ): Promise<DueDelivery[]> {
   const at = isoInstant(now);
-  // `project` jumps over the index notice_deliveries_waiting from project to project, only as far as LIMIT asks it to, and within a project the index gives the longest due first. An earlier notice of the same
-  // export is found by notice_deliveries_in_order. FOR UPDATE SKIP LOCKED: whoever is deleting a target must not keep all senders waiting; what they have changed meanwhile is looked at again.
+  // `project` jumps over the index notice_deliveries_waiting from project to project, only as far
+  // as LIMIT asks it to, and within a project the index gives the longest due first. An earlier
+  // notice of the same export is found by notice_deliveries_in_order. FOR UPDATE SKIP LOCKED:
+  // whoever is deleting a target must not keep all senders waiting; what they have changed
+  // meanwhile is looked at again.
   const claimed = await tx.rows<DueDelivery>(sql`
     WITH RECURSIVE held AS MATERIALIZED (
-      SELECT team_id, recipient FROM notice_deliveries WHERE is_under_way AND next_attempt_at > ${at}::timestamptz
+      SELECT team_id, recipient FROM notice_deliveries WHERE is_under_way
+        AND next_attempt_at > ${at}::timestamptz
     ), full_projects AS MATERIALIZED (
       SELECT team_id FROM held GROUP BY team_id HAVING count(*) >= ${project_attempts_max}
     ), project AS (
-      SELECT (SELECT team_id FROM notice_deliveries WHERE outcome = 'pending' AND team_id > ${last_team_id} ORDER BY team_id LIMIT 1) AS team_id
+      SELECT (SELECT team_id FROM notice_deliveries WHERE outcome = 'pending'
+        AND team_id > ${last_team_id} ORDER BY team_id LIMIT 1) AS team_id
       UNION ALL
-      SELECT (SELECT d.team_id FROM notice_deliveries d WHERE d.outcome = 'pending' AND d.team_id > project.team_id ORDER BY d.team_id LIMIT 1) FROM project WHERE project.team_id IS NOT NULL
+      SELECT (SELECT d.team_id FROM notice_deliveries d WHERE d.outcome = 'pending'
+        AND d.team_id > project.team_id ORDER BY d.team_id LIMIT 1) FROM project
+        WHERE project.team_id IS NOT NULL
     ), longest_due AS MATERIALIZED (
       SELECT due.id FROM project CROSS JOIN LATERAL (
         SELECT d.id FROM notice_deliveries d LEFT JOIN notice_targets t ON t.id = d.target_id
-        WHERE d.outcome = 'pending' AND d.team_id = project.team_id AND d.next_attempt_at <= ${at}::timestamptz
+        WHERE d.outcome = 'pending' AND d.team_id = project.team_id
+          AND d.next_attempt_at <= ${at}::timestamptz
           AND (d.team_id, d.recipient) NOT IN (SELECT team_id, recipient FROM held)
           AND (t.held_until IS NULL OR t.held_until <= ${at}::timestamptz)
           AND NOT EXISTS (
             SELECT 1 FROM notice_deliveries earlier
-            WHERE earlier.batch_export_id = d.batch_export_id AND earlier.recipient = d.recipient AND earlier.outcome = 'pending' AND earlier.id < d.id)
+            WHERE earlier.batch_export_id = d.batch_export_id AND earlier.recipient = d.recipient
+              AND earlier.outcome = 'pending' AND earlier.id < d.id)
         ORDER BY d.next_attempt_at, d.id LIMIT 1) due
       WHERE project.team_id NOT IN (SELECT team_id FROM full_projects) LIMIT ${count}
     ), free AS MATERIALIZED (
-      SELECT id FROM notice_deliveries WHERE id IN (SELECT id FROM longest_due) AND outcome = 'pending' AND next_attempt_at <= ${at}::timestamptz FOR UPDATE SKIP LOCKED
+      SELECT id FROM notice_deliveries WHERE id IN (SELECT id FROM longest_due)
+        AND outcome = 'pending' AND next_attempt_at <= ${at}::timestamptz FOR UPDATE SKIP LOCKED
     )
-    UPDATE notice_deliveries d SET attempts = d.attempts + 1, is_under_way = true, next_attempt_at = ${isoInstant(leased_until)}::timestamptz
+    UPDATE notice_deliveries d SET attempts = d.attempts + 1, is_under_way = true,
+      next_attempt_at = ${isoInstant(leased_until)}::timestamptz
     FROM free, notices n WHERE d.id = free.id AND n.id = d.notice_id
-    RETURNING d.id, d.team_id, d.attempts, d.target_id, d.address, n.id AS notice_id, n.event, n.body, d.batch_export_id`);
+    RETURNING d.id, d.team_id, d.attempts, d.target_id, d.address, n.id AS notice_id, n.event,
+      n.body, d.batch_export_id`);
   return claimed.toSorted((one, other) => one.team_id - other.team_id);
 }

@@ -23,7 +23,10 @@ export type NoticeRun = {
   records_completed: number | null;
 };
 
-/** A change of an export's state. `detail` is a sentence for people, `facts` what its event says beside it; docs/notices.md lists them. */
+/**
+ * A change of an export's state. `detail` is a sentence for people, `facts` what its event says
+ * beside it; docs/notices.md lists them.
+ */
 export type Notice = {
   event: NoticeEvent;
   detail: string;

@@ -3,16 +3,23 @@ import { oneLine } from '../../platform/mail/plain_text.ts';
 import type { MailMessage } from '../../platform/mail/mail.ts';
 import type { NoticeBody } from './notice.ts';
 
-/** Why somebody gets a notice: an address that a target names, or an administrator of a project without targets. */
+/**
+ * Why somebody gets a notice: an address that a target names, or an administrator of a project
+ * without targets.
+ */
 export type Addressee = 'target' | 'administrator';
 
 const footers: Record<Addressee, string> = {
   target: 'You get this mail because a notice target of the project names your address.',
   administrator:
-    'You get this mail because you administrate the organization, and its project has no notice targets. Make one to choose who is told of what.',
+    'You get this mail because you administrate the organization, and its project has no ' +
+    'notice targets. Make one to choose who is told of what.',
 };
 
-/** The mail of a notice to one address, without `to`. The export's name and the sentences of its destination are anyone's words and stay inside their places. */
+/**
+ * The mail of a notice to one address, without `to`. The export's name and the sentences of its
+ * destination are anyone's words and stay inside their places.
+ */
 export function noticeMail(
   public_url: string,
   { type, data }: NoticeBody,

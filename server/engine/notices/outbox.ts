@@ -11,13 +11,18 @@ import type { DueDelivery } from './claim.ts';
 import { nextAttempt } from './schedule.ts';
 import { urlContext } from './webhook_url.ts';
 
-/** Where a notice goes; `url_sealed` and `secret` are envelopes of `urlContext` and `secretContext`. */
+/**
+ * Where a notice goes; `url_sealed` and `secret` are envelopes of `urlContext` and `secretContext`.
+ */
 export type Target = { id: string; enabled: boolean } & (
   | { type: 'email'; address: string }
   | { type: 'webhook'; url_sealed: Buffer; secret: Buffer }
 );
 
-/** Why the server switched a target off: a code of a closed list, a sentence for people, and when (ISO 8601). */
+/**
+ * Why the server switched a target off: a code of a closed list, a sentence for people, and when
+ * (ISO 8601).
+ */
 export type DisabledReason = { code: 'gone'; detail: string; at: string };
 
 /** The context under which a target's secret is sealed. */
@@ -32,20 +37,26 @@ export function findTarget(db: Queryable, id: string): Promise<Target | undefine
   );
 }
 
-/** Gives a delivery back of which it is not known what became, so that it is due at once and nobody waits for the lease to run out. */
+/**
+ * Gives a delivery back of which it is not known what became, so that it is due at once and nobody
+ * waits for the lease to run out.
+ */
 export async function releaseDelivery(
   { db, clock }: { db: Queryable; clock: Clock },
   due: DueDelivery,
 ): Promise<void> {
   await db.run(sql`
-    UPDATE notice_deliveries SET is_under_way = false, next_attempt_at = ${isoInstant(clock.now())}::timestamptz
+    UPDATE notice_deliveries SET is_under_way = false,
+      next_attempt_at = ${isoInstant(clock.now())}::timestamptz
     WHERE id = ${due.id} AND attempts = ${due.attempts} AND is_under_way`);
 }
 
 /**
- * Stores what an attempt came to, and when the next one is due. Guarantees: an attempt that lost its lease changes nothing; the target shows the latest attempt; a notice that is given up stands in
- * the export's log; a target whose receiver asks for rest gets nothing until it is over; a receiver that is gone has its target switched off with the reason, which is in the activity log, unless the target has
- * another address by now, which is tried next.
+ * Stores what an attempt came to, and when the next one is due. Guarantees: an attempt that lost
+ * its lease changes nothing; the target shows the latest attempt; a notice that is given up stands
+ * in the export's log; a target whose receiver asks for rest gets nothing until it is over; a
+ * receiver that is gone has its target switched off with the reason, which is in the activity log,
+ * unless the target has another address by now, which is tried next.
  */
 export async function settleDelivery(
   store: { db: Database; clock: Clock; secrets: Secrets },
@@ -54,7 +65,8 @@ export async function settleDelivery(
 ): Promise<void> {
   const now = store.clock.now();
   await store.db.transaction(async (tx) => {
-    // The order of whoever deletes a project or a target: the export (which the log's line refers to), the target, the delivery.
+    // The order of whoever deletes a project or a target: the export (which the log's line refers
+    // to), the target, the delivery.
     if (result.outcome !== 'delivered')
       await tx.row(
         sql`SELECT 1 FROM batch_exports WHERE id = ${due.batch_export_id} FOR KEY SHARE`,
@@ -71,7 +83,8 @@ export async function settleDelivery(
       result.outcome === 'delivered' ? 'delivered' : next === null ? 'given_up' : 'pending';
     const next_attempt_at = next === null ? null : isoInstant(next);
     const settled = await tx.run(sql`
-      UPDATE notice_deliveries SET outcome = ${outcome}, next_attempt_at = ${next_attempt_at}, is_under_way = false
+      UPDATE notice_deliveries SET outcome = ${outcome}, next_attempt_at = ${next_attempt_at},
+        is_under_way = false
       WHERE id = ${due.id} AND attempts = ${due.attempts} AND outcome = 'pending'`);
     if (settled === 0 || target === undefined) return;
     const isSwitchedOff = isGone && target.enabled;
@@ -96,7 +109,8 @@ export async function settleDelivery(
     const rest =
       rest_ms === 0 ? empty : sql`, held_until = ${isoInstant(now + rest_ms)}::timestamptz`;
     await tx.run(
-      sql`UPDATE notice_targets SET last_attempt = ${JSON.stringify(last_attempt)}::jsonb ${rest} WHERE id = ${target.id}`,
+      sql`UPDATE notice_targets SET last_attempt = ${JSON.stringify(last_attempt)}::jsonb ${rest}
+        WHERE id = ${target.id}`,
     );
     if (isSwitchedOff) await switchOff(tx, store.secrets, target, now);
   });
@@ -112,17 +126,22 @@ type LockedTarget = {
 
 function lockTarget(tx: Transaction, id: string): Promise<LockedTarget | undefined> {
   return tx.row<LockedTarget>(sql`
-    SELECT t.id, t.enabled, t.url_sealed, coalesce(t.address, t.url) AS name, p.organization_id FROM notice_targets t JOIN projects p ON p.id = t.team_id
+    SELECT t.id, t.enabled, t.url_sealed, coalesce(t.address, t.url) AS name, p.organization_id
+      FROM notice_targets t JOIN projects p ON p.id = t.team_id
     WHERE t.id = ${id} FOR NO KEY UPDATE OF t`);
 }
 
-/** By content: the envelope of the same address is another one after an exchange of the secret key. */
+/**
+ * By content: the envelope of the same address is another one after an exchange of the secret key.
+ */
 function hasUrl(secrets: Secrets, { id, url_sealed }: LockedTarget, url: string): boolean {
   return url_sealed !== null && secrets.open(url_sealed, urlContext(id)) === url;
 }
 
 async function logGivenUp(tx: Transaction, due: DueDelivery, detail: string | null): Promise<void> {
-  const message = `The notice "${due.event}" is given up at attempt ${due.attempts}: it could not be delivered to the target ${due.target_id}. ${detail}`;
+  const message =
+    `The notice "${due.event}" is given up at attempt ${due.attempts}: it could not be ` +
+    `delivered to the target ${due.target_id}. ${detail}`;
   await writeRunLog(tx, {
     batch_export_id: due.batch_export_id,
     run_id: null,
@@ -138,10 +157,13 @@ async function switchOff(
   now: number,
 ): Promise<void> {
   const detail =
-    'The receiver answered 410: it wants no more notices. Enter the address of another receiver, or switch the target on again when this one is back.';
+    'The receiver answered 410: it wants no more notices. Enter the address of another ' +
+    'receiver, or switch the target on again when this one is back.';
   const disabled_reason: DisabledReason = { code: 'gone', detail, at: isoInstant(now) };
   await tx.run(sql`
-    UPDATE notice_targets SET enabled = false, disabled_reason = ${JSON.stringify(disabled_reason)}::jsonb, last_updated_at = now() WHERE id = ${id}`);
+    UPDATE notice_targets SET enabled = false,
+      disabled_reason = ${JSON.stringify(disabled_reason)}::jsonb, last_updated_at = now()
+      WHERE id = ${id}`);
   const changes = changesOf(
     { enabled: true, disabled_reason: null },
     { enabled: false, disabled_reason },

@@ -27,20 +27,28 @@ export type NoticeSender = {
   public_url: string;
 };
 
-/** How many attempts of one process may be under way: they wait for their receivers and cost next to nothing meanwhile. */
+/**
+ * How many attempts of one process may be under way: they wait for their receivers and cost next to
+ * nothing meanwhile.
+ */
 const attempts_at_once_max = 32;
 /** So long an attempt and what follows it may take before another process makes it again. */
 const lease_ms = 60_000;
 /** How often new notices are looked for while attempts are under way. */
 const default_look_ms = 2_000;
 
-/** `answer_ms` bounds how long a receiver may take to answer; default 15 s. `look_ms`: how often new notices are looked for while attempts are under way; default 2 s. */
+/**
+ * `answer_ms` bounds how long a receiver may take to answer; default 15 s. `look_ms`: how often new
+ * notices are looked for while attempts are under way; default 2 s.
+ */
 type SendOptions = { signal?: AbortSignal; answer_ms?: number; look_ms?: number };
 
 /**
- * Makes one attempt for every delivery that is due, until none is due and none under way, and gives how many there were. Guarantees: those of `claimDueDeliveries`, however many processes do this at once; a
- * receiver that hangs keeps nobody else waiting, nor what comes to be due meanwhile; what an attempt came to is stored before the next one is due; a process that dies in between makes its receiver get the notice
- * again, with the same id, and never leaves it without one.
+ * Makes one attempt for every delivery that is due, until none is due and none under way, and gives
+ * how many there were. Guarantees: those of `claimDueDeliveries`, however many processes do this at
+ * once; a receiver that hangs keeps nobody else waiting, nor what comes to be due meanwhile; what
+ * an attempt came to is stored before the next one is due; a process that dies in between makes its
+ * receiver get the notice again, with the same id, and never leaves it without one.
  */
 export async function sendDueNotices(
   sender: NoticeSender,
@@ -149,7 +157,8 @@ export async function postToTarget(
   const opened = openTarget(sender.secrets, target);
   if (opened === undefined) {
     const detail =
-      "The target's address or secret cannot be opened with this server's key: set both again, or start the server with the key under which they were stored.";
+      "The target's address or secret cannot be opened with this server's key: set both " +
+      'again, or start the server with the key under which they were stored.';
     return { outcome: 'failed', detail };
   }
   return postWebhook(sender, { ...opened, ...message }, signal, answer_ms);

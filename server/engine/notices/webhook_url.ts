@@ -4,7 +4,10 @@ import type { Secrets } from '../../platform/secrets/secrets.ts';
 
 /** What stands in a shown address for its path and query. */
 export const hidden_part = '********';
-/** So long the hidden part must be before its last characters are shown as well, and how many these are: enough to tell two webhooks of one host apart, too few to guess the rest. */
+/**
+ * So long the hidden part must be before its last characters are shown as well, and how many these
+ * are: enough to tell two webhooks of one host apart, too few to guess the rest.
+ */
 const hinted_characters_min = 24;
 const hint_characters = 4;
 
@@ -13,7 +16,10 @@ export function urlContext(targetId: string): string {
   return `notice_targets:${targetId}:url`;
 }
 
-/** What everybody may see of a webhook's address: scheme, host and port, and of a long path and query the last four characters; many services put a secret there. */
+/**
+ * What everybody may see of a webhook's address: scheme, host and port, and of a long path and
+ * query the last four characters; many services put a secret there.
+ */
 function shownUrl(url: string): string {
   const { origin, pathname, search } = new URL(url);
   const hidden = `${pathname.slice(1)}${search}`;
@@ -30,7 +36,10 @@ export function storedUrl(
   return { url: shownUrl(url), url_sealed: secrets.seal(url, urlContext(targetId)) };
 }
 
-/** Seals the addresses that are still stored as plain text, from before there was a place for sealed ones; several processes may do so at once. */
+/**
+ * Seals the addresses that are still stored as plain text, from before there was a place for sealed
+ * ones; several processes may do so at once.
+ */
 export async function sealPlainUrls(db: Queryable, secrets: Secrets): Promise<void> {
   const plain = await db.rows<{ id: string; url: string }>(
     sql`SELECT id, url FROM notice_targets WHERE type = 'webhook' AND url_sealed IS NULL`,
@@ -38,7 +47,8 @@ export async function sealPlainUrls(db: Queryable, secrets: Secrets): Promise<vo
   for (const { id, url: whole } of plain) {
     const { url, url_sealed } = storedUrl(secrets, id, whole);
     await db.run(
-      sql`UPDATE notice_targets SET url = ${url}, url_sealed = ${url_sealed} WHERE id = ${id} AND url_sealed IS NULL`,
+      sql`UPDATE notice_targets SET url = ${url}, url_sealed = ${url_sealed} WHERE id = ${id}
+        AND url_sealed IS NULL`,
     );
   }
 }

@@ -1,6 +1,9 @@
 import type { ConfigViolation } from '../destination/destination.ts';
 
-/** Violations of a prefix that becomes a part of an address, where the parts `.` and `..` would lead to another place. */
+/**
+ * Violations of a prefix that becomes a part of an address, where the parts `.` and `..` would lead
+ * to another place.
+ */
 export function dotViolations(prefix: string): ConfigViolation[] {
   if (!prefix.split('/').some((part) => part === '.' || part === '..')) return [];
   return [
@@ -12,7 +15,10 @@ export function dotViolations(prefix: string): ConfigViolation[] {
   ];
 }
 
-/** True for an http or https address of which nothing would be lost or leak when a path is put behind it: no user, password, query or fragment. */
+/**
+ * True for an http or https address of which nothing would be lost or leak when a path is put
+ * behind it: no user, password, query or fragment.
+ */
 export function isPlainAddress(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
@@ -50,7 +56,10 @@ type BucketPlace = {
   use_virtual_style_addressing?: boolean;
 };
 
-/** Violations of the name of a bucket and of its region. AWS, and another store where it is asked for, has the name as a part of the host name, which allows less than a path. */
+/**
+ * Violations of the name of a bucket and of its region. AWS, and another store where it is asked
+ * for, has the name as a part of the host name, which allows less than a path.
+ */
 export function bucketViolations(place: BucketPlace): ConfigViolation[] {
   const found: ConfigViolation[] = [];
   if (!/^[A-Za-z0-9-]+$/.test(place.region))
@@ -66,14 +75,16 @@ export function bucketViolations(place: BucketPlace): ConfigViolation[] {
       attr: 'bucket_name',
       code: 'invalid_input',
       detail:
-        'A bucket name is 3 to 63 lower-case letters, digits, dots and hyphens, and begins and ends with a letter or digit.',
+        'A bucket name is 3 to 63 lower-case letters, digits, dots and hyphens, and begins ' +
+        'and ends with a letter or digit.',
     });
   } else if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$/.test(place.bucket_name)) {
     found.push({
       attr: 'bucket_name',
       code: 'invalid_input',
       detail:
-        'A bucket name is at least three letters, digits, dots, hyphens or underscores, and begins and ends with a letter or digit.',
+        'A bucket name is at least three letters, digits, dots, hyphens or underscores, and ' +
+        'begins and ends with a letter or digit.',
     });
   }
   return found;

@@ -23,7 +23,10 @@ import type { ObjectStore } from './object_store.ts';
 import { openObjectSink } from './sink.ts';
 import { uploadParts } from './upload.ts';
 
-/** What one kind of object store says of itself. `openStore` makes no request yet; it throws errors that are explained already. */
+/**
+ * What one kind of object store says of itself. `openStore` makes no request yet; it throws errors
+ * that are explained already.
+ */
 type ObjectStoreType<Schema extends TObject> = Pick<
   DestinationDefinition<Schema>,
   'type' | 'label' | 'config' | 'secrets' | 'where' | 'validate' | 'place'
@@ -32,8 +35,9 @@ type ObjectStoreType<Schema extends TObject> = Pick<
 };
 
 /**
- * The destination of a kind of object store. Guarantee: all kinds name, encode, commit, check and verify in the same way and differ only in their store. The schema has
- * `prefix` and the `file_keys`.
+ * The destination of a kind of object store. Guarantee: all kinds name, encode, commit, check and
+ * verify in the same way and differ only in their store. The schema has `prefix` and the
+ * `file_keys`.
  */
 export function defineObjectStore<Schema extends TObject>({
   openStore,
@@ -106,7 +110,8 @@ async function check(
       if (!(await store.completeUpload(key, uploadId, parts, facts)))
         throw new RetryableError(
           'slice_lost',
-          'The store has lost the upload of the object; look whether a rule of the bucket ends uploads.',
+          'The store has lost the upload of the object; look whether a rule of the bucket ' +
+            'ends uploads.',
         );
     } catch (error) {
       await store
@@ -116,7 +121,10 @@ async function check(
     }
     // The manifest of a delivery is written in one step.
     await store.put(manifest, text);
-    return 'An object was uploaded in parts, as those of a run are, and one in one step, as its manifest is.';
+    return (
+      'An object was uploaded in parts, as those of a run are, and one in one step, as its ' +
+      'manifest is.'
+    );
   };
   const read = async () => {
     for (const one of [key, manifest])

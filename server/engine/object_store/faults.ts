@@ -7,7 +7,8 @@ const unreachable = passing('connection_failed', 'The store does not answer at i
 const broken = passing('connection_lost', 'The connection to the store broke or took too long.');
 const certificate = lasting(
   'tls_not_verified',
-  "The certificate of the store's address is not signed by an authority known here, or is for another host.",
+  "The certificate of the store's address is not signed by an authority known here, or is for " +
+    'another host.',
 );
 
 /** The fault of a store that asks for fewer requests. */
@@ -36,15 +37,21 @@ const connection_faults: Record<string, Fault> = {
 const refused = lasting('request_refused', 'The store refused the request.');
 const store_fault = passing('store_fault', 'The store reported a fault of its own.');
 
-/** What a client's error says of itself: names and codes, the most telling first, and the HTTP status, where the store gave one. */
+/**
+ * What a client's error says of itself: names and codes, the most telling first, and the HTTP
+ * status, where the store gave one.
+ */
 export type ErrorFacts = { names: string[]; status: number | undefined };
 
-/** What a store knows of its own faults: by name or code, and by HTTP status where no name tells. */
+/**
+ * What a store knows of its own faults: by name or code, and by HTTP status where no name tells.
+ */
 export type FaultTable = { by_name: Record<string, Fault>; by_status: Record<number, Fault> };
 
 /**
- * An error of a store's client as one that says what to do. The store's own names come first, then those of the connection, then the status; an error that none of
- * them fits, above all the source's, is given back as it is. The client's error is the cause.
+ * An error of a store's client as one that says what to do. The store's own names come first, then
+ * those of the connection, then the status; an error that none of them fits, above all the
+ * source's, is given back as it is. The client's error is the cause.
  */
 export function explainFault(
   error: unknown,

@@ -5,7 +5,8 @@ import { request_attempts_max, request_timeout_milliseconds } from './object_sto
 type FetchOptions = NonNullable<Parameters<Outbound['fetch']>[1]>;
 
 /**
- * A `fetch` for Google's libraries, as far as they use it: every request passes the outbound guard, is bounded in time, and ends with the signal. `addressOf` may send a request elsewhere than the
+ * A `fetch` for Google's libraries, as far as they use it: every request passes the outbound guard,
+ * is bounded in time, and ends with the signal. `addressOf` may send a request elsewhere than the
  * library would.
  */
 export function guardedFetch(
@@ -29,7 +30,10 @@ export function guardedFetch(
     });
 }
 
-/** A body as Google's library is given it. Not as a Buffer: of a request that fails it looks at every byte of one, several times. */
+/**
+ * A body as Google's library is given it. Not as a Buffer: of a request that fails it looks at
+ * every byte of one, several times.
+ */
 export function googleBody(body: Buffer | string | undefined): ArrayBuffer | string | undefined {
   return typeof body === 'string' || body === undefined ? body : new Uint8Array(body).buffer;
 }

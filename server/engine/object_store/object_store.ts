@@ -6,20 +6,31 @@ export type Part = { number: number; etag: string };
 /** An upload by the names that a store knows it by. */
 export type OpenUpload = { key: string; upload_id: string };
 
-/** What a store keeps with an object: `mark` is ours and proves that a completed object is of this very upload. */
+/**
+ * What a store keeps with an object: `mark` is ours and proves that a completed object is of this
+ * very upload.
+ */
 export type UploadFacts = { mark: string; content_type: string };
 
 /** How a store's errors are read. */
 export type StoreFaults = {
-  /** A fault of the store or of the way to it as an error that says what to do; every other error, above all the source's, is given back as it is. */
+  /**
+   * A fault of the store or of the way to it as an error that says what to do; every other error,
+   * above all the source's, is given back as it is.
+   */
   explain(error: unknown): unknown;
-  /** True when the key has no right to the request or the store does not know it: nothing that a delivery depends on, where it only looks back or tidies up. */
+  /**
+   * True when the key has no right to the request or the store does not know it: nothing that a
+   * delivery depends on, where it only looks back or tidies up.
+   */
   isUnavailable(error: unknown): boolean;
 };
 
 /**
- * What a destination of objects does in one bucket or container. Errors are the client's own until `faults` has explained them; every call, and the stream of `read`,
- * ends when the signal is aborted that the store was opened with. Guarantee: an upload stays invisible until it is completed.
+ * What a destination of objects does in one bucket or container. Errors are the client's own until
+ * `faults` has explained them; every call, and the stream of `read`, ends when the signal is
+ * aborted that the store was opened with. Guarantee: an upload stays invisible until it is
+ * completed.
  */
 export type ObjectStore = {
   faults: StoreFaults;
@@ -37,7 +48,10 @@ export type ObjectStore = {
   list(prefix: string, options: { direct: boolean }): AsyncIterable<string>;
   /** Gives the upload's id. */
   startUpload(key: string, facts: UploadFacts): Promise<string>;
-  /** Makes one part safe; parts may be sent in any order and beside each other. Ends with `signal` too. Once it has ended well, `bytes` are the caller's again. */
+  /**
+   * Makes one part safe; parts may be sent in any order and beside each other. Ends with `signal`
+   * too. Once it has ended well, `bytes` are the caller's again.
+   */
   uploadPart(
     key: string,
     uploadId: string,
@@ -45,14 +59,20 @@ export type ObjectStore = {
     bytes: Buffer,
     signal: AbortSignal,
   ): Promise<Part>;
-  /** Shows the object at once. False when there is no such upload, because it was completed before or is gone. */
+  /**
+   * Shows the object at once. False when there is no such upload, because it was completed before
+   * or is gone.
+   */
   completeUpload(
     key: string,
     uploadId: string,
     parts: Part[],
     facts: UploadFacts,
   ): Promise<boolean>;
-  /** Ends an upload; one that is gone already is no error. `signal` counts instead of the store's, for what has to be tidied up after a stop. */
+  /**
+   * Ends an upload; one that is gone already is no error. `signal` counts instead of the store's,
+   * for what has to be tidied up after a stop.
+   */
   endUpload(key: string, uploadId: string, signal: AbortSignal): Promise<void>;
   /** Ends the open uploads of keys that begin so, whoever started them, but for the kept ones. */
   endUploads(prefix: string, kept: readonly OpenUpload[]): Promise<void>;
@@ -90,7 +110,10 @@ export const request_attempts_max = 3;
 /** How long a request may take that carries no part. */
 export const request_timeout_milliseconds = 120_000;
 
-/** How long a part of this size may take: half a minute, and a second for each 100 kB, so that a slow line is no fault. */
+/**
+ * How long a part of this size may take: half a minute, and a second for each 100 kB, so that a
+ * slow line is no fault.
+ */
 export function partTimeout(bytes: number): number {
   return 30_000 + Math.ceil(bytes / 100);
 }

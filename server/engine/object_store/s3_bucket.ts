@@ -22,7 +22,10 @@ import type { ObjectStore } from './object_store.ts';
 import { isMissing, s3_faults } from './s3_faults.ts';
 import { endUploadsBut } from './upload.ts';
 
-/** A bucket, the keys to it and how it is addressed. Without an access key the client takes the credentials of the server's surroundings: who allows that is the caller's matter. */
+/**
+ * A bucket, the keys to it and how it is addressed. Without an access key the client takes the
+ * credentials of the server's surroundings: who allows that is the caller's matter.
+ */
 export type S3Place = {
   bucket_name: string;
   region: string;

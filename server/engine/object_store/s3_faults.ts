@@ -5,12 +5,15 @@ import type { StoreFaults } from './object_store.ts';
 
 const credentials = lasting(
   'authentication_failed',
-  'The store refused the access key or its secret; check aws_access_key_id and aws_secret_access_key.',
+  'The store refused the access key or its secret; check aws_access_key_id and ' +
+    'aws_secret_access_key.',
 );
 const region = lasting('wrong_region', 'The bucket is in another region; check the key region.');
 const denied = lasting(
   'permission_denied',
-  'The access key may not do this. It needs s3:PutObject, s3:AbortMultipartUpload and, to go on after a crash and to verify, s3:GetObject, s3:ListBucket, s3:ListMultipartUploadParts and s3:ListBucketMultipartUploads.',
+  'The access key may not do this. It needs s3:PutObject, s3:AbortMultipartUpload and, to go ' +
+    'on after a crash and to verify, s3:GetObject, s3:ListBucket, s3:ListMultipartUploadParts ' +
+    'and s3:ListBucketMultipartUploads.',
 );
 const bucket = lasting(
   'bucket_missing',
@@ -36,7 +39,8 @@ const faults: Record<string, Fault> = {
   SignatureDoesNotMatch: credentials,
   CredentialsProviderError: lasting(
     'authentication_failed',
-    'The config has no access key, and this server finds none in its surroundings; set aws_access_key_id and aws_secret_access_key.',
+    'The config has no access key, and this server finds none in its surroundings; set ' +
+      'aws_access_key_id and aws_secret_access_key.',
   ),
   InvalidToken: credentials,
   ExpiredToken: credentials,
@@ -73,7 +77,8 @@ const faults: Record<string, Fault> = {
   ),
   NoSuchUpload: passing(
     'slice_lost',
-    'An upload ended before it could be completed; it is made again. A rule of the bucket may end open uploads too early.',
+    'An upload ended before it could be completed; it is made again. A rule of the bucket may ' +
+      'end open uploads too early.',
   ),
   InvalidPart: passing('slice_lost', 'A part of an upload is gone; it is made again.'),
   EntityTooSmall: passing('slice_lost', 'The store refused a part as too small; it is made again.'),
@@ -95,7 +100,8 @@ const faults: Record<string, Fault> = {
 // Answers to HEAD have no body, so only the status tells.
 const refused = lasting(
   'permission_denied',
-  'The store refused the request: the access key or its secret is wrong, or the key has no right to this bucket.',
+  'The store refused the request: the access key or its secret is wrong, or the key has no ' +
+    'right to this bucket.',
 );
 
 const by_status: Record<number, Fault> = {

@@ -23,7 +23,10 @@ type Place = {
   log: Logger;
 };
 
-/** How long a failed or stopped write waits until its upload is ended; what it leaves is ended by the next attempt or by `abort`. */
+/**
+ * How long a failed or stopped write waits until its upload is ended; what it leaves is ended by
+ * the next attempt or by `abort`.
+ */
 const tidy_timeout_milliseconds = 5_000;
 
 const content_types = {
@@ -34,8 +37,10 @@ const content_types = {
 };
 
 /**
- * Opens a delivery into a store of objects. A slice is one upload that nobody sees until `commit` completes it; the manifest comes last. Guarantee besides those of
- * `Sink`: only the rights to upload and to put are needed; without the others slices are written again, which gives the same objects.
+ * Opens a delivery into a store of objects. A slice is one upload that nobody sees until `commit`
+ * completes it; the manifest comes last. Guarantee besides those of `Sink`: only the rights to
+ * upload and to put are needed; without the others slices are written again, which gives the same
+ * objects.
  */
 export function openObjectSink(
   store: ObjectStore,
@@ -70,7 +75,10 @@ function factsOf({ config }: Place, mark: string): UploadFacts {
   return { mark, content_type: content_types[fileEncoding(config).format] };
 }
 
-/** Without the right to read, a delivery counts as not committed: writing it again gives the same objects. */
+/**
+ * Without the right to read, a delivery counts as not committed: writing it again gives the same
+ * objects.
+ */
 async function isCommitted(place: Place): Promise<boolean> {
   const content = await unlessUnavailable(place, () => place.store.read(place.manifest));
   return (
@@ -136,13 +144,17 @@ async function write(
 
 async function commit(place: Place, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
   for (const outcome of outcomes) await complete(place, outcome);
-  // A store may answer a repeated completion with success although the object is gone by now, so what is there is asked for, just before the manifest.
+  // A store may answer a repeated completion with success although the object is gone by now, so
+  // what is there is asked for, just before the manifest.
   for (const outcome of outcomes) await requireObject(place, outcome);
   await place.store.put(place.manifest, manifest.text);
   await tidyUp(place, new Set([place.manifest, ...outcomes.map((outcome) => outcome.name)]));
 }
 
-/** The delivery is there and whole by now, so a fault in removing what else begins with its name is no fault of the delivery. */
+/**
+ * The delivery is there and whole by now, so a fault in removing what else begins with its name is
+ * no fault of the delivery.
+ */
 async function tidyUp(place: Place, named: Set<string>): Promise<void> {
   try {
     await removeObjects(place, (key) => !named.has(key));
@@ -164,7 +176,8 @@ async function requireObject(place: Place, outcome: SliceOutcome): Promise<void>
   if (isThere === false)
     throw new RetryableError(
       'slice_lost',
-      `The object ${outcome.name} was removed or replaced before it could be shown; it is made again.`,
+      `The object ${outcome.name} was removed or replaced before it could be shown; it is ` +
+        'made again.',
     );
 }
 
@@ -194,7 +207,9 @@ async function abort(place: Place): Promise<void> {
   if (!(await isCommitted(place))) await removeObjects(place, () => true);
 }
 
-/** Ends the open uploads of this delivery, whoever started them, but for those of the given slices. */
+/**
+ * Ends the open uploads of this delivery, whoever started them, but for those of the given slices.
+ */
 async function endUploads(place: Place, kept: SliceOutcome[]): Promise<void> {
   const uploads = kept.map((outcome) => ({
     key: outcome.name,
@@ -210,7 +225,9 @@ async function removeObjects(place: Place, isUnwanted: (key: string) => boolean)
   });
 }
 
-/** What tidies up or looks back must not fail a delivery where the access key has no right to it. */
+/**
+ * What tidies up or looks back must not fail a delivery where the access key has no right to it.
+ */
 async function unlessUnavailable<Result>(
   place: Place,
   work: () => Promise<Result>,

@@ -11,15 +11,20 @@ const parts_in_flight_max = 3;
 /** Most files of most exports are smaller than this; they take no larger buffer. */
 const first_bytes = mebibyte / 2;
 
-/** The size of a part by its number from 1: small at first, so that small slices take little memory, then larger because each request costs the store its share, and large enough later that 10,000 parts hold 450 GiB. */
+/**
+ * The size of a part by its number from 1: small at first, so that small slices take little memory,
+ * then larger because each request costs the store its share, and large enough later that 10,000
+ * parts hold 450 GiB.
+ */
 export function partBytes(number: number): number {
   if (number <= 4) return 8 * mebibyte;
   return number <= 1_000 ? 16 * mebibyte : 50 * mebibyte;
 }
 
 /**
- * Sends a stream as the parts of an open upload, up to three at once. Memory is bounded by four parts. Rejects with the stream's error as it is, or with the store's
- * explained, whichever comes first; then no request is under way any more.
+ * Sends a stream as the parts of an open upload, up to three at once. Memory is bounded by four
+ * parts. Rejects with the stream's error as it is, or with the store's explained, whichever comes
+ * first; then no request is under way any more.
  */
 export async function uploadParts(
   store: ObjectStore,
@@ -70,7 +75,10 @@ export async function uploadParts(
   return parts.sort((one, other) => one.number - other.number);
 }
 
-/** Fills one buffer after the other with what is written, and waits until each is sent. It is written to as the bytes come: an iterator would put them together once more. */
+/**
+ * Fills one buffer after the other with what is written, and waits until each is sent. It is
+ * written to as the bytes come: an iterator would put them together once more.
+ */
 function intoParts(
   sizeOfNext: () => number,
   take: (size: number) => Buffer,
@@ -109,7 +117,10 @@ function grown(full: Buffer, larger: Buffer): Buffer {
   return larger;
 }
 
-/** Buffers that are used again: what is made anew for each part is garbage that V8 collects with a marking of its whole heap. */
+/**
+ * Buffers that are used again: what is made anew for each part is garbage that V8 collects with a
+ * marking of its whole heap.
+ */
 function openBuffers(): { take(size: number): Buffer; giveBack(buffer: Buffer): void } {
   const free: Buffer[] = [];
   return {

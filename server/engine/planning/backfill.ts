@@ -12,10 +12,16 @@ import { writeRunLog } from '../run_log.ts';
 /** Which rows a backfill delivers: those not delivered yet, or all of them once more. */
 export type BackfillMode = 'missing' | 'all';
 
-/** What a backfill covers: [from, to) in milliseconds of event or insertion time, and which of the rows in it. */
+/**
+ * What a backfill covers: [from, to) in milliseconds of event or insertion time, and which of the
+ * rows in it.
+ */
 export type BackfillRange = { from: number; to: number; by: BackfillBy; mode: BackfillMode };
 
-/** What a backfill would deliver if it began now, where that was counted: rows, runs that have some, and rows of the range that are delivered or in other runs. */
+/**
+ * What a backfill would deliver if it began now, where that was counted: rows, runs that have some,
+ * and rows of the range that are delivered or in other runs.
+ */
 export type BackfillOutlook = { records: number; runs: number; elsewhere: number | null };
 
 /** An export as its backfills see it, locked. */
@@ -31,9 +37,11 @@ export type LockedExport = StoredConfig & {
 };
 
 /**
- * Starts a backfill of the range and gives its id. The runs are the export's intervals, cut at both ends of the range, so exactly the range is delivered.
- * What was inserted before this moment (the watermark) belongs to it; later insertions stay with the schedule. Its first run is planned when the watermark has settled. Its `detail` says when that is, and
- * what will be done then as far as the outlook knows. The caller has checked the range.
+ * Starts a backfill of the range and gives its id. The runs are the export's intervals, cut at both
+ * ends of the range, so exactly the range is delivered. What was inserted before this moment (the
+ * watermark) belongs to it; later insertions stay with the schedule. Its first run is planned when
+ * the watermark has settled. Its `detail` says when that is, and what will be done then as far as
+ * the outlook knows. The caller has checked the range.
  */
 export async function startBackfill(
   tx: Transaction,
@@ -50,8 +58,11 @@ export async function startBackfill(
   const settles_at = watermark + settle_seconds * 1000;
   const detail = `${settlingSentence(settles_at, settle_seconds)} ${outlookSentence(total_runs, outlook)}`;
   await tx.run(sql`
-    INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, selects_by, start_at, end_at, watermark, settles_at, next_start_at, total_runs, detail)
-    VALUES (${id}, ${exportId}, ${row.revision}, ${range.mode}, ${range.by}, ${iso(range.from)}, ${iso(range.to)}, ${iso(watermark)}, ${iso(settles_at)}, ${iso(range.from)}, ${total_runs}, ${detail})`);
+    INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, selects_by, start_at,
+      end_at, watermark, settles_at, next_start_at, total_runs, detail)
+    VALUES (${id}, ${exportId}, ${row.revision}, ${range.mode}, ${range.by}, ${iso(range.from)},
+      ${iso(range.to)}, ${iso(watermark)}, ${iso(settles_at)}, ${iso(range.from)}, ${total_runs},
+      ${detail})`);
   await writeRunLog(tx, {
     batch_export_id: exportId,
     run_id: null,
@@ -62,11 +73,17 @@ export async function startBackfill(
 }
 
 function startMessage({ from, to, by }: BackfillRange): string {
-  return `Backfill of ${iso(from)} to ${iso(to)} started: what ${by === 'timestamp' ? 'happened' : 'was taken in'} in that time.`;
+  return (
+    `Backfill of ${iso(from)} to ${iso(to)} started: what ` +
+    `${by === 'timestamp' ? 'happened' : 'was taken in'} in that time.`
+  );
 }
 
 function settlingSentence(settles_at: number, settle_seconds: number): string {
-  return `It begins at ${iso(settles_at)}, ${counted(settle_seconds, 'second')} after it was asked for, when what was being taken in has settled.`;
+  return (
+    `It begins at ${iso(settles_at)}, ${counted(settle_seconds, 'second')} after it was asked ` +
+    'for, when what was being taken in has settled.'
+  );
 }
 
 function outlookSentence(total_runs: number, outlook: BackfillOutlook | undefined): string {
@@ -76,23 +93,38 @@ function outlookSentence(total_runs: number, outlook: BackfillOutlook | undefine
   const what =
     records === 0
       ? `As things are there is nothing to deliver: its ${runs} end at once, without rows.`
-      : `As things are ${counted(records, 'row')} in ${filled} of its ${runs} ${records === 1 ? 'is' : 'are'} to be delivered; runs without rows end at once.`;
+      : `As things are ${counted(records, 'row')} in ${filled} of its ${runs} ` +
+        `${records === 1 ? 'is' : 'are'} to be delivered; runs without rows end at once.`;
   return elsewhere === null || elsewhere === 0 ? what : `${what} ${elsewhereSentence(elsewhere)}`;
 }
 
 /** What a person is to know of rows that a backfill leaves alone. */
 export function elsewhereSentence(records: number): string {
-  return `${counted(records, 'row')} of the range ${records === 1 ? 'was' : 'were'} left out, because this export had delivered ${records === 1 ? 'it' : 'them'} already or had ${records === 1 ? 'it' : 'them'} in another run.`;
+  return (
+    `${counted(records, 'row')} of the range ${records === 1 ? 'was' : 'were'} left out, ` +
+    `because this export had delivered ${records === 1 ? 'it' : 'them'} already or had ` +
+    `${records === 1 ? 'it' : 'them'} in another run.`
+  );
 }
 
-/** Ends a backfill early: no further runs are planned and those under way are cancelled. False when it is over already. */
+/**
+ * Ends a backfill early: no further runs are planned and those under way are cancelled. False when
+ * it is over already.
+ */
 export async function cancelBackfill(tx: Transaction, backfillId: string): Promise<boolean> {
   const ended = await tx.row<{ batch_export_id: string }>(sql`
-    UPDATE batch_export_backfills SET status = 'Cancelled', detail = 'Cancelled; what had been delivered stays.', finished_at = now(), last_updated_at = now() WHERE id = ${backfillId} AND finished_at IS NULL RETURNING batch_export_id`);
+    UPDATE batch_export_backfills SET status = 'Cancelled',
+      detail = 'Cancelled; what had been delivered stays.', finished_at = now(),
+      last_updated_at = now() WHERE id = ${backfillId} AND finished_at IS NULL
+      RETURNING batch_export_id`);
   if (ended === undefined) return false;
   const runs = await tx.run(sql`
-    UPDATE batch_export_runs SET cancel_requested_at = now(), last_updated_at = now() WHERE backfill_id = ${backfillId} AND status IN ('Starting', 'Running') AND cancel_requested_at IS NULL`);
-  const message = `Backfill ended: Cancelled. No further runs are planned; of those under way ${runs} are to be taken back.`;
+    UPDATE batch_export_runs SET cancel_requested_at = now(), last_updated_at = now()
+      WHERE backfill_id = ${backfillId} AND status IN ('Starting', 'Running')
+      AND cancel_requested_at IS NULL`);
+  const message =
+    `Backfill ended: Cancelled. No further runs are planned; of those under way ${runs} are to ` +
+    'be taken back.';
   await writeRunLog(tx, {
     batch_export_id: ended.batch_export_id,
     run_id: null,
@@ -109,7 +141,8 @@ export async function lockExport(
 ): Promise<LockedExport | undefined> {
   // The export's row is the lock under which its ledger is read and written.
   return tx.row<LockedExport>(sql`
-    SELECT id, team_id, revision, "interval", timezone, model, custom_query, destination_type, destination_config, destination_secrets
+    SELECT id, team_id, revision, "interval", timezone, model, custom_query, destination_type,
+      destination_config, destination_secrets
     FROM batch_exports WHERE id = ${exportId} AND deleted_at IS NULL FOR UPDATE`);
 }
 

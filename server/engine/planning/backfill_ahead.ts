@@ -14,7 +14,10 @@ const look_seconds_max = 30;
 /** A data interval [from, to) in milliseconds. */
 export type Span = { from: number; to: number };
 
-/** The rows that are left to a backfill's next intervals, by the start of each; an interval before `until` that is not there has none. Counted is what lies in `rest`. */
+/**
+ * The rows that are left to a backfill's next intervals, by the start of each; an interval before
+ * `until` that is not there has none. Counted is what lies in `rest`.
+ */
 export type Ahead = { until: number; records: Map<number, number>; rest: Rectangle[] };
 
 /** What a backfill selects, and of which export. */
@@ -31,10 +34,10 @@ export type Looked = {
 };
 
 /**
- * Says which of the next intervals of a backfill have rows at the source that are not in `taken`, in
- * one question to the store. Undefined where that cannot be said: for queries whose rows do not each
- * stand for one of the source, and when the store does not answer. The watermark has settled, so
- * the answer stays true.
+ * Says which of the next intervals of a backfill have rows at the source that are not in `taken`,
+ * in one question to the store. Undefined where that cannot be said: for queries whose rows do not
+ * each stand for one of the source, and when the store does not answer. The watermark has settled,
+ * so the answer stays true.
  */
 export async function lookAhead(
   engine: Engine,

@@ -2,20 +2,27 @@ import type { Rectangle } from '../ledger/ledger.ts';
 import { models } from '../models/index.ts';
 import type { Model } from '../models/model.ts';
 
-/** The times by which a backfill can select rows: when an event happened, or when the server took the row in. */
+/**
+ * The times by which a backfill can select rows: when an event happened, or when the server took
+ * the row in.
+ */
 export const backfill_times = ['timestamp', 'inserted_at'] as const;
 
 /** One of `backfill_times`. */
 export type BackfillBy = (typeof backfill_times)[number];
 
-/** The times by which rows of a model can be selected, the one that a backfill takes by itself first. Persons have one time only, that of their latest change. */
+/**
+ * The times by which rows of a model can be selected, the one that a backfill takes by itself
+ * first. Persons have one time only, that of their latest change.
+ */
 export function timesOf(model: Model['name']): readonly [BackfillBy, ...BackfillBy[]] {
   return models[model].has_event_time ? backfill_times : ['inserted_at'];
 }
 
 /**
- * What a backfill's run over [from, to) covers before anything is subtracted; all in milliseconds. What is inserted from the watermark on is never a part of it. By insertion time the
- * rectangle is empty where the watermark lies before `from`.
+ * What a backfill's run over [from, to) covers before anything is subtracted; all in milliseconds.
+ * What is inserted from the watermark on is never a part of it. By insertion time the rectangle is
+ * empty where the watermark lies before `from`.
  */
 export function backfillArea(
   by: BackfillBy,

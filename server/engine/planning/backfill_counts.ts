@@ -9,7 +9,10 @@ import type { Reading, Source } from '../source/source_query.ts';
 import { ask } from '../source/source.ts';
 import type { Store } from '../source/source.ts';
 
-/** How the runs of a backfill are cut: where [from, to) in milliseconds meets the boundaries of the interval, by one of the two times. */
+/**
+ * How the runs of a backfill are cut: where [from, to) in milliseconds meets the boundaries of the
+ * interval, by one of the two times.
+ */
 export type BackfillCut = {
   interval: Interval;
   timezone: string;
@@ -18,7 +21,10 @@ export type BackfillCut = {
   by: BackfillBy;
 };
 
-/** What the runs of a backfill would read: all rows, the number of runs that have some, and the first of these runs (at most `listed_runs_max`) by their beginning in milliseconds. */
+/**
+ * What the runs of a backfill would read: all rows, the number of runs that have some, and the
+ * first of these runs (at most `listed_runs_max`) by their beginning in milliseconds.
+ */
 export type BackfillCounts = {
   records: number;
   runs: number;
@@ -29,8 +35,10 @@ export type BackfillCounts = {
 export const listed_runs_max = 1_000;
 
 /**
- * Counts what each run of a backfill would read of a source, in one question to the store. Undefined where the rows of a run depend on what else is in it or on its interval (a query that
- * aggregates, orders or says `now()`, persons through a query): those are to be counted run by run. Rejects with what `queryFailure` makes of an error.
+ * Counts what each run of a backfill would read of a source, in one question to the store.
+ * Undefined where the rows of a run depend on what else is in it or on its interval (a query that
+ * aggregates, orders or says `now()`, persons through a query): those are to be counted run by run.
+ * Rejects with what `queryFailure` makes of an error.
  */
 export async function countByRun(
   store: Store,
@@ -48,8 +56,10 @@ export async function countByRun(
     all_runs: string | number;
   }>(store, rows.reading, {
     query: `
-      SELECT first, records, toUInt64(sum(records) OVER ()) AS all_records, toUInt64(count() OVER ()) AS all_runs
-      FROM (SELECT ${run.text} AS run, min(toUnixTimestamp64Milli(happened)) AS first, toUInt64(${rows.records}) AS records FROM ${rows.reading.text} GROUP BY run)
+      SELECT first, records, toUInt64(sum(records) OVER ()) AS all_records,
+        toUInt64(count() OVER ()) AS all_runs
+      FROM (SELECT ${run.text} AS run, min(toUnixTimestamp64Milli(happened)) AS first,
+        toUInt64(${rows.records}) AS records FROM ${rows.reading.text} GROUP BY run)
       ORDER BY first LIMIT ${listed_runs_max}`,
     parameters: run.parameters,
     signal,
@@ -66,7 +76,10 @@ export async function countByRun(
   };
 }
 
-/** A reading whose rows have the time `happened` by which runs are cut, and the aggregate that counts them. */
+/**
+ * A reading whose rows have the time `happened` by which runs are cut, and the aggregate that
+ * counts them.
+ */
 async function versionsOf(
   store: Store,
   source: Source,
@@ -93,11 +106,15 @@ async function versionsOf(
   return timed(
     by === 'inserted_at'
       ? reading.text
-      : `(SELECT * FROM ${versions.text} WHERE ${model.key} IN (SELECT ${model.key} FROM ${reading.text}))`,
+      : `(SELECT * FROM ${versions.text} WHERE ${model.key} IN (SELECT ${model.key}
+        FROM ${reading.text}))`,
   );
 }
 
-/** ClickHouse text that is equal for what happened in one interval. Days and weeks have no one length, so they are told by the date on which they begin in the zone. */
+/**
+ * ClickHouse text that is equal for what happened in one interval. Days and weeks have no one
+ * length, so they are told by the date on which they begin in the zone.
+ */
 function runOf({ interval, timezone }: BackfillCut): {
   text: string;
   parameters: Record<string, number | string>;
@@ -105,7 +122,9 @@ function runOf({ interval, timezone }: BackfillCut): {
   const length = fixedLength(interval);
   if (length !== undefined)
     return {
-      text: 'toUnixTimestamp64Milli(happened) - positiveModulo(toUnixTimestamp64Milli(happened), {length:Int64})',
+      text:
+        'toUnixTimestamp64Milli(happened) - positiveModulo(toUnixTimestamp64Milli(happened), ' +
+        '{length:Int64})',
       parameters: { length },
     };
   const day = 'toDate32(toTimeZone(happened, {timezone:String}))';

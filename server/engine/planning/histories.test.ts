@@ -10,7 +10,11 @@ before(async () => {
 });
 after(() => house.close());
 
-test('whatever backfills, pauses, retries, failures, crashes, late events and revisions do: what was delivered is the source (1,000 histories: npm run histories)', async (context) => {
-  const runs = await checkHistories(house, 20);
-  context.diagnostic(`runs: ${JSON.stringify(runs)}`);
-});
+test(
+  'whatever backfills, pauses, retries, failures, crashes, late events and revisions do: what ' +
+    'was delivered is the source (1,000 histories: npm run histories)',
+  async (context) => {
+    const runs = await checkHistories(house, 20);
+    context.diagnostic(`runs: ${JSON.stringify(runs)}`);
+  },
+);

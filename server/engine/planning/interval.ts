@@ -14,8 +14,9 @@ const fixed_ms: Partial<Record<Interval, number>> = {
 };
 
 /**
- * The latest boundary at or before an instant (milliseconds). Minutes and hours turn on the UTC clock; days turn at midnight and weeks on Monday midnight
- * of the time zone, so a day may have 23 or 25 hours.
+ * The latest boundary at or before an instant (milliseconds). Minutes and hours turn on the UTC
+ * clock; days turn at midnight and weeks on Monday midnight of the time zone, so a day may have 23
+ * or 25 hours.
  */
 export function boundaryAtOrBefore(interval: Interval, timezone: string, instant: number): number {
   const length = fixed_ms[interval];
@@ -38,7 +39,9 @@ export function boundaryAfter(interval: Interval, timezone: string, instant: num
   return startOf(day.add({ days: interval === 'week' ? 7 : 1 }), timezone);
 }
 
-/** How many data intervals a range touches when it is cut at the boundaries; 0 for an empty range. */
+/**
+ * How many data intervals a range touches when it is cut at the boundaries; 0 for an empty range.
+ */
 export function intervalCount(
   interval: Interval,
   timezone: string,
@@ -55,12 +58,17 @@ export function intervalCount(
   return count;
 }
 
-/** The one length in milliseconds that every interval of this rhythm has, counted from the epoch; undefined for days and weeks. */
+/**
+ * The one length in milliseconds that every interval of this rhythm has, counted from the epoch;
+ * undefined for days and weeks.
+ */
 export function fixedLength(interval: Interval): number | undefined {
   return fixed_ms[interval];
 }
 
-/** Nominal length in milliseconds, for limits and charts; a real day or week may differ by an hour. */
+/**
+ * Nominal length in milliseconds, for limits and charts; a real day or week may differ by an hour.
+ */
 export function nominalLength(interval: Interval): number {
   return fixed_ms[interval] ?? (interval === 'day' ? 24 : 7 * 24) * 60 * minute_ms;
 }

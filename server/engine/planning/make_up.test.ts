@@ -29,10 +29,14 @@ type Row = { id: string; backfill_id: string | null; selection: StoredRectangle[
 
 const runsOf = (exportId: string) =>
   house.deps.db.rows<Row>(
-    sql`SELECT id, backfill_id, selection FROM batch_export_runs WHERE batch_export_id = ${exportId} ORDER BY created_at, id`,
+    sql`SELECT id, backfill_id, selection FROM batch_export_runs WHERE batch_export_id = ${exportId}
+      ORDER BY created_at, id`,
   );
 
-/** An hourly export of a project with an event whose last full hour has not been planned, and the start of that hour. */
+/**
+ * An hourly export of a project with an event whose last full hour has not been planned, and the
+ * start of that hour.
+ */
 async function newLateExport(): Promise<{ id: string; from: number }> {
   const home = await house.newOrganization();
   const { id } = (await newExport(house, home)) as { id: string };
@@ -44,7 +48,8 @@ async function newLateExport(): Promise<{ id: string; from: number }> {
     to: from + hour,
   });
   await house.deps.db.run(
-    sql`UPDATE batch_exports SET planned_until = ${new Date(from).toISOString()}, next_run_at = ${new Date(from + hour).toISOString()} WHERE id = ${id}`,
+    sql`UPDATE batch_exports SET planned_until = ${new Date(from).toISOString()},
+      next_run_at = ${new Date(from + hour).toISOString()} WHERE id = ${id}`,
   );
   return { id, from };
 }
@@ -65,39 +70,51 @@ test('many planners at once plan an interval once', async () => {
   }
 });
 
-test('a project whose ingestion is in the way is waited for once, and not once for each of its exports', async () => {
-  const home = await house.newOrganization();
-  const due = new Date(Math.floor(Date.now() / hour) * hour).toISOString();
-  for (let number = 0; number < 3; number += 1)
-    await newExport(house, home, { name: `Due ${number}` });
-  await house.deps.db.run(
-    sql`UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour', next_run_at = ${due} WHERE team_id = ${home.project.id}`,
-  );
-  let attempts = 0;
-  const transaction: Engine['db']['transaction'] = (work) => {
-    attempts += 1;
-    return engine.db.transaction(work);
-  };
-  await house.deps.db.transaction(async (tx) => {
-    await lockForWriting(tx, home.project.id);
-    assert.equal(await planDueExports({ ...engine, db: { ...engine.db, transaction } }), 0);
-  });
-  assert.equal(attempts, 1);
-  assert.equal(await planDueExports(engine), 3);
-});
+test(
+  'a project whose ingestion is in the way is waited for once, and not once for each of its ' +
+    'exports',
+  async () => {
+    const home = await house.newOrganization();
+    const due = new Date(Math.floor(Date.now() / hour) * hour).toISOString();
+    for (let number = 0; number < 3; number += 1)
+      await newExport(house, home, { name: `Due ${number}` });
+    await house.deps.db.run(
+      sql`UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour',
+      next_run_at = ${due} WHERE team_id = ${home.project.id}`,
+    );
+    let attempts = 0;
+    const transaction: Engine['db']['transaction'] = (work) => {
+      attempts += 1;
+      return engine.db.transaction(work);
+    };
+    await house.deps.db.transaction(async (tx) => {
+      await lockForWriting(tx, home.project.id);
+      assert.equal(await planDueExports({ ...engine, db: { ...engine.db, transaction } }), 0);
+    });
+    assert.equal(attempts, 1);
+    assert.equal(await planDueExports(engine), 3);
+  },
+);
 
 test('backfills that have enough under way do not keep another project from its turn', async () => {
   const [busy, other] = [await house.newOrganization(), await house.newOrganization()];
   await house.deps.db.run(sql`
     WITH export AS (
-      INSERT INTO batch_exports (id, team_id, name, model, destination_type, "interval", timezone, planned_until)
-      SELECT gen_random_uuid(), ${busy.project.id}, 'Busy ' || number, 'events', 'NoOp', 'hour', 'UTC', now() FROM generate_series(1, 250) number RETURNING id, team_id
+      INSERT INTO batch_exports (id, team_id, name, model, destination_type, "interval", timezone,
+        planned_until)
+      SELECT gen_random_uuid(), ${busy.project.id}, 'Busy ' || number, 'events', 'NoOp', 'hour',
+        'UTC', now() FROM generate_series(1, 250) number RETURNING id, team_id
     ), backfill AS (
-      INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, start_at, end_at, watermark, next_start_at, total_runs, status)
-      SELECT gen_random_uuid(), id, 1, 'all', '2026-01-01', '2026-02-01', now(), '2026-01-02', 744, 'Running' FROM export RETURNING id, batch_export_id
+      INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, start_at, end_at,
+        watermark, next_start_at, total_runs, status)
+      SELECT gen_random_uuid(), id, 1, 'all', '2026-01-01', '2026-02-01', now(), '2026-01-02', 744,
+        'Running' FROM export RETURNING id, batch_export_id
     )
-    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, backfill_id, delivery_id, status, data_interval_start, data_interval_end, selection)
-    SELECT gen_random_uuid(), backfill.batch_export_id, ${busy.project.id}, 1, backfill.id, gen_random_uuid(), 'Starting', '2026-01-01', '2026-01-02', '[]' FROM backfill, generate_series(1, 5)`);
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, backfill_id, delivery_id,
+      status, data_interval_start, data_interval_end, selection)
+    SELECT gen_random_uuid(), backfill.batch_export_id, ${busy.project.id}, 1, backfill.id,
+      gen_random_uuid(), 'Starting', '2026-01-01', '2026-01-02', '[]'
+      FROM backfill, generate_series(1, 5)`);
   const { id } = await newExport(house, other);
   await house.deps.db.transaction((tx) =>
     startBackfill(tx, id, { from: 0, to: hour, by: 'timestamp', mode: 'missing' }, 0),
@@ -145,10 +162,12 @@ test('one export that cannot be planned does not keep the others of its project 
   for (let count = 0; count < 3; count += 1)
     ids.push(((await newExport(house, home)) as { id: string }).id);
   await house.deps.db.run(
-    sql`UPDATE batch_exports SET planned_until = ${new Date(from).toISOString()}, next_run_at = ${new Date(from + hour).toISOString()} WHERE id = ANY (${ids}::uuid[])`,
+    sql`UPDATE batch_exports SET planned_until = ${new Date(from).toISOString()},
+      next_run_at = ${new Date(from + hour).toISOString()} WHERE id = ANY (${ids}::uuid[])`,
   );
   await house.deps.db.run(
-    sql`UPDATE batch_exports SET "interval" = 'day', timezone = 'Atlantis/Capital', next_run_at = next_run_at - interval '1 minute' WHERE id = ${ids[0]}`,
+    sql`UPDATE batch_exports SET "interval" = 'day', timezone = 'Atlantis/Capital',
+      next_run_at = next_run_at - interval '1 minute' WHERE id = ${ids[0]}`,
   );
   assert.equal(await planDueExports(engine), 2);
   await house.deps.db.run(sql`UPDATE batch_exports SET paused = true WHERE id = ${ids[0]}`);

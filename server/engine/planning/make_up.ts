@@ -24,25 +24,36 @@ type LaterRun = {
 };
 
 /**
- * Plans what other runs left to a backfill's run that has now ended without delivering it. Guarantee: whoever was planned after that run and did without its selection does not end with a hole; what nobody
- * else would have delivered is left to a retry. The caller holds the lock on the export's row. A run of the schedule is not made up for: it shows as failed, and a retry delivers it.
+ * Plans what other runs left to a backfill's run that has now ended without delivering it.
+ * Guarantee: whoever was planned after that run and did without its selection does not end with a
+ * hole; what nobody else would have delivered is left to a retry. The caller holds the lock on the
+ * export's row. A run of the schedule is not made up for: it shows as failed, and a retry delivers
+ * it.
  */
 export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
   const row = await tx.row(sql`
     SELECT 1 FROM batch_exports export JOIN batch_export_runs run ON run.batch_export_id = export.id
-    WHERE run.id = ${run.id} AND run.backfill_id IS NOT NULL AND run.committing_at IS NULL AND export.deleted_at IS NULL AND export.revision = run.revision`);
+    WHERE run.id = ${run.id} AND run.backfill_id IS NOT NULL AND run.committing_at IS NULL
+      AND export.deleted_at IS NULL AND export.revision = run.revision`);
   if (row === undefined) return;
-  // Another make-up run left nothing to this one: it delivers from the selection of a run that was open together with this one, and open runs share nothing.
+  // Another make-up run left nothing to this one: it delivers from the selection of a run that was
+  // open together with this one, and open runs share nothing.
   const later = await tx.rows<LaterRun>(sql`
     SELECT later.data_interval_start, later.data_interval_end,
-      CASE WHEN backfill.id IS NOT NULL THEN json_build_object('selects_by', backfill.selects_by, 'watermark', wire_instant(backfill.watermark)) END AS backfill
-    FROM batch_export_runs run JOIN batch_export_runs later ON later.batch_export_id = run.batch_export_id AND later.revision = run.revision AND later.created_at >= run.created_at
+      CASE WHEN backfill.id IS NOT NULL THEN json_build_object('selects_by', backfill.selects_by,
+        'watermark', wire_instant(backfill.watermark)) END AS backfill
+    FROM batch_export_runs run JOIN batch_export_runs later
+      ON later.batch_export_id = run.batch_export_id AND later.revision = run.revision
+      AND later.created_at >= run.created_at
     LEFT JOIN batch_export_backfills backfill ON backfill.id = later.backfill_id
-    WHERE run.id = ${run.id} AND later.id <> run.id AND later.backfill_id IS DISTINCT FROM run.backfill_id AND NOT later.is_make_up AND later.status IN ('Starting', 'Running', 'Completed')`);
+    WHERE run.id = ${run.id} AND later.id <> run.id AND later.backfill_id IS DISTINCT
+      FROM run.backfill_id AND NOT later.is_make_up
+      AND later.status IN ('Starting', 'Running', 'Completed')`);
   const wanted = intersect(fromStored(run.selection), later.map(baseOf));
   const rest = await undelivered(tx, run.batch_export_id, run.revision, wanted);
   if (rest.length === 0) return;
-  // A delivery of its own: the selection is another one, and it is not the schedule's run of the interval.
+  // A delivery of its own: the selection is another one, and it is not the schedule's run of the
+  // interval.
   const span = { from: Date.parse(run.data_interval_start), to: Date.parse(run.data_interval_end) };
   const id = await insertRun(tx, {
     export: { id: run.batch_export_id, revision: run.revision },

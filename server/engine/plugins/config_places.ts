@@ -14,8 +14,9 @@ const place_endings = /(?:url|uri|host|hostname|endpoint|domain|address|bucket|r
 type Settings = Readonly<Record<string, unknown>>;
 
 /**
- * The keys of the fields that say where the secrets of a plugin's config go: a word of the key says so, or a value
- * before or after the change is an address. A plugin's fields are its own words, so there is no list of them.
+ * The keys of the fields that say where the secrets of a plugin's config go: a word of the key says
+ * so, or a value before or after the change is an address. A plugin's fields are its own words, so
+ * there is no list of them.
  */
 export function placeKeys(
   fields: readonly ConfigField[],

@@ -2,7 +2,10 @@ import { readFields } from './packages/config_fields.ts';
 import { openFaults } from './packages/faults.ts';
 import type { ConfigField } from './plugin.ts';
 
-/** The fields of a record's `config_schema` in either layout. A part that cannot be understood (a record takes any JSON) gives no field. */
+/**
+ * The fields of a record's `config_schema` in either layout. A part that cannot be understood (a
+ * record takes any JSON) gives no field.
+ */
 export function fieldsOf(config_schema: unknown): ConfigField[] {
   return readFields(config_schema, openFaults()).filter(({ key }) => key !== undefined);
 }

@@ -9,8 +9,10 @@ import type { StoredPluginConfig } from './stored_config.ts';
 type Row = StoredPluginConfig & { id: number; enabled: boolean };
 
 /**
- * Brings all configs of a plugin in line with another schema of settings, under the caller's lock on the plugin. Guarantees: a value whose field has become secret is sealed from now on
- * (and one that was sealed stays so); nothing is disabled and no value is lost; an enabled config that lacks something says so in its `error`. Gives how many lack something.
+ * Brings all configs of a plugin in line with another schema of settings, under the caller's lock
+ * on the plugin. Guarantees: a value whose field has become secret is sealed from now on (and one
+ * that was sealed stays so); nothing is disabled and no value is lost; an enabled config that lacks
+ * something says so in its `error`. Gives how many lack something.
  */
 export async function followSchema(
   tx: Transaction,
@@ -22,7 +24,8 @@ export async function followSchema(
   const names = secretNames(fields);
   // In the order of ids, so that two changes cannot wait for each other.
   const rows = await tx.rows<Row>(sql`
-    SELECT c.id, c.enabled, c.config, c.config_secrets, c.secret_keys FROM plugin_configs c WHERE c.plugin_id = ${plugin_id} ORDER BY c.id FOR UPDATE`);
+    SELECT c.id, c.enabled, c.config, c.config_secrets, c.secret_keys FROM plugin_configs c
+      WHERE c.plugin_id = ${plugin_id} ORDER BY c.id FOR UPDATE`);
   let incomplete = 0;
   for (const row of rows) {
     const config = loadPluginConfig(secrets, row.id, row);
@@ -34,7 +37,9 @@ export async function followSchema(
         new Set([...names, ...row.secret_keys]),
       );
       await tx.run(sql`
-        UPDATE plugin_configs SET config = ${JSON.stringify(stored.config)}::json, config_secrets = ${stored.config_secrets}, secret_keys = ${stored.secret_keys}, updated_at = now()
+        UPDATE plugin_configs SET config = ${JSON.stringify(stored.config)}::json,
+          config_secrets = ${stored.config_secrets}, secret_keys = ${stored.secret_keys},
+          updated_at = now()
         WHERE id = ${row.id}`);
     }
     // A value whose field is gone harms nobody, and a rollback may want it.
@@ -43,9 +48,12 @@ export async function followSchema(
       : [];
     if (faults.length === 0) continue;
     incomplete += 1;
-    const error = `The plugin's settings have changed: ${faults.map(({ attr, detail }) => `${attr}: ${detail}`).join(' ')}`;
+    const error =
+      `The plugin's settings have changed: ` +
+      `${faults.map(({ attr, detail }) => `${attr}: ${detail}`).join(' ')}`;
     await tx.run(
-      sql`UPDATE plugin_configs SET error = ${error}, error_at = now(), updated_at = now() WHERE id = ${row.id}`,
+      sql`UPDATE plugin_configs SET error = ${error}, error_at = now(), updated_at = now()
+        WHERE id = ${row.id}`,
     );
   }
   return incomplete;

@@ -1,4 +1,7 @@
-/** A package's files: name within the package (forward slashes, no leading slash) -> text. What is not UTF-8 text is not kept. */
+/**
+ * A package's files: name within the package (forward slashes, no leading slash) -> text. What is
+ * not UTF-8 text is not kept.
+ */
 export type PluginFiles = Record<string, string>;
 
 /** The collections; a record belongs to the one in which it was made. */
@@ -10,10 +13,16 @@ export type PluginCollection =
 /** Where a version of a package comes from. */
 export type PluginType = 'local' | 'custom' | 'repository' | 'source' | 'inline';
 
-/** What the code of a package offers: exported functions that the platform calls, keys of its `jobs`, and its `runEvery...` functions. */
+/**
+ * What the code of a package offers: exported functions that the platform calls, keys of its
+ * `jobs`, and its `runEvery...` functions.
+ */
 export type Capabilities = { methods: string[]; jobs: string[]; scheduled_tasks: string[] };
 
-/** One field of a package's configuration, in the list layout; the dictionary layout is brought into this form, in its `order`. */
+/**
+ * One field of a package's configuration, in the list layout; the dictionary layout is brought into
+ * this form, in its `order`.
+ */
 export type ConfigField = {
   key?: string;
   name?: string;
@@ -30,7 +39,10 @@ export type ConfigField = {
   site?: boolean;
 };
 
-/** What a package's `plugin.json` says. `config_schema` is as it was written; `fields` is the same in the list layout. */
+/**
+ * What a package's `plugin.json` says. `config_schema` is as it was written; `fields` is the same
+ * in the list layout.
+ */
 export type PluginManifest = {
   name: string;
   description: string | null;
@@ -43,7 +55,10 @@ export type PluginManifest = {
   public_jobs: Record<string, unknown>;
 };
 
-/** A package as it was read from its origin: whole, within the limits, its plugin.json understood. `content_sha256` is over names and texts of all files. */
+/**
+ * A package as it was read from its origin: whole, within the limits, its plugin.json understood.
+ * `content_sha256` is over names and texts of all files.
+ */
 export type PluginPackage = {
   files: PluginFiles;
   manifest: PluginManifest;
@@ -51,7 +66,10 @@ export type PluginPackage = {
   content_sha256: string;
 };
 
-/** A fault of a package or its origin that its user can mend. `file`, `line`, `column` where it is known; lines and columns count from 1. */
+/**
+ * A fault of a package or its origin that its user can mend. `file`, `line`, `column` where it is
+ * known; lines and columns count from 1.
+ */
 export class PluginError extends Error {
   readonly code:
     | 'invalid'

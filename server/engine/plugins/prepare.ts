@@ -7,7 +7,10 @@ import { compilePlugin } from './sandbox/compile.ts';
 import type { CompiledPlugin } from './sandbox/compile.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 
-/** A package that was compiled and looked at: everything that a version is made of. `manifest` is null for source that has no plugin.json (yet). */
+/**
+ * A package that was compiled and looked at: everything that a version is made of. `manifest` is
+ * null for source that has no plugin.json (yet).
+ */
 export type PreparedPlugin = {
   tag: string | null;
   files: PluginFiles;
@@ -38,8 +41,10 @@ const without_manifest: PluginManifest = {
 };
 
 /**
- * Compiles files and asks the sandbox what they offer; nothing of the plugin is called and nothing is stored. Throws a PluginError, with file, line and column, for what does not
- * compile or breaks while it is loaded. Of a name that plugin.json and the code both have among the public jobs, plugin.json's stays.
+ * Compiles files and asks the sandbox what they offer; nothing of the plugin is called and nothing
+ * is stored. Throws a PluginError, with file, line and column, for what does not compile or breaks
+ * while it is loaded. Of a name that plugin.json and the code both have among the public jobs,
+ * plugin.json's stays.
  */
 export async function preparePlugin(
   files: PluginFiles,

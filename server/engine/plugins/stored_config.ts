@@ -1,6 +1,9 @@
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 
-/** A project's settings for a plugin as they are stored: what may be shown, the secret keys sealed together, and their names. */
+/**
+ * A project's settings for a plugin as they are stored: what may be shown, the secret keys sealed
+ * together, and their names.
+ */
 export type StoredPluginConfig = {
   config: Record<string, unknown>;
   config_secrets: Buffer | null;
@@ -12,7 +15,10 @@ export function pluginConfigContext(config_id: number): string {
   return `plugin_configs:${config_id}:config_secrets`;
 }
 
-/** Parts the full settings into what may be shown and what is sealed; the seal opens for this config's row alone. Names that the settings do not have are left out. */
+/**
+ * Parts the full settings into what may be shown and what is sealed; the seal opens for this
+ * config's row alone. Names that the settings do not have are left out.
+ */
 export function storePluginConfig(
   secrets: Secrets,
   config_id: number,

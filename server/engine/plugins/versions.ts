@@ -57,9 +57,12 @@ export async function insertVersion(
     code_sha256: hash('sha256', texts.code),
   };
   await tx.run(sql`
-    INSERT INTO plugin_versions (id, plugin_id, tag, files, content_sha256, manifest, code, code_sha256, capabilities, metrics, public_jobs, seal, installed_by)
-    VALUES (${row.id}, ${plugin_id}, ${row.tag}, ${row.files}::json, ${row.content_sha256}, ${row.manifest}::json, ${row.code}::json, ${row.code_sha256},
-      ${row.capabilities}::json, ${row.metrics}::json, ${row.public_jobs}::json, ${sealOf(secrets, row)}, ${installed_by})`);
+    INSERT INTO plugin_versions (id, plugin_id, tag, files, content_sha256, manifest, code,
+      code_sha256, capabilities, metrics, public_jobs, seal, installed_by)
+    VALUES (${row.id}, ${plugin_id}, ${row.tag}, ${row.files}::json, ${row.content_sha256},
+      ${row.manifest}::json, ${row.code}::json, ${row.code_sha256},
+      ${row.capabilities}::json, ${row.metrics}::json, ${row.public_jobs}::json,
+        ${sealOf(secrets, row)}, ${installed_by})`);
   return row.id;
 }
 
@@ -67,12 +70,15 @@ export async function insertVersion(
 export async function removeOldVersions(tx: Transaction, plugin_id: number): Promise<void> {
   await tx.run(sql`
     DELETE FROM plugin_versions v USING plugins p
-    WHERE p.id = ${plugin_id} AND v.plugin_id = p.id AND v.id IS DISTINCT FROM p.version_id AND v.id IS DISTINCT FROM p.previous_version_id`);
+    WHERE p.id = ${plugin_id} AND v.plugin_id = p.id AND v.id IS DISTINCT FROM p.version_id
+      AND v.id IS DISTINCT FROM p.previous_version_id`);
 }
 
 /**
- * The version that is to be used. Guarantee: files, compiled code and what is said of them are to the byte what was installed for this plugin; a row that was changed, swapped or copied
- * from elsewhere throws PluginError('refused'). Throws PluginError('not_found') for a plugin without code.
+ * The version that is to be used. Guarantee: files, compiled code and what is said of them are to
+ * the byte what was installed for this plugin; a row that was changed, swapped or copied from
+ * elsewhere throws PluginError('refused'). Throws PluginError('not_found') for a plugin without
+ * code.
  */
 export async function loadVersion(
   db: Queryable,
@@ -87,12 +93,16 @@ export async function loadVersion(
   if (!isWhole(secrets, plugin_id, row, version))
     throw new PluginError(
       'refused',
-      'The stored code is not what was installed, so it is not loaded: install it again (upgrade/, or PUT update_source/).',
+      'The stored code is not what was installed, so it is not loaded: install it again ' +
+        '(upgrade/, or PUT update_source/).',
     );
   return version;
 }
 
-/** The present version as it is stored, to be compared with another one and never to be run; `is_whole`: it is what was installed. Undefined without one. */
+/**
+ * The present version as it is stored, to be compared with another one and never to be run;
+ * `is_whole`: it is what was installed. Undefined without one.
+ */
 export async function findVersion(
   db: Queryable,
   secrets: Secrets,
@@ -115,8 +125,10 @@ function isWhole(secrets: Secrets, plugin_id: number, row: Row, { files }: Plugi
 
 function findRow(db: Queryable, plugin_id: number, which: WhichVersion): Promise<Row | undefined> {
   return db.row<Row>(sql`
-    SELECT v.id, v.plugin_id, v.tag, v.files::text AS files, v.content_sha256, v.manifest::text AS manifest, v.code::text AS code, v.code_sha256,
-      v.capabilities::text AS capabilities, v.metrics::text AS metrics, v.public_jobs::text AS public_jobs, v.seal
+    SELECT v.id, v.plugin_id, v.tag, v.files::text AS files, v.content_sha256,
+      v.manifest::text AS manifest, v.code::text AS code, v.code_sha256,
+      v.capabilities::text AS capabilities, v.metrics::text AS metrics,
+        v.public_jobs::text AS public_jobs, v.seal
     FROM plugins p JOIN plugin_versions v ON v.id = p.${raw(which)} WHERE p.id = ${plugin_id}`);
 }
 

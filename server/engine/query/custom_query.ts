@@ -19,7 +19,10 @@ const check_bytes_max = 64 * 1024 * 1024;
 
 const bytes_per_mebibyte = 1024 * 1024;
 
-/** What the operator has set, as limits of queries. The rows that a query may read are also the most that it may give; no query may take more memory than all together. */
+/**
+ * What the operator has set, as limits of queries. The rows that a query may read are also the most
+ * that it may give; no query may take more memory than all together.
+ */
 export function queryLimits(
   set: { query_seconds_max: number; query_memory_mb_max: number; query_rows_max: number },
   budget: QueryBudget,
@@ -35,10 +38,15 @@ export function queryLimits(
 /** The store that is asked about queries, and what they may take of it. */
 export type QueryStore = { clickhouse: ClickHouse; query_limits: QueryLimits };
 
-/** A query that is understood by the language and by the store, or everything that is wrong with it. */
+/**
+ * A query that is understood by the language and by the store, or everything that is wrong with it.
+ */
 export type CheckedQuery = { query: ResolvedQuery } | { faults: QueryFault[] };
 
-/** Reads a query for a model and has the store check it over no rows. Reads nothing of any project. Rejects only when the store cannot be asked. */
+/**
+ * Reads a query for a model and has the store check it over no rows. Reads nothing of any project.
+ * Rejects only when the store cannot be asked.
+ */
 export async function checkQuery(
   { clickhouse, query_limits }: QueryStore,
   text: string,
@@ -64,7 +72,10 @@ export async function checkQuery(
   }
 }
 
-/** What a query was resolved into, as the API shows it: ClickHouse text and name of each column, the contents of the placeholders in the texts, and the query as it was sent. */
+/**
+ * What a query was resolved into, as the API shows it: ClickHouse text and name of each column, the
+ * contents of the placeholders in the texts, and the query as it was sent.
+ */
 export type QuerySchema = {
   fields: { expression: string; alias: string }[];
   values: QueryParameters;
@@ -77,11 +88,13 @@ export function schemaOf({ fields, values, text }: ResolvedQuery): QuerySchema {
 }
 
 /**
- * The columns of an export with this query. Guarantee: one that is not marked as calculated is the column of its name of the model's own table, one row of it for each row of the export, so that
+ * The columns of an export with this query. Guarantee: one that is not marked as calculated is the
+ * column of its name of the model's own table, one row of it for each row of the export, so that
  * destinations may take it for the model's key.
  */
 export function columnsOfQuery({ columns, fields, is_row_wise }: ResolvedQuery): Column[] {
-  // The printer names a column of a table `t<number>_<name>` and nothing else so; a row-wise query has the one table of the model.
+  // The printer names a column of a table `t<number>_<name>` and nothing else so; a row-wise query
+  // has the one table of the model.
   const isOwn = ({ name }: Column, index: number) =>
     is_row_wise && /^t\d+_(\w+)$/.exec(fields[index]?.expression ?? '')?.[1] === name;
   return columns.map((column, index) =>

@@ -8,7 +8,10 @@ import { QueryError } from './query_error.ts';
 const most_ms = 2_000;
 const faults_max = 25;
 
-/** The shortest of three tries: others work on the same machine, and the first one also compiles the program. */
+/**
+ * The shortest of three tries: others work on the same machine, and the first one also compiles the
+ * program.
+ */
 function effortOf(work: () => void): number {
   const tries = Array.from({ length: 3 }, () => {
     const began = process.cpuUsage();

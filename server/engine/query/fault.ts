@@ -1,11 +1,17 @@
 import type { Span } from './query_error.ts';
 
-/** Thrown inside the language where one fault is found; `compileQuery` and `parseQuery` turn it into a `QueryError` with line and column. */
+/**
+ * Thrown inside the language where one fault is found; `compileQuery` and `parseQuery` turn it into
+ * a `QueryError` with line and column.
+ */
 export class Fault extends Error {
   readonly span: Span;
   readonly suggestion: string | undefined;
 
-  /** @param message a sentence that says what to do @param suggestion what was probably meant, spelled as it is to be written */
+  /**
+   * @param message a sentence that says what to do @param suggestion what was probably meant,
+   * spelled as it is to be written
+   */
   constructor(message: string, span: Span, suggestion?: string) {
     super(message);
     this.name = 'Fault';

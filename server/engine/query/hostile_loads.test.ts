@@ -8,7 +8,10 @@ import { assertOnlyOwnRows } from './cases/only_own_rows.ts';
 import { openTwoProjects } from './cases/two_projects.ts';
 import type { TwoProjects } from './cases/two_projects.ts';
 
-/** How long one query may take with its checks, over both stores, whatever it is. Its own limit is three seconds. */
+/**
+ * How long one query may take with its checks, over both stores, whatever it is. Its own limit is
+ * three seconds.
+ */
 const longest_ms = 15_000;
 
 let stores: TestStores;
@@ -25,13 +28,17 @@ after(async () => {
   await stores?.close();
 });
 
-test('what asks for too much ends in time, sees no row of another project, and the store answers after each', async () => {
-  for (const text of hostile_loads) {
-    const began = performance.now();
-    await assertOnlyOwnRows(projects, text);
-    assert.ok(
-      performance.now() - began < longest_ms,
-      `${performance.now() - began} ms: ${text.slice(0, 200)}`,
-    );
-  }
-});
+test(
+  'what asks for too much ends in time, sees no row of another project, and the store answers ' +
+    'after each',
+  async () => {
+    for (const text of hostile_loads) {
+      const began = performance.now();
+      await assertOnlyOwnRows(projects, text);
+      assert.ok(
+        performance.now() - began < longest_ms,
+        `${performance.now() - began} ms: ${text.slice(0, 200)}`,
+      );
+    }
+  },
+);

@@ -31,8 +31,10 @@ after(async () => {
 });
 
 test('the columns of an export follow from the query alone', () => {
-  const text = `SELECT uuid, event AS name, properties, properties.$browser, timestamp, toDate(timestamp) AS day, length(event) AS n, 1.5 AS f, is_test, cityHash64(event) AS h,
-    [event] AS list, person.properties.plan IS NULL AS gone, count FROM (SELECT *, event = 'test' AS is_test, NULL AS count FROM events)`;
+  const text = `SELECT uuid, event AS name, properties, properties.$browser, timestamp,
+    toDate(timestamp) AS day, length(event) AS n, 1.5 AS f, is_test, cityHash64(event) AS h,
+    [event] AS list, person.properties.plan IS NULL AS gone, count
+      FROM (SELECT *, event = 'test' AS is_test, NULL AS count FROM events)`;
   assert.throws(
     () => resolveQuery(text, { model: 'events' }),
     QueryError,
@@ -62,26 +64,31 @@ test('the columns of an export follow from the query alone', () => {
   );
 });
 
-test('the schema of the API has the text of each column, its name and the contents of its placeholders', () => {
-  const { fields, values } = resolveQuery(
-    "SELECT event, concat(event, 'x') AS y, properties.a FROM events WHERE event = 'hidden'",
-    { model: 'events' },
-  );
-  assert.deepEqual(
-    fields.map(({ alias }) => alias),
-    ['event', 'y', 'a'],
-  );
-  assert.deepEqual(
-    [fields[0]?.expression, fields[1]?.expression.replace(/p\d/, 'p')],
-    ['t0_event', 'concat(t0_event, {p:String})'],
-  );
-  assert.deepEqual(Object.values(values), ['x']);
-});
+test(
+  'the schema of the API has the text of each column, its name and the contents of its ' +
+    'placeholders',
+  () => {
+    const { fields, values } = resolveQuery(
+      "SELECT event, concat(event, 'x') AS y, properties.a FROM events WHERE event = 'hidden'",
+      { model: 'events' },
+    );
+    assert.deepEqual(
+      fields.map(({ alias }) => alias),
+      ['event', 'y', 'a'],
+    );
+    assert.deepEqual(
+      [fields[0]?.expression, fields[1]?.expression.replace(/p\d/, 'p')],
+      ['t0_event', 'concat(t0_event, {p:String})'],
+    );
+    assert.deepEqual(Object.values(values), ['x']);
+  },
+);
 
 test('a query is row-wise where each of its rows stands for one row of the model’s table', () => {
   const rowWise = [
     'SELECT * FROM events',
-    'SELECT lower(event) AS e FROM events WHERE event IN (SELECT event FROM events) AND properties.a > 1',
+    'SELECT lower(event) AS e FROM events WHERE event IN (SELECT event FROM events) AND ' +
+      'properties.a > 1',
     'SELECT (SELECT count() FROM persons) AS n, uuid FROM events AS e',
   ];
   const whole = [
@@ -123,7 +130,8 @@ test('a row-wise query can be cut by insertion time and has the order and key of
     const slice = async (condition: string) =>
       readSql(
         projects.both,
-        `SELECT ${models[model].key}, column_1 FROM ${relation.text} WHERE ${condition} ORDER BY ${relation.order}`,
+        `SELECT ${models[model].key}, column_1 FROM ${relation.text} WHERE ${condition}
+          ORDER BY ${relation.order}`,
         relation.parameters,
       );
     const parts = [
@@ -151,14 +159,17 @@ test('every row of a run is within its selection, look-ups see all that was ther
   ]);
   assert.deepEqual(
     await read(
-      'SELECT e.distinct_id AS d, any_version FROM events e JOIN (SELECT distinct_id, max(person_version) AS any_version FROM persons GROUP BY distinct_id) p ON e.distinct_id = p.distinct_id LIMIT 1',
+      'SELECT e.distinct_id AS d, any_version FROM events e JOIN (SELECT distinct_id, ' +
+        'max(person_version) AS any_version FROM persons GROUP BY distinct_id) p ON ' +
+        'e.distinct_id = p.distinct_id LIMIT 1',
     ),
     [['d1', 2]],
   );
   assert.deepEqual(await read('SELECT distinct_id FROM persons'), [['d2']]);
   assert.deepEqual(
     await read(
-      'SELECT (SELECT count() FROM persons) AS people, (SELECT count() FROM events) AS events, now() AS n FROM events LIMIT 1',
+      'SELECT (SELECT count() FROM persons) AS people, (SELECT count() FROM events) AS ' +
+        'events, now() AS n FROM events LIMIT 1',
     ),
     [[3, 4, '2024-02-01T00:00:00.000000Z']],
   );
@@ -172,8 +183,11 @@ test('every row of a run is within its selection, look-ups see all that was ther
 });
 
 test('every format writes the columns of a query', async () => {
-  const text = `SELECT uuid, event, properties, properties.price AS price, timestamp, toDate(timestamp) AS day, length(event) AS n, toFloat64(properties.n) AS f, properties.ok = true AS ok, [event] AS list,
-    map('a', 1) AS m, (event, 1) AS t, NULL AS nothing, cityHash64(event) AS h, lag(event) OVER (ORDER BY timestamp) AS before FROM events`;
+  const text = `SELECT uuid, event, properties, properties.price AS price, timestamp,
+    toDate(timestamp) AS day, length(event) AS n, toFloat64(properties.n) AS f,
+    properties.ok = true AS ok, [event] AS list,
+    map('a', 1) AS m, (event, 1) AS t, NULL AS nothing, cityHash64(event) AS h,
+      lag(event) OVER (ORDER BY timestamp) AS before FROM events`;
   const { query, relation } = printQuery(text, 'events', january);
   const encodings: Encoding[] = [
     ...fileFormats.map((format) => ({ format, compression: null })),
@@ -182,7 +196,8 @@ test('every format writes the columns of a query', async () => {
   for (const encoding of encodings) {
     const select = selectFor(encoding, query.columns);
     const { stream } = await projects.both.exec({
-      query: `SELECT ${select.expressions} FROM ${relation.text} ORDER BY ${relation.order} FORMAT ${select.format}`,
+      query: `SELECT ${select.expressions} FROM ${relation.text} ORDER BY ${relation.order}
+        FORMAT ${select.format}`,
       query_params: relation.parameters,
       clickhouse_settings: { ...settings, ...select.settings },
       use_multipart_params_auto: true,

@@ -17,21 +17,33 @@ import type { ValueType } from './values/value_type.ts';
 import { QueryWriter } from './values/writer.ts';
 import type { QueryParameters } from './values/writer.ts';
 
-/** A query that was read and understood for one model. Nothing of it depends on a project, a run or a time. */
+/**
+ * A query that was read and understood for one model. Nothing of it depends on a project, a run or
+ * a time.
+ */
 export type ResolvedQuery = {
   model: Model['name'];
   text: string;
   tree: Select;
   /** The columns of the export; `expression` is over what `queryRelation` gives. */
   columns: Column[];
-  /** The `schema` of the API: ClickHouse text of each output column, and its name; `values` are the contents of the placeholders in them. */
+  /**
+   * The `schema` of the API: ClickHouse text of each output column, and its name; `values` are the
+   * contents of the placeholders in them.
+   */
   fields: { expression: string; alias: string }[];
   values: QueryParameters;
-  /** One row for each row of the model's table at most, each by itself: a run can be cut into slices by insertion time. */
+  /**
+   * One row for each row of the model's table at most, each by itself: a run can be cut into slices
+   * by insertion time.
+   */
   is_row_wise: boolean;
 };
 
-/** The rows of one run: its project, its selection, the names of its events (left out: every event) and the end of its data interval (milliseconds), which is what `now()` gives. */
+/**
+ * The rows of one run: its project, its selection, the names of its events (left out: every event)
+ * and the end of its data interval (milliseconds), which is what `now()` gives.
+ */
 export type QueryRun = {
   team_id: number;
   selection: Rectangle[];
@@ -40,14 +52,19 @@ export type QueryRun = {
 };
 
 /**
- * A subquery in brackets with the columns that `ResolvedQuery.columns` name in their `expression`s, and what orders its rows: `ORDER BY <order>` puts them in one order that is the same
- * whenever it is asked. Where the query is row-wise it has `inserted_at` and the model's key as well, under these names, so that it can stand where `Model.relation` does.
+ * A subquery in brackets with the columns that `ResolvedQuery.columns` name in their `expression`s,
+ * and what orders its rows: `ORDER BY <order>` puts them in one order that is the same whenever it
+ * is asked. Where the query is row-wise it has `inserted_at` and the model's key as well, under
+ * these names, so that it can stand where `Model.relation` does.
  */
 export type QueryRelation = {
   text: string;
   parameters: QueryParameters;
   order: string;
-  /** The same rows before their columns are made those of an export, with the types that were inferred: for `checkByEngine`. */
+  /**
+   * The same rows before their columns are made those of an export, with the types that were
+   * inferred: for `checkByEngine`.
+   */
   typed: { text: string; types: ValueType[] };
   /** The placeholders of regular expressions, which only ClickHouse can check. */
   patterns: QueryWriter['patterns'];
@@ -58,7 +75,10 @@ export function parseQuery(text: string): Select {
   return named(text, () => parse(text));
 }
 
-/** Reads a query for exports of `model` and says what its columns are. Throws a `QueryError` that names what has to be changed. */
+/**
+ * Reads a query for exports of `model` and says what its columns are. Throws a `QueryError` that
+ * names what has to be changed.
+ */
 export function resolveQuery(text: string, options: { model: Model['name'] }): ResolvedQuery {
   return named(text, () => {
     const tree = parse(text);
@@ -83,8 +103,10 @@ export function resolveQuery(text: string, options: { model: Model['name'] }): R
 }
 
 /**
- * The query over the rows of one run. Guarantee: every table in it is `Model.relation` of the run's project: within the selection where the table is the export's model or stands first in FROM,
- * else (joined, or in a subquery of an expression) everything that was inserted before the selection ends. No table gives an event that the filter leaves out.
+ * The query over the rows of one run. Guarantee: every table in it is `Model.relation` of the run's
+ * project: within the selection where the table is the export's model or stands first in FROM, else
+ * (joined, or in a subquery of an expression) everything that was inserted before the selection
+ * ends. No table gives an event that the filter leaves out.
  */
 export function queryRelation(query: ResolvedQuery, run: QueryRun): QueryRelation {
   const { select, writer } = compile(query.tree, query.model, run);
@@ -94,7 +116,8 @@ export function queryRelation(query: ResolvedQuery, run: QueryRun): QueryRelatio
   );
   const rowKeys = ['inserted_at', models[query.model].key];
   const orderKeys = select.order.map(({ sql }, index) => `${sql} AS order_${index + 1}`);
-  const text = `(SELECT ${[...outputs, ...(select.is_row_wise ? rowKeys : orderKeys)].join(', ')} FROM ${select.text})`;
+  const text = `(SELECT ${[...outputs, ...(select.is_row_wise ? rowKeys : orderKeys)].join(', ')}
+    FROM ${select.text})`;
   const keys = select.order.map(({ direction }, index) => `order_${index + 1}${direction}`);
   const order = select.is_row_wise
     ? models[query.model].order

@@ -4,8 +4,10 @@ import { stopError } from '../destination/destination.ts';
 export type QueryBudget = {
   readonly bytes_total: number;
   /**
-   * Resolves when so much is free for a query of the project, with a function that gives it back. Guarantee: what is out is never more than the total, and that of one project never more than half of it
-   * (but always one query); who waits is served in the order of asking, except that one project's limit keeps no other waiting. Rejects when the signal is aborted first.
+   * Resolves when so much is free for a query of the project, with a function that gives it back.
+   * Guarantee: what is out is never more than the total, and that of one project never more than
+   * half of it (but always one query); who waits is served in the order of asking, except that one
+   * project's limit keeps no other waiting. Rejects when the signal is aborted first.
    */
   take(team_id: number, bytes: number, signal: AbortSignal): Promise<() => void>;
 };

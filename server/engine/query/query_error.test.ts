@@ -3,7 +3,10 @@ import { test } from 'node:test';
 import { QueryError } from './query_error.ts';
 import { parseQuery, resolveQuery } from './query.ts';
 
-/** A query, and what is said about it: line, column, the piece, words of the message, and what was probably meant. */
+/**
+ * A query, and what is said about it: line, column, the piece, words of the message, and what was
+ * probably meant.
+ */
 type Case = [
   query: string,
   line: number,

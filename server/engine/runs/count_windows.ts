@@ -17,8 +17,9 @@ type Window = { table: 'events' | 'persons'; inserted_from: number; inserted_to:
 export type Parted<Run> = { quiet: Run[]; small: Run[]; busy: Run[] };
 
 /**
- * Parts runs by how many rows their project has in what they select, whatever filter comes on top. Runs of queries, which can give rows of nothing, and runs whose selection has no bounds are busy. Some runs are in no
- * list when they have too many different windows for one turn.
+ * Parts runs by how many rows their project has in what they select, whatever filter comes on top.
+ * Runs of queries, which can give rows of nothing, and runs whose selection has no bounds are busy.
+ * Some runs are in no list when they have too many different windows for one turn.
  */
 export async function probe<Run extends ClaimedRun>(
   clickhouse: ClickHouse,
@@ -77,7 +78,8 @@ async function countRows(
   const side = { event_from: -Infinity, event_to: Infinity, inserted_from, inserted_to };
   const condition = selectionCondition([side], { event: undefined, inserted: 'inserted_at' });
   const result = await clickhouse.query({
-    query: `SELECT team_id, count() AS records FROM ${table} WHERE team_id IN {team_ids:Array(Int64)} AND ${condition} GROUP BY team_id`,
+    query: `SELECT team_id, count() AS records FROM ${table}
+      WHERE team_id IN {team_ids:Array(Int64)} AND ${condition} GROUP BY team_id`,
     query_params: { team_ids: teamIds },
     clickhouse_settings: { max_execution_time: question_seconds_max },
     use_multipart_params_auto: true,

@@ -61,7 +61,8 @@ type Row = { id: string; status: string; receipt: string | null; data_interval_s
 
 const runsOf = (backfillId: string) =>
   house.deps.db.rows<Row>(
-    sql`SELECT id, status, receipt, data_interval_start FROM batch_export_runs WHERE backfill_id = ${backfillId} ORDER BY data_interval_start`,
+    sql`SELECT id, status, receipt, data_interval_start FROM batch_export_runs
+      WHERE backfill_id = ${backfillId} ORDER BY data_interval_start`,
   );
 
 async function work(backfillId: string): Promise<number> {
@@ -84,47 +85,52 @@ async function finish(home: TestOrganization, exportId: string, id: string): Pro
   throw new Error('The backfill does not end.');
 }
 
-test('runs of a backfill without rows complete together, with receipts, and the others are left to workers', async () => {
-  const home = await newProject([7, 3000]);
-  const made = await newExport(house, home, { paused: true });
-  const started = await begin(home, made.id, 4000);
-  assert.equal(started.plan?.runs_with_records, 2);
-  assert.match(
-    started.detail,
-    /^It begins at .+ 10 rows in 2 of its 4000 runs are to be delivered;/,
-  );
-  while ((await advanceBackfills(engine)) > 0);
-  const runs = await runsOf(started.id);
-  assert.equal(runs.length, 4000);
-  const open = runs.filter(({ status }) => status === 'Starting');
-  assert.deepEqual(
-    open.map((run) => (Date.parse(run.data_interval_start) - start) / hour),
-    [7, 3000],
-  );
-  const receipt = readReceipt(runs[3999]!.receipt!, engine.secrets.public_key);
-  assert.deepEqual(
-    [receipt?.run_id, receipt?.records, receipt?.slices, receipt?.data_interval_start],
-    [runs[3999]!.id, 0, [], iso(start + 3999 * hour)],
-  );
-  const lines = await engine.db.rows(
-    sql`SELECT message FROM batch_export_logs WHERE batch_export_id = ${made.id} AND run_id IS NOT NULL`,
-  );
-  assert.equal(lines.length, 0, 'no line for a run without rows');
-  assert.equal(await finish(home, made.id, started.id), 2);
-  const ended = await find(home, made.id, started.id);
-  assert.equal(
-    ended.detail,
-    'Backfill ended: Completed. Delivered 10 rows in 2 runs; 3998 runs had no rows to deliver.',
-  );
-  assert.deepEqual(ended.progress, {
-    total_runs: 4000,
-    finished_runs: 4000,
-    completed_runs: 4000,
-    records_completed: 10,
-    records_total_count: 10,
-    records_elsewhere: 0,
-  });
-});
+test(
+  'runs of a backfill without rows complete together, with receipts, and the others are left to ' +
+    'workers',
+  async () => {
+    const home = await newProject([7, 3000]);
+    const made = await newExport(house, home, { paused: true });
+    const started = await begin(home, made.id, 4000);
+    assert.equal(started.plan?.runs_with_records, 2);
+    assert.match(
+      started.detail,
+      /^It begins at .+ 10 rows in 2 of its 4000 runs are to be delivered;/,
+    );
+    while ((await advanceBackfills(engine)) > 0);
+    const runs = await runsOf(started.id);
+    assert.equal(runs.length, 4000);
+    const open = runs.filter(({ status }) => status === 'Starting');
+    assert.deepEqual(
+      open.map((run) => (Date.parse(run.data_interval_start) - start) / hour),
+      [7, 3000],
+    );
+    const receipt = readReceipt(runs[3999]!.receipt!, engine.secrets.public_key);
+    assert.deepEqual(
+      [receipt?.run_id, receipt?.records, receipt?.slices, receipt?.data_interval_start],
+      [runs[3999]!.id, 0, [], iso(start + 3999 * hour)],
+    );
+    const lines = await engine.db.rows(
+      sql`SELECT message FROM batch_export_logs WHERE batch_export_id = ${made.id}
+      AND run_id IS NOT NULL`,
+    );
+    assert.equal(lines.length, 0, 'no line for a run without rows');
+    assert.equal(await finish(home, made.id, started.id), 2);
+    const ended = await find(home, made.id, started.id);
+    assert.equal(
+      ended.detail,
+      'Backfill ended: Completed. Delivered 10 rows in 2 runs; 3998 runs had no rows to deliver.',
+    );
+    assert.deepEqual(ended.progress, {
+      total_runs: 4000,
+      finished_runs: 4000,
+      completed_runs: 4000,
+      records_completed: 10,
+      records_total_count: 10,
+      records_elsewhere: 0,
+    });
+  },
+);
 
 test('a backfill over what is delivered says where the rows are, and delivers nothing twice', async () => {
   const home = await newProject([1, 2, 30]);

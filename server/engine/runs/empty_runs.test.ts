@@ -60,7 +60,8 @@ async function lookAtAll(): Promise<number> {
 }
 const healthOf = (id: string) =>
   house.deps.db.row(
-    sql`SELECT consecutive_failures, is_failing, is_late, is_volume_unusual, delivered_until FROM batch_export_health WHERE batch_export_id = ${id}`,
+    sql`SELECT consecutive_failures, is_failing, is_late, is_volume_unusual, delivered_until
+      FROM batch_export_health WHERE batch_export_id = ${id}`,
   );
 const ledgerOf = (id: string) =>
   house.deps.db.row(
@@ -132,7 +133,8 @@ test('many are completed together, and the runs of one export in turn', async ()
   assert.equal(await lookAtAll(), 60);
   assert.ok(
     house.deps.db.statementCount() - before < 180,
-    'the number of statements grows with the lanes and the runs of one export, not with the number of exports',
+    'the number of statements grows with the lanes and the runs of one export, not with the ' +
+      'number of exports',
   );
   for (const run of runs) assert.equal((await runOf(run)).status, 'Completed');
   const delivered = [
@@ -274,12 +276,14 @@ test('what is cancelled, changed, deleted, taken or being changed is left alone'
   }
   const [cancelled, changed, deleted, taken] = ids;
   await house.deps.db.run(
-    sql`UPDATE batch_export_runs SET cancel_requested_at = now() WHERE batch_export_id = ${cancelled}`,
+    sql`UPDATE batch_export_runs SET cancel_requested_at = now()
+      WHERE batch_export_id = ${cancelled}`,
   );
   await house.deps.db.run(sql`UPDATE batch_exports SET revision = 2 WHERE id = ${changed}`);
   await house.deps.db.run(sql`UPDATE batch_exports SET deleted_at = now() WHERE id = ${deleted}`);
   await house.deps.db.run(
-    sql`UPDATE batch_export_runs SET worker_id = gen_random_uuid(), status = 'Running', attempt = 1 WHERE batch_export_id = ${taken}`,
+    sql`UPDATE batch_export_runs SET worker_id = gen_random_uuid(), status = 'Running', attempt = 1
+      WHERE batch_export_id = ${taken}`,
   );
   await house.deps.db.transaction(async (tx) => {
     await tx.run(sql`SELECT 1 FROM batch_exports WHERE id = ${ids[4]} FOR UPDATE`);
@@ -331,12 +335,16 @@ test('processes and workers beside each other end a run once', async () => {
   await lookAtAll();
   const ends = await house.deps.db.rows<{ status: string; ends: number }>(sql`
     SELECT run.status, count(*) FILTER (WHERE log.message LIKE 'Run completed%')::int AS ends
-    FROM batch_export_runs run LEFT JOIN batch_export_logs log ON log.run_id = run.id WHERE run.batch_export_id = ANY (${ids}::uuid[]) GROUP BY run.id`);
+    FROM batch_export_runs run LEFT JOIN batch_export_logs log ON log.run_id = run.id
+      WHERE run.batch_export_id = ANY (${ids}::uuid[]) GROUP BY run.id`);
   assert.equal(ends.length, 20);
   for (const end of ends) assert.deepEqual(end, { status: 'Completed', ends: 1 });
 });
 
-/** Configs of every destination that lead to nothing that answers, so that a run which turns to it fails. */
+/**
+ * Configs of every destination that lead to nothing that answers, so that a run which turns to it
+ * fails.
+ */
 const nowhere = 'no-such-host.invalid';
 const key_file = generateKeyPairSync('rsa', { modulusLength: 2048 })
   .privateKey.export({ type: 'pkcs8', format: 'pem' })
@@ -389,47 +397,51 @@ const unreachable: Record<string, Record<string, unknown>> = {
   },
 };
 
-test('an interval without rows turns to no destination, whoever ends its run; with a row each is turned to', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-nowhere-'));
-  await writeFile(join(folder, 'not-a-folder'), '');
-  const own = { ...engine, export_dir: folder };
-  const work = async (run: string) =>
-    executeRun(
-      own,
-      (await claimRun(house.deps.db, run, randomUUID()))!,
-      new AbortController().signal,
+test(
+  'an interval without rows turns to no destination, whoever ends its run; with a row each is ' +
+    'turned to',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-nowhere-'));
+    await writeFile(join(folder, 'not-a-folder'), '');
+    const own = { ...engine, export_dir: folder };
+    const work = async (run: string) =>
+      executeRun(
+        own,
+        (await claimRun(house.deps.db, run, randomUUID()))!,
+        new AbortController().signal,
+      );
+    assert.deepEqual(
+      Object.keys(unreachable).toSorted(),
+      destinations.map(({ type }) => type).toSorted(),
     );
-  assert.deepEqual(
-    Object.keys(unreachable).toSorted(),
-    destinations.map(({ type }) => type).toSorted(),
-  );
-  const home = await house.newOrganization();
-  const onType = async (type: string): Promise<void> => {
-    const destination = { type, config: unreachable[type] };
-    const empty = await insertRunRow(house, await exportOf(home, { destination }));
-    await work(empty);
-    assert.deepEqual(endOf(await runOf(empty)), ['Completed', 0, null], type);
-    const full = await insertRunRow(house, await exportOf(busy, { destination }));
-    await work(full);
-    const [, , error_code] = endOf(await runOf(full));
-    assert.equal(error_code === null, type === 'NoOp', type);
-    await house.deps.db.run(
-      sql`UPDATE batch_export_runs SET status = 'Cancelled' WHERE id = ${full}`,
+    const home = await house.newOrganization();
+    const onType = async (type: string): Promise<void> => {
+      const destination = { type, config: unreachable[type] };
+      const empty = await insertRunRow(house, await exportOf(home, { destination }));
+      await work(empty);
+      assert.deepEqual(endOf(await runOf(empty)), ['Completed', 0, null], type);
+      const full = await insertRunRow(house, await exportOf(busy, { destination }));
+      await work(full);
+      const [, , error_code] = endOf(await runOf(full));
+      assert.equal(error_code === null, type === 'NoOp', type);
+      await house.deps.db.run(
+        sql`UPDATE batch_export_runs SET status = 'Cancelled' WHERE id = ${full}`,
+      );
+      await insertRunRow(house, await exportOf(home, { destination }));
+    };
+    await Promise.all(destinations.map(({ type }) => onType(type)));
+    assert.equal(await lookAtAll(), destinations.length);
+    const quiet = await house.deps.db.rows<Run>(
+      sql`SELECT * FROM batch_export_runs WHERE team_id = ${home.project.id}`,
     );
-    await insertRunRow(house, await exportOf(home, { destination }));
-  };
-  await Promise.all(destinations.map(({ type }) => onType(type)));
-  assert.equal(await lookAtAll(), destinations.length);
-  const quiet = await house.deps.db.rows<Run>(
-    sql`SELECT * FROM batch_export_runs WHERE team_id = ${home.project.id}`,
-  );
-  assert.equal(quiet.length, 2 * destinations.length);
-  assert.deepEqual(
-    quiet.map(endOf),
-    quiet.map(() => ['Completed', 0, null]),
-  );
-  await rm(folder, { recursive: true });
-});
+    assert.equal(quiet.length, 2 * destinations.length);
+    assert.deepEqual(
+      quiet.map(endOf),
+      quiet.map(() => ['Completed', 0, null]),
+    );
+    await rm(folder, { recursive: true });
+  },
+);
 
 const endOf = ({ status, records_completed, error_code }: Run) => [
   status,

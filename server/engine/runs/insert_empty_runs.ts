@@ -95,17 +95,22 @@ export async function insertEmptyRuns(
     if (runs.length % receipts_per_turn === 0) await letOthers();
     runs.push(sign(run));
   }
-  // As lines, because JSON text has no line feed in it and an array of texts would be escaped, which costs more than the receipts.
+  // As lines, because JSON text has no line feed in it and an array of texts would be escaped,
+  // which costs more than the receipts.
   const lines = (field: keyof SignedRun) => runs.map((run) => run[field]).join('\n');
   await tx.run(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, backfill_id, delivery_id,
       status, data_interval_start, data_interval_end, selection, records_completed,
       records_total_count, started_at, committing_at, finished_at, receipt)
-    SELECT run.id::uuid, ${of.id}, ${of.team_id}, ${of.revision}, ${backfill_id}, run.id::uuid, 'Completed',
-      run.start_at::timestamptz, run.end_at::timestamptz, run.selection::jsonb, 0, 0, now(), now(), now(), run.receipt
-    FROM unnest(string_to_array(${lines('id')}, chr(10)), string_to_array(${lines('start')}, chr(10)),
+    SELECT run.id::uuid, ${of.id}, ${of.team_id}, ${of.revision}, ${backfill_id}, run.id::uuid,
+      'Completed',
+      run.start_at::timestamptz, run.end_at::timestamptz, run.selection::jsonb, 0, 0, now(), now(),
+        now(), run.receipt
+    FROM unnest(string_to_array(${lines('id')}, chr(10)), string_to_array(${lines('start')},
+      chr(10)),
       string_to_array(${lines('end')}, chr(10)), string_to_array(${lines('selection')}, chr(10)),
-      string_to_array(${lines('receipt')}, chr(10))) AS run (id, start_at, end_at, selection, receipt)`);
+      string_to_array(${lines('receipt')}, chr(10))) AS run (id, start_at, end_at, selection,
+        receipt)`);
   const selection = empty.flatMap((run) => run.selection);
   await addDelivered(tx, [{ batch_export_id: of.id, revision: of.revision, selection }]);
 }

@@ -16,7 +16,10 @@ import { few_records } from './count_windows.ts';
 import { openReading } from '../source/source_query.ts';
 import { countRecords } from '../source/source.ts';
 
-/** How many runs of one backfill are open at a time: enough that the next ones wait while the first are under way, few enough that scheduled runs of the project do not wait for long behind them. */
+/**
+ * How many runs of one backfill are open at a time: enough that the next ones wait while the first
+ * are under way, few enough that scheduled runs of the project do not wait for long behind them.
+ */
 export const open_runs_max = 8;
 /** Rows that are left out are counted for information only. */
 const count_ms_max = 10_000;
@@ -34,7 +37,10 @@ export type BackfillRow = {
   status: string;
 };
 
-/** What a step has planned; `goes_on`: the next one may follow at once. `left_out` is what the planned runs do without, because it is delivered or in other runs. */
+/**
+ * What a step has planned; `goes_on`: the next one may follow at once. `left_out` is what the
+ * planned runs do without, because it is delivered or in other runs.
+ */
 export type Stepped = { planned: number; goes_on: boolean; left_out: Rectangle[] };
 
 /** What the runs of the backfill do without. */
@@ -51,7 +57,10 @@ type Step = {
   open: number;
 };
 
-/** Plans the spans in order, until as many runs with rows are open as may be. The spans do not overlap, so what one of these runs takes is nothing to the others. */
+/**
+ * Plans the spans in order, until as many runs with rows are open as may be. The spans do not
+ * overlap, so what one of these runs takes is nothing to the others.
+ */
 export async function planSpans(
   engine: Engine,
   tx: Transaction,
@@ -86,7 +95,8 @@ export async function planSpans(
   if (sign !== undefined) await insertEmptyRuns(tx, sign, empty);
   if (filled.length > 0) await insertRuns(tx, filled);
   await tx.run(
-    sql`UPDATE batch_export_backfills SET next_start_at = ${iso(next)}, last_updated_at = now() WHERE id = ${backfill.id}`,
+    sql`UPDATE batch_export_backfills SET next_start_at = ${iso(next)}, last_updated_at = now()
+      WHERE id = ${backfill.id}`,
   );
   if (empty.length > 0)
     engine.metrics.runs_finished.inc(
@@ -100,7 +110,10 @@ export async function planSpans(
   };
 }
 
-/** Counts what runs of a backfill were planned without, for people who look for it; a count that fails is left out. */
+/**
+ * Counts what runs of a backfill were planned without, for people who look for it; a count that
+ * fails is left out.
+ */
 export async function noteElsewhere(
   engine: Engine,
   backfill: BackfillRow & Looked,
@@ -116,7 +129,8 @@ export async function noteElsewhere(
     const signal = AbortSignal.timeout(count_ms_max);
     const records = await countRecords(engine, await openReading(engine, source), signal);
     await engine.db.run(
-      sql`UPDATE batch_export_backfills SET records_elsewhere = records_elsewhere + ${records} WHERE id = ${backfill.id}`,
+      sql`UPDATE batch_export_backfills SET records_elsewhere = records_elsewhere + ${records}
+        WHERE id = ${backfill.id}`,
     );
   } catch (error) {
     engine.log.info({ err: error, backfill_id: backfill.id }, 'rows left out were not counted');

@@ -25,7 +25,10 @@ export type Receipt = {
   bytes: number;
   encoding: Encoding;
   columns: { name: string; type: string; nullable: boolean }[];
-  /** `digest` is over the contents of a slice's rows, whatever their order and spelling (see docs/decisions/0031); slices of files and of merged persons have none. */
+  /**
+   * `digest` is over the contents of a slice's rows, whatever their order and spelling (see
+   * docs/decisions/0031); slices of files and of merged persons have none.
+   */
   slices: {
     number: number;
     name: string;
@@ -76,7 +79,10 @@ export function makeReceipt(
   };
 }
 
-/** The receipt as signed JSON text. The signature is over the JSON text of the receipt without its last key, `signature`. */
+/**
+ * The receipt as signed JSON text. The signature is over the JSON text of the receipt without its
+ * last key, `signature`.
+ */
 export function signReceipt(receipt: Receipt, secrets: Secrets): string {
   const text = JSON.stringify(receipt);
   const signature: SignedReceipt['signature'] = {
@@ -87,7 +93,10 @@ export function signReceipt(receipt: Receipt, secrets: Secrets): string {
   return `${text.slice(0, -1)},"signature":${JSON.stringify(signature)}}`;
 }
 
-/** Reads signed receipt text. Gives undefined when the text is not a receipt or was not signed with the given public key, or was changed since. */
+/**
+ * Reads signed receipt text. Gives undefined when the text is not a receipt or was not signed with
+ * the given public key, or was changed since.
+ */
 export function readReceipt(text: string, publicKey: string): Receipt | undefined {
   let parsed: Partial<SignedReceipt>;
   try {

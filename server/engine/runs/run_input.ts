@@ -10,14 +10,19 @@ import { columnsOf } from '../source/source_query.ts';
 import { makeReceipt, signReceipt } from './receipt.ts';
 import type { ClaimedRun, StoredSlice } from '../run.ts';
 
-/** What a run is to deliver, and where to: the destination with its full config, secrets included. */
+/**
+ * What a run is to deliver, and where to: the destination with its full config, secrets included.
+ */
 export type Order = {
   definition: DestinationDefinition;
   config: Record<string, unknown>;
   delivery: Delivery;
 };
 
-/** Makes out what a run is to deliver. Throws a NonRetryableError where this server does not know the destination, cannot open its secrets or does not understand its query any more. */
+/**
+ * Makes out what a run is to deliver. Throws a NonRetryableError where this server does not know
+ * the destination, cannot open its secrets or does not understand its query any more.
+ */
 export function openOrder(engine: Pick<Engine, 'secrets'>, run: ClaimedRun): Order {
   const definition = findDestination(run.destination_type);
   if (definition === undefined)
@@ -39,7 +44,10 @@ export function openOrder(engine: Pick<Engine, 'secrets'>, run: ClaimedRun): Ord
   return { definition, config: openConfig(engine, run.batch_export_id, run), delivery };
 }
 
-/** The full config of a run's or an export's destination. Throws `secrets_unreadable` when the key of this server does not open it. */
+/**
+ * The full config of a run's or an export's destination. Throws `secrets_unreadable` when the key
+ * of this server does not open it.
+ */
 export function openConfig(
   engine: Pick<Engine, 'secrets'>,
   exportId: string,
@@ -50,7 +58,8 @@ export function openConfig(
   } catch (error) {
     throw new NonRetryableError(
       'secrets_unreadable',
-      "The destination's secrets cannot be opened with this server's key. Enter them again, or start the server with the key under which they were stored.",
+      "The destination's secrets cannot be opened with this server's key. Enter them again, " +
+        'or start the server with the key under which they were stored.',
       { cause: error },
     );
   }

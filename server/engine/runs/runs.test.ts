@@ -35,7 +35,9 @@ const outcome = { number: 0, name: 'slice 0', records: 3, bytes: 30, sha256: 'ab
 type Row = Record<string, unknown>;
 const rowOf = (run: ClaimedRun) =>
   house.deps.db.row<Row>(sql`
-  SELECT status, records_total_count, records_completed, bytes_completed, "cursor", slices_safe_max, receipt, destination_type, finished_at IS NOT NULL AS is_finished FROM batch_export_runs WHERE id = ${run.id}`);
+  SELECT status, records_total_count, records_completed, bytes_completed, "cursor", slices_safe_max,
+    receipt, destination_type, finished_at IS NOT NULL AS is_finished FROM batch_export_runs
+    WHERE id = ${run.id}`);
 const logOf = async (run: ClaimedRun) =>
   (
     await house.deps.db.rows<{ message: string }>(
@@ -112,7 +114,8 @@ test('runs take their steps together, and each of them as if it were alone', asy
       ],
     ]);
     const health = await house.deps.db.row<Row>(
-      sql`SELECT delivered_until FROM batch_export_health WHERE batch_export_id = ${run.batch_export_id}`,
+      sql`SELECT delivered_until FROM batch_export_health
+        WHERE batch_export_id = ${run.batch_export_id}`,
     );
     assert.deepEqual(health, { delivered_until: until });
   }
@@ -125,7 +128,8 @@ test('runs take their steps together, and each of them as if it were alone', asy
 const ledgerOf = async (run: ClaimedRun) =>
   (
     await house.deps.db.rows<Row>(
-      sql`SELECT delivered FROM batch_export_ledgers WHERE batch_export_id = ${run.batch_export_id}`,
+      sql`SELECT delivered FROM batch_export_ledgers
+        WHERE batch_export_id = ${run.batch_export_id}`,
     )
   ).map(({ delivered }) => delivered);
 
@@ -194,7 +198,8 @@ test('a step whose run somebody is changing waits for that, and then goes by wha
     // All of them are in line behind this transaction.
     await until('three that wait', 10_000, 20, async () => {
       const row = await house.deps.db.row<{ waiting: number }>(
-        sql`SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        sql`SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE datname = current_database()
+          AND wait_event_type = 'Lock'`,
       );
       return row?.waiting === 3 ? true : undefined;
     });

@@ -17,10 +17,13 @@ import type { ClaimedRun, RunEnd, StoredSlice } from '../run.ts';
 /** The slices of a run in order; none when they have not been cut. */
 export async function listSlices(engine: Engine, runId: string): Promise<StoredSlice[]> {
   return engine.db.rows<StoredSlice>(sql`
-    SELECT number, inserted_from, inserted_to, key_from, key_to, records, outcome FROM batch_export_slices WHERE run_id = ${runId} ORDER BY number`);
+    SELECT number, inserted_from, inserted_to, key_from, key_to, records, outcome
+      FROM batch_export_slices WHERE run_id = ${runId} ORDER BY number`);
 }
 
-/** Stores the cut of a run once, together with its total; a later attempt works from the same cut. */
+/**
+ * Stores the cut of a run once, together with its total; a later attempt works from the same cut.
+ */
 export async function storeSlices(
   engine: Engine,
   run: ClaimedRun,
@@ -29,7 +32,11 @@ export async function storeSlices(
   if (!(await cut(engine.db, { run, slices }))) throw new LostRunError();
 }
 
-/** A step that many runs take at the same time: one statement for all of them gives those that it has changed, and what somebody else is changing is waited for alone. False: the run is not in these hands, or not in this state, any more. */
+/**
+ * A step that many runs take at the same time: one statement for all of them gives those that it
+ * has changed, and what somebody else is changing is waited for alone. False: the run is not in
+ * these hands, or not in this state, any more.
+ */
 function step<Item extends { run: ClaimedRun }>(
   take: (db: Database, items: Item[], locking: Sql) => Promise<{ id: string; attempt: number }[]>,
 ): (db: Database, item: Item) => Promise<boolean> {
@@ -54,21 +61,32 @@ const cut = step<{ run: ClaimedRun; slices: StoredSlice[] }>((db, items, locking
   // Fenced like `hold`: without the run's row there is nothing to insert beside.
   return db.rows(sql`
     WITH wanted AS MATERIALIZED (
-      SELECT * FROM jsonb_to_recordset(${JSON.stringify(cuts)}::jsonb) AS wanted (id uuid, attempt int, total bigint, slices jsonb)
+      SELECT * FROM jsonb_to_recordset(${JSON.stringify(cuts)}::jsonb) AS wanted (id uuid,
+        attempt int, total bigint, slices jsonb)
     ), free AS MATERIALIZED (
-      SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id AND wanted.attempt = run.attempt WHERE run.status = 'Running' ${locking}
+      SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id
+        AND wanted.attempt = run.attempt WHERE run.status = 'Running' ${locking}
     ), held AS (
-      UPDATE batch_export_runs run SET records_total_count = wanted.total, records_completed = 0, silent_workers = '{}', last_updated_at = now()
-      FROM wanted WHERE run.id = wanted.id AND run.attempt = wanted.attempt AND run.status = 'Running' AND run.id IN (SELECT id FROM free) RETURNING run.id, run.attempt
+      UPDATE batch_export_runs run SET records_total_count = wanted.total, records_completed = 0,
+        silent_workers = '{}', last_updated_at = now()
+      FROM wanted WHERE run.id = wanted.id AND run.attempt = wanted.attempt
+        AND run.status = 'Running' AND run.id IN (SELECT id FROM free) RETURNING run.id, run.attempt
     ), cut AS (
-      INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, key_from, key_to, records)
-      SELECT held.id, slice.number, slice.inserted_from, slice.inserted_to, slice.key_from, slice.key_to, slice.records FROM held JOIN wanted ON wanted.id = held.id AND wanted.attempt = held.attempt
-      CROSS JOIN jsonb_to_recordset(wanted.slices) AS slice (number int, inserted_from timestamptz, inserted_to timestamptz, key_from text, key_to text, records bigint)
+      INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, key_from, key_to,
+        records)
+      SELECT held.id, slice.number, slice.inserted_from, slice.inserted_to, slice.key_from,
+        slice.key_to, slice.records FROM held JOIN wanted ON wanted.id = held.id
+        AND wanted.attempt = held.attempt
+      CROSS JOIN jsonb_to_recordset(wanted.slices) AS slice (number int, inserted_from timestamptz,
+        inserted_to timestamptz, key_from text, key_to text, records bigint)
     )
     SELECT id, attempt FROM held`);
 });
 
-/** Records which slices are safe at the destination: exactly the given ones. Rows, bytes and cursor of the run follow from them. */
+/**
+ * Records which slices are safe at the destination: exactly the given ones. Rows, bytes and cursor
+ * of the run follow from them.
+ */
 export async function storeProgress(
   engine: Engine,
   run: ClaimedRun,
@@ -86,15 +104,22 @@ const advance = step<{ run: ClaimedRun; outcomes: SliceOutcome[] }>((db, items, 
   }));
   return db.rows(sql`
     WITH wanted AS MATERIALIZED (
-      SELECT * FROM jsonb_to_recordset(${JSON.stringify(advances)}::jsonb) AS wanted (id uuid, attempt int, slices int, records bigint, bytes bigint, latest jsonb)
+      SELECT * FROM jsonb_to_recordset(${JSON.stringify(advances)}::jsonb) AS wanted (id uuid,
+        attempt int, slices int, records bigint, bytes bigint, latest jsonb)
     ), free AS MATERIALIZED (
-      SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id AND wanted.attempt = run.attempt WHERE run.status = 'Running' ${locking}
+      SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id
+        AND wanted.attempt = run.attempt WHERE run.status = 'Running' ${locking}
     ), held AS (
-      UPDATE batch_export_runs run SET records_completed = wanted.records, bytes_completed = wanted.bytes, "cursor" = nullif(wanted.slices, 0)::text,
-        silent_workers = CASE WHEN wanted.slices > slices_safe_max THEN '{}' ELSE silent_workers END, slices_safe_max = greatest(slices_safe_max, wanted.slices), last_updated_at = now()
-      FROM wanted WHERE run.id = wanted.id AND run.attempt = wanted.attempt AND run.status = 'Running' AND run.id IN (SELECT id FROM free) RETURNING run.id, run.attempt
+      UPDATE batch_export_runs run SET records_completed = wanted.records,
+        bytes_completed = wanted.bytes, "cursor" = nullif(wanted.slices, 0)::text,
+        silent_workers = CASE WHEN wanted.slices > slices_safe_max THEN '{}'
+          ELSE silent_workers END, slices_safe_max = greatest(slices_safe_max, wanted.slices),
+          last_updated_at = now()
+      FROM wanted WHERE run.id = wanted.id AND run.attempt = wanted.attempt
+        AND run.status = 'Running' AND run.id IN (SELECT id FROM free) RETURNING run.id, run.attempt
     ), safe AS (
-      UPDATE batch_export_slices slice SET outcome = wanted.latest FROM held JOIN wanted ON wanted.id = held.id AND wanted.attempt = held.attempt
+      UPDATE batch_export_slices slice SET outcome = wanted.latest FROM held JOIN wanted
+        ON wanted.id = held.id AND wanted.attempt = held.attempt
       WHERE slice.run_id = held.id AND slice.number = (wanted.latest ->> 'number')::int
     )
     SELECT id, attempt FROM held`);
@@ -122,16 +147,19 @@ export async function resetProgress(
     await hold(
       tx,
       run,
-      sql`records_completed = ${records}, bytes_completed = ${bytes}, "cursor" = ${slices === 0 ? null : String(slices)}`,
+      sql`records_completed = ${records}, bytes_completed = ${bytes},
+        "cursor" = ${slices === 0 ? null : String(slices)}`,
     );
     await tx.run(
-      sql`UPDATE batch_export_slices SET outcome = NULL WHERE run_id = ${run.id} AND number <> ALL (${numbers}::int[]) AND outcome IS NOT NULL`,
+      sql`UPDATE batch_export_slices SET outcome = NULL WHERE run_id = ${run.id}
+        AND number <> ALL (${numbers}::int[]) AND outcome IS NOT NULL`,
     );
   });
 }
 
 /**
- * Stores the receipt and marks the point of no return: from here on the destination may show the delivery. False when a cancel came first; then nothing was marked.
+ * Stores the receipt and marks the point of no return: from here on the destination may show the
+ * delivery. False when a cancel came first; then nothing was marked.
  */
 export async function beginCommit(
   engine: Engine,
@@ -152,27 +180,38 @@ const mark = step<{ run: ClaimedRun; receipt: string }>((db, items, locking) => 
   // One statement decides between a cancel and this: who changes the row first wins.
   return db.rows(sql`
     WITH wanted AS MATERIALIZED (
-      SELECT * FROM unnest(${ids}::uuid[], ${attempts}::int[], ${receipts}::text[]) AS wanted (id, attempt, receipt)
+      SELECT * FROM unnest(${ids}::uuid[], ${attempts}::int[], ${receipts}::text[]) AS wanted (id,
+        attempt, receipt)
     ), free AS MATERIALIZED (
-      SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id AND wanted.attempt = run.attempt
-      WHERE run.status = 'Running' AND (run.cancel_requested_at IS NULL OR run.committing_at IS NOT NULL) ${locking}
+      SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id
+        AND wanted.attempt = run.attempt
+      WHERE run.status = 'Running' AND (run.cancel_requested_at IS NULL
+        OR run.committing_at IS NOT NULL) ${locking}
     )
-    UPDATE batch_export_runs run SET receipt = wanted.receipt, committing_at = now(), silent_workers = CASE WHEN committing_at IS NULL THEN '{}' ELSE silent_workers END, last_updated_at = now()
-    FROM wanted WHERE run.id = wanted.id AND run.attempt = wanted.attempt AND run.status = 'Running' AND (run.cancel_requested_at IS NULL OR run.committing_at IS NOT NULL)
+    UPDATE batch_export_runs run SET receipt = wanted.receipt, committing_at = now(),
+      silent_workers = CASE WHEN committing_at IS NULL THEN '{}'
+      ELSE silent_workers END, last_updated_at = now()
+    FROM wanted WHERE run.id = wanted.id AND run.attempt = wanted.attempt AND run.status = 'Running'
+      AND (run.cancel_requested_at IS NULL OR run.committing_at IS NOT NULL)
       AND run.id IN (SELECT id FROM free) RETURNING run.id, run.attempt`);
 });
 
-/** Notes that the commit was refused and the destination shows nothing: the run can be cancelled again, and its selection is given back when it ends. Only for the attempt that began the commit. */
+/**
+ * Notes that the commit was refused and the destination shows nothing: the run can be cancelled
+ * again, and its selection is given back when it ends. Only for the attempt that began the commit.
+ */
 export async function takeCommitBack(engine: Engine, run: ClaimedRun): Promise<void> {
   const taken = await engine.db.run(sql`
-    UPDATE batch_export_runs SET committing_at = NULL, last_updated_at = now() WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running'`);
+    UPDATE batch_export_runs SET committing_at = NULL, last_updated_at = now() WHERE id = ${run.id}
+      AND attempt = ${run.attempt} AND status = 'Running'`);
   if (taken === 0) throw new LostRunError();
 }
 
 async function isHeld(engine: Engine, run: ClaimedRun): Promise<boolean> {
   return (
     (await engine.db.row(
-      sql`SELECT 1 FROM batch_export_runs WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running'`,
+      sql`SELECT 1 FROM batch_export_runs WHERE id = ${run.id} AND attempt = ${run.attempt}
+        AND status = 'Running'`,
     )) !== undefined
   );
 }
@@ -184,19 +223,23 @@ async function hold(
 ): Promise<void> {
   // The attempt number fences a worker that was believed dead: its statement touches no row.
   const touched = await tx.run(sql`
-    UPDATE batch_export_runs SET ${assignments}, last_updated_at = now() WHERE id = ${run.id} AND attempt = ${run.attempt} AND status = 'Running'`);
+    UPDATE batch_export_runs SET ${assignments}, last_updated_at = now() WHERE id = ${run.id}
+      AND attempt = ${run.attempt} AND status = 'Running'`);
   if (touched === 0) throw new LostRunError();
 }
 
 const without_rows = sql`
-  records_completed = CASE WHEN committing_at IS NULL AND records_completed IS NOT NULL THEN 0 ELSE records_completed END,
-  bytes_completed = CASE WHEN committing_at IS NULL AND bytes_completed IS NOT NULL THEN 0 ELSE bytes_completed END,
+  records_completed = CASE WHEN committing_at IS NULL AND records_completed IS NOT NULL THEN 0
+    ELSE records_completed END,
+  bytes_completed = CASE WHEN committing_at IS NULL AND bytes_completed IS NOT NULL THEN 0
+    ELSE bytes_completed END,
   "cursor" = CASE WHEN committing_at IS NULL THEN NULL ELSE "cursor" END,`;
 
 /**
- * The one place where a worker's run ends. Completed adds its selection to the ledger in the same transaction; every other end gives the selection back, unless
- * the commit had begun: then it stays taken, because the destination may show it, and only a retry of this run settles it. A run that shows nothing has delivered no rows. The health of the export follows in the
- * same transaction.
+ * The one place where a worker's run ends. Completed adds its selection to the ledger in the same
+ * transaction; every other end gives the selection back, unless the commit had begun: then it stays
+ * taken, because the destination may show it, and only a retry of this run settles it. A run that
+ * shows nothing has delivered no rows. The health of the export follows in the same transaction.
  */
 export async function endRun(engine: Engine, run: ClaimedRun, end: RunEnd): Promise<void> {
   await (end.status === 'Completed' ? completeRun(engine, run) : endAlone(engine, run, end));
@@ -216,14 +259,17 @@ async function endAlone(engine: Engine, run: ClaimedRun, end: RunEnd): Promise<v
   const keepsRows =
     end.status === 'Completed' || findDestination(run.destination_type)?.shows_as_written === true;
   await engine.db.transaction(async (tx) => {
-    // The export's row is the lock under which its ledger changes; it is taken before the run's row everywhere.
+    // The export's row is the lock under which its ledger changes; it is taken before the run's row
+    // everywhere.
     await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${run.batch_export_id} FOR UPDATE`);
     await hold(
       tx,
       run,
-      sql`status = ${end.status}, finished_at = now(), latest_error = ${error?.message ?? null}, error_code = ${error?.code ?? null},
+      sql`status = ${end.status}, finished_at = now(), latest_error = ${error?.message ?? null},
+        error_code = ${error?.code ?? null},
       ${keepsRows ? sql`` : without_rows}
-      model = NULL, custom_query = NULL, destination_type = NULL, destination_config = NULL, destination_secrets = NULL`,
+      model = NULL, custom_query = NULL, destination_type = NULL, destination_config = NULL,
+        destination_secrets = NULL`,
     );
     if (end.status === 'Completed')
       await addDelivered(tx, [{ ...run, selection: fromStored(run.selection) }]);
@@ -238,7 +284,10 @@ async function endAlone(engine: Engine, run: ClaimedRun, end: RunEnd): Promise<v
   });
 }
 
-/** Notes a failed attempt and lets the run wait for a worker again, not before a growing pause is over (2 s doubling to 2 min). */
+/**
+ * Notes a failed attempt and lets the run wait for a worker again, not before a growing pause is
+ * over (2 s doubling to 2 min).
+ */
 export async function retryLater(
   engine: Engine,
   run: ClaimedRun,
@@ -247,18 +296,22 @@ export async function retryLater(
   const failures = run.failures + 1;
   const delay_seconds = Math.min(2 ** failures, 120);
   await engine.db.transaction(async (tx) => {
-    // The export's row before the run's, as everywhere: the log line's foreign key would ask for it afterwards.
+    // The export's row before the run's, as everywhere: the log line's foreign key would ask for it
+    // afterwards.
     await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${run.batch_export_id} FOR KEY SHARE`);
     await hold(
       tx,
       run,
-      sql`failures = ${failures}, latest_error = ${error.message}, error_code = ${error.code}, worker_id = NULL, due_at = now() + make_interval(secs => ${delay_seconds})`,
+      sql`failures = ${failures}, latest_error = ${error.message}, error_code = ${error.code},
+        worker_id = NULL, due_at = now() + make_interval(secs => ${delay_seconds})`,
     );
     await writeRunLog(tx, {
       batch_export_id: run.batch_export_id,
       run_id: run.id,
       level: 'WARNING',
-      message: `Attempt ${failures} of ${attempts_max} failed, the next follows in ${delay_seconds} s: ${error.message}`,
+      message:
+        `Attempt ${failures} of ${attempts_max} failed, the next follows in ${delay_seconds} s: ` +
+        `${error.message}`,
     });
   });
 }

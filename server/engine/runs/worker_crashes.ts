@@ -1,11 +1,22 @@
-/** A run that broke off so often without getting further is taken up only by a worker that has no other run: the next time it is known whose fault it was, and nobody is taken along. */
+/**
+ * A run that broke off so often without getting further is taken up only by a worker that has no
+ * other run: the next time it is known whose fault it was, and nobody is taken along.
+ */
 export const break_offs_alone = 2;
 
 /** A run that broke off so often without getting further is given up. */
 export const break_offs_max = 5;
 
-/** Seconds that a run waits after its first, second, ... break-off. At first none, because mostly it was not the run; in the end long enough for somebody to look. */
+/**
+ * Seconds that a run waits after its first, second, ... break-off. At first none, because mostly it
+ * was not the run; in the end long enough for somebody to look.
+ */
 export const break_off_pauses_seconds = [0, 10, 60, 360] as const;
 
 /** What the user of a run that was given up is told. */
-export const broke_off_message = `The worker process ended ${break_offs_max} times while it had this run, the last ${break_offs_max - break_offs_alone} times with no other one, and the run got no further in between. Look in the log of the system why the process ended (often it is out of memory), give it what it lacks, or make the run smaller (a lower max_file_size_mb, a narrower query, a shorter interval); then retry the run.`;
+export const broke_off_message =
+  `The worker process ended ${break_offs_max} times while it had this run, the last ` +
+  `${break_offs_max - break_offs_alone} times with no other one, and the run got no further in ` +
+  'between. Look in the log of the system why the process ended (often it is out of memory), ' +
+  'give it what it lacks, or make the run smaller (a lower max_file_size_mb, a narrower query, ' +
+  'a shorter interval); then retry the run.';

@@ -5,15 +5,23 @@ import type { StoredSlice } from '../run.ts';
 import { ask, countRecords } from './source.ts';
 import type { Store } from './source.ts';
 
-/** The bound on a slice's rows where nothing else is asked for: a crash repeats at most about this many. */
+/**
+ * The bound on a slice's rows where nothing else is asked for: a crash repeats at most about this
+ * many.
+ */
 const slice_records_default = 1_000_000;
 
-/** The bound on the slices of a run, whatever size of files was asked for: each costs a row, a file and a line of the receipt. */
+/**
+ * The bound on the slices of a run, whatever size of files was asked for: each costs a row, a file
+ * and a line of the receipt.
+ */
 const slices_max = 10_000;
 
 /**
- * Counts the selection and cuts it in its order into slices: with a bound on their size as `cutBySize` says, else of about `slice_records_default` rows, where rows inserted at the same
- * instant are never parted, so that a slice may be larger by one batch. What cannot be cut is one slice without bounds. No rows give no slices. Aborting the signal kills the query.
+ * Counts the selection and cuts it in its order into slices: with a bound on their size as
+ * `cutBySize` says, else of about `slice_records_default` rows, where rows inserted at the same
+ * instant are never parted, so that a slice may be larger by one batch. What cannot be cut is one
+ * slice without bounds. No rows give no slices. Aborting the signal kills the query.
  */
 export async function cutSlices(
   store: Store,
@@ -43,8 +51,10 @@ export async function cutSlices(
     query: `
       SELECT ${cut_columns}, toUInt64(sum(records)) AS records
       FROM (
-        SELECT inserted_at, records, intDiv(sum(records) OVER (ORDER BY inserted_at ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - records,
-          greatest({slice_records:UInt64}, toUInt64(ceil(sum(records) OVER () / {slices_max:UInt64})))) AS slice
+        SELECT inserted_at, records, intDiv(sum(records) OVER (ORDER BY inserted_at ROWS BETWEEN
+          UNBOUNDED PRECEDING AND CURRENT ROW) - records,
+          greatest({slice_records:UInt64}, toUInt64(ceil(sum(records) OVER () /
+            {slices_max:UInt64})))) AS slice
         FROM (SELECT inserted_at, count() AS records FROM ${reading.text} GROUP BY inserted_at)
       ) GROUP BY slice ORDER BY slice`,
     parameters: { slice_records: slice_records_default, slices_max },
@@ -56,7 +66,8 @@ export async function cutSlices(
 type CutRow = { inserted_from: string; inserted_to: string; records: string | number };
 
 const cut_columns =
-  'toString(min(inserted_at)) AS inserted_from, toString(max(inserted_at) + toIntervalMicrosecond(1)) AS inserted_to';
+  'toString(min(inserted_at)) AS inserted_from, toString(max(inserted_at) + ' +
+  'toIntervalMicrosecond(1)) AS inserted_to';
 
 function storedSlices(rows: CutRow[]): StoredSlice[] {
   return rows.map((row, number) => ({

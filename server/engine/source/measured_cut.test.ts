@@ -22,7 +22,8 @@ before(async () => {
   clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-test' });
   const limits = { execution_seconds: 60, memory_bytes: 1e9, rows: 1e9 };
   store = { clickhouse, query_limits: limits as never, query_budget: openQueryBudget(1e9) };
-  // Sizes that a sample of the first rows says nothing of: small ones first, then one insertion of 12 MiB, then one event of 3 MiB among small ones.
+  // Sizes that a sample of the first rows says nothing of: small ones first, then one insertion of
+  // 12 MiB, then one event of 3 MiB among small ones.
   await fill(20_000, 48, 'toIntervalMillisecond(intDiv(number, 100))');
   await fill(3_000, 4_000, 'toIntervalSecond(1000)');
   await fill(1, 3 * mebibyte, 'toIntervalSecond(1001)');
@@ -35,9 +36,12 @@ after(async () => {
 
 async function fill(rows: number, bytes: number, later: string): Promise<void> {
   await clickhouse.command({
-    query: `INSERT INTO events (team_id, uuid, event, distinct_id, properties, timestamp, inserted_at)
-      SELECT 7, generateUUIDv4(number), 'a "quoted", event', 'd', concat('{"text":"', toString(number), repeat('0123456789abcde ', ${bytes / 16}), '"}'),
-        toDateTime64('2026-01-01 00:00:00', 6, 'UTC'), toDateTime64('2026-01-01 00:00:00', 6, 'UTC') + ${later} FROM numbers(${rows})`,
+    query: `INSERT INTO events (team_id, uuid, event, distinct_id, properties, timestamp,
+      inserted_at)
+      SELECT 7, generateUUIDv4(number), 'a "quoted", event', 'd', concat('{"text":"',
+        toString(number), repeat('0123456789abcde ', ${bytes / 16}), '"}'),
+        toDateTime64('2026-01-01 00:00:00', 6, 'UTC'), toDateTime64('2026-01-01 00:00:00', 6,
+          'UTC') + ${later} FROM numbers(${rows})`,
   });
 }
 

@@ -5,7 +5,10 @@ import type { Reading } from './source_query.ts';
 import { ask } from './source.ts';
 import type { Store } from './source.ts';
 
-/** The bound on a slice's bytes, as rows of these columns are written in this encoding before compression. */
+/**
+ * The bound on a slice's bytes, as rows of these columns are written in this encoding before
+ * compression.
+ */
 export type SizeBound = { bytes_max: number; encoding: Encoding; columns: Column[] };
 
 /** Where a slice begins: at the first row of an instant (`key` null), or at one row of it. */
@@ -17,7 +20,9 @@ type Piece = Start & { to: string; records: number; bytes: number };
 /** A slice as it is cut; the instants are as the store writes them. */
 export type CutSlice = { from: Start; to: Start; records: number };
 
-/** Pieces of one slice: so many that it is nearly full, few enough that a long run has few of them. */
+/**
+ * Pieces of one slice: so many that it is nearly full, few enough that a long run has few of them.
+ */
 const pieces_per_slice = 32;
 
 type PieceRow = {
@@ -77,7 +82,10 @@ function pieceOf(row: PieceRow): Piece {
   };
 }
 
-/** ClickHouse text that puts units (insertions or rows) that follow each other into pieces of a fraction of a slice; one that is larger than that is a piece of its own. */
+/**
+ * ClickHouse text that puts units (insertions or rows) that follow each other into pieces of a
+ * fraction of a slice; one that is larger than that is a piece of its own.
+ */
 function piecesQuery(
   reading: Reading,
   expression: string,
@@ -85,24 +93,32 @@ function piecesQuery(
   isWithin: boolean,
 ): string {
   const within = isWithin
-    ? " WHERE inserted_at >= {within_from:DateTime64(6, 'UTC')} AND inserted_at < {within_to:DateTime64(6, 'UTC')}"
+    ? " WHERE inserted_at >= {within_from:DateTime64(6, 'UTC')} AND inserted_at < " +
+      "{within_to:DateTime64(6, 'UTC')}"
     : '';
-  const rows = `SELECT cut_at, cut_key, toUInt64(length(${expression})) AS row_bytes FROM (SELECT *, inserted_at AS cut_at, ${reading.key} AS cut_key FROM ${reading.text}${within})`;
+  const rows = `SELECT cut_at, cut_key, toUInt64(length(${expression})) AS row_bytes
+    FROM (SELECT *, inserted_at AS cut_at, ${reading.key} AS cut_key
+    FROM ${reading.text}${within})`;
   const units =
     unit === 'row'
       ? `SELECT cut_at, cut_key, toUInt64(1) AS records, row_bytes AS bytes FROM (${rows})`
-      : `SELECT cut_at, NULL AS cut_key, count() AS records, sum(row_bytes) AS bytes FROM (${rows}) GROUP BY cut_at`;
+      : `SELECT cut_at, NULL AS cut_key, count() AS records, sum(row_bytes) AS bytes FROM (${rows})
+        GROUP BY cut_at`;
   const place = unit === 'row' ? 'cut_at, cut_key' : 'cut_at';
   const first = unit === 'row' ? 'toString(argMin(cut_key, (cut_at, cut_key)))' : 'NULL';
   return `
-    SELECT toString(min(cut_at)) AS from_at, ${first} AS from_key, toString(max(cut_at) + toIntervalMicrosecond(1)) AS to_at,
+    SELECT toString(min(cut_at)) AS from_at, ${first} AS from_key,
+      toString(max(cut_at) + toIntervalMicrosecond(1)) AS to_at,
       sum(records) AS records, sum(bytes) AS bytes, any(size) AS size_max
     FROM (
-      SELECT cut_at, cut_key, records, bytes, greatest({bytes_max:UInt64}, toUInt64(ceil(sum(bytes) OVER () / {slices_max:UInt64}))) AS size,
-        sum(bytes) OVER (ORDER BY ${place} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - bytes AS begins,
+      SELECT cut_at, cut_key, records, bytes, greatest({bytes_max:UInt64},
+        toUInt64(ceil(sum(bytes) OVER () / {slices_max:UInt64}))) AS size,
+        sum(bytes) OVER (ORDER BY ${place} ROWS BETWEEN UNBOUNDED PRECEDING
+          AND CURRENT ROW) - bytes AS begins,
         greatest(intDiv(size, ${pieces_per_slice}), 1) AS piece_bytes
       FROM (${units})
-    ) GROUP BY intDiv(begins, piece_bytes) AS piece, bytes > piece_bytes AS is_large ORDER BY piece, is_large`;
+    ) GROUP BY intDiv(begins, piece_bytes) AS piece, bytes > piece_bytes AS is_large
+      ORDER BY piece, is_large`;
 }
 
 /** Fills one slice after the other. */

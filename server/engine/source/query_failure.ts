@@ -4,7 +4,10 @@ import type { EngineError } from '../query/gate/engine_error.ts';
 import type { ResolvedQuery } from '../query/query.ts';
 import type { QueryLimits } from '../query/settings.ts';
 
-/** What the store names an error that lies in the query and the values that it met: each attempt would meet them again. Whatever is not here may pass, and is tried again. */
+/**
+ * What the store names an error that lies in the query and the values that it met: each attempt
+ * would meet them again. Whatever is not here may pass, and is tried again.
+ */
 const own_faults = new Set([
   'ARGUMENT_OUT_OF_BOUND',
   'BAD_ARGUMENTS',
@@ -38,8 +41,10 @@ const own_faults = new Set([
 ]);
 
 /**
- * What a failed question of a query is for its run: `query_too_expensive` where it reached a limit, `query_failed` where the query or a value that it met is at fault, both final and in words for the
- * query's author; every other error, such as a store that is short of memory by itself, stays as it is.
+ * What a failed question of a query is for its run: `query_too_expensive` where it reached a limit,
+ * `query_failed` where the query or a value that it met is at fault, both final and in words for
+ * the query's author; every other error, such as a store that is short of memory by itself, stays
+ * as it is.
  */
 export function queryFailure(query: ResolvedQuery, limits: QueryLimits, error: unknown): unknown {
   if (!isEngineError(error)) return error;
@@ -56,11 +61,16 @@ export function queryTookTooLong(limits: QueryLimits, error: unknown): NonRetrya
   return tooExpensive(takesTooLong(limits), error);
 }
 
-/** The error of an answer that broke off although the store gives the same rows when it is asked again. */
+/**
+ * The error of an answer that broke off although the store gives the same rows when it is asked
+ * again.
+ */
 export function queryInterrupted(cause: unknown): RetryableError {
   return new RetryableError(
     'query_interrupted',
-    'The analytics store broke off the answer to the query and does not say why. If it comes again, the query is probably about as large as the memory that it may take: narrow it, or have the operator raise SLUICE_QUERY_MEMORY_MB_MAX.',
+    'The analytics store broke off the answer to the query and does not say why. If it comes ' +
+      'again, the query is probably about as large as the memory that it may take: narrow it, ' +
+      'or have the operator raise SLUICE_QUERY_MEMORY_MB_MAX.',
     { cause },
   );
 }
@@ -70,7 +80,10 @@ function tooExpensive(sentence: string, cause: unknown): NonRetryableError {
 }
 
 function takesTooLong({ execution_seconds }: QueryLimits): string {
-  return `The query takes more than the ${execution_seconds} seconds that it may: narrow it, or have the operator raise SLUICE_QUERY_SECONDS_MAX.`;
+  return (
+    `The query takes more than the ${execution_seconds} seconds that it may: narrow it, or have ` +
+    'the operator raise SLUICE_QUERY_SECONDS_MAX.'
+  );
 }
 
 function limitReached(limits: QueryLimits, error: EngineError): string | undefined {
@@ -80,11 +93,16 @@ function limitReached(limits: QueryLimits, error: EngineError): string | undefin
       return takesTooLong(limits);
     case 'TOO_MANY_ROWS':
     case 'TOO_MANY_ROWS_OR_BYTES':
-      return `The query reads or gives more than the ${limits.rows_to_read} rows that it may: narrow it, or have the operator raise SLUICE_QUERY_ROWS_MAX.`;
+      return (
+        `The query reads or gives more than the ${limits.rows_to_read} rows that it may: narrow ` +
+        'it, or have the operator raise SLUICE_QUERY_ROWS_MAX.'
+      );
     case 'MEMORY_LIMIT_EXCEEDED':
       // The same name says that the store as a whole is short of memory, which passes.
       return /\bquery memory limit\b|\(for query\)/i.test(error.message)
-        ? `The query takes more than the ${Math.floor(limits.memory_bytes / 1024 / 1024)} MiB of memory that it may: narrow it, group by less, or have the operator raise SLUICE_QUERY_MEMORY_MB_MAX.`
+        ? `The query takes more than the ${Math.floor(limits.memory_bytes / 1024 / 1024)} MiB ` +
+            'of memory that it may: narrow it, group by less, or have the operator raise ' +
+            'SLUICE_QUERY_MEMORY_MB_MAX.'
         : undefined;
     default:
       return undefined;

@@ -7,7 +7,10 @@ import { openMemo } from './memo.ts';
 import { streamSlice } from './source.ts';
 import type { Store } from './source.ts';
 
-/** What is larger is read each time: there the store's work is in the rows and not in understanding the question. */
+/**
+ * What is larger is read each time: there the store's work is in the rows and not in understanding
+ * the question.
+ */
 const records_max = 1_000;
 const slice_bytes_max = 256 * 1024;
 const remembered_bytes_max = 8 * 1024 * 1024;
@@ -15,8 +18,11 @@ const remembered_bytes_max = 8 * 1024 * 1024;
 const remembered = openMemo<Buffer>(remembered_bytes_max);
 
 /**
- * Streams as `streamSlice` does, and remembers small answers for some seconds, 8 MiB of them at most: exports of one project with the same rhythm, format and columns deliver the same bytes, and the store, which needs 20 ms to
- * understand the question, is asked once for all of them. Events of a selection are final when a run is planned, so the bytes stay true; persons move on, and a query is its own, so they are read each time.
+ * Streams as `streamSlice` does, and remembers small answers for some seconds, 8 MiB of them at
+ * most: exports of one project with the same rhythm, format and columns deliver the same bytes, and
+ * the store, which needs 20 ms to understand the question, is asked once for all of them. Events of
+ * a selection are final when a run is planned, so the bytes stay true; persons move on, and a query
+ * is its own, so they are read each time.
  */
 export async function streamSliceOnce(
   store: Store,
@@ -48,7 +54,8 @@ export async function streamSliceOnce(
     ),
     { objectMode: false },
   );
-  // A generator that nobody has begun to read ends without its body, and the source would keep its connection to the store for ever.
+  // A generator that nobody has begun to read ends without its body, and the source would keep its
+  // connection to the store for ever.
   passed.once('close', () => source.destroy());
   return passed;
 }

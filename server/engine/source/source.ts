@@ -14,7 +14,10 @@ import type { StoredSlice } from '../run.ts';
 /** So few rows are read by one thread: making more takes longer than they save. */
 const few_records = 10_000;
 
-/** While rows are streamed the store's own clock counts the reader's time too, so it is set to what no delivery needs; `cancel_...` makes a ClickHouse server end a query whose reader has left. */
+/**
+ * While rows are streamed the store's own clock counts the reader's time too, so it is set to what
+ * no delivery needs; `cancel_...` makes a ClickHouse server end a query whose reader has left.
+ */
 const streaming_settings = {
   max_execution_time: 86_400,
   cancel_http_readonly_queries_on_client_close: 1,
@@ -23,7 +26,10 @@ const streaming_settings = {
 /** The store, and what its queries may take. */
 export type Store = Pick<Engine, 'clickhouse' | 'query_limits' | 'query_budget'>;
 
-/** ClickHouse text with the parameters and settings beside those of the reading; aborting the signal kills the query. */
+/**
+ * ClickHouse text with the parameters and settings beside those of the reading; aborting the signal
+ * kills the query.
+ */
 export type Question = {
   query: string;
   parameters?: Record<string, string | number>;
@@ -46,7 +52,11 @@ export async function countRecords(
   return Number(row?.records ?? 0);
 }
 
-/** Streams one slice as the bytes that ClickHouse writes itself, final but for marks and compression, which `encodeStage` sees to. The stream errors when the query does; aborting the signal kills the query. */
+/**
+ * Streams one slice as the bytes that ClickHouse writes itself, final but for marks and
+ * compression, which `encodeStage` sees to. The stream errors when the query does; aborting the
+ * signal kills the query.
+ */
 export async function streamSlice(
   store: Store,
   reading: Reading,
@@ -58,7 +68,8 @@ export async function streamSlice(
   const select = selectFor(encoding, columns, { marked: true });
   const bounds = boundsOf(reading, slice);
   const written = (format: string): Question => ({
-    query: `SELECT ${select.expressions} FROM ${reading.text}${bounds.where} ORDER BY ${reading.order} FORMAT ${format}`,
+    query: `SELECT ${select.expressions} FROM ${reading.text}${bounds.where}
+      ORDER BY ${reading.order} FORMAT ${format}`,
     parameters: bounds.parameters,
     settings:
       slice.records > few_records ? select.settings : { ...select.settings, max_threads: 1 },
@@ -114,7 +125,8 @@ export async function readFirst(
   signal: AbortSignal,
 ): Promise<Buffer> {
   const select = selectFor(encoding, columns);
-  const query = `SELECT ${select.expressions} FROM (SELECT * FROM ${reading.text} ORDER BY ${reading.order} LIMIT ${count}) ORDER BY ${reading.order} FORMAT ${select.format}`;
+  const query = `SELECT ${select.expressions} FROM (SELECT * FROM ${reading.text}
+    ORDER BY ${reading.order} LIMIT ${count}) ORDER BY ${reading.order} FORMAT ${select.format}`;
   return explained(store, reading, signal, async () => {
     const chunks: Buffer[] = [];
     for await (const chunk of await exec(store, reading, {
@@ -128,8 +140,9 @@ export async function readFirst(
 }
 
 /**
- * The bytes of a query's answer. Rejects with what `queryFailure` makes of an error: an answer that has begun can only break off, so then the store is asked for the same rows once more, without their bytes, and
- * says why. The time that the store keeps the reader waiting is bounded.
+ * The bytes of a query's answer. Rejects with what `queryFailure` makes of an error: an answer that
+ * has begun can only break off, so then the store is asked for the same rows once more, without
+ * their bytes, and says why. The time that the store keeps the reader waiting is bounded.
  */
 async function* streamQuery(
   store: Store,
@@ -183,7 +196,10 @@ function unhurried(reading: Reading): Reading {
     : { ...reading, settings: { ...reading.settings, ...streaming_settings } };
 }
 
-/** The rows that a question about a reading has for its answer. Rejects with what `queryFailure` makes of an error where the reading is a query. */
+/**
+ * The rows that a question about a reading has for its answer. Rejects with what `queryFailure`
+ * makes of an error where the reading is a query.
+ */
 export async function ask<Row>(store: Store, reading: Reading, question: Question): Promise<Row[]> {
   return explained(store, reading, question.signal, async () => {
     const result = await store.clickhouse.query({
@@ -205,13 +221,17 @@ function asked(reading: Reading, { query, parameters, settings, signal }: Questi
     query,
     query_params: { ...reading.parameters, ...parameters },
     clickhouse_settings: { ...settings, ...reading.settings },
-    // The literals of a query can be longer than some proxies let an address be. What is streamed (`exec`) has them in its address all the same: the client offers no other way.
+    // The literals of a query can be longer than some proxies let an address be. What is streamed
+    // (`exec`) has them in its address all the same: the client offers no other way.
     use_multipart_params_auto: true,
     abort_signal: signal,
   };
 }
 
-/** The result of one question: for a query, once its memory is free, and with its errors in words for its author. */
+/**
+ * The result of one question: for a query, once its memory is free, and with its errors in words
+ * for its author.
+ */
 async function explained<Result>(
   store: Store,
   reading: Reading,

@@ -14,7 +14,10 @@ import { QueryError } from '../query/query_error.ts';
 import { querySettings } from '../query/settings.ts';
 import type { QueryParameters } from '../query/values/writer.ts';
 
-/** What a run reads: one project's rows of one model within its selection, or what a query makes of them. */
+/**
+ * What a run reads: one project's rows of one model within its selection, or what a query makes of
+ * them.
+ */
 export type Source = {
   team_id: number;
   model: 'events' | 'persons';
@@ -26,20 +29,29 @@ export type Source = {
   data_interval_end: string;
 };
 
-/** A source as ClickHouse is asked for it: `FROM <text>` gives its rows and `ORDER BY <order>` puts them in their one order. */
+/**
+ * A source as ClickHouse is asked for it: `FROM <text>` gives its rows and `ORDER BY <order>` puts
+ * them in their one order.
+ */
 export type Reading = {
   team_id: number;
   text: string;
   parameters: QueryParameters;
   order: string;
-  /** Has the relation `inserted_at` and this column, the model's key, for each row? Without it the rows cannot be cut into slices or told apart. */
+  /**
+   * Has the relation `inserted_at` and this column, the model's key, for each row? Without it the
+   * rows cannot be cut into slices or told apart.
+   */
   key: 'uuid' | 'distinct_id' | undefined;
   /** Go with every question: for a query they are what keeps it within its limits. */
   settings: Record<string, string | number>;
   query: ResolvedQuery | undefined;
 };
 
-/** The columns of an export: those of its query, or the model's own in the set of its destination. Throws `query_failed` for a query that is not understood any more. */
+/**
+ * The columns of an export: those of its query, or the model's own in the set of its destination.
+ * Throws `query_failed` for a query that is not understood any more.
+ */
 export function columnsOf(
   source: Pick<Source, 'model' | 'custom_query'>,
   columnSet: ColumnSet,
@@ -50,7 +62,8 @@ export function columnsOf(
 }
 
 /**
- * Makes a source readable. Guarantee: the same source gives the same rows in the same order whenever it is asked; the text of a query has passed the last gate. Throws `query_failed` for a
+ * Makes a source readable. Guarantee: the same source gives the same rows in the same order
+ * whenever it is asked; the text of a query has passed the last gate. Throws `query_failed` for a
  * query that is not understood any more.
  */
 export async function openReading(store: QueryStore, source: Source): Promise<Reading> {

@@ -1,8 +1,14 @@
-/** A bound on the time that is spent waiting, over several waits. The time between them does not count. */
+/**
+ * A bound on the time that is spent waiting, over several waits. The time between them does not
+ * count.
+ */
 export type Patience = {
   /** Aborted when the time is used up. */
   signal: AbortSignal;
-  /** The result of what is waited for, whose wait counts. It is for the work itself to end when the signal is aborted. */
+  /**
+   * The result of what is waited for, whose wait counts. It is for the work itself to end when the
+   * signal is aborted.
+   */
   wait<Result>(work: () => Promise<Result>): Promise<Result>;
 };
 

@@ -16,13 +16,17 @@ export type TablePlace = {
   name: string;
   /** True where deliveries of others are in it too. */
   is_shared: boolean;
-  /** All rows that these deliveries can have brought, with the values of the delivery's columns as text, in bounded memory; asked for once or twice. */
+  /**
+   * All rows that these deliveries can have brought, with the values of the delivery's columns as
+   * text, in bounded memory; asked for once or twice.
+   */
   rows(): AsyncIterable<ValueRow>;
 };
 
 /**
- * Compares a table with the deliveries that went to it: row by row and column by column where the source still has their rows, by the digests of their receipts where it has not. What cannot be compared is told
- * to the source's reader. Neither side has to fit into memory.
+ * Compares a table with the deliveries that went to it: row by row and column by column where the
+ * source still has their rows, by the digests of their receipts where it has not. What cannot be
+ * compared is told to the source's reader. Neither side has to fit into memory.
  */
 export async function compareContents(
   place: TablePlace,
@@ -35,7 +39,8 @@ export async function compareContents(
   const key = keyColumn(first.delivery);
   if (key === undefined && place.is_shared) {
     source.note(
-      `${place.name} also holds rows of other deliveries, and the rows of this export have no key by which they could be told apart: they were not compared.`,
+      `${place.name} also holds rows of other deliveries, and the rows of this export have no ` +
+        'key by which they could be told apart: they were not compared.',
     );
     return [];
   }
@@ -45,7 +50,8 @@ export async function compareContents(
   const only_keys = merged && (place.is_shared || versionColumns(first.delivery).length === 0);
   if (only_keys)
     source.note(
-      `Persons of ${place.name} were compared by their keys only: ${place.is_shared ? 'other exports write to it too' : 'without a version nothing tells which of several deliveries is the newest'}.`,
+      `Persons of ${place.name} were compared by their keys only: ` +
+        `${place.is_shared ? 'other exports write to it too' : 'without a version nothing tells which of several deliveries is the newest'}.`,
     );
   const expected = () =>
     merged ? newestRows(first.delivery, whole, source) : rowsOf(whole, source);

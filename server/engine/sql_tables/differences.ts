@@ -1,6 +1,9 @@
 import type { DeliveredSlices, Difference } from '../destination/destination.ts';
 
-/** The differences between the receipts of deliveries and what `find` gives as the text that the destination holds of each. */
+/**
+ * The differences between the receipts of deliveries and what `find` gives as the text that the
+ * destination holds of each.
+ */
 export async function receiptDifferences(
   delivered: DeliveredSlices[],
   find: (delivery_id: string) => Promise<string | undefined>,

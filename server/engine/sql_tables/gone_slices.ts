@@ -25,7 +25,10 @@ type Gone = { delivery_id: string; contents: SliceContents; sum: RowDigest };
 
 const endless = 1n << 62n;
 
-/** The slices of these deliveries, by the event time and the insertion time of their rows. Tells the reader what cannot be compared. */
+/**
+ * The slices of these deliveries, by the event time and the insertion time of their rows. Tells the
+ * reader what cannot be compared.
+ */
 export function openGoneSlices(
   place: { name: string; is_shared: boolean },
   gone: DeliveredSlices[],
@@ -47,7 +50,8 @@ export function openGoneSlices(
   source.note(
     undigested === 0
       ? `${told}: these were compared by the digests of their receipts.`
-      : `${told}. Of ${undigested} of their ${slices.length} slices the receipt has no digest: their rows were counted, and their contents could not be compared.`,
+      : `${told}. Of ${undigested} of their ${slices.length} slices the receipt has no digest: ` +
+          'their rows were counted, and their contents could not be compared.',
   );
   const find = finderOf(slices, source);
   let isSummed = false;
@@ -71,7 +75,10 @@ function slicesOf(gone: DeliveredSlices[], source: ContentSource, open: () => Ro
   );
 }
 
-/** Areas of one export never overlap. They are looked for from the last one that begins before the row, back to where none reaches it any more. */
+/**
+ * Areas of one export never overlap. They are looked for from the last one that begins before the
+ * row, back to where none reaches it any more.
+ */
 function finderOf(
   slices: Gone[],
   source: ContentSource,
@@ -113,7 +120,9 @@ function differencesOf(table: string, { delivery_id, contents, sum }: Gone): Dif
       {
         kind: found < contents.records ? 'missing' : 'added',
         name,
-        detail: `${contents.records} rows were delivered and ${found} are there; the source has them no more and cannot tell which.`,
+        detail:
+          `${contents.records} rows were delivered and ${found} are there; the source has them ` +
+          'no more and cannot tell which.',
       },
     ];
   if (contents.digest === undefined || contents.digest === sum.value()) return [];
@@ -121,7 +130,9 @@ function differencesOf(table: string, { delivery_id, contents, sum }: Gone): Dif
     {
       kind: 'changed',
       name,
-      detail: `A value of its ${found} rows was changed: their digest is not that of the receipt. The source has them no more and cannot tell which.`,
+      detail:
+        `A value of its ${found} rows was changed: their digest is not that of the receipt. The ` +
+        'source has them no more and cannot tell which.',
     },
   ];
 }

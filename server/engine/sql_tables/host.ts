@@ -1,7 +1,10 @@
 import { isIPv6 } from 'node:net';
 import type { ConfigViolation } from '../destination/destination.ts';
 
-/** Violations of the `host` of a database, which is a host name or an address alone: its port has a key of its own. */
+/**
+ * Violations of the `host` of a database, which is a host name or an address alone: its port has a
+ * key of its own.
+ */
 export function hostViolations(host: string): ConfigViolation[] {
   if (/^[0-9A-Za-z._-]+$/.test(host) || isIPv6(host)) return [];
   const hasPort = /^[^:/]+:\d+$/.test(host);

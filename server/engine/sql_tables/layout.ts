@@ -6,7 +6,10 @@ export type Layout = Pick<Delivery, 'model' | 'columns'>;
 /** What makes two rows of a model the same row; persons are merged by it. */
 export const person_key: readonly string[] = ['team_id', 'distinct_id'];
 
-/** The column by which rows are compared with the source, where the export has it and no query has made it. */
+/**
+ * The column by which rows are compared with the source, where the export has it and no query has
+ * made it.
+ */
 export function keyColumn({ model, columns }: Layout): string | undefined {
   const name = model === 'events' ? 'uuid' : 'distinct_id';
   return columns.some((column) => column.name === name && column.is_calculated !== true)
@@ -14,7 +17,10 @@ export function keyColumn({ model, columns }: Layout): string | undefined {
     : undefined;
 }
 
-/** Do the rows say when they happened and when they were inserted, as the model has it? By both together each row belongs to one slice of one delivery. */
+/**
+ * Do the rows say when they happened and when they were inserted, as the model has it? By both
+ * together each row belongs to one slice of one delivery.
+ */
 export function hasInstants({ model, columns }: Layout): boolean {
   return model === 'events' && ['timestamp', 'inserted_at'].every((name) => hasOwn(columns, name));
 }
@@ -33,7 +39,10 @@ export function isMerged({ model, columns }: Layout): boolean {
   );
 }
 
-/** The columns that say which of two rows of a person is newer, as far as the export has them and no query has made them. */
+/**
+ * The columns that say which of two rows of a person is newer, as far as the export has them and no
+ * query has made them.
+ */
 export function versionColumns({ columns }: Pick<Layout, 'columns'>): string[] {
   const own = columns
     .filter((column) => column.is_calculated !== true)

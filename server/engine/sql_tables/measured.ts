@@ -1,7 +1,10 @@
 import { Transform, pipeline } from 'node:stream';
 import type { Readable } from 'node:stream';
 
-/** The same bytes, of which `note` is told how many each chunk has. The reader gets the error of the bytes as it is. */
+/**
+ * The same bytes, of which `note` is told how many each chunk has. The reader gets the error of the
+ * bytes as it is.
+ */
 export function measured(bytes: Readable, note: (size: number) => void): Readable {
   const counter = new Transform({
     transform: (chunk: Buffer, _encoding, callback) => {

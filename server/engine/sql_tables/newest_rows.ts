@@ -7,7 +7,10 @@ import type { Layout } from './layout.ts';
 /** So many persons are held at a time; of more the source is read several times. */
 const held_max = 200_000;
 
-/** Of each person the one row that all deliveries together leave: that of the highest versions, of equal ones the later. The memory is that of 200,000 rows. */
+/**
+ * Of each person the one row that all deliveries together leave: that of the highest versions, of
+ * equal ones the later. The memory is that of 200,000 rows.
+ */
 export async function* newestRows(
   layout: Layout,
   delivered: DeliveredSlices[],

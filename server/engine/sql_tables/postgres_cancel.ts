@@ -2,7 +2,10 @@ import net from 'node:net';
 import tls from 'node:tls';
 import type { ConnectionOptions } from 'node:tls';
 
-/** The session whose statement is to end, as the server named it when it let us in, and where that was: an address that has passed the outbound guard. */
+/**
+ * The session whose statement is to end, as the server named it when it let us in, and where that
+ * was: an address that has passed the outbound guard.
+ */
 export type CancelledSession = {
   address: string;
   port: number;
@@ -16,8 +19,10 @@ const ssl_request_code = 80_877_103;
 const cancel_request_code = 80_877_102;
 
 /**
- * Asks the server to end what the session is doing just now, by a connection of its own as PostgreSQL's protocol wants it: a server that is at work does not look whether its client is still there. Resolves when the server
- * has taken note, which it says by closing the connection, and after 2 seconds in any case; never rejects.
+ * Asks the server to end what the session is doing just now, by a connection of its own as
+ * PostgreSQL's protocol wants it: a server that is at work does not look whether its client is
+ * still there. Resolves when the server has taken note, which it says by closing the connection,
+ * and after 2 seconds in any case; never rejects.
  */
 export async function cancelStatement(session: CancelledSession): Promise<void> {
   const socket = net.connect({ host: session.address, port: session.port });

@@ -22,29 +22,41 @@ export type ServerAccess = {
   session: string;
 };
 
-/** One session on the user's server. Every call rejects at once when the connection is lost or the signal that it was opened with is aborted; then the server is told to end the statement. */
+/**
+ * One session on the user's server. Every call rejects at once when the connection is lost or the
+ * signal that it was opened with is aborted; then the server is told to end the statement.
+ */
 export type Connection = {
   rows<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
   /** Runs one statement and gives how many rows it touched. */
   run(text: string): Promise<number>;
-  /** Streams the bytes of `COPY ... FROM STDIN` and gives the number of rows that the server took. */
+  /**
+   * Streams the bytes of `COPY ... FROM STDIN` and gives the number of rows that the server took.
+   */
   copy(statement: string, bytes: Readable): Promise<number>;
   /** The bytes of `COPY ... TO STDOUT`, which are to be read to their end. */
   copyOut(statement: string): AsyncIterable<Buffer>;
   /** Rows of a query in batches, in bounded memory; needs an open transaction. */
   batches<Row extends pg.QueryResultRow>(text: string, size: number): AsyncIterable<Row[]>;
-  /** Ends the session, and a statement that the server is still at; what is not committed is rolled back. */
+  /**
+   * Ends the session, and a statement that the server is still at; what is not committed is rolled
+   * back.
+   */
   close(): Promise<void>;
 };
 
 const connect_timeout_milliseconds = 30_000;
-/** For everything up to the answer to the first statement; `pg` itself stops counting when the server lets the user in. */
+/**
+ * For everything up to the answer to the first statement; `pg` itself stops counting when the
+ * server lets the user in.
+ */
 const start_timeout_milliseconds = 60_000;
 const close_timeout_milliseconds = 5_000;
 
 /**
- * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config says otherwise; the address that was checked is the one
- * that is used; the session speaks UTC and UTF-8; it is open within 60 seconds or not at all; an aborted signal ends it at once.
+ * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config
+ * says otherwise; the address that was checked is the one that is used; the session speaks UTC and
+ * UTF-8; it is open within 60 seconds or not at all; an aborted signal ends it at once.
  */
 export async function connect(
   access: ServerAccess,
@@ -66,7 +78,10 @@ export async function connect(
   }
 }
 
-/** A client and where its session is; how many statements it waits for, and the wait for their end when it was broken off. */
+/**
+ * A client and where its session is; how many statements it waits for, and the wait for their end
+ * when it was broken off.
+ */
 type Session = {
   client: pg.Client;
   socket: Socket;
@@ -121,7 +136,9 @@ async function open(
   return connectionOf(session, lost, noteProgress);
 }
 
-/** Rejects when the connection is lost; `pg-copy-streams` alone would wait for ever for an answer. */
+/**
+ * Rejects when the connection is lost; `pg-copy-streams` alone would wait for ever for an answer.
+ */
 function lossOf(client: pg.Client): Promise<never> {
   return new Promise<never>((_resolve, reject) => {
     client.on('error', reject);
@@ -129,7 +146,10 @@ function lossOf(client: pg.Client): Promise<never> {
   });
 }
 
-/** Rejects when the signal is aborted, and breaks the session off then. The signal lets go of it when the connection has ended. */
+/**
+ * Rejects when the signal is aborted, and breaks the session off then. The signal lets go of it
+ * when the connection has ended.
+ */
 function stopOf(signal: AbortSignal, session: Session): Promise<never> {
   return new Promise<never>((_resolve, reject) => {
     const stop = () => {
@@ -142,7 +162,10 @@ function stopOf(signal: AbortSignal, session: Session): Promise<never> {
   });
 }
 
-/** Ends the connection at once. A server that is at a statement would not notice before its end, and keep its locks until then. */
+/**
+ * Ends the connection at once. A server that is at a statement would not notice before its end, and
+ * keep its locks until then.
+ */
 function breakOff(session: Session): void {
   const { processID, secretKey } = session.client as unknown as {
     processID: number | null;
@@ -162,7 +185,10 @@ function wire(client: pg.Client): { stream: Socket } {
   return (client as unknown as { connection: { stream: Socket } }).connection;
 }
 
-/** Gives chunks back when later ones come and nothing of what came before waits to be sent; the last ones are garbage. To be called before anything else reads the bytes. */
+/**
+ * Gives chunks back when later ones come and nothing of what came before waits to be sent; the last
+ * ones are garbage. To be called before anything else reads the bytes.
+ */
 function giveBackWhenSent(bytes: Readable, isAllSent: () => boolean): void {
   let given: Buffer[] = [];
   bytes.on('data', (chunk: Buffer) => {

@@ -2,7 +2,10 @@ import { byConnectionCode } from '../../platform/outbound/connection_faults.ts';
 import { explain, lasting, passing, withFaults } from '../destination/faults.ts';
 import type { Fault } from '../destination/faults.ts';
 
-/** What a server has of its own beside the faults of PostgreSQL; both come before those: first by what it says, then by SQLSTATE or its class. */
+/**
+ * What a server has of its own beside the faults of PostgreSQL; both come before those: first by
+ * what it says, then by SQLSTATE or its class.
+ */
 export type OwnFaults = {
   by_message: readonly [RegExp, Fault][];
   by_code: Readonly<Record<string, Fault>>;
@@ -10,14 +13,19 @@ export type OwnFaults = {
 
 const unverified = lasting(
   'tls_not_verified',
-  'The certificate of the server is not signed by an authority known here, or is for another host. Install a right one, or set has_self_signed_cert to true.',
+  'The certificate of the server is not signed by an authority known here, or is for another ' +
+    'host. Install a right one, or set has_self_signed_cert to true.',
 );
 const unreachable = passing(
   'connection_failed',
-  'The server does not answer at this host and port. Check both, and that its firewall lets this server in.',
+  'The server does not answer at this host and port. Check both, and that its firewall lets ' +
+    'this server in.',
 );
 
-/** By SQLSTATE or the error code of Node first, then by the class of the SQLSTATE (its first two characters). `%` stands for what the server said. */
+/**
+ * By SQLSTATE or the error code of Node first, then by the class of the SQLSTATE (its first two
+ * characters). `%` stands for what the server said.
+ */
 const faults: Record<string, Fault> = {
   ...byConnectionCode({
     host_not_found: lasting('host_not_found', 'There is no host of this name; check the key host.'),
@@ -32,7 +40,8 @@ const faults: Record<string, Fault> = {
   ),
   '28000': lasting(
     'authentication_failed',
-    'The server does not let this user in from here (%). Check the user and the rules in pg_hba.conf.',
+    'The server does not let this user in from here (%). Check the user and the rules in ' +
+      'pg_hba.conf.',
   ),
   '3D000': lasting(
     'database_missing',
@@ -44,7 +53,9 @@ const faults: Record<string, Fault> = {
   ),
   '42501': lasting(
     'permission_denied',
-    'The user has not the rights it needs (%). Grant USAGE on the schema, and CREATE on it where the tables are to be made; INSERT and SELECT on the table and on sluice_receipts; for persons UPDATE on the table and TEMPORARY on the database.',
+    'The user has not the rights it needs (%). Grant USAGE on the schema, and CREATE on it ' +
+      'where the tables are to be made; INSERT and SELECT on the table and on sluice_receipts; ' +
+      'for persons UPDATE on the table and TEMPORARY on the database.',
   ),
   '42P01': lasting('table_missing', 'The table or one that it needs is gone (%).'),
   '25006': passing(
@@ -64,7 +75,8 @@ const faults: Record<string, Fault> = {
   '57014': passing('cancelled_by_server', 'The server cancelled the statement (%).'),
   '22': lasting(
     'value_refused',
-    'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.',
+    'The table does not take a value (%). Change the type of the column, or leave the table ' +
+      'to be made by the export.',
   ),
   '23': lasting(
     'constraint_violated',
@@ -72,11 +84,13 @@ const faults: Record<string, Fault> = {
   ),
   '28': lasting(
     'authentication_failed',
-    'The server refused the user (%). Correct user and password, and see that the server lets this user in.',
+    'The server refused the user (%). Correct user and password, and see that the server lets ' +
+      'this user in.',
   ),
   '42': lasting(
     'statement_refused',
-    'The server refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
+    'The server refused the statement (%). The table may not fit the export: compare its ' +
+      'columns with those of the preview, or export to a table of its own.',
   ),
   '0A': lasting(
     'statement_refused',
@@ -84,7 +98,8 @@ const faults: Record<string, Fault> = {
   ),
   '54': lasting(
     'limit_exceeded',
-    'A row is larger than the server allows (%). Leave the large events out with exclude_events, or export to files.',
+    'A row is larger than the server allows (%). Leave the large events out with ' +
+      'exclude_events, or export to files.',
   ),
   '08': passing('connection_lost', 'The connection to the server broke.'),
   '40': passing(
@@ -102,7 +117,8 @@ const by_message: [RegExp, Fault][] = [
     /does not support SSL/,
     lasting(
       'tls_not_offered',
-      'The server offers no TLS. Switch it on there, or, on a private network only, set require_tls to false.',
+      'The server offers no TLS. Switch it on there, or, on a private network only, set ' +
+        'require_tls to false.',
     ),
   ],
   [/timeout expired|Connection terminated due to connection timeout/, unreachable],
@@ -118,7 +134,9 @@ const by_message: [RegExp, Fault][] = [
 
 const none: OwnFaults = { by_message: [], by_code: {} };
 
-/** A fault of the server or the way to it as an error that says what to do; others stay as they are. */
+/**
+ * A fault of the server or the way to it as an error that says what to do; others stay as they are.
+ */
 export function postgresError(error: unknown, own: OwnFaults = none): unknown {
   return explain(error, (known) => {
     const { code } = known as NodeJS.ErrnoException;
@@ -132,7 +150,10 @@ export function postgresError(error: unknown, own: OwnFaults = none): unknown {
   });
 }
 
-/** Of a value that does not fit COPY says the column only beside its message. The value itself stays out. */
+/**
+ * Of a value that does not fit COPY says the column only beside its message. The value itself stays
+ * out.
+ */
 function columnOf(error: Error): string {
   const { where } = error as { where?: unknown };
   const name =
@@ -146,7 +167,9 @@ function saidFault(error: Error, table: readonly [RegExp, Fault][]): Fault | und
   return table.find(([pattern]) => pattern.test(error.message))?.[1];
 }
 
-/** A DOMException's code is a number: 23, a time-out, must not pass for the class 23 of SQLSTATE. */
+/**
+ * A DOMException's code is a number: 23, a time-out, must not pass for the class 23 of SQLSTATE.
+ */
 function codedFault(code: unknown, table: Readonly<Record<string, Fault>>): Fault | undefined {
   if (typeof code !== 'string') return undefined;
   return table[code] ?? (/^[0-9A-Z]{5}$/.test(code) ? table[code.slice(0, 2)] : undefined);

@@ -5,7 +5,10 @@ import type { Layout } from './layout.ts';
 
 type Column = Layout['columns'][number];
 
-/** A row such as an export brings, for connection tests: a value of its type in every column, in the text that ClickHouse writes. Nothing in it needs an escape. */
+/**
+ * A row such as an export brings, for connection tests: a value of its type in every column, in the
+ * text that ClickHouse writes. Nothing in it needs an escape.
+ */
 export type SampleRow = { columns: Column[]; values: string[] };
 
 const texts: Readonly<Record<string, string>> = {
@@ -24,7 +27,10 @@ export function sampleLine({ values }: SampleRow): string {
   return `${values.join('\t')}\n`;
 }
 
-/** The layout of a connection test, which is told the columns alone: what has a person's version is an export of persons. */
+/**
+ * The layout of a connection test, which is told the columns alone: what has a person's version is
+ * an export of persons.
+ */
 export function testedLayout(columns: Column[]): Layout {
   return {
     model: columns.some((column) => column.name === 'person_version') ? 'persons' : 'events',
@@ -32,17 +38,25 @@ export function testedLayout(columns: Column[]): Layout {
   };
 }
 
-/** Throws `table_unsuitable`, by column, where what the table gave back is another value than was written. `found` has the texts of the columns in their order; what instants and numbers look like is the store's. */
+/**
+ * Throws `table_unsuitable`, by column, where what the table gave back is another value than was
+ * written. `found` has the texts of the columns in their order; what instants and numbers look like
+ * is the store's.
+ */
 export function requireSame(sample: SampleRow, found: readonly unknown[], table: string): void {
   const changed = changedValues(sample, found);
   if (changed === undefined) return;
   throw new NonRetryableError(
     'table_unsuitable',
-    `The table ${table} changes values of the columns ${changed}; change their types, look at its triggers, or export to another table.`,
+    `The table ${table} changes values of the columns ${changed}; change their types, look at ` +
+      'its triggers, or export to another table.',
   );
 }
 
-/** The columns of which another value came back than was written, each with both values, in words for an error; undefined when there is none. `found` is that of `requireSame`. */
+/**
+ * The columns of which another value came back than was written, each with both values, in words
+ * for an error; undefined when there is none. `found` is that of `requireSame`.
+ */
 export function changedValues(
   { columns, values }: SampleRow,
   found: readonly unknown[],
@@ -52,7 +66,8 @@ export function changedValues(
     .filter(({ column, written, read }) => !isSame(column, written, read))
     .map(
       ({ column, written, read }) =>
-        `${column.name} (${written} was written, ${read === '' ? 'an empty text' : textOf(read)} came back)`,
+        `${column.name} (${written} was written, ` +
+        `${read === '' ? 'an empty text' : textOf(read)} came back)`,
     );
   return changed.length === 0 ? undefined : changed.join(', ');
 }
@@ -114,7 +129,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Date, time and fraction of an instant in UTC, in whatever way a store writes it; at the end of the fraction zeros do not count. */
+/**
+ * Date, time and fraction of an instant in UTC, in whatever way a store writes it; at the end of
+ * the fraction zeros do not count.
+ */
 function instantOf(text: string): string {
   return text
     .replace('T', ' ')

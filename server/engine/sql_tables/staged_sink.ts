@@ -4,27 +4,42 @@ import { pipeline } from 'node:stream/promises';
 import { RetryableError, isOnly, withCertainty } from '../destination/destination.ts';
 import type { Json, Manifest, Sink, Slice, SliceOutcome } from '../destination/destination.ts';
 
-/** What one attempt at a delivery does in a database that has locks and transactions. All but `tidyUp` and `close` are called between `begin` and `end`. */
+/**
+ * What one attempt at a delivery does in a database that has locks and transactions. All but
+ * `tidyUp` and `close` are called between `begin` and `end`.
+ */
 export type StagedDelivery = {
   /** How users are told of the table. */
   name: string;
-  /** Waits until no other attempt at the delivery works on it, and keeps it so until `end`. True when the delivery and its receipt are there. */
+  /**
+   * Waits until no other attempt at the delivery works on it, and keeps it so until `end`. True
+   * when the delivery and its receipt are there.
+   */
   begin(): Promise<boolean>;
   /** Makes what was done since `begin` safe, or undoes it, and lets other attempts in. */
   end(statement: 'COMMIT' | 'ROLLBACK'): Promise<void>;
   /** Makes, checks and locks the table and the table of receipts. */
   prepare(): Promise<void>;
-  /** Makes this attempt the owner of what an earlier one has staged, and gives those of the outcomes that are there and whole; the earlier one can stage and show nothing more. */
+  /**
+   * Makes this attempt the owner of what an earlier one has staged, and gives those of the outcomes
+   * that are there and whole; the earlier one can stage and show nothing more.
+   */
   takeOver(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
   /** Makes the stage, which outlives the attempt. False where the user may not. */
   makeStage(): Promise<boolean>;
-  /** Puts a slice into the stage and gives what finds it again. Throws `slice_lost` when another attempt has taken the stage over. */
+  /**
+   * Puts a slice into the stage and gives what finds it again. Throws `slice_lost` when another
+   * attempt has taken the stage over.
+   */
   stage(slice: Slice, bytes: Readable): Promise<Json>;
   /** Puts a slice straight into the table. */
   insert(slice: Slice, bytes: Readable): Promise<void>;
   /** Moves everything that is staged into the table. Throws `slice_lost` as `stage` does. */
   move(outcomes: SliceOutcome[]): Promise<void>;
-  /** Writes the receipt, for a repeat (`is_repeat`) over that of the earlier run, so that the place holds what the newest run signed. */
+  /**
+   * Writes the receipt, for a repeat (`is_repeat`) over that of the earlier run, so that the place
+   * holds what the newest run signed.
+   */
   writeReceipt(records: number, manifest: Manifest, is_repeat: boolean): Promise<void>;
   /** Did the server say by this error of a COMMIT that it has rolled back? */
   isRefusal(error: unknown): boolean;
@@ -37,7 +52,10 @@ export type StagedDelivery = {
 
 type Session = {
   work: StagedDelivery;
-  /** How its rows go into the table; undefined until the first slice or a stage of an earlier attempt decides. */
+  /**
+   * How its rows go into the table; undefined until the first slice or a stage of an earlier
+   * attempt decides.
+   */
   way: 'direct' | 'staged' | undefined;
   /** The table holds the delivery and its receipt, by this attempt or another one. */
   is_delivered: boolean;
@@ -46,7 +64,10 @@ type Session = {
   is_prepared: boolean;
   /** This attempt has put its receipt there. */
   is_committed: boolean;
-  /** The table may show the delivery: it was there, or the server was told to commit and did not refuse. */
+  /**
+   * The table may show the delivery: it was there, or the server was told to commit and did not
+   * refuse.
+   */
   may_show: boolean;
 };
 
@@ -54,8 +75,11 @@ type Session = {
 type Explain = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 /**
- * Opens an attempt at a delivery into a table. A delivery of one slice is one transaction. One of several slices puts each, as it ends, into a stage that outlives the attempt, and moves them into the table
- * together with the receipt in one transaction; so a crash repeats one slice at most. Where the user may make no stage, the whole delivery is one transaction. Closes the work when it cannot begin.
+ * Opens an attempt at a delivery into a table. A delivery of one slice is one transaction. One of
+ * several slices puts each, as it ends, into a stage that outlives the attempt, and moves them into
+ * the table together with the receipt in one transaction; so a crash repeats one slice at most.
+ * Where the user may make no stage, the whole delivery is one transaction. Closes the work when it
+ * cannot begin.
  */
 export async function openStagedSink(work: StagedDelivery, explain: Explain): Promise<Sink> {
   const session: Session = {
@@ -96,7 +120,8 @@ export function requireRecords(slice: Pick<Slice, 'number' | 'records'>, taken: 
   if (taken === slice.records) return;
   throw new RetryableError(
     'count_mismatch',
-    `Slice ${slice.number} has ${slice.records} rows, but the server took ${taken}; a trigger of the table may leave rows out.`,
+    `Slice ${slice.number} has ${slice.records} rows, but the server took ${taken}; a trigger ` +
+      'of the table may leave rows out.',
   );
 }
 
@@ -105,7 +130,8 @@ export function requireMoved(expected: number, moved: number): void {
   if (moved === expected) return;
   throw new RetryableError(
     'count_mismatch',
-    `The delivery has ${expected} rows, but the table took ${moved}; a trigger of the table may leave rows out.`,
+    `The delivery has ${expected} rows, but the table took ${moved}; a trigger of the table ` +
+      'may leave rows out.',
   );
 }
 
@@ -114,7 +140,10 @@ export function recordsIn(outcomes: SliceOutcome[]): number {
   return outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
 }
 
-/** Reads rows to their end and leaves them aside: those of a delivery that is there already are in the table since its receipt is. */
+/**
+ * Reads rows to their end and leaves them aside: those of a delivery that is there already are in
+ * the table since its receipt is.
+ */
 export function leaveAside(bytes: Readable): Promise<void> {
   return pipeline(bytes, new Writable({ write: (_chunk, _encoding, callback) => callback() }));
 }
@@ -144,7 +173,10 @@ async function prepare(session: Session): Promise<void> {
   session.is_prepared = true;
 }
 
-/** The table is made, checked and locked here, before the engine opens the query that would wait for it. */
+/**
+ * The table is made, checked and locked here, before the engine opens the query that would wait for
+ * it.
+ */
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
   await begin(session);
   if (session.is_delivered) return outcomes;

@@ -2,7 +2,10 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { RetryableError } from '../destination/destination.ts';
 import type { Delivery, Json, SliceOutcome } from '../destination/destination.ts';
 
-/** What finds a staged slice again: the number of its write, which its rows carry, and the bytes that the slice was made of. */
+/**
+ * What finds a staged slice again: the number of its write, which its rows carry, and the bytes
+ * that the slice was made of.
+ */
 export type StagedState = { write: number; slice_bytes: number };
 
 /** The beginning of the names of all stages of a delivery. */
@@ -10,7 +13,10 @@ export function stagePrefix({ delivery_id }: Delivery): string {
   return `sluice_stage_${delivery_id.replaceAll('-', '')}`;
 }
 
-/** A name for the stage of one attempt. The next attempt gives the stage another one, and then the earlier attempt does not find it any more. */
+/**
+ * A name for the stage of one attempt. The next attempt gives the stage another one, and then the
+ * earlier attempt does not find it any more.
+ */
 export function stageName(delivery: Delivery): string {
   return `${stagePrefix(delivery)}_${randomUUID().slice(0, 8)}`;
 }
@@ -44,7 +50,10 @@ export function wholeSlices(
   });
 }
 
-/** The condition that a row in a stage is of one of the slices; `column` is quoted. Rows of a write that nobody counts are left aside by it. */
+/**
+ * The condition that a row in a stage is of one of the slices; `column` is quoted. Rows of a write
+ * that nobody counts are left aside by it.
+ */
 export function isOfSlices(column: string, outcomes: SliceOutcome[]): string {
   const writes = outcomes.map((outcome) => stagedState(outcome)?.write ?? 0);
   return `${column} IN (${writes.length === 0 ? '0' : writes.join(', ')})`;
@@ -62,7 +71,8 @@ export function freeName(wanted: string, names: string[]): string {
 export function stageLost(cause?: unknown): RetryableError {
   return new RetryableError(
     'slice_lost',
-    'Another attempt has taken this delivery over, or its stage table was removed; the delivery goes on with what is there.',
+    'Another attempt has taken this delivery over, or its stage table was removed; the ' +
+      'delivery goes on with what is there.',
     { cause },
   );
 }

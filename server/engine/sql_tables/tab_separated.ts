@@ -12,7 +12,10 @@ const unescapes: Record<string, string> = {
   '0': '\0',
 };
 
-/** The lines of ClickHouse's tab-separated text, without their ends, in the memory of one line. Rejects with the error of the stream, and when the text ends inside a line. */
+/**
+ * The lines of ClickHouse's tab-separated text, without their ends, in the memory of one line.
+ * Rejects with the error of the stream, and when the text ends inside a line.
+ */
 export async function* linesOf(bytes: Readable): AsyncGenerator<string> {
   const decoder = new StringDecoder('utf8');
   let begun: string[] = [];

@@ -60,40 +60,46 @@ test('a project with a thousand runs does not keep another one waiting', async (
   assert.equal((await worker.claim(1))[0], late);
 });
 
-test('what the schedule has planned is looked at before a worker takes it, and does not wait for that without end', async () => {
-  const due = '2026-01-01T01:00:00Z';
-  const ids = world.exports.slice(0, 2).map(({ id }) => id);
-  await house.deps.db.run(sql`
-    UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour', next_run_at = ${due}, end_at = ${due} WHERE id = ANY (${ids}::uuid[])`);
-  const engine = house.deps.engine;
-  let told = 0;
-  assert.equal(await planDueExports(engine, () => (told += 1)), 2);
-  assert.equal(told, 2, 'once for each project');
-  const worker = world.openClaimant();
-  assert.deepEqual(await worker.claim(10), []);
-  const planned = await house.deps.db.rows<{ id: string; seconds: number }>(sql`
-    SELECT id, extract(epoch FROM due_at - created_at)::float AS seconds FROM batch_export_runs ORDER BY team_id`);
-  assert.deepEqual(
-    planned.map(({ seconds }) => seconds),
-    [5, 5],
-  );
-  const [unseen, seen] = planned.map(({ id }) => id);
-  const look = async <Run extends { id: string }>(runs: Run[]) => ({
-    quiet: [],
-    small: [],
-    busy: runs.filter(({ id }) => id === seen),
-  });
-  for (
-    let more = await completeQuietRuns(engine, look);
-    more > 0;
-    more = await completeQuietRuns(engine, look)
-  );
-  assert.deepEqual(await worker.claim(10), [seen]);
-  await house.deps.db.run(
-    sql`UPDATE batch_export_runs SET due_at = created_at WHERE id = ${unseen}`,
-  );
-  assert.deepEqual(await worker.claim(10), [unseen]);
-});
+test(
+  'what the schedule has planned is looked at before a worker takes it, and does not wait for ' +
+    'that without end',
+  async () => {
+    const due = '2026-01-01T01:00:00Z';
+    const ids = world.exports.slice(0, 2).map(({ id }) => id);
+    await house.deps.db.run(sql`
+    UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour',
+      next_run_at = ${due}, end_at = ${due} WHERE id = ANY (${ids}::uuid[])`);
+    const engine = house.deps.engine;
+    let told = 0;
+    assert.equal(await planDueExports(engine, () => (told += 1)), 2);
+    assert.equal(told, 2, 'once for each project');
+    const worker = world.openClaimant();
+    assert.deepEqual(await worker.claim(10), []);
+    const planned = await house.deps.db.rows<{ id: string; seconds: number }>(sql`
+    SELECT id, extract(epoch FROM due_at - created_at)::float AS seconds FROM batch_export_runs
+      ORDER BY team_id`);
+    assert.deepEqual(
+      planned.map(({ seconds }) => seconds),
+      [5, 5],
+    );
+    const [unseen, seen] = planned.map(({ id }) => id);
+    const look = async <Run extends { id: string }>(runs: Run[]) => ({
+      quiet: [],
+      small: [],
+      busy: runs.filter(({ id }) => id === seen),
+    });
+    for (
+      let more = await completeQuietRuns(engine, look);
+      more > 0;
+      more = await completeQuietRuns(engine, look)
+    );
+    assert.deepEqual(await worker.claim(10), [seen]);
+    await house.deps.db.run(
+      sql`UPDATE batch_export_runs SET due_at = created_at WHERE id = ${unseen}`,
+    );
+    assert.deepEqual(await worker.claim(10), [unseen]);
+  },
+);
 
 test('four small runs share a place, and a large one whose turn it is gets a whole one', async () => {
   const small = await newRuns(0, 6);
@@ -131,31 +137,35 @@ test('the bounds hold over all workers, and what they keep back takes nobody els
   assert.deepEqual(await second.claim(10), [a[2]]);
 });
 
-test('what a worker has that shows no progress takes no place of its project, up to twice the bound, and a place at its host all the same', async () => {
-  const worker = world.openClaimant({ project_runs_max: 2, host_runs_max: 5 });
-  const runs = await newRuns(0, 6, 'db.example.com');
-  for (const two of [runs.slice(0, 2), runs.slice(2, 4)]) {
-    assert.deepEqual(await worker.claim(10), two);
-    assert.deepEqual(await worker.claim(10), [], 'those that do something have the places');
-    two.forEach(worker.silence);
-  }
-  assert.deepEqual(await worker.claim(10), [], 'the project has twice its bound');
-  const [one, other] = [
-    await world.newRun(1, { host: 'db.example.com' }),
-    await world.newRun(2, { host: 'db.example.com' }),
-  ];
-  assert.deepEqual(
-    await worker.claim(10),
-    [one],
-    'another project does not wait, but the host has five',
-  );
-  await world.end(runs[0]!);
-  assert.deepEqual(
-    await world.openClaimant({ project_runs_max: 2, host_runs_max: 5 }).claim(10),
-    [other],
-    'a worker knows of its own silence only',
-  );
-});
+test(
+  'what a worker has that shows no progress takes no place of its project, up to twice the ' +
+    'bound, and a place at its host all the same',
+  async () => {
+    const worker = world.openClaimant({ project_runs_max: 2, host_runs_max: 5 });
+    const runs = await newRuns(0, 6, 'db.example.com');
+    for (const two of [runs.slice(0, 2), runs.slice(2, 4)]) {
+      assert.deepEqual(await worker.claim(10), two);
+      assert.deepEqual(await worker.claim(10), [], 'those that do something have the places');
+      two.forEach(worker.silence);
+    }
+    assert.deepEqual(await worker.claim(10), [], 'the project has twice its bound');
+    const [one, other] = [
+      await world.newRun(1, { host: 'db.example.com' }),
+      await world.newRun(2, { host: 'db.example.com' }),
+    ];
+    assert.deepEqual(
+      await worker.claim(10),
+      [one],
+      'another project does not wait, but the host has five',
+    );
+    await world.end(runs[0]!);
+    assert.deepEqual(
+      await world.openClaimant({ project_runs_max: 2, host_runs_max: 5 }).claim(10),
+      [other],
+      'a worker knows of its own silence only',
+    );
+  },
+);
 
 test('a run remembers the host of its destination, as far as that is bounded', async () => {
   const hosts: [string, Record<string, unknown>, string | null][] = [
@@ -181,7 +191,8 @@ test('a run remembers the host of its destination, as far as that is bounded', a
   ];
   for (const [type, config, host] of hosts) {
     await house.deps.db.run(
-      sql`UPDATE batch_exports SET destination_type = ${type}, destination_config = ${JSON.stringify(config)} WHERE id = ${world.exports[0]!.id}`,
+      sql`UPDATE batch_exports SET destination_type = ${type},
+        destination_config = ${JSON.stringify(config)} WHERE id = ${world.exports[0]!.id}`,
     );
     const planned = {
       export: { id: world.exports[0]!.id, revision: 1 },
@@ -210,23 +221,27 @@ test('workers that claim at once take each run once and keep the bounds', async 
   assert.equal(new Set(claimed).size, 9);
 });
 
-test('a run in its pause is not taken, one that somebody is changing is passed over, and a cancelled one does not sit out its pause', async () => {
-  const [paused, locked, next] = await newRuns(0, 3);
-  await house.deps.db.run(
-    sql`UPDATE batch_export_runs SET due_at = now() + interval '1 minute' WHERE id = ${paused}`,
-  );
-  const worker = world.openClaimant();
-  await house.deps.db.transaction(async (tx) => {
-    await tx.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${locked} FOR UPDATE`);
-    assert.deepEqual(await worker.claim(10), [next]);
-  });
-  assert.deepEqual(await worker.claim(10), [locked]);
-  await house.deps.db.run(
-    sql`UPDATE batch_export_runs SET cancel_requested_at = now() WHERE id = ${paused}`,
-  );
-  await hurryCancelled(house.deps.db);
-  assert.deepEqual(await worker.claim(10), [paused]);
-});
+test(
+  'a run in its pause is not taken, one that somebody is changing is passed over, and a ' +
+    'cancelled one does not sit out its pause',
+  async () => {
+    const [paused, locked, next] = await newRuns(0, 3);
+    await house.deps.db.run(
+      sql`UPDATE batch_export_runs SET due_at = now() + interval '1 minute' WHERE id = ${paused}`,
+    );
+    const worker = world.openClaimant();
+    await house.deps.db.transaction(async (tx) => {
+      await tx.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${locked} FOR UPDATE`);
+      assert.deepEqual(await worker.claim(10), [next]);
+    });
+    assert.deepEqual(await worker.claim(10), [locked]);
+    await house.deps.db.run(
+      sql`UPDATE batch_export_runs SET cancel_requested_at = now() WHERE id = ${paused}`,
+    );
+    await hurryCancelled(house.deps.db);
+    assert.deepEqual(await worker.claim(10), [paused]);
+  },
+);
 
 test('what a worker holds without working on it waits again, after a pause', async () => {
   const run = await world.newRun(0);
@@ -241,23 +256,27 @@ test('what a worker holds without working on it waits again, after a pause', asy
   assert.deepEqual(await worker.claim(1), [run]);
 });
 
-test('the runs of a dead worker wait again, those of a living one do not, and one that leaves gives its own back', async () => {
-  const [ofDead, ofLiving] = [world.openClaimant(), world.openClaimant()];
-  for (const { worker_id } of [ofDead, ofLiving]) await beat(house.deps.db, worker_id);
-  const runs = [await world.newRun(0), await world.newRun(1)];
-  assert.deepEqual([...(await ofDead.claim(1)), ...(await ofLiving.claim(1))], runs);
-  assert.deepEqual(await releaseDead(house.deps.db), []);
-  await world.fallSilent(ofDead);
-  assert.deepEqual(
-    (await releaseDead(house.deps.db)).map(({ id }) => id),
-    [runs[0]],
-  );
-  assert.deepEqual(await ofLiving.claim(10), [runs[0]]);
-  await beat(house.deps.db, ofDead.worker_id);
-  assert.deepEqual(await releaseDead(house.deps.db), []);
-  await leave(house.deps.db, ofLiving.worker_id, { is_fault: false });
-  assert.deepEqual((await world.openClaimant().claim(10)).toSorted(), runs.toSorted());
-});
+test(
+  'the runs of a dead worker wait again, those of a living one do not, and one that leaves ' +
+    'gives its own back',
+  async () => {
+    const [ofDead, ofLiving] = [world.openClaimant(), world.openClaimant()];
+    for (const { worker_id } of [ofDead, ofLiving]) await beat(house.deps.db, worker_id);
+    const runs = [await world.newRun(0), await world.newRun(1)];
+    assert.deepEqual([...(await ofDead.claim(1)), ...(await ofLiving.claim(1))], runs);
+    assert.deepEqual(await releaseDead(house.deps.db), []);
+    await world.fallSilent(ofDead);
+    assert.deepEqual(
+      (await releaseDead(house.deps.db)).map(({ id }) => id),
+      [runs[0]],
+    );
+    assert.deepEqual(await ofLiving.claim(10), [runs[0]]);
+    await beat(house.deps.db, ofDead.worker_id);
+    assert.deepEqual(await releaseDead(house.deps.db), []);
+    await leave(house.deps.db, ofLiving.worker_id, { is_fault: false });
+    assert.deepEqual((await world.openClaimant().claim(10)).toSorted(), runs.toSorted());
+  },
+);
 
 test('whatever comes and ends: no bound is broken, and nothing waits that could begin', async () => {
   const step = fc.oneof(

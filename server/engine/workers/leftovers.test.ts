@@ -101,28 +101,32 @@ for (const what of ['project', 'organization'] as const)
     assert.equal(await engine.db.row(sql`SELECT 1 FROM batch_export_leftovers`), undefined);
   });
 
-test('what a killed worker left of a deleted project is removed by another one, and of a living one by itself', async () => {
-  const home = await house.newOrganization();
-  const [dead, living] = [randomUUID(), randomUUID()];
-  await beat(engine.db, living);
-  const runs = [await newRun(home, dead), await newRun(home, living)];
-  for (const { run } of runs) {
-    const { definition, config, delivery } = openOrder(engine, run);
-    const sink = await definition.open(
-      config,
-      delivery,
-      destinationDeps(engine, new AbortController().signal),
-    );
-    await sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from('{}\n')]));
-    await sink.close();
-  }
-  const [left, kept] = runs.map(({ prefix }) => prefix) as [string, string];
-  assert.equal(filesOf(left).length, 1);
-  await remove(home, 'project');
-  assert.equal(await removeLeftovers(engine), 1);
-  assert.deepEqual([filesOf(left).length, filesOf(kept).length], [0, 1]);
-  await engine.db.run(sql`DELETE FROM workers WHERE id = ${living}`);
-  assert.equal(await removeLeftovers(engine), 1);
-  assert.deepEqual(filesOf(kept), []);
-  assert.equal(await removeLeftovers(engine), 0);
-});
+test(
+  'what a killed worker left of a deleted project is removed by another one, and of a living ' +
+    'one by itself',
+  async () => {
+    const home = await house.newOrganization();
+    const [dead, living] = [randomUUID(), randomUUID()];
+    await beat(engine.db, living);
+    const runs = [await newRun(home, dead), await newRun(home, living)];
+    for (const { run } of runs) {
+      const { definition, config, delivery } = openOrder(engine, run);
+      const sink = await definition.open(
+        config,
+        delivery,
+        destinationDeps(engine, new AbortController().signal),
+      );
+      await sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from('{}\n')]));
+      await sink.close();
+    }
+    const [left, kept] = runs.map(({ prefix }) => prefix) as [string, string];
+    assert.equal(filesOf(left).length, 1);
+    await remove(home, 'project');
+    assert.equal(await removeLeftovers(engine), 1);
+    assert.deepEqual([filesOf(left).length, filesOf(kept).length], [0, 1]);
+    await engine.db.run(sql`DELETE FROM workers WHERE id = ${living}`);
+    assert.equal(await removeLeftovers(engine), 1);
+    assert.deepEqual(filesOf(kept), []);
+    assert.equal(await removeLeftovers(engine), 0);
+  },
+);

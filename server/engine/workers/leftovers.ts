@@ -20,11 +20,15 @@ async function removeOne(engine: Engine): Promise<boolean> {
   return engine.db.transaction(async (tx) => {
     // SKIP LOCKED: who has the row is removing it. A process that dies meanwhile lets go of it.
     const run = await tx.row<ClaimedRun>(sql`
-      SELECT run_id AS id, batch_export_id, delivery_id, revision, attempt, 0 AS failures, 0 AS break_offs, false AS is_small, data_interval_start, data_interval_end,
-        selection, NULL AS records_total_count, NULL AS cancel_requested_at, NULL AS committing_at, NULL AS receipt, NULL AS backfill_id, team_id, model, custom_query,
-        destination_type, destination_config, destination_secrets, revision AS export_revision, true AS is_deleted
+      SELECT run_id AS id, batch_export_id, delivery_id, revision, attempt, 0 AS failures,
+        0 AS break_offs, false AS is_small, data_interval_start, data_interval_end,
+        selection, NULL AS records_total_count, NULL AS cancel_requested_at, NULL AS committing_at,
+          NULL AS receipt, NULL AS backfill_id, team_id, model, custom_query,
+        destination_type, destination_config, destination_secrets, revision AS export_revision,
+          true AS is_deleted
       FROM batch_export_leftovers leftover
-      WHERE NOT EXISTS (SELECT 1 FROM workers WHERE workers.id = leftover.worker_id AND heartbeat_at >= now() - make_interval(secs => ${silence_seconds_max}))
+      WHERE NOT EXISTS (SELECT 1 FROM workers WHERE workers.id = leftover.worker_id
+        AND heartbeat_at >= now() - make_interval(secs => ${silence_seconds_max}))
       ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED`);
     if (run === undefined) return false;
     await cleanUp(engine, run);

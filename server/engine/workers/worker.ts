@@ -32,8 +32,9 @@ const tick_ms = 1_000;
 const claim_pause_ms = 500;
 
 /**
- * What a worker may take on: how many places its own runs have (`placesOf`), within the bounds over all workers. Runs whose destination shows no progress do not count, up to `silent_runs_factor` times as many:
- * they do nothing but wait.
+ * What a worker may take on: how many places its own runs have (`placesOf`), within the bounds over
+ * all workers. Runs whose destination shows no progress do not count, up to `silent_runs_factor`
+ * times as many: they do nothing but wait.
  */
 export type WorkerLimits = RunBounds & { runs_max: number };
 
@@ -45,21 +46,27 @@ export type Worker = {
   /** Makes the next plans at once instead of at the next tick. */
   wake(): void;
   /**
-   * Takes no new runs, asks the active ones to stop at a safe point, and returns when they have. What was not finished is taken up by another worker. With `is_fault` the process ends because of
-   * a fault that nobody handled: what was active may be its cause, and counts as broken off.
+   * Takes no new runs, asks the active ones to stop at a safe point, and returns when they have.
+   * What was not finished is taken up by another worker. With `is_fault` the process ends because
+   * of a fault that nobody handled: what was active may be its cause, and counts as broken off.
    */
   stop(end?: { is_fault: boolean }): Promise<void>;
 };
 
-/** The runs in this process. One can be there twice for a moment: as it was lost to another worker, and as it was taken anew. */
+/**
+ * The runs in this process. One can be there twice for a moment: as it was lost to another worker,
+ * and as it was taken anew.
+ */
 type Active = Map<
   ClaimedRun,
   { controller: AbortController; ended: Promise<void>; is_silent: boolean }
 >;
 
 /**
- * Starts a worker. Guarantees: a cancel, a deletion or a takeover by another worker reaches the run within about two seconds; the runs of a worker that dies are taken over after at most
- * `silence_seconds_max` and two seconds; the bounds hold over all workers, and projects are served in turn; runs whose destination shows no progress keep no others waiting.
+ * Starts a worker. Guarantees: a cancel, a deletion or a takeover by another worker reaches the run
+ * within about two seconds; the runs of a worker that dies are taken over after at most
+ * `silence_seconds_max` and two seconds; the bounds hold over all workers, and projects are served
+ * in turn; runs whose destination shows no progress keep no others waiting.
  */
 export async function startWorker(engine: Engine, limits: WorkerLimits): Promise<Worker> {
   const worker_id = uuidv7();
@@ -125,7 +132,8 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
     },
     stop: async (end = { is_fault: false }) => {
       isLeaving = true;
-      // First of all: a process that is not given the time to stop in order must not look like one that died.
+      // First of all: a process that is not given the time to stop in order must not look like one
+      // that died.
       const announced = end.is_fault
         ? Promise.resolve()
         : outlast(() => beginStop(engine.db, worker_id)).catch((error: unknown) =>
@@ -152,7 +160,10 @@ function sumOfPlaces(runs: ClaimedRun[]): number {
   return runs.reduce((sum, run) => sum + placesOf(run), 0);
 }
 
-/** Never rejects. What breaks off without a word to the control store is found by the next claim, because nobody works on it any more. */
+/**
+ * Never rejects. What breaks off without a word to the control store is found by the next claim,
+ * because nobody works on it any more.
+ */
 async function work(
   engine: Engine,
   run: ClaimedRun,
@@ -177,7 +188,8 @@ function watching(engine: Engine, workerId: string, active: Active): () => Promi
     await stillLives(engine.db, workerId);
     await stopUnwanted(engine, active);
     await hurryCancelled(engine.db);
-    // After a break of its own, such as a restart of the control store, it does not judge others before they could say that they live.
+    // After a break of its own, such as a restart of the control store, it does not judge others
+    // before they could say that they live.
     if (beaten_at - before > (silence_seconds_max * 1000) / 2) return;
     for (const run of await releaseDead(engine.db)) await tellReleased(engine, run);
   };
@@ -196,11 +208,16 @@ async function tellReleased(
     break_offs < break_offs_max
       ? `taken up again in ${pause_seconds} s, by a worker that has no other one`
       : 'given up';
-  const message = `The worker process that had this run is not heard of any more. That has happened ${break_offs} times since the run last got further; it is ${how}.`;
+  const message =
+    'The worker process that had this run is not heard of any more. That has happened ' +
+    `${break_offs} times since the run last got further; it is ${how}.`;
   await writeRunLog(engine.db, { batch_export_id, run_id, level: 'WARNING', message });
 }
 
-/** Gives whether there is anything new to be taken; `onPlanned` is told of it as soon as some of it is written. Each step on its own: what keeps one from its work must not keep the others. */
+/**
+ * Gives whether there is anything new to be taken; `onPlanned` is told of it as soon as some of it
+ * is written. Each step on its own: what keeps one from its work must not keep the others.
+ */
 async function planning(engine: Engine, onPlanned: () => void): Promise<boolean> {
   const steps: [string, () => Promise<number>][] = [
     [
@@ -236,8 +253,10 @@ async function stopUnwanted(engine: Engine, active: Active): Promise<void> {
   const looked_at = [...active];
   const ids = [...new Set(looked_at.map(([run]) => run.id))];
   const rows = await engine.db.rows<{ id: string; attempt: number; is_cancelled: boolean }>(sql`
-    SELECT run.id, run.attempt, run.committing_at IS NULL AND (run.cancel_requested_at IS NOT NULL OR export.deleted_at IS NOT NULL OR export.revision <> run.revision) AS is_cancelled
-    FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id WHERE run.id = ANY (${ids}::uuid[])`);
+    SELECT run.id, run.attempt, run.committing_at IS NULL AND (run.cancel_requested_at IS NOT NULL
+      OR export.deleted_at IS NOT NULL OR export.revision <> run.revision) AS is_cancelled
+    FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id
+      WHERE run.id = ANY (${ids}::uuid[])`);
   const states = new Map(rows.map((row) => [row.id, row]));
   for (const [run, { controller }] of looked_at) {
     const state = states.get(run.id);

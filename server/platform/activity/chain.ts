@@ -16,7 +16,10 @@ export type Actor = {
   request_id: string | null;
 };
 
-/** What was done: `activity` is the past tense of the action, `scope` the noun of the thing, `item_id` and `item_name` which one. */
+/**
+ * What was done: `activity` is the past tense of the action, `scope` the noun of the thing,
+ * `item_id` and `item_name` which one.
+ */
 export type Activity = {
   activity: string;
   scope: string;
@@ -25,7 +28,10 @@ export type Activity = {
   changes: Change[];
 };
 
-/** Where an entry is kept: in the chain of an organization, or in that of a person for what is theirs alone. */
+/**
+ * Where an entry is kept: in the chain of an organization, or in that of a person for what is
+ * theirs alone.
+ */
 export type Chain = { organization_id: string } | { user_uuid: string };
 
 /** The actor of what the server does by itself. */
@@ -60,8 +66,9 @@ export type ChainEnd = Pick<StoredEntry, 'chain_id' | 'number' | 'hash'>;
 export const genesis_hash = Buffer.alloc(32);
 
 /**
- * Appends one entry to its chain, in the transaction of the change. Guarantee: numbers have no gaps and follow the order of commits, because the chain's
- * head is locked until the transaction ends; so this comes last in a transaction.
+ * Appends one entry to its chain, in the transaction of the change. Guarantee: numbers have no gaps
+ * and follow the order of commits, because the chain's head is locked until the transaction ends;
+ * so this comes last in a transaction.
  */
 export async function appendActivity(
   tx: Transaction,
@@ -80,9 +87,11 @@ export async function appendActivity(
     previous_seal: Buffer;
     created_at: string;
   }>(sql`
-    INSERT INTO activity_heads (chain_id, number, hash, seal) VALUES (${chain_id}::uuid, 1, ${genesis_hash}, ${empty})
+    INSERT INTO activity_heads (chain_id, number, hash, seal)
+      VALUES (${chain_id}::uuid, 1, ${genesis_hash}, ${empty})
     ON CONFLICT (chain_id) DO UPDATE SET number = activity_heads.number + 1
-    RETURNING number, hash AS previous_hash, seal AS previous_seal, clock_timestamp() AS created_at`);
+    RETURNING number, hash AS previous_hash, seal AS previous_seal,
+      clock_timestamp() AS created_at`);
   const { number, previous_hash, previous_seal, created_at } = head!;
   const { item_id, item_name, scope } = activity;
   const row = {
@@ -99,19 +108,26 @@ export async function appendActivity(
     created_at,
     previous_hash,
   };
-  // The seal goes in as it was found: a head that somebody put back spoils every entry that is written onto it.
+  // The seal goes in as it was found: a head that somebody put back spoils every entry that is
+  // written onto it.
   const hash = hashOf(secrets, row, previous_seal);
   await tx.run(sql`
     WITH entry AS (
-      INSERT INTO activity (id, chain_id, number, organization_id, activity, scope, item_id, item_name, changes, user_id, user_uuid, user_email, key_id, key_mask,
+      INSERT INTO activity (id, chain_id, number, organization_id, activity, scope, item_id,
+        item_name, changes, user_id, user_uuid, user_email, key_id, key_mask,
         session_id, ip, request_id, created_at, previous_hash, hash)
-      VALUES (${row.id}, ${chain_id}::uuid, ${number}, ${organization_id}::uuid, ${row.activity}, ${scope}, ${item_id}, ${item_name}, ${row.changes}::json,
-        ${row.user_id}, ${row.user_uuid}::uuid, ${row.user_email}, ${row.key_id}::uuid, ${row.key_mask}, ${row.session_id}::uuid, ${row.ip}, ${row.request_id},
+      VALUES (${row.id}, ${chain_id}::uuid, ${number}, ${organization_id}::uuid, ${row.activity},
+        ${scope}, ${item_id}, ${item_name}, ${row.changes}::json,
+        ${row.user_id}, ${row.user_uuid}::uuid, ${row.user_email}, ${row.key_id}::uuid,
+          ${row.key_mask}, ${row.session_id}::uuid, ${row.ip}, ${row.request_id},
         ${created_at}::timestamptz, ${previous_hash}, ${hash}))
-    UPDATE activity_heads SET hash = ${hash}, seal = ${sealOf(secrets, { chain_id, number, hash })} WHERE chain_id = ${chain_id}::uuid`);
+    UPDATE activity_heads SET hash = ${hash}, seal = ${sealOf(secrets, { chain_id, number, hash })}
+      WHERE chain_id = ${chain_id}::uuid`);
 }
 
-/** The HMAC of everything that an entry says, and of the seal of the head that it was written onto. */
+/**
+ * The HMAC of everything that an entry says, and of the seal of the head that it was written onto.
+ */
 export function hashOf(
   secrets: Secrets,
   row: Omit<StoredEntry, 'hash'>,
@@ -138,7 +154,8 @@ export function hashOf(
     row.ip,
     row.request_id,
   ];
-  // As PostgreSQL spells it, without zeros at the end: entries from before all had six digits are hashed so.
+  // As PostgreSQL spells it, without zeros at the end: entries from before all had six digits are
+  // hashed so.
   const created_at = row.created_at.replace(/\.?0*Z$/, 'Z');
   return secrets.chain(
     JSON.stringify([

@@ -1,6 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 
-/** One field that differs; nested fields are named with dots. A secret is shown as `mask` on both sides. */
+/**
+ * One field that differs; nested fields are named with dots. A secret is shown as `mask` on both
+ * sides.
+ */
 export type Change = {
   field: string;
   action: 'created' | 'changed' | 'deleted';
@@ -16,8 +19,9 @@ const value_length_max = 4_000;
 type Fields = Record<string, unknown>;
 
 /**
- * What differs between two wire-shaped records, field by field, in the order of their fields; an absent record makes every field created or deleted. `left_out` names
- * top-level fields that are not the record's own (such as when it was changed). Long values are cut.
+ * What differs between two wire-shaped records, field by field, in the order of their fields; an
+ * absent record makes every field created or deleted. `left_out` names top-level fields that are
+ * not the record's own (such as when it was changed). Long values are cut.
  */
 export function changesOf(
   before: Fields | undefined,

@@ -57,7 +57,8 @@ function routes(app: FastifyInstance): void {
       (request, reply) =>
         write(request, reply, 200, async (tx, record, afterwards) => {
           await tx.run(
-            sql`UPDATE organizations SET name = ${name} WHERE id = ${request.access.organization_id}::uuid`,
+            sql`UPDATE organizations SET name = ${name}
+              WHERE id = ${request.access.organization_id}::uuid`,
           );
           afterwards(async () => (effects += 1));
           say(record);
@@ -79,26 +80,31 @@ const cases: [way: string, query: string, status: number, changes: boolean, entr
 ];
 
 for (const [way, query, status, changes, entries] of cases) {
-  test(`a handler that records ${way}${query}: ${status}, ${changes ? 'the change' : 'no change'}, ${entries} entries`, async () => {
-    const count = async () => (await verifyActivity(harness.deps.db, harness.deps.secrets)).entries;
-    const [before_it, effects_before] = [await count(), effects];
-    await harness.deps.db.run(
-      sql`UPDATE organizations SET name = 'As it was' WHERE id = ${home.organization.id}::uuid`,
-    );
-    const url = `/api/organizations/${home.organization.id}/${way}/${query}`;
-    const answer = await harness.app.inject({
-      method: 'POST',
-      url,
-      headers: { authorization: `Bearer ${home.key}` },
-    });
-    assert.equal(answer.statusCode, status, answer.body);
-    const row = await harness.deps.db.row<{ name: string }>(
-      sql`SELECT name FROM organizations WHERE id = ${home.organization.id}::uuid`,
-    );
-    assert.equal(row!.name, changes ? way : 'As it was');
-    assert.equal((await count()) - before_it, entries);
-    assert.equal(effects - effects_before, changes ? 1 : 0);
-  });
+  test(
+    `a handler that records ${way}${query}: ${status}, ${changes ? 'the change' : 'no change'}, ` +
+      `${entries} entries`,
+    async () => {
+      const count = async () =>
+        (await verifyActivity(harness.deps.db, harness.deps.secrets)).entries;
+      const [before_it, effects_before] = [await count(), effects];
+      await harness.deps.db.run(
+        sql`UPDATE organizations SET name = 'As it was' WHERE id = ${home.organization.id}::uuid`,
+      );
+      const url = `/api/organizations/${home.organization.id}/${way}/${query}`;
+      const answer = await harness.app.inject({
+        method: 'POST',
+        url,
+        headers: { authorization: `Bearer ${home.key}` },
+      });
+      assert.equal(answer.statusCode, status, answer.body);
+      const row = await harness.deps.db.row<{ name: string }>(
+        sql`SELECT name FROM organizations WHERE id = ${home.organization.id}::uuid`,
+      );
+      assert.equal(row!.name, changes ? way : 'As it was');
+      assert.equal((await count()) - before_it, entries);
+      assert.equal(effects - effects_before, changes ? 1 : 0);
+    },
+  );
 }
 
 test('a repeat under the same Idempotency-Key records nothing more', async () => {

@@ -9,7 +9,10 @@ import type { Actor, Chain } from './chain.ts';
 import { verifyActivity } from './verify.ts';
 
 let harness: Harness;
-/** The two chains that every test finds: an organization's with five entries and a person's with two. */
+/**
+ * The two chains that every test finds: an organization's with five entries and a person's with
+ * two.
+ */
 const [organization_id, user_uuid] = [uuidv7(), uuidv7()];
 const actor = {
   user_id: 7,
@@ -66,7 +69,8 @@ const verified = () => verifyActivity(harness.deps.db, harness.deps.secrets);
 const faults = async () =>
   (await verified()).faults.map(
     ({ chain_id, number, detail }) =>
-      `${chain_id === organization_id ? 'organization' : chain_id === user_uuid ? 'person' : 'other'} ${number} ${detail}`,
+      `${chain_id === organization_id ? 'organization' : chain_id === user_uuid ? 'person' : 'other'} ` +
+      `${number} ${detail}`,
   );
 const tamper = async (...statements: string[]) => {
   for (const statement of statements) {
@@ -80,7 +84,8 @@ const tamper = async (...statements: string[]) => {
 };
 
 const edited =
-  'The entry is not what the server wrote here, or the head of the chain had been changed when it was written.';
+  'The entry is not what the server wrote here, or the head of the chain had been changed ' +
+  'when it was written.';
 const head_changed = 'The head of the chain was changed: entries may have been cut off its end.';
 const behind_end = 'The entry stands behind the end of its chain, or is not the one that ended it.';
 
@@ -96,7 +101,8 @@ test('what was written is found whole', async () => {
 
 test('every column of an entry is covered', async () => {
   const { rows } = await harness.deps.db.text(
-    `SELECT column_name, data_type FROM information_schema.columns WHERE table_schema = 'public' AND table_name = 'activity'`,
+    `SELECT column_name, data_type FROM information_schema.columns WHERE table_schema = 'public'
+      AND table_name = 'activity'`,
   );
   assert.equal(rows.length, 20);
   const others: Record<string, string> = {
@@ -110,7 +116,8 @@ test('every column of an entry is covered', async () => {
   };
   for (const { column_name, data_type } of rows as { column_name: string; data_type: string }[]) {
     await tamper(
-      `UPDATE activity SET ${column_name} = ${others[data_type]} WHERE chain_id = ORGANIZATION AND number = 3`,
+      `UPDATE activity SET ${column_name} = ${others[data_type]} WHERE chain_id = ORGANIZATION
+        AND number = 3`,
     );
     assert.ok(
       (await faults()).some((fault) => fault.endsWith(edited)),
@@ -140,7 +147,8 @@ test('every column of an entry is covered', async () => {
     }
   }
   await tamper(
-    `UPDATE activity SET changes = (changes::text || ' ')::json WHERE chain_id = PERSON AND number = 1`,
+    `UPDATE activity SET changes = (changes::text || ' ')::json WHERE chain_id = PERSON
+      AND number = 1`,
   );
   assert.deepEqual(await faults(), [`person 1 ${edited}`]);
 });
@@ -149,9 +157,11 @@ const of = (number: number, chain = 'ORGANIZATION') => `chain_id = ${chain} AND 
 const copy = (columns: string, source: string) =>
   `INSERT INTO activity SELECT ${columns} FROM activity WHERE ${source}`;
 const rest =
-  'activity, scope, item_id, item_name, changes, user_id, user_uuid, user_email, key_id, key_mask, session_id, ip, request_id, created_at, previous_hash, hash';
+  'activity, scope, item_id, item_name, changes, user_id, user_uuid, user_email, key_id, ' +
+  'key_mask, session_id, ip, request_id, created_at, previous_hash, hash';
 const end_put_back =
-  'UPDATE activity_heads h SET number = a.number, hash = a.hash FROM activity a WHERE a.chain_id = h.chain_id AND h.chain_id = ORGANIZATION AND a.number = 4';
+  'UPDATE activity_heads h SET number = a.number, hash = a.hash FROM activity a WHERE ' +
+  'a.chain_id = h.chain_id AND h.chain_id = ORGANIZATION AND a.number = 4';
 
 const cases: [string, string[], string[]][] = [
   [
@@ -262,7 +272,8 @@ test('a text that is hashed for another purpose is no forged entry', async () =>
 
 test('of many faults all are counted and the first kept', async () => {
   await tamper(
-    `INSERT INTO activity SELECT gen_random_uuid(), chain_id, n, organization_id, ${rest} FROM activity, generate_series(6, 6005) n WHERE ${of(5)}`,
+    `INSERT INTO activity SELECT gen_random_uuid(), chain_id, n, organization_id, ${rest}
+      FROM activity, generate_series(6, 6005) n WHERE ${of(5)}`,
   );
   const { entries, faults_found, faults: kept } = await verified();
   assert.deepEqual([entries, faults_found, kept.length, kept[0]?.number], [6_007, 6_001, 1_000, 6]);

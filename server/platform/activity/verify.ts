@@ -4,10 +4,16 @@ import type { Secrets } from '../secrets/secrets.ts';
 import { genesis_hash, hashOf, sealOf } from './chain.ts';
 import type { ChainEnd, StoredEntry } from './chain.ts';
 
-/** A place at which a chain is not what was written: the entry's number and a sentence that says what is wrong there. */
+/**
+ * A place at which a chain is not what was written: the entry's number and a sentence that says
+ * what is wrong there.
+ */
 export type ChainFault = { chain_id: string; number: number; detail: string };
 
-/** What reading the whole log gave. `entries_changed` are those that do not carry their own hash; of many faults the first 1,000 are kept, `faults_found` counts all. */
+/**
+ * What reading the whole log gave. `entries_changed` are those that do not carry their own hash; of
+ * many faults the first 1,000 are kept, `faults_found` counts all.
+ */
 export type VerifiedActivity = {
   entries: number;
   chains: number;
@@ -19,14 +25,17 @@ export type VerifiedActivity = {
 type Head = ChainEnd & { seal: Buffer };
 
 const changed_entry =
-  'The entry is not what the server wrote here, or the head of the chain had been changed when it was written.';
+  'The entry is not what the server wrote here, or the head of the chain had been changed ' +
+  'when it was written.';
 const faults_kept_max = 1_000;
 const read_at_once = 5_000;
 const before_all = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Reads every entry again and says where a chain was edited, thinned out, reordered, added to or cut. Reads one state of the database in portions, so memory does not grow. It cannot
- * see that a whole chain was removed together with its head, nor that a chain and its head were put back from a copy of an earlier moment.
+ * Reads every entry again and says where a chain was edited, thinned out, reordered, added to or
+ * cut. Reads one state of the database in portions, so memory does not grow. It cannot see that a
+ * whole chain was removed together with its head, nor that a chain and its head were put back from
+ * a copy of an earlier moment.
  */
 export async function verifyActivity(db: Database, secrets: Secrets): Promise<VerifiedActivity> {
   return db.transaction(async (tx) => {
@@ -78,9 +87,11 @@ export async function verifyActivity(db: Database, secrets: Secrets): Promise<Ve
 /** The next entries by chain and number; leans on activity_number_unique. */
 function portion(tx: Transaction, after: ChainEnd | undefined): Promise<StoredEntry[]> {
   return tx.rows<StoredEntry>(sql`
-    SELECT id, chain_id, number, organization_id, activity, scope, item_id, item_name, changes::text AS changes, user_id, user_uuid, user_email, key_id, key_mask, session_id, ip,
+    SELECT id, chain_id, number, organization_id, activity, scope, item_id, item_name,
+      changes::text AS changes, user_id, user_uuid, user_email, key_id, key_mask, session_id, ip,
       request_id, created_at, previous_hash, hash
-    FROM activity WHERE (chain_id, number) > (${after?.chain_id ?? before_all}::uuid, ${after?.number ?? 0}::bigint)
+    FROM activity WHERE (chain_id, number) > (${after?.chain_id ?? before_all}::uuid,
+      ${after?.number ?? 0}::bigint)
     ORDER BY chain_id, number LIMIT ${read_at_once}`);
 }
 

@@ -36,13 +36,17 @@ after(async () => {
 const running = async (marker: string): Promise<number> => {
   const like = `%${marker}%`;
   const query =
-    "SELECT 1 FROM system.processes WHERE query LIKE {like:String} AND query NOT LIKE '%system.processes%'";
+    'SELECT 1 FROM system.processes WHERE query LIKE {like:String} AND query NOT LIKE ' +
+    "'%system.processes%'";
   return (
     await (await clickhouse.query({ query, query_params: { like }, format: 'JSONEachRow' })).json()
   ).length;
 };
 
-/** The hash of an answer whose chunks are given back only a while after they came, when later ones are on their way. */
+/**
+ * The hash of an answer whose chunks are given back only a while after they came, when later ones
+ * are on their way.
+ */
 async function hashOf(stream: AsyncIterable<Buffer>): Promise<string> {
   const hash = createHash('sha256');
   const held: Buffer[] = [];
@@ -65,7 +69,8 @@ test('an answer through a pipe has the same bytes as any, 20 at once, large, sma
   const sizes = Array.from({ length: 20 }, (_, index) => [120_000, 1, 0, 20_000][index % 4]!);
   await Promise.all(
     sizes.map(async (size, index) => {
-      const query = `SELECT number + ${index} AS n, repeat('é', number % 40) AS s FROM numbers(${size}) FORMAT ${index % 3 === 0 ? 'Parquet' : 'TSV'}`;
+      const query = `SELECT number + ${index} AS n, repeat('é', number % 40) AS s
+        FROM numbers(${size}) FORMAT ${index % 3 === 0 ? 'Parquet' : 'TSV'}`;
       const piped = await streamAnswer(clickhouse, { query });
       assert.equal(
         await hashOf(piped),
@@ -74,7 +79,8 @@ test('an answer through a pipe has the same bytes as any, 20 at once, large, sma
       );
     }),
   );
-  // More than a pipe holds: a smaller one may be through before it is opened here, and is then asked for once more.
+  // More than a pipe holds: a smaller one may be through before it is opened here, and is then
+  // asked for once more.
   const large = await streamAnswer(clickhouse, {
     query: 'SELECT * FROM numbers(100000) FORMAT TSV',
   });
@@ -84,30 +90,34 @@ test('an answer through a pipe has the same bytes as any, 20 at once, large, sma
   assert.ok(lent.length > 1 && lent.every(Boolean));
 });
 
-test('an error reaches the reader with its code, at the first byte and in the middle, and never as an end', async () => {
-  const read = async (query: string) => {
-    for await (const _ of await streamAnswer(clickhouse, {
-      query,
-      clickhouse_settings: { max_block_size: '10000' },
-    }));
-  };
-  await assert.rejects(read('SELECT 1 +'), { code: '62', type: 'SYNTAX_ERROR' });
-  await assert.rejects(read('SELECT nothing_like_it FORMAT TSV'), {
-    code: '47',
-    type: 'UNKNOWN_IDENTIFIER',
-  });
-  await assert.rejects(read('SELECT sumState(1) FORMAT Parquet'), {
-    code: '50',
-    type: 'UNKNOWN_TYPE',
-  });
-  await assert.rejects(
-    read('SELECT number, throwIf(number = 3000000) FROM numbers(10000000) FORMAT TSV'),
-    {
-      code: '395',
-      type: 'FUNCTION_THROW_IF_VALUE_IS_NON_ZERO',
-    },
-  );
-});
+test(
+  'an error reaches the reader with its code, at the first byte and in the middle, and never as ' +
+    'an end',
+  async () => {
+    const read = async (query: string) => {
+      for await (const _ of await streamAnswer(clickhouse, {
+        query,
+        clickhouse_settings: { max_block_size: '10000' },
+      }));
+    };
+    await assert.rejects(read('SELECT 1 +'), { code: '62', type: 'SYNTAX_ERROR' });
+    await assert.rejects(read('SELECT nothing_like_it FORMAT TSV'), {
+      code: '47',
+      type: 'UNKNOWN_IDENTIFIER',
+    });
+    await assert.rejects(read('SELECT sumState(1) FORMAT Parquet'), {
+      code: '50',
+      type: 'UNKNOWN_TYPE',
+    });
+    await assert.rejects(
+      read('SELECT number, throwIf(number = 3000000) FROM numbers(10000000) FORMAT TSV'),
+      {
+        code: '395',
+        type: 'FUNCTION_THROW_IF_VALUE_IS_NON_ZERO',
+      },
+    );
+  },
+);
 
 test('a reader that leaves stops its query, before it has opened the pipe and while it reads', async () => {
   const stopped = (marker: string) =>
@@ -149,30 +159,34 @@ test('a reader that leaves stops its query, before it has opened the pipe and wh
   await stopped('900000000003');
 });
 
-test('a request that is aborted while it gets its socket does not end that socket for the one that uses it next', async () => {
-  await clickhouse.command({ query: 'SELECT 1' });
-  // Now there is an idle socket.
-  await pause(20);
-  const leaving = new AbortController();
-  const asked = clickhouse.query({ query: 'SELECT 1', abort_signal: leaving.signal });
-  leaving.abort();
-  await assert.rejects(asked);
-  // Longer than the two seconds after which the client's own timer would end it.
-  const { stream } = await clickhouse.exec({
-    query: 'SELECT number, sleepEachRow(0.001) FROM numbers(2500) FORMAT TSV',
-    clickhouse_settings: {
-      max_block_size: '500',
-      function_sleep_max_microseconds_per_block: '10000000',
-    },
-  });
-  assert.equal(
-    Buffer.concat(await stream.toArray())
-      .toString()
-      .trimEnd()
-      .split('\n').length,
-    2_500,
-  );
-});
+test(
+  'a request that is aborted while it gets its socket does not end that socket for the one that ' +
+    'uses it next',
+  async () => {
+    await clickhouse.command({ query: 'SELECT 1' });
+    // Now there is an idle socket.
+    await pause(20);
+    const leaving = new AbortController();
+    const asked = clickhouse.query({ query: 'SELECT 1', abort_signal: leaving.signal });
+    leaving.abort();
+    await assert.rejects(asked);
+    // Longer than the two seconds after which the client's own timer would end it.
+    const { stream } = await clickhouse.exec({
+      query: 'SELECT number, sleepEachRow(0.001) FROM numbers(2500) FORMAT TSV',
+      clickhouse_settings: {
+        max_block_size: '500',
+        function_sleep_max_microseconds_per_block: '10000000',
+      },
+    });
+    assert.equal(
+      Buffer.concat(await stream.toArray())
+        .toString()
+        .trimEnd()
+        .split('\n').length,
+      2_500,
+    );
+  },
+);
 
 test('a store that is killed in the middle is an error', async () => {
   const stream = await streamAnswer(clickhouse, {

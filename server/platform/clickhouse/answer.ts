@@ -8,8 +8,10 @@ import { openLentBlocks } from '../memory/buffer_pool.ts';
 import type { ClickHouse } from './client.ts';
 
 /**
- * The header with which a reader asks for a large answer through a named pipe, and in which the embedded store, which is on the same machine, names the pipe. The body of such an answer is empty, and ends
- * when the query has succeeded, or is the error. A ClickHouse server does not know it and answers as ever.
+ * The header with which a reader asks for a large answer through a named pipe, and in which the
+ * embedded store, which is on the same machine, names the pipe. The body of such an answer is
+ * empty, and ends when the query has succeeded, or is the error. A ClickHouse server does not know
+ * it and answers as ever.
  */
 export const pipe_header = 'x-sluice-pipe';
 
@@ -18,9 +20,11 @@ const read_bytes = 64 * 1024;
 const waiting_bytes = 256 * 1024;
 
 /**
- * Streams a large answer by the shortest way: from the engine of the embedded store straight into this process, and not through a third one and a connection; where there is no such pipe, as every answer. Guarantee:
- * the stream ends cleanly only when the store has reported success, and errors otherwise; when it is destroyed, or the signal aborted, the query is stopped. Rejects with the store's error where there is one before the first byte. The
- * bytes are lent: see `giveBack`.
+ * Streams a large answer by the shortest way: from the engine of the embedded store straight into
+ * this process, and not through a third one and a connection; where there is no such pipe, as every
+ * answer. Guarantee: the stream ends cleanly only when the store has reported success, and errors
+ * otherwise; when it is destroyed, or the signal aborted, the query is stopped. Rejects with the
+ * store's error where there is one before the first byte. The bytes are lent: see `giveBack`.
  */
 export async function streamAnswer(clickhouse: ClickHouse, params: ExecParams): Promise<Readable> {
   const { stream, response_headers } = await clickhouse.exec({
@@ -40,10 +44,16 @@ function untilAborted(stream: Readable, { abort_signal }: ExecParams): Readable 
   return abort_signal === undefined ? stream : addAbortSignal(abort_signal, stream);
 }
 
-/** The end to read from, and an end to write to that nobody writes to: as long as it is held the reader sees no end, although the engine may not have opened the pipe yet, or may have broken off. */
+/**
+ * The end to read from, and an end to write to that nobody writes to: as long as it is held the
+ * reader sees no end, although the engine may not have opened the pipe yet, or may have broken off.
+ */
 type Ends = { read: number; hold: number };
 
-/** Undefined when this process has no such pipe: it is gone because the query has failed, or the store lives in a file system of its own. */
+/**
+ * Undefined when this process has no such pipe: it is gone because the query has failed, or the
+ * store lives in a file system of its own.
+ */
 function openEnds(path: string): Ends | undefined {
   let hold: number | undefined;
   try {

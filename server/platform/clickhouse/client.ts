@@ -5,8 +5,9 @@ import type { ClickHouseClient } from '@clickhouse/client';
 export type ClickHouse = ClickHouseClient;
 
 /**
- * Opens the client on a ClickHouse HTTP URL (`http://user:password@host:port/database`). Guarantee: no query result is compressed or decoded on the
- * way, so that bytes pass as the store writes them, and an idle socket that the store closed is not used again.
+ * Opens the client on a ClickHouse HTTP URL (`http://user:password@host:port/database`). Guarantee:
+ * no query result is compressed or decoded on the way, so that bytes pass as the store writes them,
+ * and an idle socket that the store closed is not used again.
  */
 export function openClickHouse(url: string, options: { application: string }): ClickHouse {
   return createClient({
@@ -14,8 +15,9 @@ export function openClickHouse(url: string, options: { application: string }): C
     application: options.application,
     request_timeout: 24 * 3_600_000,
     max_open_connections: 64,
-    // Node's own agent lets go of an idle socket a second before the store does, as the store's Keep-Alive header says. The client's timer must not: after a request that was aborted while it got its socket, it ends that socket
-    // two seconds later, whoever uses it then.
+    // Node's own agent lets go of an idle socket a second before the store does, as the store's
+    // Keep-Alive header says. The client's timer must not: after a request that was aborted while
+    // it got its socket, it ends that socket two seconds later, whoever uses it then.
     keep_alive: { enabled: true, idle_socket_ttl: 0 },
     compression: { request: false, response: false },
     clickhouse_settings: {

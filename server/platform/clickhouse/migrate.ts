@@ -3,14 +3,16 @@ import { join } from 'node:path';
 import type { ClickHouse } from './client.ts';
 
 /**
- * Applies the `NNNN_what.sql` files of the folder that the store does not have yet, in order. A file holds statements that end with `;` at the end of a
- * line; each must be harmless when repeated (`IF NOT EXISTS`), because ClickHouse has no transaction around them. The caller holds the migration
- * lock of the control store. Gives the names applied.
+ * Applies the `NNNN_what.sql` files of the folder that the store does not have yet, in order. A
+ * file holds statements that end with `;` at the end of a line; each must be harmless when repeated
+ * (`IF NOT EXISTS`), because ClickHouse has no transaction around them. The caller holds the
+ * migration lock of the control store. Gives the names applied.
  */
 export async function migrateClickHouse(clickhouse: ClickHouse, folder: string): Promise<string[]> {
   await clickhouse.command({
     query:
-      'CREATE TABLE IF NOT EXISTS migrations (name String, applied_at DateTime64(3) DEFAULT now64(3)) ENGINE = MergeTree ORDER BY name',
+      'CREATE TABLE IF NOT EXISTS migrations (name String, applied_at DateTime64(3) DEFAULT ' +
+      'now64(3)) ENGINE = MergeTree ORDER BY name',
   });
   const result = await clickhouse.query({
     query: 'SELECT name FROM migrations',

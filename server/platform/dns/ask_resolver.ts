@@ -17,9 +17,11 @@ const reason_by_code: Record<string, UnansweredReason> = {
 };
 
 /**
- * Asks one resolver for the TXT records of a name and settles when `signal` aborts at the latest, which counts as no answer in time. Guarantee: never throws.
- * An answer that was cut off is fetched again over TCP, so it has 64 KiB at most; aliases are followed, 8 at most, also when the resolver gives an alias alone.
- * Messages with another transaction id or question are passed over; for the rest the resolver is trusted.
+ * Asks one resolver for the TXT records of a name and settles when `signal` aborts at the latest,
+ * which counts as no answer in time. Guarantee: never throws. An answer that was cut off is fetched
+ * again over TCP, so it has 64 KiB at most; aliases are followed, 8 at most, also when the resolver
+ * gives an alias alone. Messages with another transaction id or question are passed over; for the
+ * rest the resolver is trusted.
  */
 export async function askResolver(
   server: string,
@@ -27,7 +29,8 @@ export async function askResolver(
   time_limit_ms: number,
   signal: AbortSignal,
 ): Promise<TxtAnswer> {
-  // A channel of its own: `cancel` ends every question of a resolver, and the cache of c-ares lives in it.
+  // A channel of its own: `cancel` ends every question of a resolver, and the cache of c-ares lives
+  // in it.
   const resolver = new Resolver({ timeout: Math.ceil(time_limit_ms / tries), tries });
   const cancel = () => resolver.cancel();
   signal.addEventListener('abort', cancel);

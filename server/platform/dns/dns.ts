@@ -4,11 +4,15 @@ import { askResolver } from './ask_resolver.ts';
 import { combineAnswers } from './txt_answer.ts';
 import type { TxtAnswer } from './txt_answer.ts';
 
-/** Looks names up with several resolvers. Nothing is cached here, and no search domain and no hosts file of the machine is consulted. */
+/**
+ * Looks names up with several resolvers. Nothing is cached here, and no search domain and no hosts
+ * file of the machine is consulted.
+ */
 export type Dns = {
   /**
-   * The TXT records of a name, as `combineAnswers` makes one answer out of those of all resolvers. Guarantee: settles within the time limit, and throws
-   * for no fault of DNS, only the signal's reason when the caller gives up.
+   * The TXT records of a name, as `combineAnswers` makes one answer out of those of all resolvers.
+   * Guarantee: settles within the time limit, and throws for no fault of DNS, only the signal's
+   * reason when the caller gives up.
    */
   lookupTxt(name: string, signal?: AbortSignal): Promise<TxtAnswer>;
 };
@@ -17,8 +21,9 @@ export type Dns = {
 const rest_of_time_limit = 1 / 5;
 
 /**
- * Opens the look-up. `servers` are addresses, each with an optional port (`192.0.2.1`, `192.0.2.1:53`, `[2001:db8::1]:53`); without any, those of the machine
- * at the time of each look-up. Throws for one that is not an address. All are asked at once.
+ * Opens the look-up. `servers` are addresses, each with an optional port (`192.0.2.1`,
+ * `192.0.2.1:53`, `[2001:db8::1]:53`); without any, those of the machine at the time of each
+ * look-up. Throws for one that is not an address. All are asked at once.
  */
 export function openDns(options: { servers: string[]; time_limit_ms?: number; log: Logger }): Dns {
   const { servers, time_limit_ms = 5_000, log } = options;
@@ -49,7 +54,8 @@ function checkServer(server: string): void {
     new Resolver().setServers([server]);
   } catch (error) {
     throw new Error(
-      `"${server}" is not the address of a DNS server: give an IP address, with a port if it is not 53, as 192.0.2.1:53 or [2001:db8::1]:53.`,
+      `"${server}" is not the address of a DNS server: give an IP address, with a port if it ` +
+        'is not 53, as 192.0.2.1:53 or [2001:db8::1]:53.',
       {
         cause: error,
       },
@@ -71,7 +77,8 @@ async function askAll(
     return await Promise.all(
       servers.map(async (server) => {
         const answer = await askResolver(server, name, time_limit_ms, stop.signal);
-        // What is not there is believed only when nobody says otherwise in the whole time; records are not held up by a dead resolver.
+        // What is not there is believed only when nobody says otherwise in the whole time; records
+        // are not held up by a dead resolver.
         if (answer.outcome === 'found')
           timers.push(setTimeout(giveUp, time_limit_ms * rest_of_time_limit));
         return answer;

@@ -1,4 +1,7 @@
-/** Why a question got no answer: the resolver said so (`servfail`, `refused`), what it sent cannot be used (`malformed`, `alias_loop`), or nothing came. */
+/**
+ * Why a question got no answer: the resolver said so (`servfail`, `refused`), what it sent cannot
+ * be used (`malformed`, `alias_loop`), or nothing came.
+ */
 export type UnansweredReason =
   | 'servfail'
   | 'refused'
@@ -8,8 +11,10 @@ export type UnansweredReason =
   | 'unreachable';
 
 /**
- * What is known about the TXT records of a name. `records` has at least one entry: the strings of a split record are joined, bytes are read as UTF-8, and
- * what is not UTF-8 becomes U+FFFD. `no_records`: the name exists without a TXT record. `no_such_name`: it does not exist. `unanswered`: nothing is known.
+ * What is known about the TXT records of a name. `records` has at least one entry: the strings of a
+ * split record are joined, bytes are read as UTF-8, and what is not UTF-8 becomes U+FFFD.
+ * `no_records`: the name exists without a TXT record. `no_such_name`: it does not exist.
+ * `unanswered`: nothing is known.
  */
 export type TxtAnswer =
   | { outcome: 'found'; records: string[] }
@@ -17,7 +22,9 @@ export type TxtAnswer =
   | { outcome: 'no_such_name' }
   | { outcome: 'unanswered'; reason: UnansweredReason };
 
-/** Where resolvers disagree on the reason, the one named first tells the owner of the name the most. */
+/**
+ * Where resolvers disagree on the reason, the one named first tells the owner of the name the most.
+ */
 const reasons_by_weight: UnansweredReason[] = [
   'alias_loop',
   'servfail',
@@ -28,8 +35,9 @@ const reasons_by_weight: UnansweredReason[] = [
 ];
 
 /**
- * One answer out of those of several resolvers. Guarantee: one that has records is enough, and the records of all are joined; a name that one resolver knows
- * exists, whatever the others say; and an answer is never lost to a resolver that gave none.
+ * One answer out of those of several resolvers. Guarantee: one that has records is enough, and the
+ * records of all are joined; a name that one resolver knows exists, whatever the others say; and an
+ * answer is never lost to a resolver that gave none.
  */
 export function combineAnswers(answers: TxtAnswer[]): TxtAnswer {
   const records = new Set(

@@ -1,4 +1,7 @@
-/** A program that opens both stores and says so, for the tests that kill it: `node fixture_parent.ts <folder>`. */
+/**
+ * A program that opens both stores and says so, for the tests that kill it:
+ * `node fixture_parent.ts <folder>`.
+ */
 import { join } from 'node:path';
 import { silentLog } from '../log.ts';
 import { openEmbeddedClickHouse } from './clickhouse/clickhouse.ts';

@@ -6,8 +6,10 @@ const [port_min, port_end] = [20_000, 30_000];
 const tries_max = 100;
 
 /**
- * A port of 127.0.0.1 on which nobody listens, for a program that is to have the same one whenever it is started again. It is none of those that the system gives away by itself: another
- * program that asks for any port, or opens a connection, cannot get it while ours is down. Rejects with a sentence when there is none.
+ * A port of 127.0.0.1 on which nobody listens, for a program that is to have the same one whenever
+ * it is started again. It is none of those that the system gives away by itself: another program
+ * that asks for any port, or opens a connection, cannot get it while ours is down. Rejects with a
+ * sentence when there is none.
  */
 export async function findFreePort(): Promise<number> {
   for (let count = 0; count < tries_max; count += 1) {
@@ -15,7 +17,8 @@ export async function findFreePort(): Promise<number> {
     if (await isFree(port)) return port;
   }
   throw new Error(
-    `No free port was found on 127.0.0.1 between ${port_min} and ${port_end - 1}. End programs that listen there, or set SLUICE_CLICKHOUSE_URL to a ClickHouse server.`,
+    `No free port was found on 127.0.0.1 between ${port_min} and ${port_end - 1}. End ` +
+      'programs that listen there, or set SLUICE_CLICKHOUSE_URL to a ClickHouse server.',
   );
 }
 

@@ -11,7 +11,9 @@ export type LogFile = {
   close(): void;
 };
 
-/** Opens a log to append to, readable by us alone. A long one is set aside under `<path>.1` first. */
+/**
+ * Opens a log to append to, readable by us alone. A long one is set aside under `<path>.1` first.
+ */
 export function openLogFile(path: string): LogFile {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > bytesMax)
     renameSync(path, `${path}.1`);

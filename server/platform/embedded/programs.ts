@@ -6,7 +6,10 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const folders = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin', '/opt/homebrew/bin'];
 
-/** The search path of the programs that we start: fixed, so that an odd environment cannot change what runs. */
+/**
+ * The search path of the programs that we start: fixed, so that an odd environment cannot change
+ * what runs.
+ */
 export const searchPath = folders.join(':');
 
 /** The full path of a program of the operating system, or undefined where it is not installed. */
@@ -15,15 +18,19 @@ export function findProgram(name: string): string | undefined {
 }
 
 /**
- * The words that make the kernel send `signal` to a program when the process that started it dies, to be put before the program;
- * none where `setpriv` is missing. A change of credentials clears it, so it must be the last step before the program.
+ * The words that make the kernel send `signal` to a program when the process that started it dies,
+ * to be put before the program; none where `setpriv` is missing. A change of credentials clears it,
+ * so it must be the last step before the program.
  */
 export function dieWithParent(signal: 'INT' | 'KILL'): string[] {
   const setpriv = process.platform === 'linux' ? findProgram('setpriv') : undefined;
   return setpriv ? [setpriv, '--pdeathsig', signal] : [];
 }
 
-/** What the operating system says about a process: its parent and its command line; undefined when there is none with this id. */
+/**
+ * What the operating system says about a process: its parent and its command line; undefined when
+ * there is none with this id.
+ */
 export async function findProcess(
   pid: number,
 ): Promise<{ parent_pid: number; command: string } | undefined> {
@@ -33,7 +40,8 @@ export async function findProcess(
         readFile(`/proc/${pid}/stat`, 'utf8'),
         readFile(`/proc/${pid}/cmdline`, 'utf8'),
       ]);
-      // The name stands in parentheses and may hold any character, so the fields are counted from its end.
+      // The name stands in parentheses and may hold any character, so the fields are counted from
+      // its end.
       const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return state === 'Z'
         ? undefined

@@ -2,7 +2,10 @@ import type { ChildProcess } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../log.ts';
 
-/** A store that runs beside us: its URL stays the same until `stop()`, whatever happens to the process behind it. */
+/**
+ * A store that runs beside us: its URL stays the same until `stop()`, whatever happens to the
+ * process behind it.
+ */
 export type EmbeddedStore = {
   readonly url: string;
   /** The process that serves now; undefined between an unasked end and the restart. */
@@ -15,17 +18,26 @@ export type Program = {
   /** As users know it, for the log and for errors. */
   name: string;
   log: Logger;
-  /** Clears away what a killed one left and starts a new one. What it throws is final: it is not tried again. */
+  /**
+   * Clears away what a killed one left and starts a new one. What it throws is final: it is not
+   * tried again.
+   */
   spawn(): Promise<ChildProcess>;
   /** Resolves when the child answers `SELECT 1`; rejects, or stays open, while it does not. */
   ready(child: ChildProcess, signal: AbortSignal): Promise<void>;
-  /** Resolves when the child that was ready does nothing any more; it is killed then, and started again. Never resolves when the child ends. */
+  /**
+   * Resolves when the child that was ready does nothing any more; it is killed then, and started
+   * again. Never resolves when the child ends.
+   */
   hung?(child: ChildProcess): Promise<void>;
   /** Asks the child to end in order. */
   askToStop(child: ChildProcess): void;
   stop_seconds: number;
   start_seconds: number;
-  /** How long a first start is tried again when the child ends at once: what a killed predecessor holds is let go meanwhile. */
+  /**
+   * How long a first start is tried again when the child ends at once: what a killed predecessor
+   * holds is let go meanwhile.
+   */
   patience_seconds: number;
 };
 
@@ -116,8 +128,10 @@ async function startWatched(
 }
 
 /**
- * Starts the program, resolves when it answers, and from then on starts it again whenever it ends unasked (after 100 ms, growing to 5 s while it
- * keeps ending), or hangs. Rejects with a sentence when the first start fails. `stop()` ends it in order, by force after `stop_seconds`, and is final.
+ * Starts the program, resolves when it answers, and from then on starts it again whenever it ends
+ * unasked (after 100 ms, growing to 5 s while it keeps ending), or hangs. Rejects with a sentence
+ * when the first start fails. `stop()` ends it in order, by force after `stop_seconds`, and is
+ * final.
  */
 export async function supervise(program: Program): Promise<Omit<EmbeddedStore, 'url'>> {
   const { log, name } = program;

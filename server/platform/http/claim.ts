@@ -1,4 +1,7 @@
-/** A key that this request holds. `stored` is true once the answer is kept, in the transaction of the change itself where there is one. */
+/**
+ * A key that this request holds. `stored` is true once the answer is kept, in the transaction of
+ * the change itself where there is one.
+ */
 export type Claim = {
   id: string;
   user_id: number;

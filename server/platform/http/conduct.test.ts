@@ -180,7 +180,9 @@ test('unknown and read-only fields are ignored, __proto__ is harmless, names are
   const id = own.organization.id;
   const answer = await harness.request('POST', list, {
     key: own.key,
-    body: `{"name":"  A  name ","id":"${id}","slug":"mine","plugins_access_level":0,"__proto__":{"level":1},"constructor":1,"toString":2}`,
+    body:
+      '{"name":"  A  name ' +
+      `","id":"${id}","slug":"mine","plugins_access_level":0,"__proto__":{"level":1},"constructor":1,"toString":2}`,
   });
   assert.equal(answer.status, 201);
   assert.notEqual(answer.body.id, id);
@@ -300,32 +302,36 @@ test('a fault in a handler is a 500 that shows nothing of the inside', async () 
   await app.close();
 });
 
-test('with the control store away the answer is 503 with Retry-After; the process still says that it is alive', async () => {
-  const db = openDatabase('postgresql://nobody@127.0.0.1:9/none', {
-    connections_max: 2,
-    application_name: 'test',
-  });
-  const app = buildServer(
-    { ...harness.deps, db },
-    (api) =>
-      void api.get(
-        '/api/x/',
-        { config: { scope: 'project:read' }, schema: { response: { 200: {} } } },
-        () => ({}),
-      ),
-  );
-  const answer = await app.inject({
-    url: '/api/x/',
-    headers: { authorization: `Bearer ${own.key}` },
-  });
-  assert.equal(answer.statusCode, 503);
-  assert.equal(answer.headers['retry-after'], '5');
-  assert.equal(answer.json().code, 'unavailable');
-  assert.equal((await app.inject('/healthz')).statusCode, 200);
-  assert.equal((await app.inject('/readyz')).statusCode, 503);
-  await app.close();
-  await db.close();
-});
+test(
+  'with the control store away the answer is 503 with Retry-After; the process still says that ' +
+    'it is alive',
+  async () => {
+    const db = openDatabase('postgresql://nobody@127.0.0.1:9/none', {
+      connections_max: 2,
+      application_name: 'test',
+    });
+    const app = buildServer(
+      { ...harness.deps, db },
+      (api) =>
+        void api.get(
+          '/api/x/',
+          { config: { scope: 'project:read' }, schema: { response: { 200: {} } } },
+          () => ({}),
+        ),
+    );
+    const answer = await app.inject({
+      url: '/api/x/',
+      headers: { authorization: `Bearer ${own.key}` },
+    });
+    assert.equal(answer.statusCode, 503);
+    assert.equal(answer.headers['retry-after'], '5');
+    assert.equal(answer.json().code, 'unavailable');
+    assert.equal((await app.inject('/healthz')).statusCode, 200);
+    assert.equal((await app.inject('/readyz')).statusCode, 503);
+    await app.close();
+    await db.close();
+  },
+);
 
 test('metrics name routes, never what callers sent', async () => {
   await harness.request('GET', ownPath(), { key: own.key });

@@ -41,21 +41,36 @@ declare module 'fastify' {
     idempotency: Claim | undefined;
   }
   interface FastifyContextConfig {
-    /** The scope that a key needs; `any` where every key and session may; `public` where nobody has to say who they are. Without it the server does not start. */
+    /**
+     * The scope that a key needs; `any` where every key and session may; `public` where nobody has
+     * to say who they are. Without it the server does not start.
+     */
     scope?: Scope | 'any' | 'public';
-    /** The path holds an organization (`:organization_id`, else `:id`) or a project (`:project_id`, else `:id`) of which the caller must be a member. */
+    /**
+     * The path holds an organization (`:organization_id`, else `:id`) or a project (`:project_id`,
+     * else `:id`) of which the caller must be a member.
+     */
     within?: Within;
     /** The least level of the member: 1 (default), 8 or 15. */
     level?: 1 | 8 | 15;
     /** The caller must have signed in: a key is 403 here. */
     session?: boolean;
-    /** The write holds the organization's lock from its beginning, so that rules over several members cannot race. */
+    /**
+     * The write holds the organization's lock from its beginning, so that rules over several
+     * members cannot race.
+     */
     locks_organization?: boolean;
-    /** A POST that is an action on one record and looks at `If-Match`, as every PUT, PATCH and DELETE may. */
+    /**
+     * A POST that is an action on one record and looks at `If-Match`, as every PUT, PATCH and
+     * DELETE may.
+     */
     if_match?: boolean;
     /** Public routes that answer something else than JSON take any `Accept`. */
     accepts_anything?: boolean;
-    /** Media types that the route can answer besides JSON; a request whose `Accept` takes one of them is served. */
+    /**
+     * Media types that the route can answer besides JSON; a request whose `Accept` takes one of
+     * them is served.
+     */
     media_types?: readonly string[];
   }
 }

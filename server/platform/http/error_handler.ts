@@ -40,7 +40,10 @@ export function sendError(
     .send(JSON.stringify(errorBody(error, request.id)));
 }
 
-/** Turns whatever was thrown into an answer; what only the operator may see goes to the log under the request id. */
+/**
+ * Turns whatever was thrown into an answer; what only the operator may see goes to the log under
+ * the request id.
+ */
 export function handleErrors(app: FastifyInstance, context: HttpContext): void {
   app.setErrorHandler((error: unknown, request, reply) => {
     const answer = apiErrorOf(error, request.routeOptions.bodyLimit);
@@ -51,7 +54,10 @@ export function handleErrors(app: FastifyInstance, context: HttpContext): void {
   app.setNotFoundHandler((request, reply) => sendError(request, reply, notFound()));
 }
 
-/** The answer to a fault: our own errors as they are, the framework's by their meaning, the database's by their class, everything else 500. `body_limit` is the route's, in bytes. */
+/**
+ * The answer to a fault: our own errors as they are, the framework's by their meaning, the
+ * database's by their class, everything else 500. `body_limit` is the route's, in bytes.
+ */
 export function apiErrorOf(error: unknown, body_limit: number = body_size_bytes_max): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof PasswordsBusyError) return busy();
@@ -69,10 +75,12 @@ export function apiErrorOf(error: unknown, body_limit: number = body_size_bytes_
 }
 
 function databaseError(code: string): ApiError {
-  // 08 connection, 53 out of resources, 57 shut down by the operator: the same request may work later.
+  // 08 connection, 53 out of resources, 57 shut down by the operator: the same request may work
+  // later.
   if (code.startsWith('08') || code.startsWith('53') || code.startsWith('57P'))
     return unavailable();
-  // 22 is data that a column cannot hold: the last net under the schemas, so that wrong input is never a 500.
+  // 22 is data that a column cannot hold: the last net under the schemas, so that wrong input is
+  // never a 500.
   return code.startsWith('22')
     ? invalid(null, 'invalid_input', 'A value in the request cannot be stored.')
     : serverError();

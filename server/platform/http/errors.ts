@@ -56,8 +56,9 @@ export const error_types = [
 export type ErrorType = (typeof error_types)[number];
 
 /**
- * One thing that is wrong with a request; `attr` names the field (nested names joined with `__`), null for the request as a whole. `file`, `line` and `column` (from 1) say where in a
- * text it is, when what was sent or fetched is code.
+ * One thing that is wrong with a request; `attr` names the field (nested names joined with `__`),
+ * null for the request as a whole. `file`, `line` and `column` (from 1) say where in a text it is,
+ * when what was sent or fetched is code.
  */
 export type Violation = {
   attr: string | null;
@@ -68,7 +69,10 @@ export type Violation = {
   column?: number;
 };
 
-/** The answer to a request that was not served. Guarantee: `violations` has at least one entry and everything in it may be shown to the caller. */
+/**
+ * The answer to a request that was not served. Guarantee: `violations` has at least one entry and
+ * everything in it may be shown to the caller.
+ */
 export class ApiError extends Error {
   readonly status: number;
   readonly type: ErrorType;
@@ -158,7 +162,8 @@ export function twoCredentials(): ApiError {
 /** 403: the organization lets in only members with a second factor. */
 export function secondFactorRequired(): ApiError {
   const detail =
-    'This organization asks its members for a second factor: set one up for your account (POST /api/users/@me/totp/), then try again.';
+    'This organization asks its members for a second factor: set one up for your account ' +
+    '(POST /api/users/@me/totp/), then try again.';
   return new ApiError(403, 'authentication_error', [
     { attr: null, code: 'second_factor_required', detail },
   ]);
@@ -169,7 +174,9 @@ export function forbidden(detail: string): ApiError {
   return forbiddenMany([{ attr: null, code: 'permission_denied', detail }]);
 }
 
-/** 403 that lists every field that asks for more than the caller may; there must be one at least. */
+/**
+ * 403 that lists every field that asks for more than the caller may; there must be one at least.
+ */
 export function forbiddenMany(violations: Violation[]): ApiError {
   return new ApiError(403, 'authentication_error', violations);
 }
@@ -203,7 +210,8 @@ export function preconditionFailed(): ApiError {
   return request(
     412,
     'precondition_failed',
-    'The record has changed since it was read: fetch it again and repeat the change with its new ETag.',
+    'The record has changed since it was read: fetch it again and repeat the change with its ' +
+      'new ETag.',
   );
 }
 
@@ -233,7 +241,9 @@ export function idempotencyMismatch(): ApiError {
 
 /** 429 with the whole seconds to wait. */
 export function throttled(wait_seconds: number, headers: Record<string, string>): ApiError {
-  const detail = `Too many requests: try again in ${wait_seconds} ${wait_seconds === 1 ? 'second' : 'seconds'}.`;
+  const detail =
+    `Too many requests: try again in ${wait_seconds} ` +
+    `${wait_seconds === 1 ? 'second' : 'seconds'}.`;
   return new ApiError(429, 'throttled_error', [{ attr: null, code: 'throttled', detail }], {
     ...headers,
     'retry-after': String(wait_seconds),
@@ -247,12 +257,16 @@ export function serverError(): ApiError {
       attr: null,
       code: 'error',
       detail:
-        'The server failed to serve this request. The operator finds the cause in the log under the request id.',
+        'The server failed to serve this request. The operator finds the cause in the log ' +
+        'under the request id.',
     },
   ]);
 }
 
-/** 503: more passwords wait to be checked than the server can check in time; the same request may work in some seconds. */
+/**
+ * 503: more passwords wait to be checked than the server can check in time; the same request may
+ * work in some seconds.
+ */
 export function busy(): ApiError {
   const detail =
     'The server is checking as many passwords as it can at the moment: try again in some seconds.';
@@ -261,7 +275,9 @@ export function busy(): ApiError {
   });
 }
 
-/** 503: a store that the server needs does not answer; the same request may work in some seconds. */
+/**
+ * 503: a store that the server needs does not answer; the same request may work in some seconds.
+ */
 export function unavailable(): ApiError {
   return new ApiError(
     503,

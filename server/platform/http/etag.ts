@@ -7,7 +7,10 @@ export function etagOf(text: string): string {
   return `"${hash('sha256', text, 'base64url').slice(0, 27)}"`;
 }
 
-/** Puts the `ETag` on the answer of a single record and turns a GET whose `If-None-Match` has it into a 304 without a body. */
+/**
+ * Puts the `ETag` on the answer of a single record and turns a GET whose `If-None-Match` has it
+ * into a 304 without a body.
+ */
 export function tagAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -31,8 +34,9 @@ export function tagAnswer(
 }
 
 /**
- * Throws 412 when the request has an `If-Match` that names neither `*` nor the tag of `record`, which is the record exactly as a GET answers it.
- * The caller holds a lock on the record, so nobody changes it between this look and the change.
+ * Throws 412 when the request has an `If-Match` that names neither `*` nor the tag of `record`,
+ * which is the record exactly as a GET answers it. The caller holds a lock on the record, so nobody
+ * changes it between this look and the change.
  */
 export function ifMatch(request: FastifyRequest, record: unknown): void {
   if (!showsMatch(request)) return;
@@ -41,7 +45,10 @@ export function ifMatch(request: FastifyRequest, record: unknown): void {
   if (!tagsOf(wanted).some((one) => one === '*' || one === tag)) throw preconditionFailed();
 }
 
-/** Does the request say which version of the record it is meant for? Throws on a POST whose route does not declare `if_match`: its 412 would stand in no document. */
+/**
+ * Does the request say which version of the record it is meant for? Throws on a POST whose route
+ * does not declare `if_match`: its 412 would stand in no document.
+ */
 export function showsMatch(request: FastifyRequest): boolean {
   if (request.method === 'POST' && request.routeOptions.config.if_match !== true)
     throw new Error(`POST ${request.routeOptions.url} looks at If-Match and does not declare it.`);

@@ -15,8 +15,10 @@ export function serveHealth(app: FastifyInstance, context: HttpContext): void {
   };
   app.get('/healthz', options, () => ({ status: 'ok' }));
   app.get('/readyz', options, async (_request, reply) => {
-    // The server listens before the first owner and key exist, and a key that works is what ready means.
-    const started = sql`SELECT EXISTS (SELECT 1 FROM server_facts WHERE name = 'first_start') AS is_done`;
+    // The server listens before the first owner and key exist, and a key that works is what ready
+    // means.
+    const started = sql`SELECT EXISTS (SELECT 1 FROM server_facts
+      WHERE name = 'first_start') AS is_done`;
     const [first_start, clickhouse] = await Promise.all([
       answer(context.db.row<{ is_done: boolean }>(started)),
       answer(context.clickhouse.ping()),

@@ -8,7 +8,10 @@ const synchronise_interval_ms = 1_000;
 const sweep_interval_ms = 10 * 60_000;
 const counts_kept_ms = 2 * 3_600_000;
 
-/** While the server runs: rate counts are shared once a second, and rows that no longer count are removed every ten minutes. A fault is logged and tried again. */
+/**
+ * While the server runs: rate counts are shared once a second, and rows that no longer count are
+ * removed every ten minutes. A fault is logged and tried again.
+ */
 export function keepHouse(app: FastifyInstance, context: HttpContext): void {
   let timers: NodeJS.Timeout[] = [];
   const every = (interval_ms: number, work: () => Promise<unknown>) => {
@@ -36,13 +39,18 @@ export function keepHouse(app: FastifyInstance, context: HttpContext): void {
   });
 }
 
-/** Removes idempotency keys older than 24 h and rate counts older than both windows. Leans on the indexes by age. */
+/**
+ * Removes idempotency keys older than 24 h and rate counts older than both windows. Leans on the
+ * indexes by age.
+ */
 export async function sweep(context: HttpContext): Promise<void> {
   const now = context.clock.now();
   await context.db.run(
-    sql`DELETE FROM idempotency_keys WHERE created_at < ${isoInstant(now - replay_ms)}::timestamptz`,
+    sql`DELETE FROM idempotency_keys WHERE created_at <
+      ${isoInstant(now - replay_ms)}::timestamptz`,
   );
   await context.db.run(
-    sql`DELETE FROM rate_counts WHERE window_start < ${isoInstant(now - counts_kept_ms)}::timestamptz`,
+    sql`DELETE FROM rate_counts WHERE window_start <
+      ${isoInstant(now - counts_kept_ms)}::timestamptz`,
   );
 }

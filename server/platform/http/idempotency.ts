@@ -24,8 +24,10 @@ type Earlier = {
 };
 
 /**
- * Runs before the handler of a POST: without `Idempotency-Key` (and for `validate_only`, which has no effect to repeat) it does nothing; else it claims the key, or answers what the
- * first request with it was answered, or throws 409 while that one is running and 422 when it was another request.
+ * Runs before the handler of a POST: without `Idempotency-Key` (and for `validate_only`, which has
+ * no effect to repeat) it does nothing; else it claims the key, or answers what the first request
+ * with it was answered, or throws 409 while that one is running and 422 when it was another
+ * request.
  */
 export async function claimIdempotencyKey(
   context: HttpContext,
@@ -56,7 +58,8 @@ export async function claimIdempotencyKey(
   }
   const earlier = await context.db.row<Earlier>(sql`
     SELECT body_hash, status, response_headers, response_sealed, claim_id FROM idempotency_keys
-    WHERE user_id = ${claim.user_id} AND key = ${key} AND method = ${claim.method} AND path = ${path}`);
+    WHERE user_id = ${claim.user_id} AND key = ${key} AND method = ${claim.method}
+      AND path = ${path}`);
   if (earlier !== undefined && !earlier.body_hash.equals(body_hash)) throw idempotencyMismatch();
   if (earlier === undefined || earlier.status === null) throw stillRunning();
   return reply
@@ -70,8 +73,9 @@ export async function claimIdempotencyKey(
 }
 
 /**
- * Keeps the answer under the claim. Called in the transaction of the change, so that the change and the memory of it stand or fall together; throws 409 when
- * the claim ran out and another request took the key over.
+ * Keeps the answer under the claim. Called in the transaction of the change, so that the change and
+ * the memory of it stand or fall together; throws 409 when the claim ran out and another request
+ * took the key over.
  */
 export async function storeAnswer(
   db: Queryable,
@@ -83,12 +87,17 @@ export async function storeAnswer(
 ): Promise<void> {
   const sealed = text === null ? null : secrets.seal(text, responseContext(claim.id));
   const stored = await db.run(sql`
-    UPDATE idempotency_keys SET status = ${status}, response_headers = ${JSON.stringify(headers)}::jsonb, response_sealed = ${sealed}
-    WHERE user_id = ${claim.user_id} AND key = ${claim.key} AND method = ${claim.method} AND path = ${claim.path} AND claim_id = ${claim.id}`);
+    UPDATE idempotency_keys SET status = ${status},
+      response_headers = ${JSON.stringify(headers)}::jsonb, response_sealed = ${sealed}
+    WHERE user_id = ${claim.user_id} AND key = ${claim.key} AND method = ${claim.method}
+      AND path = ${claim.path} AND claim_id = ${claim.id}`);
   if (stored === 0) throw stillRunning();
 }
 
-/** Runs when the answer of a POST is about to be sent: keeps it when the handler did not, and frees the key after a 429 and a 5xx, which ask to try again. */
+/**
+ * Runs when the answer of a POST is about to be sent: keeps it when the handler did not, and frees
+ * the key after a 429 and a 5xx, which ask to try again.
+ */
 export async function settleIdempotencyKey(
   context: HttpContext,
   request: FastifyRequest,
@@ -110,7 +119,8 @@ export async function settleIdempotencyKey(
       );
     else
       await context.db.run(
-        sql`DELETE FROM idempotency_keys WHERE claim_id = ${claim.id} AND status IS NULL AND user_id = ${claim.user_id} AND key = ${claim.key}`,
+        sql`DELETE FROM idempotency_keys WHERE claim_id = ${claim.id} AND status IS NULL
+          AND user_id = ${claim.user_id} AND key = ${claim.key}`,
       );
   } catch (error) {
     // The answer is right all the same; the row frees itself.
@@ -122,7 +132,10 @@ export async function settleIdempotencyKey(
   return payload;
 }
 
-/** By what a repeat is told from another request. The hash is keyed: bodies hold passwords, which whoever reads the database could try against a plain one a billion times a second. */
+/**
+ * By what a repeat is told from another request. The hash is keyed: bodies hold passwords, which
+ * whoever reads the database could try against a plain one a billion times a second.
+ */
 function fingerprint({ secrets }: HttpContext, request: FastifyRequest, query: string): Buffer {
   const digest = createHash('sha256')
     .update(query)
@@ -144,15 +157,24 @@ function stillRunning() {
   });
 }
 
-/** Inserts the key, or takes over one that is older than 24 h or whose request crashed. The primary key lets one of two requests that race win. */
+/**
+ * Inserts the key, or takes over one that is older than 24 h or whose request crashed. The primary
+ * key lets one of two requests that race win.
+ */
 async function take(context: HttpContext, claim: Claim, body_hash: Buffer): Promise<boolean> {
   const now = context.clock.now();
   const taken = await context.db.run(sql`
-    INSERT INTO idempotency_keys AS known (user_id, key, method, path, body_hash, claim_id, created_at, locked_until)
-    VALUES (${claim.user_id}, ${claim.key}, ${claim.method}, ${claim.path}, ${body_hash}, ${claim.id}, ${isoInstant(now)}::timestamptz, ${isoInstant(now + lock_ms)}::timestamptz)
-    ON CONFLICT (user_id, key, method, path) DO UPDATE SET body_hash = EXCLUDED.body_hash, claim_id = EXCLUDED.claim_id, created_at = EXCLUDED.created_at,
-      locked_until = EXCLUDED.locked_until, status = NULL, response_headers = NULL, response_sealed = NULL
+    INSERT INTO idempotency_keys AS known (user_id, key, method, path, body_hash, claim_id,
+      created_at, locked_until)
+    VALUES (${claim.user_id}, ${claim.key}, ${claim.method}, ${claim.path}, ${body_hash},
+      ${claim.id}, ${isoInstant(now)}::timestamptz, ${isoInstant(now + lock_ms)}::timestamptz)
+    ON CONFLICT (user_id, key, method, path) DO UPDATE
+      SET body_hash = EXCLUDED.body_hash, claim_id = EXCLUDED.claim_id,
+      created_at = EXCLUDED.created_at,
+      locked_until = EXCLUDED.locked_until, status = NULL, response_headers = NULL,
+        response_sealed = NULL
     WHERE known.created_at <= ${isoInstant(now - replay_ms)}::timestamptz
-      OR (known.status IS NULL AND known.locked_until <= ${isoInstant(now)}::timestamptz AND known.body_hash = EXCLUDED.body_hash)`);
+      OR (known.status IS NULL AND known.locked_until <= ${isoInstant(now)}::timestamptz
+        AND known.body_hash = EXCLUDED.body_hash)`);
   return taken > 0;
 }

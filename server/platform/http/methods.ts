@@ -15,8 +15,8 @@ export function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
 }
 
 /**
- * Adds to every path that ends with a slash what it lacks: OPTIONS and 405 with `Allow`, and a 308 from the path without the slash that keeps the query.
- * Called after the last route.
+ * Adds to every path that ends with a slash what it lacks: OPTIONS and 405 with `Allow`, and a 308
+ * from the path without the slash that keeps the query. Called after the last route.
  */
 export function completeMethods(app: FastifyInstance, methods: Map<string, Set<string>>): void {
   for (const [url, known] of [...methods].filter(
@@ -53,12 +53,18 @@ export function completeMethods(app: FastifyInstance, methods: Map<string, Set<s
   }
 }
 
-/** The handler of a route that answers before a body is read: whatever it is, and however large, the answer is the same. */
+/**
+ * The handler of a route that answers before a body is read: whatever it is, and however large, the
+ * answer is the same.
+ */
 function answered(): never {
   throw new Error('The request was answered already.');
 }
 
-/** The request's path with a slash at its end and its query; relative, so that it holds behind any proxy. */
+/**
+ * The request's path with a slash at its end and its query; relative, so that it holds behind any
+ * proxy.
+ */
 function withSlash(url: string): string {
   const end = url.indexOf('?');
   return end === -1 ? `${url}/` : `${url.slice(0, end)}/${url.slice(end)}`;

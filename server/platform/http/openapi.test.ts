@@ -31,36 +31,43 @@ test('the document is OpenAPI 3.1, public, with the key as its security', () => 
   assert.deepEqual(Object.keys(document.components.securitySchemes), ['personal_api_key']);
 });
 
-test('every operation has its own id, a summary and a tag, and documents its errors with the one body', () => {
-  const ids = new Set<string>();
-  for (const [path, operations] of Object.entries(document.paths)) {
-    assert.match(path, /^\/api\/.*\/$/);
-    for (const [method, operation] of Object.entries(operations)) {
-      const name = `${method} ${path}`;
-      assert.ok(!ids.has(operation.operationId), `${name}: ${operation.operationId} is used twice`);
-      ids.add(operation.operationId);
-      assert.ok(operation.summary, `${name} has no summary`);
-      assert.equal(operation.tags.length, 1);
-      const statuses = Object.keys(operation.responses);
-      assert.ok(
-        statuses.some((status) => status.startsWith('2')),
-        name,
-      );
-      const isPublic = operation.security?.length === 0;
-      for (const status of isPublic ? ['500'] : ['401', '403', '429', '500', '503'])
-        assert.ok(statuses.includes(status), `${name} lacks ${status}`);
-      for (const [status, response] of Object.entries(operation.responses)) {
-        assert.ok(response.description, `${name} ${status}`);
-        if (status >= '400')
-          assert.deepEqual(
-            response.content,
-            { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-            `${name} ${status}`,
-          );
+test(
+  'every operation has its own id, a summary and a tag, and documents its errors with the one ' +
+    'body',
+  () => {
+    const ids = new Set<string>();
+    for (const [path, operations] of Object.entries(document.paths)) {
+      assert.match(path, /^\/api\/.*\/$/);
+      for (const [method, operation] of Object.entries(operations)) {
+        const name = `${method} ${path}`;
+        assert.ok(
+          !ids.has(operation.operationId),
+          `${name}: ${operation.operationId} is used twice`,
+        );
+        ids.add(operation.operationId);
+        assert.ok(operation.summary, `${name} has no summary`);
+        assert.equal(operation.tags.length, 1);
+        const statuses = Object.keys(operation.responses);
+        assert.ok(
+          statuses.some((status) => status.startsWith('2')),
+          name,
+        );
+        const isPublic = operation.security?.length === 0;
+        for (const status of isPublic ? ['500'] : ['401', '403', '429', '500', '503'])
+          assert.ok(statuses.includes(status), `${name} lacks ${status}`);
+        for (const [status, response] of Object.entries(operation.responses)) {
+          assert.ok(response.description, `${name} ${status}`);
+          if (status >= '400')
+            assert.deepEqual(
+              response.content,
+              { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+              `${name} ${status}`,
+            );
+        }
       }
     }
-  }
-});
+  },
+);
 
 test('every reference leads somewhere, and no keyword of our validator shows', () => {
   const text = JSON.stringify(document);

@@ -7,14 +7,20 @@ import { withMediaTypes } from './responses.ts';
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type JsonObject = { [name: string]: Json };
 
-/** Keywords of our validator that say nothing to readers of the document. A property of that name is an object and stays. */
+/**
+ * Keywords of our validator that say nothing to readers of the document. A property of that name is
+ * an object and stays.
+ */
 const own_keywords = new Set(['trim', 'wrong_detail', 'not_before', 'not_after']);
 
 const description = `Management of organizations, their people, domains, plugins and scheduled exports.
 
 Every request carries a personal API key as \`Authorization: Bearer <key>\`. Errors are \`application/problem+json\`; every path ends with a slash.`;
 
-/** Generates the OpenAPI 3.1 document from the routes that are registered after this, and shows it at /docs/ with local assets only. */
+/**
+ * Generates the OpenAPI 3.1 document from the routes that are registered after this, and shows it
+ * at /docs/ with local assets only.
+ */
 export function describeApi(app: FastifyInstance): void {
   app.register(swagger, {
     openapi: {
@@ -69,7 +75,10 @@ export function serveDocument(app: FastifyInstance): void {
   );
 }
 
-/** Moves every object schema that has a title to `components.schemas` and gives error answers their media type. */
+/**
+ * Moves every object schema that has a title to `components.schemas` and gives error answers their
+ * media type.
+ */
 function named(document: JsonObject): JsonObject {
   const schemas: JsonObject = {};
   const paths = moved(document['paths'] ?? {}, schemas);
@@ -82,11 +91,15 @@ type Operation = { responses: JsonObject };
 
 const not_allowed = {
   description:
-    'A fixed path stands in the place of the parameter, and does not have the method; Allow names those that it has.',
+    'A fixed path stands in the place of the parameter, and does not have the method; Allow ' +
+    'names those that it has.',
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 };
 
-/** A fixed path such as `@current/` hides the one with a parameter in its place, also for methods that only the other has: those answer 405. */
+/**
+ * A fixed path such as `@current/` hides the one with a parameter in its place, also for methods
+ * that only the other has: those answer 405.
+ */
 function declareNotAllowed(paths: Record<string, Record<string, Operation>>): void {
   const all = Object.keys(paths);
   for (const path of all) {

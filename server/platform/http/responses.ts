@@ -44,7 +44,9 @@ const descriptions: Record<number, string> = {
   202: 'Taken; the work goes on.',
   204: 'Done; no body.',
   304: 'Unchanged since the ETag in If-None-Match; no body.',
-  400: 'The body or query is wrong (`errors` lists every violation), or the request shows two credentials.',
+  400:
+    'The body or query is wrong (`errors` lists every violation), or the request shows two ' +
+    'credentials.',
   401: 'No key, or an unknown, expired or revoked one.',
   403: 'The key lacks the scope, or the level in the organization is too low.',
   404: 'Unknown, or in an organization or project that the caller is not a member of.',
@@ -72,7 +74,10 @@ const ValidateOnly = Type.Object({
   ),
 });
 
-/** True when the route's answer is a single record, which has an `ETag`; lists have `results`, unless `config.record` says otherwise. */
+/**
+ * True when the route's answer is a single record, which has an `ETag`; lists have `results`,
+ * unless `config.record` says otherwise.
+ */
 export function answersRecord(route: Pick<RouteOptions, 'schema'>): boolean {
   const answers = (route.schema?.response ?? {}) as Record<
     string,
@@ -85,7 +90,10 @@ export function answersRecord(route: Pick<RouteOptions, 'schema'>): boolean {
   );
 }
 
-/** The route's schema with every status that it can answer, the parameters that all such routes take, and names for the OpenAPI document. */
+/**
+ * The route's schema with every status that it can answer, the parameters that all such routes
+ * take, and names for the OpenAPI document.
+ */
 export function documented(route: RouteOptions): FastifySchema {
   const schema: FastifySchema = route.schema ?? {};
   const method = [route.method].flat()[0] ?? 'GET';
@@ -147,7 +155,9 @@ function descriptionOf(status: number, { bodyLimit = body_size_bytes_max }: Rout
     : (descriptions[status] ?? 'The answer.');
 }
 
-/** The route's schema with each other media type beside JSON under the answer 200, for the document. */
+/**
+ * The route's schema with each other media type beside JSON under the answer 200, for the document.
+ */
 export function withMediaTypes(
   schema: FastifySchema,
   media_types: readonly string[] | undefined,
@@ -181,8 +191,9 @@ function levelSentence(route: RouteOptions): string {
 }
 
 /**
- * `/api/projects/:project_id/batch_exports/:id/pause/` POST gives the operation `projects_batch_exports_pause_create` and the tag `batch_exports`; what is done to a
- * collection as a whole, such as `batch_exports/test/`, gives `projects_batch_exports_collection_test_create`.
+ * `/api/projects/:project_id/batch_exports/:id/pause/` POST gives the operation
+ * `projects_batch_exports_pause_create` and the tag `batch_exports`; what is done to a collection
+ * as a whole, such as `batch_exports/test/`, gives `projects_batch_exports_collection_test_create`.
  */
 function namesOf(url: string, method: string, schema: FastifySchema) {
   const segments = url.split('/').filter((segment) => segment !== '' && segment !== 'api');

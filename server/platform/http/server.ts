@@ -19,13 +19,16 @@ import { openLimiter } from './limits/rate_limit.ts';
 import { requestIdOf } from './request_id.ts';
 import { answersRecord, documented } from './responses.ts';
 
-// Long enough for a file of events over a slow line; what must come quickly are the headers, and Node waits a minute for those.
+// Long enough for a file of events over a slow line; what must come quickly are the headers, and
+// Node waits a minute for those.
 const request_timeout_ms = 3_600_000;
 const header_size_bytes_max = 32 * 1024;
 
 /**
- * Builds the HTTP server: the conduct of the whole API around the routes that `register` adds. Guarantees: a route without `config.scope` stops the boot; every
- * error has the one body; no handler of a route that is not public runs before key, limit, scope, membership and level were checked.
+ * Builds the HTTP server: the conduct of the whole API around the routes that `register` adds.
+ * Guarantees: a route without `config.scope` stops the boot; every error has the one body; no
+ * handler of a route that is not public runs before key, limit, scope, membership and level were
+ * checked.
  */
 export function buildServer(
   context: HttpContext,
@@ -152,5 +155,9 @@ function rawBadRequest(): string {
   const text = JSON.stringify(
     errorBody(unparsable('The request is not valid HTTP.'), requestIdOf({ headers: {} })),
   );
-  return `HTTP/1.1 400 Bad Request\r\nContent-Type: application/problem+json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`;
+  return (
+    'HTTP/1.1 400 Bad Request\r\nContent-Type: application/problem+json; ' +
+    `charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: ` +
+    `close\r\n\r\n${text}`
+  );
 }

@@ -3,7 +3,10 @@ import { unavailable } from './errors.ts';
 /** How long a request may wait for the analytics store. */
 const wait_ms_max = 30_000;
 
-/** The result of a query that a request waits for. A query that takes more than 30 seconds is killed through the signal, and the request answers 503. */
+/**
+ * The result of a query that a request waits for. A query that takes more than 30 seconds is killed
+ * through the signal, and the request answers 503.
+ */
 export async function whileWaiting<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {

@@ -13,13 +13,22 @@ import { storeAnswer } from './idempotency.ts';
 import { isValidateOnly } from './lists/query.ts';
 import { isOpenTo } from './caller/second_factor.ts';
 
-/** Something outside of the control store (a mail, a signal to a worker) that is done once the change is committed; a fault is logged and does not undo the change. */
+/**
+ * Something outside of the control store (a mail, a signal to a worker) that is done once the
+ * change is committed; a fault is logged and does not undo the change.
+ */
 export type Effect = () => Promise<unknown>;
 
-/** Puts off an effect until the transaction is committed; nothing is done when it is rolled back or was `validate_only`. */
+/**
+ * Puts off an effect until the transaction is committed; nothing is done when it is rolled back or
+ * was `validate_only`.
+ */
 export type Afterwards = (effect: Effect) => void;
 
-/** What the activity log keeps of a write. By default it goes to the organization of the path and was done by the caller. `also`: other logs that it concerns, in one order everywhere. */
+/**
+ * What the activity log keeps of a write. By default it goes to the organization of the path and
+ * was done by the caller. `also`: other logs that it concerns, in one order everywhere.
+ */
 export type Entry = Activity & {
   chain?: Chain;
   also?: Chain[];
@@ -27,8 +36,9 @@ export type Entry = Activity & {
 };
 
 /**
- * Says what the write did; called exactly once by every `work` that succeeds, with `nothing` when it only looked (a dry
- * run). A PATCH or PUT gives the record from `before` too: it is the answer when the entry names no change.
+ * Says what the write did; called exactly once by every `work` that succeeds, with `nothing` when
+ * it only looked (a dry run). A PATCH or PUT gives the record from `before` too: it is the answer
+ * when the entry names no change.
  */
 export type RecordActivity = (entry: Entry | 'nothing', before?: unknown) => void;
 
@@ -44,13 +54,20 @@ class NothingKept extends Error {
 }
 
 /**
- * Every change of the API goes through here. `work` finds, refuses and changes in one transaction and gives the answer's body, undefined for 204. Guarantees:
- * - the caller is a member with the route's level until the transaction ends: a removal or demotion that races waits for it, or stops it;
- * - the activity log gets exactly one entry, in the same transaction; a `work` that records none or two is a fault of ours and changes nothing;
- * - a PATCH or PUT whose entry names no change is rolled back: no entry, no effect, ETag and instants as they were;
- * - with `?validate_only=true` everything is checked and nothing kept: 200 with the body that would have come, or 204;
- * - with an `Idempotency-Key` the change and its answer are committed together, so a crash between them cannot make a repeat do it twice;
- * - a deadlock or serialization failure is repeated, up to three times, so `work` must have no effect but on `tx` and through `afterwards` and `record`.
+ * Every change of the API goes through here. `work` finds, refuses and changes in one transaction
+ * and gives the answer's body, undefined for 204. Guarantees:
+ * - the caller is a member with the route's level until the transaction ends: a removal or demotion
+ *   that races waits for it, or stops it;
+ * - the activity log gets exactly one entry, in the same transaction; a `work` that records none or
+ *   two is a fault of ours and changes nothing;
+ * - a PATCH or PUT whose entry names no change is rolled back: no entry, no effect, ETag and
+ *   instants as they were;
+ * - with `?validate_only=true` everything is checked and nothing kept: 200 with the body that would
+ *   have come, or 204;
+ * - with an `Idempotency-Key` the change and its answer are committed together, so a crash between
+ *   them cannot make a repeat do it twice;
+ * - a deadlock or serialization failure is repeated, up to three times, so `work` must have no
+ *   effect but on `tx` and through `afterwards` and `record`.
  */
 export async function write<Answer>(
   request: FastifyRequest,
@@ -98,8 +115,10 @@ export async function write<Answer>(
 }
 
 /**
- * Holds the caller's membership as it is until the transaction ends (FOR SHARE), and takes over a level that changed since the request came in; the key or session must
- * still hold, and the organization still let them in without a second factor, because the request may have waited for a lock. Locks go from the organization to the member, everywhere.
+ * Holds the caller's membership as it is until the transaction ends (FOR SHARE), and takes over a
+ * level that changed since the request came in; the key or session must still hold, and the
+ * organization still let them in without a second factor, because the request may have waited for a
+ * lock. Locks go from the organization to the member, everywhere.
  */
 async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<void> {
   const { access, caller } = request;
@@ -112,14 +131,18 @@ async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<
   const now = isoInstant(request.server.context.clock.now());
   const credential =
     caller.key_id === null
-      ? sql`SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id AND u.is_active WHERE c.id = ${caller.session_id}::uuid AND c.expires_at > ${now}::timestamptz`
+      ? sql`SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id AND u.is_active
+        WHERE c.id = ${caller.session_id}::uuid AND c.expires_at > ${now}::timestamptz`
       : sql`SELECT 1 FROM personal_api_keys c JOIN users u ON u.id = c.user_id AND u.is_active
-          WHERE c.id = ${caller.key_id}::uuid AND (c.expires_at IS NULL OR c.expires_at > ${now}::timestamptz)`;
+          WHERE c.id = ${caller.key_id}::uuid AND (c.expires_at IS NULL
+            OR c.expires_at > ${now}::timestamptz)`;
   const member = await tx.row<
     Pick<Access, 'level'> & { is_valid: boolean; is_closed: boolean }
   >(sql`
-    SELECT m.level, EXISTS (${credential}) AS is_valid, NOT ${isOpenTo(caller)} AS is_closed FROM members m
-    WHERE m.user_id = ${caller.user_id} AND m.organization_id = ${access.organization_id}::uuid FOR SHARE OF m`);
+    SELECT m.level, EXISTS (${credential}) AS is_valid, NOT ${isOpenTo(caller)} AS is_closed
+      FROM members m
+    WHERE m.user_id = ${caller.user_id} AND m.organization_id = ${access.organization_id}::uuid
+      FOR SHARE OF m`);
   if (member === undefined) throw notFound();
   if (!member.is_valid)
     throw unauthenticated(
@@ -132,12 +155,15 @@ async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<
 }
 
 /**
- * Waits until every write under way in the organization has ended, and holds back those that begin until this transaction ends: for what deletes by cascade, which would else take a writer's rows
- * in one order while the writer takes them in the other, until both are told to give way three times. The route must have `locks_organization`, so that two of these cannot wait for each other.
+ * Waits until every write under way in the organization has ended, and holds back those that begin
+ * until this transaction ends: for what deletes by cascade, which would else take a writer's rows
+ * in one order while the writer takes them in the other, until both are told to give way three
+ * times. The route must have `locks_organization`, so that two of these cannot wait for each other.
  */
 export async function lockOutWriters(tx: Transaction, organization_id: string): Promise<void> {
   await tx.rows(
-    sql`SELECT 1 FROM members WHERE organization_id = ${organization_id}::uuid ORDER BY id FOR UPDATE`,
+    sql`SELECT 1 FROM members WHERE organization_id = ${organization_id}::uuid ORDER BY id
+      FOR UPDATE`,
   );
 }
 
@@ -147,7 +173,8 @@ function onlyOne(request: FastifyRequest, entries: Recorded[]): Recorded {
   const [one] = entries;
   if (one === undefined || entries.length > 1)
     throw new Error(
-      `${request.method} ${request.routeOptions.url} recorded ${entries.length} activities instead of one.`,
+      `${request.method} ${request.routeOptions.url} recorded ${entries.length} activities ` +
+        'instead of one.',
     );
   return one;
 }

@@ -12,20 +12,24 @@ export type MailContent = {
 };
 
 const page = 'margin:0;padding:24px 16px';
-// No colours of page and text: readers choose light or dark by themselves, and nothing of ours can be left unreadable by it.
+// No colours of page and text: readers choose light or dark by themselves, and nothing of ours can
+// be left unreadable by it.
 const column =
-  "max-width:560px;margin:0 auto;font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:16px;line-height:1.5;overflow-wrap:break-word";
+  "max-width:560px;margin:0 auto;font-family:-apple-system,'Segoe " +
+  "UI',Roboto,Helvetica,Arial,sans-serif;font-size:16px;line-height:1.5;overflow-wrap:break-word";
 const title = 'margin:0 0 16px;font-size:22px;line-height:1.3';
 const paragraph = 'margin:0 0 16px';
 const quotation = 'margin:0 0 16px;padding:0 0 0 16px;border-left:4px solid #888888';
 const button =
-  'display:inline-block;padding:12px 20px;border-radius:6px;background-color:#1d4ed8;color:#ffffff;font-weight:bold;text-decoration:none';
+  'display:inline-block;padding:12px ' +
+  '20px;border-radius:6px;background-color:#1d4ed8;color:#ffffff;font-weight:bold;text-decoration:none';
 const small = 'margin:0 0 16px;font-size:14px';
 const link = 'word-break:break-all';
 
 /**
- * Both forms of a mail: `text` has the address of the action in full on a line of its own, `html` needs no image, font or style from elsewhere. Throws
- * for an action whose address is not http or https.
+ * Both forms of a mail: `text` has the address of the action in full on a line of its own, `html`
+ * needs no image, font or style from elsewhere. Throws for an action whose address is not http or
+ * https.
  */
 export function compose(content: MailContent): { text: string; html: string } {
   const action =
@@ -93,8 +97,10 @@ ${parts.join('\n')}
 function composeAction({ label, url }: { label: string; url: string }): string[] {
   const address = escape(url);
   return [
-    `<p style="${paragraph}"><a href="${address}" style="${button}">${escape(oneLine(label))}</a></p>`,
-    `<p style="${small}">If the button does not work, open this address:<br><a href="${address}" style="${link}">${address}</a></p>`,
+    `<p style="${paragraph}"><a href="${address}" ` +
+      `style="${button}">${escape(oneLine(label))}</a></p>`,
+    `<p style="${small}">If the button does not work, open this address:<br><a ` +
+      `href="${address}" style="${link}">${address}</a></p>`,
   ];
 }
 

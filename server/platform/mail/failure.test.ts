@@ -25,21 +25,28 @@ const faults: { fault: MailFault; code: string | RegExp; status?: number }[] = [
 ];
 
 for (const { fault, code, status } of faults) {
-  test(`a relay that does this gives false in bounded time, and the next mail goes out again: ${fault}`, async (t) => {
-    const server = await openRelay(t);
-    const { mail, lines } = openLoggedMail(t, server.url, { bounds: short_bounds });
-    server.setFault(fault);
-    const start = performance.now();
-    assert.equal(await mail.send(mailMessage()), false);
-    assert.ok(performance.now() - start < short_bounds.send_milliseconds + slack_milliseconds);
-    assert.deepEqual([lines.length, lines[0]?.level, lines[0]?.['smtp_status']], [1, warn, status]);
-    assert.match(String(lines[0]?.['code']), new RegExp(code));
-    assert.match(String(lines[0]?.msg), /^The mail relay /);
-    assert.doesNotMatch(JSON.stringify(lines), /reset|ZXh0|grace|Somebody|Your password/);
-    server.setFault(undefined);
-    assert.equal(await mail.send(mailMessage()), true);
-    assert.equal(server.mails.length, 1);
-  });
+  test(
+    'a relay that does this gives false in bounded time, and the next mail goes out again: ' +
+      `${fault}`,
+    async (t) => {
+      const server = await openRelay(t);
+      const { mail, lines } = openLoggedMail(t, server.url, { bounds: short_bounds });
+      server.setFault(fault);
+      const start = performance.now();
+      assert.equal(await mail.send(mailMessage()), false);
+      assert.ok(performance.now() - start < short_bounds.send_milliseconds + slack_milliseconds);
+      assert.deepEqual(
+        [lines.length, lines[0]?.level, lines[0]?.['smtp_status']],
+        [1, warn, status],
+      );
+      assert.match(String(lines[0]?.['code']), new RegExp(code));
+      assert.match(String(lines[0]?.msg), /^The mail relay /);
+      assert.doesNotMatch(JSON.stringify(lines), /reset|ZXh0|grace|Somebody|Your password/);
+      server.setFault(undefined);
+      assert.equal(await mail.send(mailMessage()), true);
+      assert.equal(server.mails.length, 1);
+    },
+  );
 }
 
 test('a host without a relay gives false', async (t) => {
@@ -61,7 +68,8 @@ test('what a relay repeats of a mail or of the password is not in the log', asyn
   const coded = Buffer.from(login.password).toString('base64');
   server.setFault(
     'reject_message',
-    `Spam: ${secret_url} for grace@example.org, said (open sesame) or ${coded} or ${secret_url.split('/').at(-1)}`,
+    `Spam: ${secret_url} for grace@example.org, said (open sesame) or ${coded} or ` +
+      `${secret_url.split('/').at(-1)}`,
   );
   assert.equal(await mail.send(mailMessage()), false);
   assert.equal(

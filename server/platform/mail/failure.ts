@@ -1,7 +1,10 @@
 import { oneLine } from './plain_text.ts';
 import type { Relay } from './relay.ts';
 
-/** Why a mail was not taken: a sentence for the operator that says what to do, and the particulars for the log. Nothing of the mail and no password is in it. */
+/**
+ * Why a mail was not taken: a sentence for the operator that says what to do, and the particulars
+ * for the log. Nothing of the mail and no password is in it.
+ */
 export type MailFailure = {
   advice: string;
   code: string;
@@ -20,7 +23,8 @@ type RelayError = {
 
 const unreachable = 'The mail relay cannot be reached; check host and port in SLUICE_SMTP_URL.';
 const late =
-  'The mail relay did not answer in time; check host and port in SLUICE_SMTP_URL, and whether smtps:// is meant.';
+  'The mail relay did not answer in time; check host and port in SLUICE_SMTP_URL, and whether ' +
+  'smtps:// is meant.';
 const login = 'The mail relay does not take user and password; check them in SLUICE_SMTP_URL.';
 const refused = 'The mail relay refused; the detail is its reply.';
 const advice_of_code: Record<string, string> = {
@@ -33,10 +37,13 @@ const advice_of_code: Record<string, string> = {
   EENVELOPE: refused,
   EMESSAGE: refused,
   EPROTOCOL: refused,
-  ETLS: 'TLS with the mail relay failed; use smtps:// where it begins with TLS (port 465), smtp:// where it offers STARTTLS (587). Passwords go over TLS only.',
+  ETLS:
+    'TLS with the mail relay failed; use smtps:// where it begins with TLS (port 465), smtp:// ' +
+    'where it offers STARTTLS (587). Passwords go over TLS only.',
 };
 const untrusted =
-  'The certificate of the mail relay is not trusted; give it one that is valid for the host in SLUICE_SMTP_URL, or name its authority in NODE_EXTRA_CA_CERTS.';
+  'The certificate of the mail relay is not trusted; give it one that is valid for the host ' +
+  'in SLUICE_SMTP_URL, or name its authority in NODE_EXTRA_CA_CERTS.';
 
 const reply_length_max = 300;
 const word_length_max = 20;
@@ -59,8 +66,9 @@ export function describeFailure(error: unknown, relay: Relay): MailFailure {
 }
 
 /**
- * What a relay answered, without the words that may repeat what it was sent: relays quote links, addresses and commands that they do not like. Left out
- * are addresses, paths, anything as long as a token, and the password in each form in which it is sent.
+ * What a relay answered, without the words that may repeat what it was sent: relays quote links,
+ * addresses and commands that they do not like. Left out are addresses, paths, anything as long as
+ * a token, and the password in each form in which it is sent.
  */
 function readableReply(reply: string, relay: Relay): string {
   const base64 = (text: string) => Buffer.from(text).toString('base64');

@@ -23,17 +23,25 @@ export type Mail = {
   /** False when no relay is set: `send` then always answers false. */
   is_configured: boolean;
   /**
-   * True when the relay has taken the mail (its 250). False when there is no relay, an address is not one, or the relay refused, broke off or took longer
-   * than 15 seconds, waiting for a free connection included; the cause is in the log. Never throws. After false by lateness the mail may still arrive.
+   * True when the relay has taken the mail (its 250). False when there is no relay, an address is
+   * not one, or the relay refused, broke off or took longer than 15 seconds, waiting for a free
+   * connection included; the cause is in the log. Never throws. After false by lateness the mail
+   * may still arrive.
    */
   send(message: MailMessage): Promise<boolean>;
-  /** Connects and logs in without sending: undefined when the relay is ready, or when there is none; otherwise a sentence that says what to do. */
+  /**
+   * Connects and logs in without sending: undefined when the relay is ready, or when there is none;
+   * otherwise a sentence that says what to do.
+   */
   check(): Promise<string | undefined>;
   /** Waits for the mails under way, at most as long as one may take, and takes no more. */
   close(): Promise<void>;
 };
 
-/** How long a relay may take until it is ready for a mail, and how long the whole of one mail may take. */
+/**
+ * How long a relay may take until it is ready for a mail, and how long the whole of one mail may
+ * take.
+ */
 type Bounds = { connect_milliseconds: number; send_milliseconds: number };
 
 type MailOptions = {
@@ -46,15 +54,20 @@ type MailOptions = {
 
 const default_bounds: Bounds = { connect_milliseconds: 5_000, send_milliseconds: 15_000 };
 const connections_max = 5;
-// Long enough for the next mail of a burst; after minutes a firewall may have forgotten the connection without a word.
+// Long enough for the next mail of a burst; after minutes a firewall may have forgotten the
+// connection without a word.
 const idle_milliseconds = 10_000;
 
-/** Makes the way out for mails of `from` through the relay of `url`. Connects at the first mail. Throws `MailSettingError` when one of the two cannot be used. */
+/**
+ * Makes the way out for mails of `from` through the relay of `url`. Connects at the first mail.
+ * Throws `MailSettingError` when one of the two cannot be used.
+ */
 export function openMail(options: MailOptions): Mail {
   const from = readMailbox(options.from);
   if (from === undefined)
     throw new MailSettingError(
-      'The sender of mails must be one address, as sluice@example.com or Sluice <sluice@example.com>.',
+      'The sender of mails must be one address, as sluice@example.com or Sluice ' +
+        '<sluice@example.com>.',
     );
   return options.url === undefined
     ? withoutRelay(options.log)
@@ -130,7 +143,8 @@ function withRelay(
     close: async () => {
       is_closed = true;
       await Promise.all(under_way);
-      // Nothing is under way any more: what is still open is idle, or a relay that does not say goodbye.
+      // Nothing is under way any more: what is still open is idle, or a relay that does not say
+      // goodbye.
       transport.close({ force: true });
     },
   };
@@ -143,20 +157,26 @@ function faultOf({ to, reply_to }: MailMessage): string | undefined {
     : 'its reply-to is not an address';
 }
 
-/** The relay is the operator's own setting and mostly on a private network, so the guard for addresses that users write does not stand before it. */
+/**
+ * The relay is the operator's own setting and mostly on a private network, so the guard for
+ * addresses that users write does not stand before it.
+ */
 function openTransport(relay: Relay, bounds: Bounds) {
   return createTransport({
     pool: true,
     maxConnections: connections_max,
     idleTimeout: idle_milliseconds,
-    // For the connection that the relay closed just when it was wanted; a relay that hangs up at once is not asked again and again.
+    // For the connection that the relay closed just when it was wanted; a relay that hangs up at
+    // once is not asked again and again.
     maxRequeues: 1,
     host: relay.host,
     port: relay.port,
     secure: relay.is_tls,
-    // Somebody on the way could keep quiet about STARTTLS: a password does not leave the machine without TLS.
+    // Somebody on the way could keep quiet about STARTTLS: a password does not leave the machine
+    // without TLS.
     requireTLS: !relay.is_tls && !relay.is_loopback && relay.login !== undefined,
-    // A relay on this machine seldom has a certificate that anyone vouches for, and nobody stands between.
+    // A relay on this machine seldom has a certificate that anyone vouches for, and nobody stands
+    // between.
     tls: { rejectUnauthorized: !relay.is_loopback },
     auth:
       relay.login === undefined

@@ -4,8 +4,9 @@ import { oneLine } from './plain_text.ts';
 /** A person or a system that mail goes to or comes from; `name` may be empty. */
 export type Mailbox = { name: string; address: string };
 
-// No space, control or special of RFC 5322 before the one @, and a domain's characters after it. So an address can hold neither a second recipient nor a
-// header; quoted local parts and address literals, which the RFC allows and nobody has, are left out.
+// No space, control or special of RFC 5322 before the one @, and a domain's characters after it. So
+// an address can hold neither a second recipient nor a header; quoted local parts and address
+// literals, which the RFC allows and nobody has, are left out.
 const address_form = /^[^\s\p{C}"(),:;<>@[\\\]]+@[\p{L}\p{M}\p{N}._-]+$/u;
 const mailbox_form = /^(?:(?:"([^"<>]*)"|([^"<>]*)) ?<([^<>]*)>|([^<>]*))$/;
 
@@ -20,8 +21,9 @@ export function domainOf(address: string): string {
 }
 
 /**
- * The address as it is kept and looked for, so that a mailbox has one spelling: the part before the @ as it was
- * written, A to Z of the domain in lower case, and a domain in another script as DNS has it (`xn--...`).
+ * The address as it is kept and looked for, so that a mailbox has one spelling: the part before the
+ * @ as it was written, A to Z of the domain in lower case, and a domain in another script as DNS
+ * has it (`xn--...`).
  */
 export function withPlainDomain(address: string): string {
   const at = address.lastIndexOf('@') + 1;
@@ -31,7 +33,10 @@ export function withPlainDomain(address: string): string {
   return address.slice(0, at) + plain;
 }
 
-/** The one mailbox that a text such as `Sluice <sluice@example.com>` or `sluice@example.com` names; undefined when it names none or several. */
+/**
+ * The one mailbox that a text such as `Sluice <sluice@example.com>` or `sluice@example.com` names;
+ * undefined when it names none or several.
+ */
 export function readMailbox(text: string): Mailbox | undefined {
   const [, quoted, plain, bracketed, alone] = mailbox_form.exec(oneLine(text)) ?? [];
   const address = bracketed ?? alone ?? '';

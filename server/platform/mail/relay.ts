@@ -13,7 +13,10 @@ export type Relay = {
   login: { user: string; password: string } | undefined;
 };
 
-/** A setting of the mail that cannot be used. The message says what it must be and repeats nothing of it. */
+/**
+ * A setting of the mail that cannot be used. The message says what it must be and repeats nothing
+ * of it.
+ */
 export class MailSettingError extends Error {
   constructor(message: string) {
     super(message);
@@ -24,8 +27,9 @@ export class MailSettingError extends Error {
 const form = 'smtp://host:port or smtps://user:password@host:port';
 
 /**
- * The relay that a URL names: `smtp://` (port 587 when it has none) or `smtps://` (465), user and password percent-encoded. Throws `MailSettingError`
- * for anything else. `localhost` becomes 127.0.0.1, so that nobody's DNS is asked who that is.
+ * The relay that a URL names: `smtp://` (port 587 when it has none) or `smtps://` (465), user and
+ * password percent-encoded. Throws `MailSettingError` for anything else. `localhost` becomes
+ * 127.0.0.1, so that nobody's DNS is asked who that is.
  */
 export function readRelay(url: string): Relay {
   if (!URL.canParse(url))
@@ -61,7 +65,8 @@ function decode(part: string): string {
     return decodeURIComponent(part);
   } catch {
     throw new MailSettingError(
-      'The address of the mail relay must be percent-encoded: a % in a user or password is written %25.',
+      'The address of the mail relay must be percent-encoded: a % in a user or password is ' +
+        'written %25.',
     );
   }
 }

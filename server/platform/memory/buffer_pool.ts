@@ -1,6 +1,9 @@
 import { openYoungGarbage } from './minor_collection.ts';
 
-/** Blocks of memory that a stream of bytes is read into; what lies in them is lent to the stream's reader. */
+/**
+ * Blocks of memory that a stream of bytes is read into; what lies in them is lent to the stream's
+ * reader.
+ */
 export type LentBlocks = {
   /** Free memory for the next read, of at least the size asked for when the blocks were opened. */
   room(): Buffer;
@@ -20,8 +23,10 @@ const block_bytes = 1024 * 1024;
 const blocks = new WeakMap<ArrayBufferLike, Block>();
 
 /**
- * Opens blocks for reads of up to `room_bytes`. A block is filled again when all that was lent of it was given back; one that nobody gives back is garbage like any buffer. What a large stream leaves
- * behind lies outside of V8's heap, which answers it with a full marking of the heap every few dozen megabytes, on threads that an export needs.
+ * Opens blocks for reads of up to `room_bytes`. A block is filled again when all that was lent of
+ * it was given back; one that nobody gives back is garbage like any buffer. What a large stream
+ * leaves behind lies outside of V8's heap, which answers it with a full marking of the heap every
+ * few dozen megabytes, on threads that an export needs.
  */
 export function openLentBlocks(room_bytes: number): LentBlocks {
   const noteGarbage = openYoungGarbage();
@@ -67,7 +72,9 @@ export function isLent(bytes: Uint8Array): boolean {
 }
 
 /**
- * Gives bytes back that were lent, whole or in parts, each byte once: by the last one who reads them, who must not look at them again. Does nothing for bytes that were not lent, and nobody has to call it.
+ * Gives bytes back that were lent, whole or in parts, each byte once: by the last one who reads
+ * them, who must not look at them again. Does nothing for bytes that were not lent, and nobody has
+ * to call it.
  */
 export function giveBack(bytes: Uint8Array): void {
   const block = blocks.get(bytes.buffer);

@@ -32,7 +32,10 @@ const codes: Record<ConnectionFault, readonly string[]> = {
   ],
 };
 
-/** What is said of each kind, under every error code that Node.js and undici have for it; a kind that is left out has no entry. */
+/**
+ * What is said of each kind, under every error code that Node.js and undici have for it; a kind
+ * that is left out has no entry.
+ */
 export function byConnectionCode<Said>(
   said: Partial<Record<ConnectionFault, Said>>,
 ): Record<string, Said> {

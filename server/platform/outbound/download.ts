@@ -30,9 +30,10 @@ export class DownloadTooSlow extends Error {
 }
 
 /**
- * Fetches an address by GET through the guard. Guarantee: no more than `size_bytes_max` of the body is held, counted as it arrives whatever the server announces;
- * redirects included it ends within `seconds_max` or when the signal does. Every status is an answer; a refusal, a connection that fails or breaks, and the
- * signal's reason are thrown as they are.
+ * Fetches an address by GET through the guard. Guarantee: no more than `size_bytes_max` of the body
+ * is held, counted as it arrives whatever the server announces; redirects included it ends within
+ * `seconds_max` or when the signal does. Every status is an answer; a refusal, a connection that
+ * fails or breaks, and the signal's reason are thrown as they are.
  */
 export async function download(
   outbound: Outbound,
@@ -41,7 +42,8 @@ export async function download(
 ): Promise<Download> {
   const deadline = AbortSignal.timeout(request.seconds_max * 1000);
   try {
-    // Unpacked bodies would be neither the bytes that a checksum is over nor bounded by what was sent.
+    // Unpacked bodies would be neither the bytes that a checksum is over nor bounded by what was
+    // sent.
     const headers = { ...request.headers, 'accept-encoding': 'identity' };
     const response = await outbound.fetch(url, {
       headers,

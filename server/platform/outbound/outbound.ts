@@ -11,23 +11,36 @@ import type { RequestInit, Response } from 'undici';
 export type OutboundAddress = { address: string; family: number };
 
 /**
- * The guard in front of every connection that leaves the server. Guarantee of each member: a connection is made only to a globally reachable address or to
- * one that the operator allowed, and to the very address that was checked, so that a name cannot be pointed elsewhere in between.
+ * The guard in front of every connection that leaves the server. Guarantee of each member: a
+ * connection is made only to a globally reachable address or to one that the operator allowed, and
+ * to the very address that was checked, so that a name cannot be pointed elsewhere in between.
  */
 export type Outbound = {
-  /** The pinned address for a host name or a literal address. Throws `OutboundRefused`, or the resolver's error when the name is unknown. */
+  /**
+   * The pinned address for a host name or a literal address. Throws `OutboundRefused`, or the
+   * resolver's error when the name is unknown.
+   */
   resolveHost(host: string): Promise<OutboundAddress>;
-  /** Replaces `dns.lookup` in the options of `net`, `tls`, `http`. Node does not call it for literal addresses: use `agents` or `resolveHost` where users write the host. */
+  /**
+   * Replaces `dns.lookup` in the options of `net`, `tls`, `http`. Node does not call it for literal
+   * addresses: use `agents` or `resolveHost` where users write the host.
+   */
   lookup: LookupFunction;
   /** Agents for libraries built on `node:http`; literal addresses are checked too. */
   agents: { http: http.Agent; https: https.Agent };
-  /** As the standard's `fetch`, for http and https only; follows at most 5 redirects, each one checked, none from https to http; credentials do not cross to another origin. */
+  /**
+   * As the standard's `fetch`, for http and https only; follows at most 5 redirects, each one
+   * checked, none from https to http; credentials do not cross to another origin.
+   */
   fetch(url: string | URL, init?: RequestInit): Promise<Response>;
   /** Closes idle connections. */
   close(): Promise<void>;
 };
 
-/** Thrown instead of connecting to an address that is not globally reachable. Another attempt does not help. */
+/**
+ * Thrown instead of connecting to an address that is not globally reachable. Another attempt does
+ * not help.
+ */
 export class OutboundRefused extends Error {
   readonly code = 'outbound_refused';
   constructor(message: string) {
@@ -43,10 +56,14 @@ const redirects_max = 5;
 const redirect_statuses = new Set([301, 302, 303, 307, 308]);
 const connect_timeout_milliseconds = 10_000;
 const agent_options = { keepAlive: true, maxSockets: 64, timeout: 120_000 };
-// All of today's global IPv6 addresses (RFC 4291, IANA): ipaddr.js calls some outside it unicast as well, such as the old ::127.0.0.1.
+// All of today's global IPv6 addresses (RFC 4291, IANA): ipaddr.js calls some outside it unicast as
+// well, such as the old ::127.0.0.1.
 const global_ipv6 = ipaddr.parseCIDR('2000::/3');
 
-/** Opens the guard. `allow` holds addresses and CIDR ranges that may be reached although they are not globally reachable (SLUICE_OUTBOUND_ALLOW). */
+/**
+ * Opens the guard. `allow` holds addresses and CIDR ranges that may be reached although they are
+ * not globally reachable (SLUICE_OUTBOUND_ALLOW).
+ */
 export function openOutbound(options: { allow: string[] }): Outbound {
   const allowed = options.allow.map(parseRange);
   const check: Check = (host, address) => {
@@ -64,7 +81,8 @@ export function openOutbound(options: { allow: string[] }): Outbound {
         ? `The address ${host} is not globally reachable`
         : `The host ${host} has an address that is not globally reachable`;
     throw new OutboundRefused(
-      `${what} (range ${reason}). Connections to it are refused unless the operator allows it in SLUICE_OUTBOUND_ALLOW.`,
+      `${what} (range ${reason}). Connections to it are refused unless the operator allows it ` +
+        'in SLUICE_OUTBOUND_ALLOW.',
     );
   };
   const resolveAll = async (name: string): Promise<[OutboundAddress, ...OutboundAddress[]]> => {
@@ -150,7 +168,8 @@ function guard<Guarded extends http.Agent>(
         throw new OutboundRefused('Connections to a local socket are refused.');
       checkLiteral(options.host ?? 'localhost', check);
     } catch (error) {
-      // Given back like any fault of a connection: thrown at once, it would leave the timers of the AWS SDK behind.
+      // Given back like any fault of a connection: thrown at once, it would leave the timers of the
+      // AWS SDK behind.
       process.nextTick(() => callback?.(error as Error, new Socket()));
       return undefined;
     }
@@ -212,7 +231,10 @@ async function send(url: URL, request: RequestInit): Promise<Response> {
   }
 }
 
-/** The request after a redirect, by the rules of the Fetch standard: 303, and POST on 301 or 302, become GET. */
+/**
+ * The request after a redirect, by the rules of the Fetch standard: 303, and POST on 301 or 302,
+ * become GET.
+ */
 function redirected(request: RequestInit, status: number, sameOrigin: boolean): RequestInit {
   const headers = new Headers(request.headers);
   const method = (request.method ?? 'GET').toUpperCase();

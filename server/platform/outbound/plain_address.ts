@@ -1,4 +1,7 @@
-/** True for an http or https address without user, password or fragment: one that can be shown, and that requests go to as it stands. */
+/**
+ * True for an http or https address without user, password or fragment: one that can be shown, and
+ * that requests go to as it stands.
+ */
 export function isPlainAddress(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);

@@ -6,7 +6,10 @@ const key_bytes_min = 24;
 const key_bytes_max = 64;
 const new_key_bytes = 32;
 
-/** The key bytes of a secret of the Standard Webhooks specification: `whsec_` and 24 to 64 bytes in base64; undefined for any other text. */
+/**
+ * The key bytes of a secret of the Standard Webhooks specification: `whsec_` and 24 to 64 bytes in
+ * base64; undefined for any other text.
+ */
 export function readWebhookSecret(secret: string): Buffer | undefined {
   if (!secret_form.test(secret)) return undefined;
   const key = Buffer.from(secret.slice(prefix.length), 'base64');
@@ -19,8 +22,9 @@ export function newWebhookSecret(): string {
 }
 
 /**
- * The headers that identify and sign one attempt to send `body` (Standard Webhooks, version `v1`): HMAC-SHA-256 over `id.timestamp.body`. `id` stays the same over all attempts,
- * `sent_at` is the instant of this one in milliseconds.
+ * The headers that identify and sign one attempt to send `body` (Standard Webhooks, version `v1`):
+ * HMAC-SHA-256 over `id.timestamp.body`. `id` stays the same over all attempts, `sent_at` is the
+ * instant of this one in milliseconds.
  */
 export function webhookHeaders(
   key: Buffer,

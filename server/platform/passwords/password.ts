@@ -25,8 +25,9 @@ export class PasswordsBusyError extends Error {
 }
 
 /**
- * The argon2id hash of a password (19 MiB, 2 passes, 1 lane, fresh salt) as a PHC string. Takes about 40 ms off the event loop. Throws `PasswordsBusyError` when 100 others wait:
- * a process never uses more than 57 MiB for passwords.
+ * The argon2id hash of a password (19 MiB, 2 passes, 1 lane, fresh salt) as a PHC string. Takes
+ * about 40 ms off the event loop. Throws `PasswordsBusyError` when 100 others wait: a process never
+ * uses more than 57 MiB for passwords.
  */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(salt_bytes);
@@ -42,8 +43,9 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * True when the password is the one that the PHC string was made of; false for a string that is not an argon2id PHC string. Compares in constant time. Throws
- * `PasswordsBusyError` as `hashPassword` does.
+ * True when the password is the one that the PHC string was made of; false for a string that is not
+ * an argon2id PHC string. Compares in constant time. Throws `PasswordsBusyError` as `hashPassword`
+ * does.
  */
 export async function isPassword(password: string, hash: string): Promise<boolean> {
   const match = phc.exec(hash);
@@ -61,7 +63,10 @@ export async function isPassword(password: string, hash: string): Promise<boolea
   return timingSafeEqual(found, wanted);
 }
 
-/** Takes as long as `isPassword` with a hash of `hashPassword` and is always false: for an account that does not exist or has no password. */
+/**
+ * Takes as long as `isPassword` with a hash of `hashPassword` and is always false: for an account
+ * that does not exist or has no password.
+ */
 export async function isNobodysPassword(password: string): Promise<false> {
   await hashPassword(password);
   return false;

@@ -1,9 +1,13 @@
 /** What everybody tries first: words that a password gains nothing from. */
 const common_words = [
-  'correcthorsebatterystaple administrator qwertyuiop asdfghjkl zxcvbnm 1q2w3e4r5t6y 1q2w3e4r 1qaz2wsx zaq12wsx qazwsxedc qazwsx qwerty qwertz azerty',
-  'password passwort passphrase motdepasse contrasena letmein welcome willkommen iloveyou changeme default temporary trustno football baseball basketball',
-  'superman batman starwars pokemon minecraft princess sunshine dragon monkey shadow master freedom whatever charlie michael jennifer jordan ashley summer',
-  'winter spring autumn secret hello login access admin company computer internet google facebook samsung sluice server test user root guest love pass abc xyz',
+  'correcthorsebatterystaple administrator qwertyuiop asdfghjkl zxcvbnm 1q2w3e4r5t6y 1q2w3e4r ' +
+    '1qaz2wsx zaq12wsx qazwsxedc qazwsx qwerty qwertz azerty',
+  'password passwort passphrase motdepasse contrasena letmein welcome willkommen iloveyou ' +
+    'changeme default temporary trustno football baseball basketball',
+  'superman batman starwars pokemon minecraft princess sunshine dragon monkey shadow master ' +
+    'freedom whatever charlie michael jennifer jordan ashley summer',
+  'winter spring autumn secret hello login access admin company computer internet google ' +
+    'facebook samsung sluice server test user root guest love pass abc xyz',
 ].flatMap((line) => line.split(' '));
 const keyboard_rows = [
   'qwertyuiop',
@@ -32,8 +36,10 @@ const distinct_characters_min = 5;
 const own_word_length_min = 3;
 
 /**
- * Why the password will not do, as a sentence; undefined when it will. It must be more than the commonest words, the person's own words (`own`: address, names), repetitions
- * and runs of the alphabet or keyboard: five different characters have to be left without them. No kind of character is asked for. Its length is checked by the schema.
+ * Why the password will not do, as a sentence; undefined when it will. It must be more than the
+ * commonest words, the person's own words (`own`: address, names), repetitions and runs of the
+ * alphabet or keyboard: five different characters have to be left without them. No kind of
+ * character is asked for. Its length is checked by the schema.
  */
 export function passwordFault(password: string, own: readonly string[]): string | undefined {
   const plain = password.normalize('NFKC').toLowerCase();
@@ -47,7 +53,10 @@ export function passwordFault(password: string, own: readonly string[]): string 
   ];
   if (readings.every((reading) => unguessable(reading, words) >= distinct_characters_min))
     return undefined;
-  return 'This password is easy to guess: use words that have nothing to do with each other, or characters made by a password manager.';
+  return (
+    'This password is easy to guess: use words that have nothing to do with each other, or ' +
+    'characters made by a password manager.'
+  );
 }
 
 /** The words that a person's address or name consists of, and the whole. */
@@ -57,7 +66,10 @@ function wordsOf(text: string): string[] {
   return plain.length < own_word_length_min ? [] : [plain, ...parts];
 }
 
-/** How many different characters are left without the words and without those that follow from the one before them. */
+/**
+ * How many different characters are left without the words and without those that follow from the
+ * one before them.
+ */
 function unguessable(text: string, words: string[]): number {
   const rest = [...words.reduce((left, word) => left.replaceAll(word, ''), text)];
   return new Set(

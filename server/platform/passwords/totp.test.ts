@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeTotpSecret, stepOfCode, totpUrl } from './totp.ts';
 
-/** The seed of the test vectors of RFC 6238 (SHA-1), in base 32; the last six of their eight digits. */
+/**
+ * The seed of the test vectors of RFC 6238 (SHA-1), in base 32; the last six of their eight digits.
+ */
 const seed = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
 const vectors: [number, string][] = [
   [59, '287082'],

@@ -15,7 +15,10 @@ export function totpUrl(secret: string, label: string): string {
   return totpOf(secret, label).toString();
 }
 
-/** The time step that the code belongs to, when it is one of the seed's codes of now, of the step before or of the one after; undefined for any other text. */
+/**
+ * The time step that the code belongs to, when it is one of the seed's codes of now, of the step
+ * before or of the one after; undefined for any other text.
+ */
 export function stepOfCode(secret: string, code: string, now_ms: number): number | undefined {
   if (!form.test(code)) return undefined;
   const delta = totpOf(secret, '').validate({

@@ -2,7 +2,10 @@ import { join, raw } from 'sql-template-tag';
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 
-/** `"name" = $1, ...` for an UPDATE, from the fields that were sent. The names are declared fields of a schema and at least one; anything but `a-z0-9_` throws. */
+/**
+ * `"name" = $1, ...` for an UPDATE, from the fields that were sent. The names are declared fields
+ * of a schema and at least one; anything but `a-z0-9_` throws.
+ */
 export function assignments(changes: Record<string, unknown>): Sql {
   const parts = Object.entries(changes).map(([column, value]) => {
     if (!/^[a-z_][a-z0-9_]*$/.test(column)) throw new Error(`"${column}" is not a column name.`);

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { Sql } from 'sql-template-tag';
 
-/** What both the pool and an open transaction can do. Every statement is named after its text, so PostgreSQL prepares it once per connection. */
+/**
+ * What both the pool and an open transaction can do. Every statement is named after its text, so
+ * PostgreSQL prepares it once per connection.
+ */
 export type Queryable = {
   /** All rows of the statement, in its order. */
   rows<Row>(statement: Sql): Promise<Row[]>;
@@ -10,7 +13,10 @@ export type Queryable = {
   row<Row>(statement: Sql): Promise<Row | undefined>;
   /** Runs the statement and gives how many rows it touched. */
   run(statement: Sql): Promise<number>;
-  /** Unprepared text with positional values, for what cannot be prepared: settings of a transaction, migrations. */
+  /**
+   * Unprepared text with positional values, for what cannot be prepared: settings of a transaction,
+   * migrations.
+   */
   text(
     text: string,
     values?: unknown[],
@@ -22,14 +28,19 @@ export type Transaction = Queryable & { readonly transaction_open: true };
 
 /** The pool of connections to the control store. */
 export type Database = Queryable & {
-  /** Runs `work` in one transaction: commits when it returns, rolls everything back when it throws. */
+  /**
+   * Runs `work` in one transaction: commits when it returns, rolls everything back when it throws.
+   */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
   /** How many statements were sent so far; a test counts a request's round trips with it. */
   statementCount(): number;
   close(): Promise<void>;
 };
 
-/** A PostgreSQL error as `pg` throws it; `code` is the SQLSTATE, `constraint` names the violated constraint. */
+/**
+ * A PostgreSQL error as `pg` throws it; `code` is the SQLSTATE, `constraint` names the violated
+ * constraint.
+ */
 export type DatabaseError = Error & { code: string; constraint?: string; table?: string };
 
 /** True for an error that PostgreSQL itself answered, with its SQLSTATE in `code`. */
@@ -52,7 +63,10 @@ function nameOf(text: string): string {
   return name;
 }
 
-/** PostgreSQL's `2024-01-02 03:04:05.678+00` as the wire's `2024-01-02T03:04:05.678000Z`, always six digits; the session's time zone is UTC. */
+/**
+ * PostgreSQL's `2024-01-02 03:04:05.678+00` as the wire's `2024-01-02T03:04:05.678000Z`, always six
+ * digits; the session's time zone is UTC.
+ */
 function wireInstant(text: string): string {
   if (!text.endsWith('+00')) return text;
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, -3).padEnd(6, '0')}Z`;
@@ -80,8 +94,9 @@ function queryable(send: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Q
 }
 
 /**
- * Opens a pool on a PostgreSQL URL (15 or newer). Guarantees: sessions run in UTC; timestamps come back as ISO 8601 text with `Z` and full
- * microseconds; 64-bit integers come back as numbers; an idle connection that breaks is replaced instead of ending the process.
+ * Opens a pool on a PostgreSQL URL (15 or newer). Guarantees: sessions run in UTC; timestamps come
+ * back as ISO 8601 text with `Z` and full microseconds; 64-bit integers come back as numbers; an
+ * idle connection that breaks is replaced instead of ending the process.
  */
 export function openDatabase(
   url: string,
@@ -118,7 +133,8 @@ async function inTransaction<Result>(
 ): Promise<Result> {
   const client = await pool.connect();
   let broken: Error | undefined;
-  // The pool listens on idle connections only: one that the server ends in the middle of a transaction would otherwise end this process.
+  // The pool listens on idle connections only: one that the server ends in the middle of a
+  // transaction would otherwise end this process.
   const onLost = (error: Error) => {
     broken ??= error;
   };
@@ -129,7 +145,8 @@ async function inTransaction<Result>(
     await client.query('COMMIT');
     return result;
   } catch (error) {
-    // A connection on which even ROLLBACK fails is thrown away, so that nobody inherits a half-open transaction.
+    // A connection on which even ROLLBACK fails is thrown away, so that nobody inherits a half-open
+    // transaction.
     await client.query('ROLLBACK').catch((rollbackError: Error) => {
       broken ??= rollbackError;
     });

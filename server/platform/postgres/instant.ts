@@ -1,7 +1,10 @@
 import sql from 'sql-template-tag';
 import type { Queryable } from './database.ts';
 
-/** The control store's clock in whole milliseconds: the one clock that all processes of a server share, and that insertions are stamped with. */
+/**
+ * The control store's clock in whole milliseconds: the one clock that all processes of a server
+ * share, and that insertions are stamped with.
+ */
 export async function databaseInstant(queryable: Queryable): Promise<number> {
   const row = await queryable.row<{ instant: number }>(
     sql`SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS instant`,

@@ -8,15 +8,18 @@ import type { Database, Transaction } from './database.ts';
 const migration_lock = 7_301_001;
 
 /**
- * Applies the `NNNN_what.sql` files of the folder that the database does not have yet, in order, each in its own transaction.
- * Guarantees: two processes that start at once apply each file exactly once; a file that fails leaves nothing behind; a file that was changed since it was applied is refused. Gives the names applied.
+ * Applies the `NNNN_what.sql` files of the folder that the database does not have yet, in order,
+ * each in its own transaction. Guarantees: two processes that start at once apply each file exactly
+ * once; a file that fails leaves nothing behind; a file that was changed since it was applied is
+ * refused. Gives the names applied.
  */
 export async function migratePostgres(db: Database, folder: string): Promise<string[]> {
   const files = (await readdir(folder)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).sort();
   await db.transaction(async (tx) => {
     await lock(tx);
     await tx.text(
-      'CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())',
+      'CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, sha256 text NOT NULL, ' +
+        'applied_at timestamptz NOT NULL DEFAULT now())',
     );
   });
   const applied: string[] = [];
@@ -30,7 +33,8 @@ export async function migratePostgres(db: Database, folder: string): Promise<str
       );
       if (known !== undefined && known.sha256 !== sha256)
         throw new Error(
-          `The migration ${name} was changed after this database had applied it; bring back the file, or start with an empty database.`,
+          `The migration ${name} was changed after this database had applied it; bring back ` +
+            'the file, or start with an empty database.',
         );
       if (known !== undefined) return false;
       await tx.text(text);

@@ -12,12 +12,17 @@ import { checkIssuer, checkVersion } from './envelope.ts';
 import type { Provider, Service } from './parties.ts';
 import { quoted, refuse } from './refusal.ts';
 
-/** What the response has to fit: the id of the request that began the sign-in, the present instant, and how far the provider's clock may be off. Milliseconds. */
+/**
+ * What the response has to fit: the id of the request that began the sign-in, the present instant,
+ * and how far the provider's clock may be off. Milliseconds.
+ */
 export type Expectations = { request_id: string; now_ms: number; skew_ms: number };
 
 /**
- * What a verified assertion says, apart from attributes. `not_on_or_after_ms` is the instant (without skew) from which no response with this assertion is taken any more,
- * `session_not_on_or_after_ms` the one until which the provider vouches for the session, if it says so.
+ * What a verified assertion says, apart from attributes. `not_on_or_after_ms` is the instant
+ * (without skew) from which no response with this assertion is taken any more,
+ * `session_not_on_or_after_ms` the one until which the provider vouches for the session, if it says
+ * so.
  */
 export type AssertionFacts = {
   assertion_id: string;
@@ -34,9 +39,10 @@ const name_id_characters_max = 512;
 const instant_form = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
 
 /**
- * Checks the assertion by the Web Browser SSO profile (SAML 2.0 Profiles, 4.1.4) and gives what it says. Guarantee: issued by the provider, for this service, for the
- * bearer who comes to this address with the answer to this request, valid now, with a person in it who was authenticated. Throws `ResponseRefused`.
- * `assertion` has to be the tree of verified bytes.
+ * Checks the assertion by the Web Browser SSO profile (SAML 2.0 Profiles, 4.1.4) and gives what it
+ * says. Guarantee: issued by the provider, for this service, for the bearer who comes to this
+ * address with the answer to this request, valid now, with a person in it who was authenticated.
+ * Throws `ResponseRefused`. `assertion` has to be the tree of verified bytes.
  */
 export function readAssertion(
   assertion: Element,
@@ -44,7 +50,8 @@ export function readAssertion(
   service: Service,
   expectations: Expectations,
 ): AssertionFacts {
-  // The library has a parser of its own: what it verified is looked at anew, not taken for what the envelope showed.
+  // The library has a parser of its own: what it verified is looked at anew, not taken for what the
+  // envelope showed.
   if (!isNamed(assertion, 'saml:Assertion'))
     refuse('assertion_count', 'What was signed is not a SAML 2.0 assertion.');
   checkVersion(assertion);
@@ -84,7 +91,8 @@ function readSubject(subject: Element | undefined, service: Service, expectation
     (confirmation) => findAttribute(confirmation, 'Method') === bearer,
   );
   if (confirmations.length === 0) refuse('subject', 'The Subject has no bearer confirmation.');
-  // The profile is content with one that fits; a provider has no reason to sign one for somewhere else.
+  // The profile is content with one that fits; a provider has no reason to sign one for somewhere
+  // else.
   const ends = confirmations.map((confirmation) =>
     readConfirmation(confirmation, service, expectations),
   );

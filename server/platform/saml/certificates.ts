@@ -2,8 +2,10 @@ import { X509Certificate } from 'node:crypto';
 import { isoInstant } from '../clock.ts';
 
 /**
- * A certificate of an identity provider. `fingerprint_sha256` is upper-case hex with colons, `subject` one line, `not_before` and `not_after` are ISO instants. It may be
- * expired: what counts in SAML is the key, and a provider that forgot to renew should not lock people out; whoever shows it warns.
+ * A certificate of an identity provider. `fingerprint_sha256` is upper-case hex with colons,
+ * `subject` one line, `not_before` and `not_after` are ISO instants. It may be expired: what counts
+ * in SAML is the key, and a provider that forgot to renew should not lock people out; whoever shows
+ * it warns.
  */
 export type Certificate = {
   pem: string;
@@ -23,9 +25,10 @@ const pem_block = /-----BEGIN ([A-Z0-9 ]{1,40})-----([^-]*)-----END \1-----/g;
 class CertificateRefused extends Error {}
 
 /**
- * The certificates in a field: one or several PEM blocks, or one certificate as bare base64, with or without line breaks. Guarantee of what it gives: 1 to 10 different
- * X.509 certificates with RSA keys of 2048 to 8192 bits, in the order of the field, each PEM made anew from what was parsed. Otherwise one sentence that says
- * what to change, without a piece of the field.
+ * The certificates in a field: one or several PEM blocks, or one certificate as bare base64, with
+ * or without line breaks. Guarantee of what it gives: 1 to 10 different X.509 certificates with RSA
+ * keys of 2048 to 8192 bits, in the order of the field, each PEM made anew from what was parsed.
+ * Otherwise one sentence that says what to change, without a piece of the field.
  */
 export function readCertificates(
   text: string,
@@ -46,11 +49,13 @@ export function readCertificates(
 function splitField(text: string): string[] {
   if (text.length > characters_max)
     throw new CertificateRefused(
-      `The certificates have more than ${characters_max} characters. Paste at most ${certificates_max}.`,
+      `The certificates have more than ${characters_max} characters. Paste at most ` +
+        `${certificates_max}.`,
     );
   if (/PRIVATE KEY/i.test(text))
     throw new CertificateRefused(
-      'This is a private key. Paste the certificate only, and replace the key at the identity provider: it should not have left it.',
+      'This is a private key. Paste the certificate only, and replace the key at the identity ' +
+        'provider: it should not have left it.',
     );
   const blocks = [...text.matchAll(pem_block)];
   if (blocks.length === 0) return [text];
@@ -60,11 +65,13 @@ function splitField(text: string): string[] {
     );
   if (text.replaceAll(pem_block, '').trim() !== '')
     throw new CertificateRefused(
-      'There is text outside of the certificates. Keep only the parts from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----.',
+      'There is text outside of the certificates. Keep only the parts from -----BEGIN ' +
+        'CERTIFICATE----- to -----END CERTIFICATE-----.',
     );
   if (blocks.some(([, label]) => label !== 'CERTIFICATE'))
     throw new CertificateRefused(
-      'There is a block that is not a certificate. Each has to begin with -----BEGIN CERTIFICATE-----.',
+      'There is a block that is not a certificate. Each has to begin with -----BEGIN ' +
+        'CERTIFICATE-----.',
     );
   return blocks.map(([, , content]) => content!);
 }
@@ -76,7 +83,8 @@ function readCertificate(content: string): Certificate {
   // What follows the certificate in its bytes would be passed over in silence.
   if (parsed === undefined || parsed.raw.length !== bytes.length)
     throw new CertificateRefused(
-      'This is not an X.509 certificate in PEM or base64 form. Copy it again from the identity provider.',
+      'This is not an X.509 certificate in PEM or base64 form. Copy it again from the ' +
+        'identity provider.',
     );
   checkKey(parsed);
   return {
@@ -101,10 +109,12 @@ function checkKey(certificate: X509Certificate): void {
   const bits = asymmetricKeyDetails?.modulusLength ?? 0;
   if (asymmetricKeyType !== 'rsa')
     throw new CertificateRefused(
-      'The certificate has a key that is not RSA. Choose an RSA signing key of 2048 bits or more at the identity provider.',
+      'The certificate has a key that is not RSA. Choose an RSA signing key of 2048 bits or ' +
+        'more at the identity provider.',
     );
   if (bits < modulus_bits_min || bits > modulus_bits_max)
     throw new CertificateRefused(
-      `The certificate's RSA key has ${bits} bits. Choose a signing key of ${modulus_bits_min} to ${modulus_bits_max} bits at the identity provider.`,
+      `The certificate's RSA key has ${bits} bits. Choose a signing key of ` +
+        `${modulus_bits_min} to ${modulus_bits_max} bits at the identity provider.`,
     );
 }

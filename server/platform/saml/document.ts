@@ -2,13 +2,17 @@ import { DOMParser, onWarningStopParsing } from '@xmldom/xmldom';
 import type { Element } from '@xmldom/xmldom';
 import { refuse } from './refusal.ts';
 
-/** A message as text without its XML declaration and with line ends as XML has them, and the root of its tree. */
+/**
+ * A message as text without its XML declaration and with line ends as XML has them, and the root of
+ * its tree.
+ */
 export type XmlDocument = { text: string; root: Element };
 
 const bytes_max = 256 * 1024;
 // More than that is not even decoded; the difference is for line breaks.
 const encoded_characters_max = Math.ceil((bytes_max / 3) * 4) + 16 * 1024;
-// Whoever began a sign-in can make us verify something; 2,000 elements take about 0.2 s for each certificate.
+// Whoever began a sign-in can make us verify something; 2,000 elements take about 0.2 s for each
+// certificate.
 const elements_max = 2_000;
 const attributes_max = 5_000;
 const depth_max = 32;
@@ -17,14 +21,16 @@ const namespaces_max = 1_000;
 
 const declaration =
   /^<\?xml\s+version\s*=\s*(["'])1\.0\1(?:\s+encoding\s*=\s*(["'])utf-8\2)?(?:\s+standalone\s*=\s*(["'])(?:yes|no)\3)?\s*\?>/i;
-// Each character can be taken in one way only, so a tag that never ends takes time with its length and not with its square.
+// Each character can be taken in one way only, so a tag that never ends takes time with its length
+// and not with its square.
 const tag = /<\/?[^\s"'<>/](?:"[^"<]*"|'[^'<]*'|[^"'<>])*>/g;
 const reference = /&(?:(?:amp|lt|gt|quot|apos);|#(\d{1,7});|#x([0-9a-fA-F]{1,6});)?/g;
 
 /**
- * The document inside a `SAMLResponse` field. Guarantee: at most 256 KiB of strict base64 of well-formed UTF-8; no DOCTYPE, entity, CDATA section, comment or processing
- * instruction anywhere, so it is a tree of elements and text; at most 2,000 elements, 32 deep, 5,000 attributes and 1,000 namespaces; the parser had nothing to mend.
- * Throws `ResponseRefused`.
+ * The document inside a `SAMLResponse` field. Guarantee: at most 256 KiB of strict base64 of
+ * well-formed UTF-8; no DOCTYPE, entity, CDATA section, comment or processing instruction anywhere,
+ * so it is a tree of elements and text; at most 2,000 elements, 32 deep, 5,000 attributes and 1,000
+ * namespaces; the parser had nothing to mend. Throws `ResponseRefused`.
  */
 export function readDocument(encoded: string): XmlDocument {
   const text = decodeText(decodeBase64(encoded))
@@ -33,7 +39,10 @@ export function readDocument(encoded: string): XmlDocument {
   return { text, root: parseStrictly(text) };
 }
 
-/** The root of the XML text under the same rules. Throws `ResponseRefused`, without a piece of the text. */
+/**
+ * The root of the XML text under the same rules. Throws `ResponseRefused`, without a piece of the
+ * text.
+ */
 export function parseStrictly(text: string): Element {
   checkMarkup(text);
   checkCharacters(text);
@@ -72,7 +81,10 @@ function decodeText(bytes: Buffer): string {
   }
 }
 
-/** `<!` begins a DOCTYPE, an entity, a CDATA section and a comment, and can stand nowhere else in well-formed XML; the same goes for `<?`. */
+/**
+ * `<!` begins a DOCTYPE, an entity, a CDATA section and a comment, and can stand nowhere else in
+ * well-formed XML; the same goes for `<?`.
+ */
 function checkMarkup(text: string): void {
   if (text.includes('<!'))
     refuse(
@@ -82,7 +94,8 @@ function checkMarkup(text: string): void {
   if (text.includes('<?'))
     refuse(
       'markup',
-      'The response has a processing instruction, or an XML declaration of something else than XML 1.0 in UTF-8.',
+      'The response has a processing instruction, or an XML declaration of something else ' +
+        'than XML 1.0 in UTF-8.',
     );
 }
 

@@ -12,7 +12,8 @@ const namespaces = {
 /** An element's name as the SAML specifications write it, whatever prefix the document uses. */
 export type ElementName = `${keyof typeof namespaces}:${string}`;
 
-// From the first to the last character that is no white space. Looking for white space before the end would take time with the square of a long run of it.
+// From the first to the last character that is no white space. Looking for white space before the
+// end would take time with the square of a long run of it.
 const content = /[^ \t\r\n](?:[^]*[^ \t\r\n])?/;
 const identifier = /^[A-Za-z_][\w.-]{0,255}$/;
 
@@ -35,8 +36,9 @@ export function listElements(root: Element): Element[] {
 }
 
 /**
- * The children by name. Guarantee: each of `once` is there at most once, in this order, and then come only those of `repeated`, as many as there are; any other child
- * is refused with the code. A name that is absent has an empty list.
+ * The children by name. Guarantee: each of `once` is there at most once, in this order, and then
+ * come only those of `repeated`, as many as there are; any other child is refused with the code. A
+ * name that is absent has an empty list.
  */
 export function readChildren<Name extends ElementName>(
   element: Element,
@@ -56,7 +58,8 @@ export function readChildren<Name extends ElementName>(
     if (at === -1 || (at <= last && !is_repeated))
       return refuse(
         code,
-        `The element ${element.localName} has a child that does not belong there, stands twice or is out of order.`,
+        `The element ${element.localName} has a child that does not belong there, stands ` +
+          'twice or is out of order.',
       );
     found[names[at]!].push(child);
     last = is_repeated ? once.length : at;
@@ -64,7 +67,10 @@ export function readChildren<Name extends ElementName>(
   return found;
 }
 
-/** The text of an element without child elements, without the white space around it; undefined for one that has child elements. */
+/**
+ * The text of an element without child elements, without the white space around it; undefined for
+ * one that has child elements.
+ */
 export function readText(element: Element): string | undefined {
   if (listChildren(element).length > 0) return undefined;
   return content.exec(element.textContent ?? '')?.[0] ?? '';
@@ -75,7 +81,10 @@ export function findAttribute(element: Element, name: string): string | undefine
   return element.getAttributeNS(null, name) ?? undefined;
 }
 
-/** The attribute's value as an XML identifier of at most 256 ASCII characters. Refused with the code when it is absent or something else. */
+/**
+ * The attribute's value as an XML identifier of at most 256 ASCII characters. Refused with the code
+ * when it is absent or something else.
+ */
 export function getIdentifier(element: Element, name: string, code: RefusalCode): string {
   const value = findAttribute(element, name);
   if (value === undefined || !identifier.test(value))

@@ -10,7 +10,10 @@ import {
 import type { Provider, Service } from './parties.ts';
 import { quoted, refuse } from './refusal.ts';
 
-/** What stands around the assertion. None of it is verified: it can only lead to a refusal. `response_signature` is undefined when only the assertion is signed. */
+/**
+ * What stands around the assertion. None of it is verified: it can only lead to a refusal.
+ * `response_signature` is undefined when only the assertion is signed.
+ */
 export type Envelope = {
   response: Element;
   assertion: Element;
@@ -32,9 +35,11 @@ const assertion_parts = [
 const identifier_attributes = new Set(['id', 'assertionid', 'responseid', 'requestid']);
 
 /**
- * The parts of the response. Guarantee: one Response, at the root, of version 2.0, with status Success, for this service's address, from this provider, in answer to the
- * request; in the whole document exactly one Assertion, a child of the root; at most one Signature in each of the two, as a direct child, and none elsewhere; no
- * identifier twice; nothing encrypted. Throws `ResponseRefused`.
+ * The parts of the response. Guarantee: one Response, at the root, of version 2.0, with status
+ * Success, for this service's address, from this provider, in answer to the request; in the whole
+ * document exactly one Assertion, a child of the root; at most one Signature in each of the two, as
+ * a direct child, and none elsewhere; no identifier twice; nothing encrypted. Throws
+ * `ResponseRefused`.
  */
 export function readEnvelope(
   root: Element,
@@ -48,7 +53,8 @@ export function readEnvelope(
   if (elements.some((element) => element.localName?.startsWith('Encrypted') === true))
     refuse(
       'encrypted',
-      'The response is encrypted. Switch assertion encryption off at the identity provider; the connection itself is encrypted.',
+      'The response is encrypted. Switch assertion encryption off at the identity provider; ' +
+        'the connection itself is encrypted.',
     );
   checkIdentifiers(elements);
   const children = readChildren(
@@ -73,7 +79,8 @@ export function readEnvelope(
   if (assertion_signature === undefined)
     return refuse(
       'unsigned',
-      'The assertion has no signature of its own. Let the identity provider sign assertions, not only responses.',
+      'The assertion has no signature of its own. Let the identity provider sign assertions, ' +
+        'not only responses.',
     );
   checkDestination(root, service, response_signature !== undefined);
   const [issuer] = children['saml:Issuer'];
@@ -105,7 +112,10 @@ export function checkVersion(message: Element): void {
     refuse('not_a_response', `The ${message.localName} is not of SAML version 2.0.`);
 }
 
-/** Signatures point with identifiers, and what is an identifier depends on who reads: none of the usual spellings may repeat a value. */
+/**
+ * Signatures point with identifiers, and what is an identifier depends on who reads: none of the
+ * usual spellings may repeat a value.
+ */
 function checkIdentifiers(elements: Element[]): void {
   const seen = new Set<string>();
   for (const attribute of elements.flatMap((element) => [...element.attributes])) {
@@ -158,7 +168,10 @@ function checkSignaturePlaces(elements: Element[], expected: (Element | undefine
     );
 }
 
-/** SAML 2.0 Bindings, 3.5.5.2: a signed message has to say where it was sent; an unsigned one may, and then it has to be here. */
+/**
+ * SAML 2.0 Bindings, 3.5.5.2: a signed message has to say where it was sent; an unsigned one may,
+ * and then it has to be here.
+ */
 function checkDestination(response: Element, service: Service, is_signed: boolean): void {
   const destination = findAttribute(response, 'Destination');
   if (destination === undefined && !is_signed) return;

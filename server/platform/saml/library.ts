@@ -4,8 +4,9 @@ import type { Provider, Service } from './parties.ts';
 import { refuse } from './refusal.ts';
 
 /**
- * node-saml for one provider. It writes requests and metadata and verifies signatures. It checks neither times nor audience nor requests here: it would ask the wall
- * clock and a store in memory, so these rules are in `assertion.ts`.
+ * node-saml for one provider. It writes requests and metadata and verifies signatures. It checks
+ * neither times nor audience nor requests here: it would ask the wall clock and a store in memory,
+ * so these rules are in `assertion.ts`.
  */
 export function openLibrary(
   provider: Pick<Provider, 'certificates' | 'sso_url'>,
@@ -17,7 +18,8 @@ export function openLibrary(
     idpCert: provider.certificates,
     issuer: service.entity_id,
     callbackUrl: service.acs_url,
-    // Naming a way to sign in makes providers refuse people who used another one, such as a second factor.
+    // Naming a way to sign in makes providers refuse people who used another one, such as a second
+    // factor.
     disableRequestedAuthnContext: true,
     wantAssertionsSigned: true,
     acceptedClockSkewMs: -1,
@@ -27,9 +29,10 @@ export function openLibrary(
 }
 
 /**
- * The assertion as it was signed: what the library read out of the canonical bytes whose digest the signature holds, as text. Guarantee: the assertion's own signature, and
- * the response's when it has one, were made with the key of one of the provider's certificates. Throws `ResponseRefused`. The text has to have passed `readEnvelope` and
- * `checkSignatureForm`.
+ * The assertion as it was signed: what the library read out of the canonical bytes whose digest the
+ * signature holds, as text. Guarantee: the assertion's own signature, and the response's when it
+ * has one, were made with the key of one of the provider's certificates. Throws `ResponseRefused`.
+ * The text has to have passed `readEnvelope` and `checkSignatureForm`.
  */
 export async function readVerifiedAssertion(
   text: string,
@@ -47,11 +50,13 @@ export async function readVerifiedAssertion(
     if (error instanceof Error && /^Invalid (document )?signature/.test(error.message))
       refuse(
         'signature',
-        'No configured certificate of the identity provider verifies the signature. Compare the certificates, if the provider has a new one.',
+        'No configured certificate of the identity provider verifies the signature. Compare ' +
+          'the certificates, if the provider has a new one.',
       );
   }
   return refuse(
     'library',
-    'The response could not be read. It lacks something that SAML 2.0 asks for, such as a NotOnOrAfter.',
+    'The response could not be read. It lacks something that SAML 2.0 asks for, such as a ' +
+      'NotOnOrAfter.',
   );
 }

@@ -38,11 +38,15 @@ const last_name_attributes = new Set([
 const email_format = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
 const email_characters_max = 254;
 const name_characters_max = 150;
-// ASCII only: other letters can look like these or fold to them, and the address decides whose account it is.
+// ASCII only: other letters can look like these or fold to them, and the address decides whose
+// account it is.
 const email_form =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[a-z0-9-]+(?:\.[a-z0-9-]+)+$/;
 
-/** The attributes by name, in the order of the assertion, with all their values of plain text. Values that are XML themselves are left out. */
+/**
+ * The attributes by name, in the order of the assertion, with all their values of plain text.
+ * Values that are XML themselves are left out.
+ */
 export function readAttributes(statements: Element[]): Map<string, string[]> {
   const attributes = new Map<string, string[]>();
   for (const statement of statements) {
@@ -64,8 +68,9 @@ export function readAttributes(statements: Element[]): Map<string, string[]> {
 }
 
 /**
- * The person's e-mail address, in lower case: from the usual attributes, else from a NameID of that format. Guarantee: ASCII, one `@`, in exactly the given domain. Refused
- * when the attributes hold different addresses. Throws `ResponseRefused`.
+ * The person's e-mail address, in lower case: from the usual attributes, else from a NameID of that
+ * format. Guarantee: ASCII, one `@`, in exactly the given domain. Refused when the attributes hold
+ * different addresses. Throws `ResponseRefused`.
  */
 export function readEmail(
   attributes: Map<string, string[]>,

@@ -29,7 +29,8 @@ for (const how of [
   { is_response_signed: true, signature_algorithm: 'rsa-sha512', digest_algorithm: 'sha512' },
 ]) {
   test(
-    `a sign-in through pysaml2, ${how.signature_algorithm}, response signed: ${how.is_response_signed}`,
+    `a sign-in through pysaml2, ${how.signature_algorithm}, response signed: ` +
+      `${how.is_response_signed}`,
     { skip },
     async () => {
       const { url, request_id } = await makeLoginRequest(provider, service, {

@@ -1,6 +1,7 @@
 /**
- * Why a response was refused, one word for each rule; docs/single_sign_on.md says what each means. Never shown to the person who signs in: they get one
- * neutral sentence, so that a forger learns nothing.
+ * Why a response was refused, one word for each rule; docs/single_sign_on.md says what each means.
+ * Never shown to the person who signs in: they get one neutral sentence, so that a forger learns
+ * nothing.
  */
 export type RefusalCode =
   | 'algorithm'
@@ -34,7 +35,10 @@ export type RefusalCode =
   | 'too_large'
   | 'unsigned';
 
-/** A response that is not accepted: the code of the rule, and a sentence for the log of an administrator. Holds at most short printable pieces of the response. */
+/**
+ * A response that is not accepted: the code of the rule, and a sentence for the log of an
+ * administrator. Holds at most short printable pieces of the response.
+ */
 export type Refusal = { refused: RefusalCode; detail: string };
 
 /** Carries a refusal up to where `refusalOf` makes a value of it; never leaves this folder. */
@@ -60,7 +64,10 @@ export function refusalOf(error: unknown): Refusal {
   throw error;
 }
 
-/** A piece of foreign text in quotes, fit for a log line: printable ASCII only, everything else as `?`, at most 120 characters. */
+/**
+ * A piece of foreign text in quotes, fit for a log line: printable ASCII only, everything else as
+ * `?`, at most 120 characters.
+ */
 export function quoted(text: string): string {
   const clean = text
     .slice(0, piece_characters_max)

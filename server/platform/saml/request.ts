@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { openLibrary } from './library.ts';
 import type { Provider, Service } from './parties.ts';
 
-/** What a request may say beside the parties: what the provider gives back unchanged, the name that it may show, whether it has to ask for the password again. */
+/**
+ * What a request may say beside the parties: what the provider gives back unchanged, the name that
+ * it may show, whether it has to ask for the password again.
+ */
 export type LoginOptions = {
   relay_state?: string;
   service_name?: string;
@@ -13,9 +16,11 @@ const id_bytes = 20;
 const relay_state_bytes_max = 80;
 
 /**
- * Begins a sign-in: the address to send the browser to, which is the provider's with an AuthnRequest (HTTP-Redirect binding, deflated, unsigned) that asks for an e-mail
- * address as the NameID and for a response by POST to this service; and the request's id, random, which the response has to name, so that the caller keeps it.
- * Throws RangeError for a relay state of more than 80 bytes, which providers may cut.
+ * Begins a sign-in: the address to send the browser to, which is the provider's with an
+ * AuthnRequest (HTTP-Redirect binding, deflated, unsigned) that asks for an e-mail address as the
+ * NameID and for a response by POST to this service; and the request's id, random, which the
+ * response has to name, so that the caller keeps it. Throws RangeError for a relay state of more
+ * than 80 bytes, which providers may cut.
  */
 export async function makeLoginRequest(
   provider: Pick<Provider, 'certificates' | 'sso_url'>,

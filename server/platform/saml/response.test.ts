@@ -96,7 +96,8 @@ test('what providers differ in is accepted', async () => {
     ),
     'an attribute whose value is XML': rewritten(
       '</saml:AttributeStatement>',
-      '<saml:Attribute Name="x"><saml:AttributeValue><saml:NameID>y</saml:NameID></saml:AttributeValue></saml:Attribute></saml:AttributeStatement>',
+      '<saml:Attribute ' +
+        'Name="x"><saml:AttributeValue><saml:NameID>y</saml:NameID></saml:AttributeValue></saml:Attribute></saml:AttributeStatement>',
     ),
     'an attribute without a value': rewritten(
       '</saml:AttributeStatement>',
@@ -156,7 +157,8 @@ test('256 KiB of anything are judged in the time of their length, before a signa
     'a list of prefixes': change(
       world.response,
       /(?<=xml-exc-c14n#")\/>(?=<\/ds:Transforms>)/,
-      `><ec:InclusiveNamespaces xmlns:ec="http://www.w3.org/2001/10/xml-exc-c14n#" PrefixList="${'ab '.repeat(many / 3)}"/></ds:Transform>`,
+      '><ec:InclusiveNamespaces xmlns:ec="http://www.w3.org/2001/10/xml-exc-c14n#" ' +
+        `PrefixList="${'ab '.repeat(many / 3)}"/></ds:Transform>`,
     ),
   };
   for (const [name, xml] of Object.entries(names)) {
@@ -320,7 +322,9 @@ test('the largest response that is looked at takes less than a second', async ()
   const fillers: Record<string, string> = {
     elements: '<a/>'.repeat(1_900),
     attributes: `<a ${Array.from({ length: 4_900 }, (_, index) => `a${index}=""`).join(' ')}/>`,
-    namespaces: `<a ${Array.from({ length: 900 }, (_, index) => `xmlns:p${index}="u"`).join(' ')}>${'<p0:a/>'.repeat(1_900)}</a>`,
+    namespaces:
+      '<a ' +
+      `${Array.from({ length: 900 }, (_, index) => `xmlns:p${index}="u"`).join(' ')}>${'<p0:a/>'.repeat(1_900)}</a>`,
     nesting: `${'<a b="c">'.repeat(26)}${'<a/>'.repeat(1_900)}${'</a>'.repeat(26)}`,
     text: 'x'.repeat(room),
     references: '&amp;'.repeat(room / 5),
@@ -341,11 +345,15 @@ test('the largest response that is looked at takes less than a second', async ()
   }
 });
 
-test('the same response is accepted again: that it is used once is for the caller, by assertion and by request', async () => {
-  const world = beginSignIn(now_ms);
-  const [first, second] = [
-    await accept(world, world.response),
-    await accept(world, world.response),
-  ];
-  assert.equal(first.assertion_id, second.assertion_id);
-});
+test(
+  'the same response is accepted again: that it is used once is for the caller, by assertion ' +
+    'and by request',
+  async () => {
+    const world = beginSignIn(now_ms);
+    const [first, second] = [
+      await accept(world, world.response),
+      await accept(world, world.response),
+    ];
+    assert.equal(first.assertion_id, second.assertion_id);
+  },
+);

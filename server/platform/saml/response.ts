@@ -11,8 +11,8 @@ import type { Refusal } from './refusal.ts';
 import { checkSignatureForm } from './signature.ts';
 
 /**
- * Who signed in, as the provider says. `email` is lower-case ASCII in the provider's domain; `name_id` and `attributes` are the provider's text, unchanged. Instants in
- * milliseconds.
+ * Who signed in, as the provider says. `email` is lower-case ASCII in the provider's domain;
+ * `name_id` and `attributes` are the provider's text, unchanged. Instants in milliseconds.
  */
 export type SignIn = {
   assertion_id: string;
@@ -29,9 +29,11 @@ export type SignIn = {
 export type ResponseForm = { SAMLResponse: string };
 
 /**
- * Reads a response to one request of ours. Guarantee of a sign-in: everything in it comes from bytes that the provider signed, and all the rules of
- * docs/single_sign_on.md hold. **Not** seen to here is that a request and an assertion are used once: the caller, in one transaction and before it lets anybody in,
- * uses up the request, and stores (provider, `assertion_id`) uniquely until `not_on_or_after_ms` plus the skew. A refusal is a value; this throws only for faults of ours.
+ * Reads a response to one request of ours. Guarantee of a sign-in: everything in it comes from
+ * bytes that the provider signed, and all the rules of docs/single_sign_on.md hold. **Not** seen to
+ * here is that a request and an assertion are used once: the caller, in one transaction and before
+ * it lets anybody in, uses up the request, and stores (provider, `assertion_id`) uniquely until
+ * `not_on_or_after_ms` plus the skew. A refusal is a value; this throws only for faults of ours.
  */
 export async function readResponse(
   form: ResponseForm,
@@ -70,8 +72,9 @@ export async function readResponse(
 }
 
 /**
- * The id of the request that the response says it answers, or why it cannot be read. **Nothing is verified yet**: use it only to find the request that was stored, and
- * with it the provider for `readResponse`.
+ * The id of the request that the response says it answers, or why it cannot be read. **Nothing is
+ * verified yet**: use it only to find the request that was stored, and with it the provider for
+ * `readResponse`.
  */
 export function peekRequestId(form: ResponseForm): { request_id: string } | Refusal {
   try {

@@ -17,7 +17,8 @@ const signature_algorithms = new Set([
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
   'http://www.w3.org/2007/05/xmldsig-more#sha256-rsa-MGF1',
 ]);
-// A verifier that looks for these below the signature, at any depth, has to find the ones that are checked here.
+// A verifier that looks for these below the signature, at any depth, has to find the ones that are
+// checked here.
 const verified_parts = new Set([
   'Signature',
   'SignedInfo',
@@ -35,9 +36,11 @@ const digest_algorithms = new Set([
 ]);
 
 /**
- * Refuses a signature of another form than SAML 2.0 Core 5.4 has: enveloped in the element that it signs, one Reference to that element's ID, the transforms
- * enveloped-signature and exclusive canonicalisation, nothing in an Object, and algorithms from the list. KeyInfo may be there and is never read.
- * Guarantee: whichever part of the signature a verifier looks for by name, there is one of it. Whether the signature is right is not looked at here.
+ * Refuses a signature of another form than SAML 2.0 Core 5.4 has: enveloped in the element that it
+ * signs, one Reference to that element's ID, the transforms enveloped-signature and exclusive
+ * canonicalisation, nothing in an Object, and algorithms from the list. KeyInfo may be there and is
+ * never read. Guarantee: whichever part of the signature a verifier looks for by name, there is one
+ * of it. Whether the signature is right is not looked at here.
  */
 export function checkSignatureForm(signed: Element, signature: Element): void {
   const names = listElements(signature).flatMap(({ localName }) =>
@@ -105,6 +108,7 @@ function checkAlgorithm(element: Element, allowed: ReadonlySet<string>): void {
   if (!allowed.has(algorithm))
     refuse(
       'algorithm',
-      `The algorithm ${quoted(algorithm)} of ${element.localName} is not accepted. Use RSA with SHA-256 at the identity provider.`,
+      `The algorithm ${quoted(algorithm)} of ${element.localName} is not accepted. Use RSA ` +
+        'with SHA-256 at the identity provider.',
     );
 }

@@ -15,9 +15,13 @@ import type { SecretKeys } from './secrets.ts';
 const presentFile = (folder: string) => join(folder, 'secret_key');
 const formerFile = (folder: string) => join(folder, 'secret_key.previous');
 
-/** The secret keys that the data folder keeps: the present one, made on the first call, and while it is being exchanged the former one. */
+/**
+ * The secret keys that the data folder keeps: the present one, made on the first call, and while it
+ * is being exchanged the former one.
+ */
 export function keptSecretKeys(folder: string): SecretKeys {
-  // The present one first: where an exchange begins between the two reads, that one is still accepted afterwards.
+  // The present one first: where an exchange begins between the two reads, that one is still
+  // accepted afterwards.
   const present = readKept(presentFile(folder)) ?? keptSecretKey(folder);
   const former = readKept(formerFile(folder));
   return former === undefined || former === present ? [present] : [present, former];
@@ -29,8 +33,9 @@ export function isExchangingKept(folder: string): boolean {
 }
 
 /**
- * Puts a new secret key in the place of the kept one, which stays beside it as the former one; does nothing while an exchange is under way. Guarantee: whenever the process is killed, every secret key under which
- * something may be sealed is in the folder.
+ * Puts a new secret key in the place of the kept one, which stays beside it as the former one; does
+ * nothing while an exchange is under way. Guarantee: whenever the process is killed, every secret
+ * key under which something may be sealed is in the folder.
  */
 export function exchangeKeptSecretKey(folder: string): void {
   if (isExchangingKept(folder)) return;

@@ -2,7 +2,10 @@ import sql, { raw } from 'sql-template-tag';
 import type { Database } from '../postgres/database.ts';
 import type { Secrets } from './secrets.ts';
 
-/** A column of envelopes: `id` names its rows, and `owner` the row that their context is made of, which is the same unless another column is named. */
+/**
+ * A column of envelopes: `id` names its rows, and `owner` the row that their context is made of,
+ * which is the same unless another column is named.
+ */
 export type SealedField = {
   table: string;
   id: string;
@@ -11,15 +14,19 @@ export type SealedField = {
   context(owner: string): string;
 };
 
-/** What was found in a column. `unreadable` names the rows that none of the accepted secret keys opens; they are left as they are. */
+/**
+ * What was found in a column. `unreadable` names the rows that none of the accepted secret keys
+ * opens; they are left as they are.
+ */
 export type Rewrapped = { table: string; field: string; rewrapped: number; unreadable: string[] };
 
 /** So many envelopes are taken up at a time; each lot is a statement of its own. */
 const lot_rows = 500;
 
 /**
- * Wraps the data key of every envelope of the column under the present secret key. Guarantees: an envelope that somebody replaces meanwhile is left alone; what is done is done when the process is killed, and
- * the next call goes on with the rest; no content is decrypted.
+ * Wraps the data key of every envelope of the column under the present secret key. Guarantees: an
+ * envelope that somebody replaces meanwhile is left alone; what is done is done when the process is
+ * killed, and the next call goes on with the rest; no content is decrypted.
  */
 export async function rewrapField(
   db: Database,
@@ -40,7 +47,9 @@ export async function rewrapField(
   };
   for (let last = ''; ;) {
     const rows = await db.rows<{ id: string; owner: string; envelope: Buffer }>(sql`
-      SELECT ${id}::text AS id, ${owner}::text AS owner, ${field} AS envelope FROM ${table} WHERE ${field} IS NOT NULL AND ${id}::text > ${last} ORDER BY ${id}::text LIMIT ${lot_rows}`);
+      SELECT ${id}::text AS id, ${owner}::text AS owner, ${field} AS envelope FROM ${table}
+        WHERE ${field} IS NOT NULL AND ${id}::text > ${last} ORDER BY ${id}::text
+        LIMIT ${lot_rows}`);
     if (rows.length === 0) return result;
     last = rows.at(-1)!.id;
     const changed = rows.flatMap(({ id: row_id, owner: row_owner, envelope }) => {
@@ -55,7 +64,9 @@ export async function rewrapField(
     if (changed.length === 0) continue;
     result.rewrapped += await db.run(sql`
       UPDATE ${table} kept SET ${field} = changed.next
-      FROM unnest(${changed.map((row) => row.id)}::text[], ${changed.map((row) => row.envelope)}::bytea[], ${changed.map((row) => row.next)}::bytea[]) AS changed (id, envelope, next)
+      FROM unnest(${changed.map((row) => row.id)}::text[],
+        ${changed.map((row) => row.envelope)}::bytea[],
+        ${changed.map((row) => row.next)}::bytea[]) AS changed (id, envelope, next)
       WHERE kept.${id}::text = changed.id AND kept.${field} = changed.envelope`);
   }
 }

@@ -14,15 +14,29 @@ import type { KeyObject } from 'node:crypto';
 
 /** What the server's secret key and its own keys are used for. Every use has a key of its own. */
 export type Secrets = {
-  /** HMAC-SHA-256 of a text; the same text gives the same 32 bytes on every process of the server. */
+  /**
+   * HMAC-SHA-256 of a text; the same text gives the same 32 bytes on every process of the server.
+   */
   hash(text: string): Buffer;
-  /** HMAC-SHA-256 of a text of the activity log. Its key hashes nothing else: an address or a token that somebody has hashed by `hash` can never be a forged entry. */
+  /**
+   * HMAC-SHA-256 of a text of the activity log. Its key hashes nothing else: an address or a token
+   * that somebody has hashed by `hash` can never be a forged entry.
+   */
   chain(text: string): Buffer;
-  /** AES-256-GCM under a fresh data key that is itself wrapped under the server's key. `context` (table:row:field) is authenticated: the envelope opens nowhere else. */
+  /**
+   * AES-256-GCM under a fresh data key that is itself wrapped under the server's key. `context`
+   * (table:row:field) is authenticated: the envelope opens nowhere else.
+   */
   seal(plain: string, context: string): Buffer;
-  /** Opens what `seal` made under any of the secret keys; throws when the envelope was changed, moved to another row or sealed under another one. */
+  /**
+   * Opens what `seal` made under any of the secret keys; throws when the envelope was changed,
+   * moved to another row or sealed under another one.
+   */
   open(envelope: Buffer, context: string): string;
-  /** The envelope with its data key wrapped under the present secret key, its content untouched; undefined when it is so already. Throws where `open` does for want of the key. */
+  /**
+   * The envelope with its data key wrapped under the present secret key, its content untouched;
+   * undefined when it is so already. Throws where `open` does for want of the key.
+   */
   rewrap(envelope: Buffer, context: string): Buffer | undefined;
   /** Ed25519 signature in base64. */
   sign(text: string): string;
@@ -39,13 +53,22 @@ const header_bytes = 1 + iv_bytes + tag_bytes + key_bytes;
 // PKCS #8 header of an Ed25519 private key; the 32 seed bytes follow (RFC 8410).
 const ed25519_header = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** The secret keys that are accepted, the present one first: what is sealed is sealed under that one. */
+/**
+ * The secret keys that are accepted, the present one first: what is sealed is sealed under that
+ * one.
+ */
 export type SecretKeys = readonly [string, ...string[]];
 
-/** The keys by which hashes, the activity log and receipts are made: 32 bytes each. They outlive a change of the secret key. */
+/**
+ * The keys by which hashes, the activity log and receipts are made: 32 bytes each. They outlive a
+ * change of the secret key.
+ */
 export type OwnKeys = { hash: Buffer; chain: Buffer; signature: Buffer };
 
-/** The own keys of a server that has had this secret key from its beginning. The same secret always gives the same keys. */
+/**
+ * The own keys of a server that has had this secret key from its beginning. The same secret always
+ * gives the same keys.
+ */
 export function ownKeysOf(secretKey: string): OwnKeys {
   return {
     hash: derive(secretKey, 'api key hash'),
@@ -55,7 +78,9 @@ export function ownKeysOf(secretKey: string): OwnKeys {
 }
 
 /**
- * Opens the uses of the keys. `secretKeys` is asked again before anything is sealed and when something cannot be opened, so that a key that is exchanged where it is kept is taken up without a restart.
+ * Opens the uses of the keys. `secretKeys` is asked again before anything is sealed and when
+ * something cannot be opened, so that a key that is exchanged where it is kept is taken up without
+ * a restart.
  */
 export function openSecrets(secretKeys: string | (() => SecretKeys), given?: OwnKeys): Secrets {
   const keysNow = typeof secretKeys === 'string' ? (): SecretKeys => [secretKeys] : secretKeys;
@@ -80,7 +105,10 @@ export function openSecrets(secretKeys: string | (() => SecretKeys), given?: Own
   };
 }
 
-/** True when `signature` (base64) was made over `text` by the holder of the Ed25519 key `publicKey` (SPKI, base64). */
+/**
+ * True when `signature` (base64) was made over `text` by the holder of the Ed25519 key `publicKey`
+ * (SPKI, base64).
+ */
 export function isSigned(text: string, signature: string, publicKey: string): boolean {
   let key: KeyObject;
   try {

@@ -10,15 +10,19 @@ export const server_keys_context = 'server_keys:1:sealed';
 export class WrongSecretKeyError extends Error {
   constructor() {
     super(
-      'This database was set up under another secret key. Start with that one as SLUICE_SECRET_KEY (or as the file secret_key of the data folder), or name it in SLUICE_PREVIOUS_SECRET_KEYS while it is exchanged.',
+      'This database was set up under another secret key. Start with that one as ' +
+        'SLUICE_SECRET_KEY (or as the file secret_key of the data folder), or name it in ' +
+        'SLUICE_PREVIOUS_SECRET_KEYS while it is exchanged.',
     );
     this.name = 'WrongSecretKeyError';
   }
 }
 
 /**
- * The secrets of the server whose database this is. Guarantee: hashes, the activity log and receipts hold whatever secret key the server has by now, because their keys are made once and kept sealed in the
- * database. The first process makes them of its oldest secret key, so that what was made before there was a place for them goes on to hold. Throws `WrongSecretKeyError`.
+ * The secrets of the server whose database this is. Guarantee: hashes, the activity log and
+ * receipts hold whatever secret key the server has by now, because their keys are made once and
+ * kept sealed in the database. The first process makes them of its oldest secret key, so that what
+ * was made before there was a place for them goes on to hold. Throws `WrongSecretKeyError`.
  */
 export async function openServerSecrets(
   db: Database,
@@ -55,7 +59,8 @@ async function insertSealed(db: Database, secrets: Secrets, own: OwnKeys): Promi
     signature: own.signature.toString('base64'),
   });
   await db.run(
-    sql`INSERT INTO server_keys (id, sealed) VALUES (1, ${secrets.seal(text, server_keys_context)}) ON CONFLICT DO NOTHING`,
+    sql`INSERT INTO server_keys (id, sealed) VALUES (1, ${secrets.seal(text, server_keys_context)})
+      ON CONFLICT DO NOTHING`,
   );
   return (await findSealed(db))!;
 }

@@ -17,12 +17,18 @@ import { NewBackfill } from '../schema.ts';
 import type { Backfill } from '../schema.ts';
 import type { LockedExport } from '../store.ts';
 
-/** More runs than this in one backfill are surely a slip of the year: five minutes over almost five years. */
+/**
+ * More runs than this in one backfill are surely a slip of the year: five minutes over almost five
+ * years.
+ */
 const runs_max = 500_000;
 /** More open backfills than this of one export would only wait for each other. */
 const open_backfills_max = 20;
 
-/** Starts the backfill that the body asks for, or with `dry_run` only says how much it would be. The caller holds the lock on the export. Throws 400 for a wrong range. */
+/**
+ * Starts the backfill that the body asks for, or with `dry_run` only says how much it would be. The
+ * caller holds the lock on the export. Throws 400 for a wrong range.
+ */
 export async function backfill(
   engine: Engine,
   tx: Transaction,
@@ -46,7 +52,8 @@ export async function backfill(
   if (body.dry_run === true) return dryRun(engine, tx, row, range);
   if ((await listOpenBackfills(tx, row.id)).length >= open_backfills_max)
     throw conflict(
-      `${open_backfills_max} backfills of this export are under way: wait for one to end, or cancel one.`,
+      `${open_backfills_max} backfills of this export are under way: wait for one to end, or ` +
+        'cancel one.',
     );
   const planned = await outlookOf(engine, tx, row, range);
   const outlook = planned && {
@@ -81,7 +88,9 @@ function violationsOf(
       {
         attr: 'end_at',
         code: 'invalid_input',
-        detail: `Must be at most one interval after now: ${isoInstant(now + nominalLength(row.interval))}.`,
+        detail:
+          'Must be at most one interval after now: ' +
+          `${isoInstant(now + nominalLength(row.interval))}.`,
       },
     ];
   // Both sides can lie within one millisecond, which is the ledger's grain.
@@ -99,7 +108,9 @@ function violationsOf(
       {
         attr: 'start_at',
         code: 'invalid_input',
-        detail: `This range takes ${runs} runs and one backfill has at most ${runs_max}: take a later start_at.`,
+        detail:
+          `This range takes ${runs} runs and one backfill has at most ${runs_max}: take a later ` +
+          'start_at.',
       },
     ];
   return [];

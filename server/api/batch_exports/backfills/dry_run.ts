@@ -27,13 +27,19 @@ const counted_runs_max = 500;
 /** After this long no further run is counted. */
 const counting_ms_max = 20_000;
 
-/** What a backfill would read, and what of its range is taken already: by runs that delivered it or are about to. */
+/**
+ * What a backfill would read, and what of its range is taken already: by runs that delivered it or
+ * are about to.
+ */
 type Wanted = BackfillRange & { watermark: number; selection: Rectangle[]; taken: Rectangle[] };
 /** A backfill that was not started, with its plan. */
 type DryRun = Backfill & { plan: NonNullable<Backfill['plan']> };
 type Counted = BackfillCounts & { delivered: number | null };
 
-/** Says which runs and rows a backfill would be if it were started now, with the rows as they are now. Throws a 400 where that takes too long to count. */
+/**
+ * Says which runs and rows a backfill would be if it were started now, with the rows as they are
+ * now. Throws a 400 where that takes too long to count.
+ */
 export async function dryRun(
   engine: Engine,
   tx: Transaction,
@@ -45,7 +51,10 @@ export async function dryRun(
   );
 }
 
-/** Says the same of a backfill that is about to be started; undefined with a query, and where it takes longer than a moment. */
+/**
+ * Says the same of a backfill that is about to be started; undefined with a query, and where it
+ * takes longer than a moment.
+ */
 export async function outlookOf(
   engine: Engine,
   tx: Transaction,
@@ -116,7 +125,10 @@ async function planOf(
   };
 }
 
-/** Counts with one question for what is to be read and one for what is taken, where the store can tell the runs apart; else each run is counted. */
+/**
+ * Counts with one question for what is to be read and one for what is taken, where the store can
+ * tell the runs apart; else each run is counted.
+ */
 async function count(
   store: StoreNow,
   signal: AbortSignal,
@@ -154,7 +166,8 @@ async function countEach(
       throw invalid(
         'start_at',
         'invalid_input',
-        'The rows of this query are counted run by run, which takes too long for this range: take a later start_at.',
+        'The rows of this query are counted run by run, which takes too long for this range: ' +
+          'take a later start_at.',
       );
     const records = await countRecords(
       store,
@@ -192,7 +205,8 @@ function partsOf(
       throw invalid(
         'start_at',
         'invalid_input',
-        `The rows of this query are counted run by run, and a dry run counts at most ${counted_runs_max} runs: take a later start_at.`,
+        'The rows of this query are counted run by run, and a dry run counts at most ' +
+          `${counted_runs_max} runs: take a later start_at.`,
       );
     from = to;
   }

@@ -24,7 +24,10 @@ export function backfillRoutes(
   const list = `${base}:batch_export_id/backfills/`;
 
   const description =
-    'Delivers the events that happened in the range (persons: that changed in it), or with `by` `inserted_at` what was taken in within it, as they are known now, one run per interval. With mode `missing` no row is delivered twice. Also works while the export is paused.';
+    'Delivers the events that happened in the range (persons: that changed in it), or with ' +
+    '`by` `inserted_at` what was taken in within it, as they are known now, one run per ' +
+    'interval. With mode `missing` no row is delivered twice. Also works while the export is ' +
+    'paused.';
   app.post(
     `${base}:id/backfill/`,
     {

@@ -8,20 +8,29 @@ import type { Backfill } from '../schema.ts';
 
 // The runs of each backfill are counted in the one statement, from batch_export_runs_by_backfill.
 const selectBackfills = sql`
-  SELECT b.id, b.batch_export_id AS batch_export, b.status, b.mode, b.selects_by AS by, b.start_at, b.end_at, b.total_runs AS runs, b.detail, b.settles_at, b.created_at, b.finished_at, b.last_updated_at, counted.progress
-  FROM batch_export_backfills b JOIN batch_exports e ON e.id = b.batch_export_id CROSS JOIN LATERAL (
-    SELECT json_build_object('total_runs', b.total_runs, 'finished_runs', count(*) FILTER (WHERE r.finished_at IS NOT NULL), 'completed_runs', count(*) FILTER (WHERE r.status = 'Completed'),
-      'records_completed', coalesce(sum(r.records_completed), 0), 'records_total_count', coalesce(sum(r.records_total_count), 0), 'records_elsewhere', b.records_elsewhere) AS progress
+  SELECT b.id, b.batch_export_id AS batch_export, b.status, b.mode, b.selects_by AS by, b.start_at,
+    b.end_at, b.total_runs AS runs, b.detail, b.settles_at, b.created_at, b.finished_at,
+    b.last_updated_at, counted.progress
+  FROM batch_export_backfills b JOIN batch_exports e ON e.id = b.batch_export_id CROSS
+    JOIN LATERAL (
+    SELECT json_build_object('total_runs', b.total_runs, 'finished_runs',
+      count(*) FILTER (WHERE r.finished_at IS NOT NULL), 'completed_runs',
+      count(*) FILTER (WHERE r.status = 'Completed'),
+      'records_completed', coalesce(sum(r.records_completed), 0), 'records_total_count',
+        coalesce(sum(r.records_total_count), 0), 'records_elsewhere',
+        b.records_elsewhere) AS progress
     FROM batch_export_runs r WHERE r.backfill_id = b.id) counted`;
 
 /** One page of an export's backfills, newest first. */
 export function listBackfills(place: Place, exportId: string, page: Page): Sql {
-  return sql`${selectBackfills} WHERE e.id = ${exportId} AND ${isInPlace(place)} ORDER BY b.created_at DESC, b.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return sql`${selectBackfills} WHERE e.id = ${exportId} AND ${isInPlace(place)}
+    ORDER BY b.created_at DESC, b.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
 /** The number of an export's backfills. */
 export function countBackfills(exportId: string): Sql {
-  return sql`SELECT count(*) AS count FROM batch_export_backfills WHERE batch_export_id = ${exportId}`;
+  return sql`SELECT count(*) AS count FROM batch_export_backfills
+    WHERE batch_export_id = ${exportId}`;
 }
 
 /** The backfill as it is on the wire, when its export lies in the place. */
@@ -36,9 +45,13 @@ export function findBackfill(
   );
 }
 
-/** The export's backfills that are not over; the caller holds the lock on the export, so none begins meanwhile. */
+/**
+ * The export's backfills that are not over; the caller holds the lock on the export, so none begins
+ * meanwhile.
+ */
 export function listOpenBackfills(tx: Transaction, exportId: string): Promise<{ id: string }[]> {
   return tx.rows(
-    sql`SELECT id FROM batch_export_backfills WHERE batch_export_id = ${exportId} AND finished_at IS NULL`,
+    sql`SELECT id FROM batch_export_backfills WHERE batch_export_id = ${exportId}
+      AND finished_at IS NULL`,
   );
 }

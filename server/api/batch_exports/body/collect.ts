@@ -12,7 +12,10 @@ export type Collected = {
   throwIfAny(): void;
 };
 
-/** A fresh collection. A field that one check found wrong is not named again with the same code by a later one. */
+/**
+ * A fresh collection. A field that one check found wrong is not named again with the same code by a
+ * later one.
+ */
 export function collectViolations(): Collected {
   const found: Violation[] = [];
   const add = (violations: Violation[]) => {

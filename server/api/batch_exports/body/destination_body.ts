@@ -28,8 +28,10 @@ export function typeViolation(type: string): Violation | undefined {
 }
 
 /**
- * The destination after a change. PATCH (`merge`) puts the sent keys over the stored ones; PUT (`replace`) keeps of the stored keys only the secrets, which no
- * client can read and send back. A null config or a change of type starts from an empty config. A secret that is sent as null is removed.
+ * The destination after a change. PATCH (`merge`) puts the sent keys over the stored ones; PUT
+ * (`replace`) keeps of the stored keys only the secrets, which no client can read and send back. A
+ * null config or a change of type starts from an empty config. A secret that is sent as null is
+ * removed.
  */
 export function changedDestination(
   current: Destination,
@@ -46,7 +48,8 @@ export function changedDestination(
     ...kept.filter(([key]) => !Object.hasOwn(sent.config ?? {}, key)),
     ...Object.entries(sent.config ?? {}),
   ];
-  // fromEntries and not assignment: a key named __proto__ stays a key, and is refused as an unknown one.
+  // fromEntries and not assignment: a key named __proto__ stays a key, and is refused as an unknown
+  // one.
   return {
     type,
     config: Object.fromEntries(
@@ -68,7 +71,10 @@ export function withDefaults(
   return config;
 }
 
-/** The config with the defaults of absent keys, checked against the destination's schema and its own rules: every violation, named `destination__config__<key>`. */
+/**
+ * The config with the defaults of absent keys, checked against the destination's schema and its own
+ * rules: every violation, named `destination__config__<key>`.
+ */
 export function completedConfig(
   definition: DestinationDefinition,
   given: FullConfig,
@@ -84,7 +90,8 @@ export function completedConfig(
     faulty,
   );
   collected.add(byRules.filter((one) => !faulty.has(one.attr)));
-  // Of a choice, the rules know which there are beside the other keys; the schema has those of all formats.
+  // Of a choice, the rules know which there are beside the other keys; the schema has those of all
+  // formats.
   const violations = collected
     .violations()
     .map((one) => byRules.find(({ attr, code }) => attr === one.attr && code === one.code) ?? one);
@@ -94,9 +101,11 @@ export function completedConfig(
 type KeySchema = { default?: unknown; type?: string | string[]; enum?: unknown };
 
 /**
- * What the destination's own rules say, named like the schema's violations. The rules are written for a config that the schema takes, so keys that are at fault already are given a value that it takes, and
- * what the rules say of those means nothing. A faulty choice (such as a format) decides what the other keys may be; then the rules are not asked. One that may be null
- * decides nothing, and is given as it was sent: the rules say which choices it has.
+ * What the destination's own rules say, named like the schema's violations. The rules are written
+ * for a config that the schema takes, so keys that are at fault already are given a value that it
+ * takes, and what the rules say of those means nothing. A faulty choice (such as a format) decides
+ * what the other keys may be; then the rules are not asked. One that may be null decides nothing,
+ * and is given as it was sent: the rules say which choices it has.
  */
 function ruleViolations(
   definition: Pick<DestinationDefinition, 'config' | 'validate'>,

@@ -4,10 +4,14 @@ import type { DestinationDefinition } from '../../../engine/destination/destinat
 import { destinations } from '../../../engine/destinations/index.ts';
 import { configSchemaOf } from '../../../engine/models/event_filter.ts';
 
-/** The schema of a body with every type of destination and its keys written out, for the documentation; the checks of a destination are its own. */
+/**
+ * The schema of a body with every type of destination and its keys written out, for the
+ * documentation; the checks of a destination are its own.
+ */
 export function withDestinations(body: TObject): TObject {
   const description =
-    "One of the types, with that type's own keys. Keys marked as write-only are secret: they are taken and never come back.";
+    "One of the types, with that type's own keys. Keys marked as write-only are secret: they " +
+    'are taken and never come back.';
   return Type.Object({
     ...body.properties,
     destination: Type.Union(destinations.map(documentedDestination), { description }),

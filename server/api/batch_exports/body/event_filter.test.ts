@@ -89,7 +89,8 @@ test('a query sees no event that the filter leaves out, whichever way it asks', 
       '',
     ],
     [
-      'SELECT a.event AS event FROM persons p JOIN events a ON a.distinct_id = p.distinct_id ORDER BY a.timestamp',
+      'SELECT a.event AS event FROM persons p JOIN events a ON a.distinct_id = p.distinct_id ' +
+        'ORDER BY a.timestamp',
       "$pageview o'brien\\ größe",
     ],
   ];

@@ -38,9 +38,11 @@ export type Input<Schema extends TObject> = {
 };
 
 /**
- * Checks the body of POST, PUT and PATCH: its schema, the destination's own schema and rules, and the rules between fields. Throws one 400 that lists every
- * violation, those of the query and those that the caller found (`known`) included. `rules` are the operator's; `how` says what happens to config keys that are not sent.
- * A stored secret stays at the place that it was given for: where a key that says where has changed, it must have been sent again.
+ * Checks the body of POST, PUT and PATCH: its schema, the destination's own schema and rules, and
+ * the rules between fields. Throws one 400 that lists every violation, those of the query and those
+ * that the caller found (`known`) included. `rules` are the operator's; `how` says what happens to
+ * config keys that are not sent. A stored secret stays at the place that it was given for: where a
+ * key that says where has changed, it must have been sent again.
  */
 export function checkedInput<Schema extends TObject>(
   rules: OperatorRules,
@@ -83,7 +85,10 @@ function columnViolations(
   }));
 }
 
-/** A list that restricts nothing may stand beside any model, so that a client can send back what it read. */
+/**
+ * A list that restricts nothing may stand beside any model, so that a client can send back what it
+ * read.
+ */
 function filterViolations(
   model: 'events' | 'persons',
   destination: Destination | undefined,
@@ -95,7 +100,8 @@ function filterViolations(
     attr: `destination__config__${key}`,
     code: 'invalid_input',
     detail:
-      'Only the model "events" can be restricted by the names of events: send null here, or the model "events".',
+      'Only the model "events" can be restricted by the names of events: send null here, or ' +
+      'the model "events".',
   }));
 }
 
@@ -120,7 +126,10 @@ function checkInstants(
   }
 }
 
-/** Between two runs the newest delivered interval grows as old as an interval is long: a shorter limit would call every export late all the time. */
+/**
+ * Between two runs the newest delivered interval grows as old as an interval is long: a shorter
+ * limit would call every export late all the time.
+ */
 function freshnessViolations(
   body: Record<string, unknown>,
   current: Current | undefined,
@@ -167,7 +176,10 @@ function checkDestination(
   return { definition, destination: { type, config } };
 }
 
-/** A key that a later version added has its default in the config after the change; that is no change. */
+/**
+ * A key that a later version added has its default in the config after the change; that is no
+ * change.
+ */
 function movedSecretsOf(
   definition: DestinationDefinition,
   stored: FullConfig,

@@ -4,7 +4,9 @@ const earliest = Date.parse('0001-01-02T00:00:00Z');
 // The week around an instant must have an end within the year 9999 as well.
 const latest = Date.parse('9999-12-01T00:00:00Z');
 
-/** Violations of instants that, counted in UTC, lie outside of the years that the wire can spell. */
+/**
+ * Violations of instants that, counted in UTC, lie outside of the years that the wire can spell.
+ */
 export function instantViolations(fields: Record<string, string | null | undefined>): Violation[] {
   return Object.entries(fields).flatMap(([attr, text]) => {
     const at = text === null || text === undefined ? earliest : Date.parse(text);

@@ -16,7 +16,10 @@ export type Content = {
   schema: QuerySchema | null;
 };
 
-/** The content of an export after a change. `columns` are those of its query, undefined without one and for a stored one that is not understood any more. */
+/**
+ * The content of an export after a change. `columns` are those of its query, undefined without one
+ * and for a stored one that is not understood any more.
+ */
 export type QueryCheck = {
   content: Content;
   is_changed: boolean;
@@ -24,12 +27,17 @@ export type QueryCheck = {
   violations: Violation[];
 };
 
-/** Checks the query that an export has after a change, given the body as it was sent and the export as it is (undefined for a new one). */
+/**
+ * Checks the query that an export has after a change, given the body as it was sent and the export
+ * as it is (undefined for a new one).
+ */
 export type CheckContent = (raw: unknown, current: Content | undefined) => Promise<QueryCheck>;
 
 /**
- * The check of one request. Guarantee: the store is asked once for the same query and model, however often the check is called, so that what was checked ahead of a transaction costs nothing
- * inside of it; what does not change is not checked again. Answers 503 when the store does not answer in time.
+ * The check of one request. Guarantee: the store is asked once for the same query and model,
+ * however often the check is called, so that what was checked ahead of a transaction costs nothing
+ * inside of it; what does not change is not checked again. Answers 503 when the store does not
+ * answer in time.
  */
 export function openQueryCheck(engine: Engine): CheckContent {
   const asked = new Map<string, Promise<CheckedQuery>>();
@@ -76,7 +84,10 @@ export function openQueryCheck(engine: Engine): CheckContent {
   };
 }
 
-/** Model and query after the change. What the schema of the body refuses is left as it was, so that one fault is not told as two. */
+/**
+ * Model and query after the change. What the schema of the body refuses is left as it was, so that
+ * one fault is not told as two.
+ */
 function wantedContent(
   raw: unknown,
   current: Content | undefined,

@@ -44,7 +44,11 @@ export async function newDraft(engine: Engine, request: FastifyRequest): Promise
   };
 }
 
-/** The export that the path names, with the changes that a body of PATCH describes; stored secrets need not be sent, unless they would go elsewhere (`checkedInput`). Throws 404 and 400 as PATCH does. */
+/**
+ * The export that the path names, with the changes that a body of PATCH describes; stored secrets
+ * need not be sent, unless they would go elsewhere (`checkedInput`). Throws 404 and 400 as PATCH
+ * does.
+ */
 export async function changedDraft(engine: Engine, request: FastifyRequest): Promise<Draft> {
   const row = await engine.db.transaction((tx) => getLockedExport(request, tx));
   const before = { type: row.destination_type, config: loadConfig(engine.secrets, row.id, row) };

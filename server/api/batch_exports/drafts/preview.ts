@@ -15,7 +15,10 @@ const everything = toStored([
   { event_from: -Infinity, event_to: Infinity, inserted_from: -Infinity, inserted_to: Infinity },
 ]);
 
-/** The draft's oldest rows, or the first that its query makes of everything, in the bytes that its destination would get, written the same way as a run writes them; no secret is in them. */
+/**
+ * The draft's oldest rows, or the first that its query makes of everything, in the bytes that its
+ * destination would get, written the same way as a run writes them; no secret is in them.
+ */
 export async function preview(engine: Engine, draft: Draft) {
   const encoding = draft.definition.encoding(draft.config);
   const source = {

@@ -3,15 +3,19 @@ import type { Engine } from '../../../engine/engine.ts';
 import { invalid } from '../../../platform/http/errors.ts';
 import { whileWaiting } from '../../../platform/http/while_waiting.ts';
 
-/** Longest time of a query that a request waits for: shorter than the request itself waits, so that it can say what to do. */
+/**
+ * Longest time of a query that a request waits for: shorter than the request itself waits, so that
+ * it can say what to do.
+ */
 const seconds_max = 25;
 
 /** The store as a request may use it. */
 export type StoreNow = Pick<Engine, 'clickhouse' | 'query_limits' | 'query_budget'>;
 
 /**
- * The result of reading rows while a request waits, which may take less time than a run. Throws a 400 for `attr` where a query fails or takes too much, and 503 when the store does not
- * answer in time.
+ * The result of reading rows while a request waits, which may take less time than a run. Throws a
+ * 400 for `attr` where a query fails or takes too much, and 503 when the store does not answer in
+ * time.
  */
 export function readingNow<Result>(
   engine: Engine,

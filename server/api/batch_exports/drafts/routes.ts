@@ -10,14 +10,17 @@ import { preview } from './preview.ts';
 import type { Mount } from '../mount.ts';
 import { BatchExportPatch, NewBatchExport } from '../schema.ts';
 
-/** `test/` and `preview/`, for an export that is not made yet and for one that is, under one mount. */
+/**
+ * `test/` and `preview/`, for an export that is not made yet and for one that is, under one mount.
+ */
 export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const config = { scope: 'batch_export:write', within } as const;
   const changing = { ...config, if_match: true };
   const testing = (body: TObject) => ({
     summary: 'Test the connection to a destination',
     description:
-      'Goes as far as to write a row, read it back and remove it. Nothing is stored. Where the body leads stored secrets elsewhere, they must be in it.',
+      'Goes as far as to write a row, read it back and remove it. Nothing is stored. Where ' +
+      'the body leads stored secrets elsewhere, they must be in it.',
     body,
     response: { 200: DestinationTest },
   });

@@ -23,7 +23,8 @@ export const ExportPreview = Type.Object(
   {
     format: Type.String({
       description:
-        '`JSONLines`, `CSV`, `Parquet`, `TabSeparated` (the rows for a database, which the export puts into statements of its own), or the `body_format` of an HTTP endpoint.',
+        '`JSONLines`, `CSV`, `Parquet`, `TabSeparated` (the rows for a database, which the ' +
+        'export puts into statements of its own), or the `body_format` of an HTTP endpoint.',
     }),
     compression: nullable(Type.String()),
     records: Type.Integer({

@@ -41,7 +41,8 @@ async function withLogs() {
   ];
   for (const [index, [run_id, level, message]] of lines.entries()) {
     await house.deps.db.run(
-      sql`INSERT INTO batch_export_logs (batch_export_id, run_id, "timestamp", level, message) VALUES (${made.id}, ${run_id}, ${`2026-01-01T00:00:0${index}Z`}, ${level}, ${message})`,
+      sql`INSERT INTO batch_export_logs (batch_export_id, run_id, "timestamp", level, message)
+        VALUES (${made.id}, ${run_id}, ${`2026-01-01T00:00:0${index}Z`}, ${level}, ${message})`,
     );
   }
   return { home, made, run, url: `${projectBase(home)}${made.id}/` };

@@ -10,7 +10,10 @@ import type { LogEntry } from './schema.ts';
 
 const default_limit = 50;
 
-/** The log lines that a request asks for of an export, or of one of its runs, as an offset list: newest first. Throws 400 for a wrong parameter. */
+/**
+ * The log lines that a request asks for of an export, or of one of its runs, as an offset list:
+ * newest first. Throws 400 for a wrong parameter.
+ */
 export async function answerLogs(
   request: FastifyRequest,
   db: Queryable,
@@ -21,13 +24,19 @@ export async function answerLogs(
   const page = { limit: asked.limit ?? default_limit, offset: asked.offset ?? 0 };
   const matching = sql`
     FROM batch_export_logs l WHERE ${ofSource(exportId, runId)}
-      AND (${asked.after ?? null}::timestamptz IS NULL OR l."timestamp" > ${asked.after ?? null}::timestamptz)
-      AND (${asked.before ?? null}::timestamptz IS NULL OR l."timestamp" < ${asked.before ?? null}::timestamptz)
-      AND (${levelsAsked(request) ?? null}::text[] IS NULL OR l.level = ANY (${levelsAsked(request) ?? null}::text[]))
-      AND (${asked.search ?? null}::text IS NULL OR l.message ILIKE ${patternOf(asked.search ?? '')})`;
-  // Ids grow with time and are what the indexes batch_export_logs_by_export and batch_export_logs_by_run are in the order of.
+      AND (${asked.after ?? null}::timestamptz IS NULL
+        OR l."timestamp" > ${asked.after ?? null}::timestamptz)
+      AND (${asked.before ?? null}::timestamptz IS NULL
+        OR l."timestamp" < ${asked.before ?? null}::timestamptz)
+      AND (${levelsAsked(request) ?? null}::text[] IS NULL
+        OR l.level = ANY (${levelsAsked(request) ?? null}::text[]))
+      AND (${asked.search ?? null}::text IS NULL
+        OR l.message ILIKE ${patternOf(asked.search ?? '')})`;
+  // Ids grow with time and are what the indexes batch_export_logs_by_export and
+  // batch_export_logs_by_run are in the order of.
   const results = await db.rows<LogEntry>(
-    sql`SELECT l."timestamp", l.level, l.message, l.run_id AS run ${matching} ORDER BY l.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
+    sql`SELECT l."timestamp", l.level, l.message, l.run_id AS run ${matching} ORDER BY l.id DESC
+      LIMIT ${page.limit} OFFSET ${page.offset}`,
   );
   const isLast = results.length < page.limit && (results.length > 0 || page.offset === 0);
   const count = isLast
@@ -42,7 +51,10 @@ function ofSource(exportId: string, runId: string | undefined): Sql {
     : sql`l.run_id = ${runId} AND l.batch_export_id = ${exportId}`;
 }
 
-/** The text as a LIKE pattern that finds exactly this text anywhere; the signs of LIKE lose their meaning. */
+/**
+ * The text as a LIKE pattern that finds exactly this text anywhere; the signs of LIKE lose their
+ * meaning.
+ */
 export function patternOf(text: string): string {
   return `%${text.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`;
 }

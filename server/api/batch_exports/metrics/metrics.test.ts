@@ -33,16 +33,22 @@ async function insertRun(
   const at = (offset_seconds: number) =>
     new Date(Date.parse(end) + offset_seconds * 1000).toISOString();
   const row = await house.deps.db.row<{ id: string }>(sql`
-    INSERT INTO batch_export_runs (id, team_id, batch_export_id, revision, backfill_id, delivery_id, status, data_interval_start, data_interval_end, selection, records_completed, bytes_completed, created_at, started_at, finished_at)
-    SELECT id, ${team_id}, ${exportId}, 1, ${backfill ?? null}::uuid, id, ${status}, ${at(-3600)}, ${end}, ${JSON.stringify(selection)}, ${rows}, ${rows * 10}, ${at(60)}, ${at(120)}, ${seconds === null ? null : at(120 + seconds)}
+    INSERT INTO batch_export_runs (id, team_id, batch_export_id, revision, backfill_id, delivery_id,
+      status, data_interval_start, data_interval_end, selection, records_completed, bytes_completed,
+      created_at, started_at, finished_at)
+    SELECT id, ${team_id}, ${exportId}, 1, ${backfill ?? null}::uuid, id, ${status}, ${at(-3600)},
+      ${end}, ${JSON.stringify(selection)}, ${rows}, ${rows * 10}, ${at(60)}, ${at(120)},
+      ${seconds === null ? null : at(120 + seconds)}
     FROM gen_random_uuid() id RETURNING id`);
   return row!.id;
 }
 
 async function insertBackfill(exportId: string): Promise<string> {
   const row = await house.deps.db.row<{ id: string }>(sql`
-    INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, start_at, end_at, watermark, next_start_at, total_runs)
-    VALUES (gen_random_uuid(), ${exportId}, 1, 'all', '2026-01-01', '2026-01-02', now(), '2026-01-02', 1) RETURNING id`);
+    INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, start_at, end_at,
+      watermark, next_start_at, total_runs)
+    VALUES (gen_random_uuid(), ${exportId}, 1, 'all', '2026-01-01', '2026-01-02', now(),
+      '2026-01-02', 1) RETURNING id`);
   return row!.id;
 }
 
@@ -172,7 +178,8 @@ test('a run that makes up for a backfill, and its retry, have a kind of their ow
     backfill: await insertBackfill(made.id),
   });
   await house.deps.db.run(
-    sql`UPDATE batch_export_runs SET is_make_up = true, delivery_id = gen_random_uuid() WHERE id = ${make_up}`,
+    sql`UPDATE batch_export_runs SET is_make_up = true, delivery_id = gen_random_uuid()
+      WHERE id = ${make_up}`,
   );
   const kindOf = async (id: string) =>
     (await house.request('GET', `${projectBase(home)}${made.id}/runs/${id}/`, { key: home.key }))
@@ -210,9 +217,11 @@ test('more than 1000 points and wrong parameters are 400, with what to do', asyn
   const home = await house.newOrganization();
   const { id } = await newExport(house, home);
   await house.deps.db.run(sql`
-    INSERT INTO batch_export_runs (id, team_id, batch_export_id, revision, delivery_id, status, data_interval_start, data_interval_end, selection, created_at)
+    INSERT INTO batch_export_runs (id, team_id, batch_export_id, revision, delivery_id, status,
+      data_interval_start, data_interval_end, selection, created_at)
     SELECT id, ${home.project.id}, ${id}, 1, id, 'Completed', at - interval '1 minute', at, '[]', at
-    FROM (SELECT gen_random_uuid() AS id, '2026-03-08T00:00:00.000000Z'::timestamptz + make_interval(mins => minute) AS at FROM generate_series(1, 1001) minute) planned`);
+    FROM (SELECT gen_random_uuid() AS id, '2026-03-08T00:00:00.000000Z'::timestamptz +
+      make_interval(mins => minute) AS at FROM generate_series(1, 1001) minute) planned`);
   const refused = await metrics(home, id);
   assert.deepEqual(
     [refused.status, refused.body.attr, refused.body.code],

@@ -17,7 +17,9 @@ const points_max = 1_000;
 export function metricsRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const schema = {
     summary: 'Rows, bytes, durations and lag of the runs of a batch export over time',
-    description: `At most ${points_max} points; a range that has more is 400: ask for a shorter one, or for \`interval=hour\` or \`day\`.`,
+    description:
+      `At most ${points_max} points; a range that has more is 400: ask for a shorter one, or ` +
+      `for \`interval=hour\` or \`day\`.`,
     querystring: MetricsQuery,
     response: { 200: BatchExportMetrics },
   };

@@ -19,7 +19,8 @@ export const MetricsQuery = Type.Object({
   interval: Type.Optional(
     Type.Enum([...metric_intervals], {
       description:
-        'What a point stands for: one run, or all runs that were planned in an hour or day (UTC). Default `run`.',
+        'What a point stands for: one run, or all runs that were planned in an hour or day ' +
+        '(UTC). Default `run`.',
     }),
   ),
 });
@@ -39,7 +40,8 @@ export const MetricPoint = Type.Object(
     start_at: instant('When the run was planned, or the beginning of the hour or day.'),
     kind: Type.Enum([...run_kinds], {
       description:
-        'Runs of backfills, and runs that make up for one, are points of their own; retries count with what they repeat.',
+        'Runs of backfills, and runs that make up for one, are points of their own; retries ' +
+        'count with what they repeat.',
     }),
     run: nullable(
       Type.String({ format: 'uuid', description: 'The run; null for an hour or day.' }),
@@ -51,11 +53,13 @@ export const MetricPoint = Type.Object(
     rows: Type.Integer({ description: 'Rows that its completed runs delivered.' }),
     bytes: Type.Integer({ description: 'Bytes that its completed runs delivered.' }),
     duration_seconds: seconds(
-      'From the first attempt of a run to its end; for an hour or day the mean of the runs that ended, null without one.',
+      'From the first attempt of a run to its end; for an hour or day the mean of the runs ' +
+        'that ended, null without one.',
     ),
     duration_seconds_max: seconds('The longest of these.'),
     lag_seconds: seconds(
-      'From the end of the data interval to the end of its completed run; for an hour or day the mean. Null without one, and for every other kind than `scheduled`.',
+      'From the end of the data interval to the end of its completed run; for an hour or day ' +
+        'the mean. Null without one, and for every other kind than `scheduled`.',
     ),
     lag_seconds_max: seconds('The longest of these.'),
   },

@@ -17,9 +17,12 @@ before(async () => {
   });
   home = await exporting.house.newOrganization();
   await exporting.house.deps.clickhouse.command({
-    query: `INSERT INTO events (team_id, uuid, event, distinct_id, person_id, properties, person_properties, elements_chain, timestamp, created_at, inserted_at)
-      SELECT {team_id:Int64}, generateUUIDv4(), toString(number), 'd', generateUUIDv4(), '{}', '', '', at, at, at
-      FROM (SELECT number, toDateTime64('2026-01-01 00:10:00', 6, 'UTC') + toIntervalMicrosecond(number) AS at FROM numbers(20000))`,
+    query: `INSERT INTO events (team_id, uuid, event, distinct_id, person_id, properties,
+      person_properties, elements_chain, timestamp, created_at, inserted_at)
+      SELECT {team_id:Int64}, generateUUIDv4(), toString(number), 'd', generateUUIDv4(), '{}', '',
+        '', at, at, at
+      FROM (SELECT number, toDateTime64('2026-01-01 00:10:00', 6,
+        'UTC') + toIntervalMicrosecond(number) AS at FROM numbers(20000))`,
     query_params: { team_id: home.project.id },
   });
 });
@@ -28,7 +31,8 @@ after(() => exporting.close());
 async function countRunning(label: string): Promise<number> {
   const result = await exporting.house.deps.clickhouse.query({
     query:
-      "SELECT 1 FROM system.processes WHERE position(query, {label:String}) > 0 AND position(query, 'system.processes') = 0",
+      'SELECT 1 FROM system.processes WHERE position(query, {label:String}) > 0 AND ' +
+      "position(query, 'system.processes') = 0",
     query_params: { label },
     format: 'JSONEachRow',
   });
@@ -41,7 +45,8 @@ const endless = {
     0,
   ],
   'that gives rows without end': [
-    'SELECT e.event AS event, f.event AS other FROM events e CROSS JOIN events f CROSS JOIN events g',
+    'SELECT e.event AS event, f.event AS other FROM events e CROSS JOIN events f CROSS JOIN ' +
+      'events g',
     0,
   ],
   'that was long at work': [

@@ -99,86 +99,98 @@ const eightHundred = Array.from({ length: 800 }, (_, n) => ({
   properties: { padding: 'x'.repeat(4_000) },
 }));
 
-test('S3: an attempt after a failed one, and a retry of a failed run, give the bytes that one attempt would have given', async () => {
-  const home = await exporting.house.newOrganization();
-  await exporting.insert(home, eightHundred);
-  const custom_query = 'SELECT event, properties, now() AS made_at FROM events';
-  const make = (prefix: string) =>
-    exporting.scheduled(home, {
-      destination: { type: 'S3', config: s3Config(prefix, { max_file_size_mb: 1 }) },
-      custom_query,
-    });
-  await exporting.runAll((await make('whole')).id);
-  const wanted = await objectsIn('whole');
-  assert.ok(wanted.length >= 3);
-  assert.match(String(wanted[0]!.subarray(0, 5_000)), /"made_at":"2026-01-01T01:00:00.000000Z"/);
+test(
+  'S3: an attempt after a failed one, and a retry of a failed run, give the bytes that one ' +
+    'attempt would have given',
+  async () => {
+    const home = await exporting.house.newOrganization();
+    await exporting.insert(home, eightHundred);
+    const custom_query = 'SELECT event, properties, now() AS made_at FROM events';
+    const make = (prefix: string) =>
+      exporting.scheduled(home, {
+        destination: { type: 'S3', config: s3Config(prefix, { max_file_size_mb: 1 }) },
+        custom_query,
+      });
+    await exporting.runAll((await make('whole')).id);
+    const wanted = await objectsIn('whole');
+    assert.ok(wanted.length >= 3);
+    assert.match(String(wanted[0]!.subarray(0, 5_000)), /"made_at":"2026-01-01T01:00:00.000000Z"/);
 
-  const later = await make('later');
-  for (let times = 0; times < 3; times += 1)
-    server.failNext(/later.*-0001\.jsonl.*partNumber/, 503, 'SlowDown');
-  const [failed] = await exporting.runAll(later.id);
-  assert.deepEqual(
-    [failed!.status, failed!.error_code, failed!.custom_query],
-    ['Running', 'throttled', custom_query],
-  );
-  const [again] = await exporting.runAll(later.id);
-  assert.deepEqual([again!.status, again!.attempt, again!.custom_query], ['Completed', 2, null]);
-  assert.deepEqual(await objectsIn('later'), wanted);
-
-  const retried = await make('retried');
-  server.failNext(/retried.*-0001\.jsonl/, 403, 'AccessDenied');
-  const [doomed] = await exporting.runAll(retried.id);
-  assert.deepEqual([doomed!.status, doomed!.error_code], ['Failed', 'permission_denied']);
-  assert.equal((await retried.send('POST', `runs/${doomed!.id}/retry/`)).status, 200);
-  await exporting.runAll(retried.id);
-  assert.deepEqual(await objectsIn('retried'), wanted);
-});
-
-test('a slice that is large enough for a way of its own has the same bytes as one that is read by the usual way', async () => {
-  const { clickhouse } = exporting.house.deps;
-  const home = await exporting.house.newOrganization();
-  const hour = Date.parse('2026-01-01T00:00:00Z');
-  await fillEvents(clickhouse, {
-    team_id: home.project.id,
-    events: 12_000,
-    from: hour,
-    to: hour + 3_600_000,
-  });
-  const select = selectFor({ format: 'JSONLines', compression: null }, models.events.columns.files);
-  const { stream } = await clickhouse.exec({
-    query: `SELECT ${select.expressions} FROM events WHERE team_id = ${home.project.id} ORDER BY inserted_at, uuid FORMAT ${select.format}`,
-    clickhouse_settings: select.settings,
-  });
-  const wanted = Buffer.concat(await stream.toArray());
-  const destinations = {
-    File: { prefix: 'large' },
-    S3: s3Config('large'),
-    Postgres: postgresConfig('large'),
-  };
-  for (const [type, config] of Object.entries(destinations)) {
-    const { id } = await exporting.scheduled(home, { destination: { type, config } });
+    const later = await make('later');
+    for (let times = 0; times < 3; times += 1)
+      server.failNext(/later.*-0001\.jsonl.*partNumber/, 503, 'SlowDown');
+    const [failed] = await exporting.runAll(later.id);
     assert.deepEqual(
-      statuses(await exporting.runAll(id)),
-      ['Completed 12000', 'Completed 0', 'Completed 0'],
-      type,
+      [failed!.status, failed!.error_code, failed!.custom_query],
+      ['Running', 'throttled', custom_query],
     );
-  }
-  assert.ok(Buffer.concat(await exporting.filesIn('large', '.jsonl')).equals(wanted));
-  assert.ok(Buffer.concat(await objectsIn('large')).equals(wanted));
-  const events = wanted
-    .toString()
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
-  const { rows } = await pool.query<Record<string, unknown>>(
-    'SELECT uuid, distinct_id, properties FROM large',
-  );
-  const found = new Map(rows.map((row) => [row['uuid'], row]));
-  // One by one: the difference of two long lists takes minutes to print.
-  for (const { uuid, distinct_id, properties } of events)
-    assert.deepEqual(found.get(uuid), { uuid, distinct_id, properties });
-  assert.equal(rows.length, events.length);
-});
+    const [again] = await exporting.runAll(later.id);
+    assert.deepEqual([again!.status, again!.attempt, again!.custom_query], ['Completed', 2, null]);
+    assert.deepEqual(await objectsIn('later'), wanted);
+
+    const retried = await make('retried');
+    server.failNext(/retried.*-0001\.jsonl/, 403, 'AccessDenied');
+    const [doomed] = await exporting.runAll(retried.id);
+    assert.deepEqual([doomed!.status, doomed!.error_code], ['Failed', 'permission_denied']);
+    assert.equal((await retried.send('POST', `runs/${doomed!.id}/retry/`)).status, 200);
+    await exporting.runAll(retried.id);
+    assert.deepEqual(await objectsIn('retried'), wanted);
+  },
+);
+
+test(
+  'a slice that is large enough for a way of its own has the same bytes as one that is read by ' +
+    'the usual way',
+  async () => {
+    const { clickhouse } = exporting.house.deps;
+    const home = await exporting.house.newOrganization();
+    const hour = Date.parse('2026-01-01T00:00:00Z');
+    await fillEvents(clickhouse, {
+      team_id: home.project.id,
+      events: 12_000,
+      from: hour,
+      to: hour + 3_600_000,
+    });
+    const select = selectFor(
+      { format: 'JSONLines', compression: null },
+      models.events.columns.files,
+    );
+    const { stream } = await clickhouse.exec({
+      query: `SELECT ${select.expressions} FROM events WHERE team_id = ${home.project.id}
+      ORDER BY inserted_at, uuid FORMAT ${select.format}`,
+      clickhouse_settings: select.settings,
+    });
+    const wanted = Buffer.concat(await stream.toArray());
+    const destinations = {
+      File: { prefix: 'large' },
+      S3: s3Config('large'),
+      Postgres: postgresConfig('large'),
+    };
+    for (const [type, config] of Object.entries(destinations)) {
+      const { id } = await exporting.scheduled(home, { destination: { type, config } });
+      assert.deepEqual(
+        statuses(await exporting.runAll(id)),
+        ['Completed 12000', 'Completed 0', 'Completed 0'],
+        type,
+      );
+    }
+    assert.ok(Buffer.concat(await exporting.filesIn('large', '.jsonl')).equals(wanted));
+    assert.ok(Buffer.concat(await objectsIn('large')).equals(wanted));
+    const events = wanted
+      .toString()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const { rows } = await pool.query<Record<string, unknown>>(
+      'SELECT uuid, distinct_id, properties FROM large',
+    );
+    const found = new Map(rows.map((row) => [row['uuid'], row]));
+    // One by one: the difference of two long lists takes minutes to print.
+    for (const { uuid, distinct_id, properties } of events)
+      assert.deepEqual(found.get(uuid), { uuid, distinct_id, properties });
+    assert.equal(rows.length, events.length);
+  },
+);
 
 test('S3: a run whose commit is in doubt keeps its query, whatever the export becomes', async () => {
   const home = await exporting.house.newOrganization();
@@ -206,97 +218,109 @@ test('S3: a run whose commit is in doubt keeps its query, whatever the export be
   assert.deepEqual((await objectsIn('kept')).map(String), ['{"old":"e0"}\n{"old":"e1"}\n']);
 });
 
-test('Postgres: a run whose commit the server refuses shows nothing, says so, and gives its selection back', async () => {
-  const home = await exporting.house.newOrganization();
-  await exporting.insert(home, eightHundred.slice(0, 2));
-  await pool.query(`CREATE TABLE refused (event text);
-    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'too late' USING ERRCODE = '23514'; END $$;
-    CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON refused DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()`);
-  const made = await exporting.scheduled(home, {
-    destination: { type: 'Postgres', config: postgresConfig('refused') },
-    custom_query: 'SELECT event FROM events',
-  });
-  const failed = (await exporting.runAll(made.id)).find((run) => run.error_code !== null)!;
-  assert.deepEqual(
-    [failed.status, failed.error_code, failed.records_completed],
-    ['Failed', 'constraint_violated', 0],
-  );
-  assert.match(failed.latest_error!, /too late/);
-  assert.doesNotMatch(failed.latest_error!, /may or may not/);
-  const { deps } = exporting.house;
-  assert.deepEqual(
-    await deps.db.row(
-      sql`SELECT committing_at, "cursor" FROM batch_export_runs WHERE id = ${failed.id}`,
-    ),
-    {
-      committing_at: null,
-      cursor: null,
-    },
-  );
-  await pool.query('DROP TRIGGER refuse ON refused');
-  assert.equal((await made.send('POST', `runs/${failed.id}/retry/`)).status, 200);
-  await exporting.runAll(made.id);
-  assert.deepEqual((await pool.query('SELECT event FROM refused ORDER BY 1')).rows, [
-    { event: 'e0' },
-    { event: 'e1' },
-  ]);
-});
-
-test('BigQuery: the connection test sends a row of the columns of the query, in a file as a run writes it, and compares every value', async (context) => {
-  const home = await exporting.house.newOrganization();
-  await exporting.insert(home, eightHundred.slice(0, 1));
-  const custom_query =
-    "SELECT uuid, event AS c1, properties AS c0, length(event) AS amount, 1.5 AS ratio, event = 'e1' AS is_one, timestamp, [event, 'x'] AS list, properties.nothing AS nothing FROM events";
-  const columns = columnsOf({ model: 'events', custom_query }, 'tables');
-  assert.deepEqual([...new Set(columns.map(({ type }) => type))].toSorted(), [
-    'boolean',
-    'float',
-    'integer',
-    'json',
-    'text',
-    'timestamp',
-    'uuid',
-  ]);
-  const google = await openBigQueryServer();
-  context.after(() => google.close());
-  google.tables('product');
-  const deps = destinationDeps(exporting.house.deps.engine, new AbortController().signal);
-  const check = () =>
-    bigquery.check({ ...google.account, dataset_id: 'product' }, columns, {
-      ...deps,
-      outbound: google.reroute(deps.outbound),
+test(
+  'Postgres: a run whose commit the server refuses shows nothing, says so, and gives its ' +
+    'selection back',
+  async () => {
+    const home = await exporting.house.newOrganization();
+    await exporting.insert(home, eightHundred.slice(0, 2));
+    await pool.query(`CREATE TABLE refused (event text);
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'too late'
+      USING ERRCODE = '23514'; END $$;
+    CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON refused DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION refuse()`);
+    const made = await exporting.scheduled(home, {
+      destination: { type: 'Postgres', config: postgresConfig('refused') },
+      custom_query: 'SELECT event FROM events',
     });
-  assert.deepEqual(
-    (await check()).filter(({ status }) => status !== 'passed'),
-    [],
-  );
-  for (const [column, value] of [
-    ['list', '{"of":"another"}'],
-    ['timestamp', '2026-01-02T03:04:05.678900Z'],
-    ['nothing', null],
-  ] as const) {
-    google.jobs.spoilNext((row) => ({ ...row, [column]: value }));
-    assertChanged(await check(), [column]);
-  }
+    const failed = (await exporting.runAll(made.id)).find((run) => run.error_code !== null)!;
+    assert.deepEqual(
+      [failed.status, failed.error_code, failed.records_completed],
+      ['Failed', 'constraint_violated', 0],
+    );
+    assert.match(failed.latest_error!, /too late/);
+    assert.doesNotMatch(failed.latest_error!, /may or may not/);
+    const { deps } = exporting.house;
+    assert.deepEqual(
+      await deps.db.row(
+        sql`SELECT committing_at, "cursor" FROM batch_export_runs WHERE id = ${failed.id}`,
+      ),
+      {
+        committing_at: null,
+        cursor: null,
+      },
+    );
+    await pool.query('DROP TRIGGER refuse ON refused');
+    assert.equal((await made.send('POST', `runs/${failed.id}/retry/`)).status, 200);
+    await exporting.runAll(made.id);
+    assert.deepEqual((await pool.query('SELECT event FROM refused ORDER BY 1')).rows, [
+      { event: 'e0' },
+      { event: 'e1' },
+    ]);
+  },
+);
 
-  const config = { prefix: 'run', file_format: 'Parquet', compression: 'zstd' };
-  const made = await exporting.scheduled(home, {
-    destination: { type: 'File', config },
-    custom_query,
-  });
-  await exporting.runAll(made.id);
-  const [written] = await exporting.filesIn('run', '.parquet');
-  const sent = await deps.encodeRow!(sampleRow(columns), slice_encoding);
-  const facts = (bytes: Buffer) => {
-    const { num_rows, schema, row_groups } = parquetMetadata(new Uint8Array(bytes).buffer);
-    return {
-      num_rows,
-      schema,
-      codecs: row_groups.map((group) => group.columns.map((column) => column.meta_data?.codec)),
+test(
+  'BigQuery: the connection test sends a row of the columns of the query, in a file as a run ' +
+    'writes it, and compares every value',
+  async (context) => {
+    const home = await exporting.house.newOrganization();
+    await exporting.insert(home, eightHundred.slice(0, 1));
+    const custom_query =
+      'SELECT uuid, event AS c1, properties AS c0, length(event) AS amount, 1.5 AS ratio, event ' +
+      "= 'e1' AS is_one, timestamp, [event, 'x'] AS list, properties.nothing AS nothing FROM " +
+      'events';
+    const columns = columnsOf({ model: 'events', custom_query }, 'tables');
+    assert.deepEqual([...new Set(columns.map(({ type }) => type))].toSorted(), [
+      'boolean',
+      'float',
+      'integer',
+      'json',
+      'text',
+      'timestamp',
+      'uuid',
+    ]);
+    const google = await openBigQueryServer();
+    context.after(() => google.close());
+    google.tables('product');
+    const deps = destinationDeps(exporting.house.deps.engine, new AbortController().signal);
+    const check = () =>
+      bigquery.check({ ...google.account, dataset_id: 'product' }, columns, {
+        ...deps,
+        outbound: google.reroute(deps.outbound),
+      });
+    assert.deepEqual(
+      (await check()).filter(({ status }) => status !== 'passed'),
+      [],
+    );
+    for (const [column, value] of [
+      ['list', '{"of":"another"}'],
+      ['timestamp', '2026-01-02T03:04:05.678900Z'],
+      ['nothing', null],
+    ] as const) {
+      google.jobs.spoilNext((row) => ({ ...row, [column]: value }));
+      assertChanged(await check(), [column]);
+    }
+
+    const config = { prefix: 'run', file_format: 'Parquet', compression: 'zstd' };
+    const made = await exporting.scheduled(home, {
+      destination: { type: 'File', config },
+      custom_query,
+    });
+    await exporting.runAll(made.id);
+    const [written] = await exporting.filesIn('run', '.parquet');
+    const sent = await deps.encodeRow!(sampleRow(columns), slice_encoding);
+    const facts = (bytes: Buffer) => {
+      const { num_rows, schema, row_groups } = parquetMetadata(new Uint8Array(bytes).buffer);
+      return {
+        num_rows,
+        schema,
+        codecs: row_groups.map((group) => group.columns.map((column) => column.meta_data?.codec)),
+      };
     };
-  };
-  assert.deepEqual(facts(sent), facts(written!));
-});
+    assert.deepEqual(facts(sent), facts(written!));
+  },
+);
 
 test('a row that the store does not write is the fault of the store, or of the stop', async () => {
   const engine = exporting.house.deps.engine;
@@ -322,7 +346,8 @@ test('Postgres: the table has the columns of the query; what has no key is verif
   const home = await exporting.house.newOrganization();
   await exporting.insert(home, eightHundred.slice(0, 4));
   const custom_query =
-    'SELECT event AS uuid, length(event) AS "a ""name""", event = \'e1\' AS is_one, 1.5 AS f, timestamp, [event] AS list, properties.nothing AS nothing FROM events';
+    'SELECT event AS uuid, length(event) AS "a ""name""", event = \'e1\' AS is_one, 1.5 AS f, ' +
+    'timestamp, [event] AS list, properties.nothing AS nothing FROM events';
   const config = postgresConfig('own');
   const made = await exporting.scheduled(home, {
     destination: { type: 'Postgres', config },

@@ -21,11 +21,16 @@ before(async () => {
     },
   });
   home = await exporting.house.newOrganization();
-  // Two kilobytes each, so that all of them together are more than the memory that a query has; the last one is unlike the others.
+  // Two kilobytes each, so that all of them together are more than the memory that a query has; the
+  // last one is unlike the others.
   await exporting.house.deps.clickhouse.command({
-    query: `INSERT INTO events (team_id, uuid, event, distinct_id, person_id, properties, person_properties, elements_chain, timestamp, created_at, inserted_at)
-      SELECT {team_id:Int64}, generateUUIDv4(), toString(number), 'd', generateUUIDv4(), concat('{"n":', toString({count:UInt64} - 1 - number), ',"s":"', char(97 + number % 26), repeat(toString(cityHash64(number)), 100), '"}'),
-        '', '', at, at, at FROM (SELECT number, toDateTime64('2026-01-01 00:10:00', 6, 'UTC') + toIntervalMicrosecond(number) AS at FROM numbers({count:UInt64}))`,
+    query: `INSERT INTO events (team_id, uuid, event, distinct_id, person_id, properties,
+      person_properties, elements_chain, timestamp, created_at, inserted_at)
+      SELECT {team_id:Int64}, generateUUIDv4(), toString(number), 'd', generateUUIDv4(),
+        concat('{"n":', toString({count:UInt64} - 1 - number), ',"s":"', char(97 + number % 26),
+        repeat(toString(cityHash64(number)), 100), '"}'),
+        '', '', at, at, at FROM (SELECT number, toDateTime64('2026-01-01 00:10:00', 6,
+          'UTC') + toIntervalMicrosecond(number) AS at FROM numbers({count:UInt64}))`,
     query_params: { team_id: home.project.id, count: events_count },
   });
 });
@@ -110,91 +115,99 @@ test('a preview of a query that takes too much, or fails, is a 400 that says so'
   }
 });
 
-test('the time that a destination takes is not the time of the query, and a fault in mid-stream is explained', async () => {
-  const house = exporting.house.deps.engine;
-  const engine = { ...house, query_limits: { ...house.query_limits, execution_seconds: 30 } };
-  const all = [{ event_from: null, event_to: null, inserted_from: null, inserted_to: null }];
-  const slice = {
-    number: 0,
-    inserted_from: null,
-    inserted_to: null,
-    records: events_count,
-    outcome: null,
-  };
-  const read = async (custom_query: string, store: typeof engine, pause_ms: number) => {
-    const reading = await openReading(store, {
-      team_id: home.project.id,
-      model: 'events',
-      selection: all,
-      custom_query,
-      destination_config: null,
-      data_interval_end: '2026-01-01T01:00:00Z',
-    });
-    const stream = await streamSlice(
-      store,
-      reading,
-      slice,
-      reading.query!.columns,
-      { format: 'JSONLines', compression: null },
-      new AbortController().signal,
-    );
-    let bytes = 0;
-    for await (const chunk of stream) {
-      for (const began = performance.now(); bytes === 0 && performance.now() - began < pause_ms;)
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      bytes += (chunk as Buffer).length;
-    }
-    return bytes;
-  };
-  const hasty = {
-    ...engine,
-    query_limits: { ...engine.query_limits, execution_seconds: 5, memory_bytes: 1_000_000_000 },
-  };
-  assert.ok(
-    (await read('SELECT event, properties FROM events', hasty, 5_200)) > events_count * 1_000,
-  );
-  const isExplained = (error: unknown) =>
-    error instanceof RetryableError
-      ? error.code === 'query_interrupted'
-      : error instanceof NonRetryableError && error.code === 'query_too_expensive';
-  await assert.rejects(read('SELECT event, properties FROM events', engine, 0), isExplained);
-  const roomy = {
-    ...engine,
-    query_limits: { ...engine.query_limits, memory_bytes: 1_000_000_000 },
-  };
-  await assert.rejects(
-    read('SELECT event, properties, intDiv(1, properties.n::Int64) AS n FROM events', roomy, 0),
-    {
-      code: 'query_failed',
-      message: /divides by zero/,
-    },
-  );
-});
-
-test('queries of one project that have half of the memory wait for each other and keep no other project waiting', async () => {
-  const { query_budget, config } = exporting.house.deps;
-  const bytes = config.query_memory_mb_max * 1024 * 1024;
-  const forever = new AbortController().signal;
-  const held = [
-    await query_budget.take(home.project.id, bytes, forever),
-    await query_budget.take(home.project.id, bytes, forever),
-  ];
-  const custom_query = 'SELECT count() AS n FROM events';
-  const own = exporting.runAll(
-    (
-      await exporting.scheduled(home, {
-        destination: { type: 'File', config: { prefix: 'waits' } },
+test(
+  'the time that a destination takes is not the time of the query, and a fault in mid-stream is ' +
+    'explained',
+  async () => {
+    const house = exporting.house.deps.engine;
+    const engine = { ...house, query_limits: { ...house.query_limits, execution_seconds: 30 } };
+    const all = [{ event_from: null, event_to: null, inserted_from: null, inserted_to: null }];
+    const slice = {
+      number: 0,
+      inserted_from: null,
+      inserted_to: null,
+      records: events_count,
+      outcome: null,
+    };
+    const read = async (custom_query: string, store: typeof engine, pause_ms: number) => {
+      const reading = await openReading(store, {
+        team_id: home.project.id,
+        model: 'events',
+        selection: all,
         custom_query,
-      })
-    ).id,
-  );
-  const other = await exporting.house.newOrganization();
-  const made = await exporting.scheduled(other, {
-    destination: { type: 'File', config: { prefix: 'goes' } },
-    custom_query,
-  });
-  assert.equal((await exporting.runAll(made.id))[0]!.status, 'Completed');
-  assert.deepEqual(await exporting.filesIn('waits', '.jsonl'), []);
-  for (const giveBack of held) giveBack();
-  assert.equal((await own)[0]!.status, 'Completed');
-});
+        destination_config: null,
+        data_interval_end: '2026-01-01T01:00:00Z',
+      });
+      const stream = await streamSlice(
+        store,
+        reading,
+        slice,
+        reading.query!.columns,
+        { format: 'JSONLines', compression: null },
+        new AbortController().signal,
+      );
+      let bytes = 0;
+      for await (const chunk of stream) {
+        for (const began = performance.now(); bytes === 0 && performance.now() - began < pause_ms;)
+          await new Promise((resolve) => setTimeout(resolve, 10));
+        bytes += (chunk as Buffer).length;
+      }
+      return bytes;
+    };
+    const hasty = {
+      ...engine,
+      query_limits: { ...engine.query_limits, execution_seconds: 5, memory_bytes: 1_000_000_000 },
+    };
+    assert.ok(
+      (await read('SELECT event, properties FROM events', hasty, 5_200)) > events_count * 1_000,
+    );
+    const isExplained = (error: unknown) =>
+      error instanceof RetryableError
+        ? error.code === 'query_interrupted'
+        : error instanceof NonRetryableError && error.code === 'query_too_expensive';
+    await assert.rejects(read('SELECT event, properties FROM events', engine, 0), isExplained);
+    const roomy = {
+      ...engine,
+      query_limits: { ...engine.query_limits, memory_bytes: 1_000_000_000 },
+    };
+    await assert.rejects(
+      read('SELECT event, properties, intDiv(1, properties.n::Int64) AS n FROM events', roomy, 0),
+      {
+        code: 'query_failed',
+        message: /divides by zero/,
+      },
+    );
+  },
+);
+
+test(
+  'queries of one project that have half of the memory wait for each other and keep no other ' +
+    'project waiting',
+  async () => {
+    const { query_budget, config } = exporting.house.deps;
+    const bytes = config.query_memory_mb_max * 1024 * 1024;
+    const forever = new AbortController().signal;
+    const held = [
+      await query_budget.take(home.project.id, bytes, forever),
+      await query_budget.take(home.project.id, bytes, forever),
+    ];
+    const custom_query = 'SELECT count() AS n FROM events';
+    const own = exporting.runAll(
+      (
+        await exporting.scheduled(home, {
+          destination: { type: 'File', config: { prefix: 'waits' } },
+          custom_query,
+        })
+      ).id,
+    );
+    const other = await exporting.house.newOrganization();
+    const made = await exporting.scheduled(other, {
+      destination: { type: 'File', config: { prefix: 'goes' } },
+      custom_query,
+    });
+    assert.equal((await exporting.runAll(made.id))[0]!.status, 'Completed');
+    assert.deepEqual(await exporting.filesIn('waits', '.jsonl'), []);
+    for (const giveBack of held) giveBack();
+    assert.equal((await own)[0]!.status, 'Completed');
+  },
+);

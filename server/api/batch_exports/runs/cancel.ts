@@ -5,7 +5,8 @@ import type { Transaction } from '../../../platform/postgres/database.ts';
 import type { LockedRun } from './store.ts';
 
 /**
- * Asks for a run to be taken back; a worker does it within about two seconds. The caller holds the locks on the export and on the run. Asking again is harmless. Throws 409 when the run is over or
+ * Asks for a run to be taken back; a worker does it within about two seconds. The caller holds the
+ * locks on the export and on the run. Asking again is harmless. Throws 409 when the run is over or
  * the destination may be showing it already.
  */
 export async function cancelRun(tx: Transaction, exportId: string, run: LockedRun): Promise<void> {
@@ -16,7 +17,8 @@ export async function cancelRun(tx: Transaction, exportId: string, run: LockedRu
       'The destination is making the delivery visible at this moment, which cannot be taken back.',
     );
   const changed = await tx.run(
-    sql`UPDATE batch_export_runs SET cancel_requested_at = now(), last_updated_at = now() WHERE id = ${run.id} AND cancel_requested_at IS NULL`,
+    sql`UPDATE batch_export_runs SET cancel_requested_at = now(), last_updated_at = now()
+      WHERE id = ${run.id} AND cancel_requested_at IS NULL`,
   );
   if (changed > 0)
     await writeRunLog(tx, {

@@ -32,15 +32,20 @@ export const RunPage = Type.Object({
   ...RunsAhead.properties,
 });
 
-/** Says when runs of the export are to come: that of its schedule, and those of a backfill that has not begun. */
+/**
+ * Says when runs of the export are to come: that of its schedule, and those of a backfill that has
+ * not begun.
+ */
 export async function runsAhead(engine: Engine, found: BatchExport): Promise<RunsAhead> {
   const waiting = await engine.db.row<{ settles_at: string }>(sql`
     SELECT settles_at FROM batch_export_backfills
-    WHERE batch_export_id = ${found.id} AND status = 'Starting' AND settles_at IS NOT NULL ORDER BY settles_at LIMIT 1`);
+    WHERE batch_export_id = ${found.id} AND status = 'Starting' AND settles_at IS NOT NULL
+      ORDER BY settles_at LIMIT 1`);
   const backfill =
     waiting === undefined
       ? ''
-      : ` A backfill begins at ${waiting.settles_at}, when what was being taken in as it was asked for has settled.`;
+      : ` A backfill begins at ${waiting.settles_at}, when what was being taken in as it was ` +
+        'asked for has settled.';
   const { next_run } = found;
   if (next_run === null) {
     const why = found.paused
@@ -50,6 +55,10 @@ export async function runsAhead(engine: Engine, found: BatchExport): Promise<Run
   }
   const { settle_seconds } = engine;
   const due_at = isoInstant(Date.parse(next_run.data_interval_end) + settle_seconds * 1000);
-  const detail = `The next run is for what is taken in from ${next_run.data_interval_start} to ${next_run.data_interval_end}. It is planned at ${due_at}, ${counted(settle_seconds, 'second')} after its interval is over, when what was being taken in has settled.`;
+  const detail =
+    `The next run is for what is taken in from ${next_run.data_interval_start} to ` +
+    `${next_run.data_interval_end}. It is planned at ${due_at}, ` +
+    `${counted(settle_seconds, 'second')} after its interval is over, when what was being taken ` +
+    'in has settled.';
   return { next_run: { ...next_run, due_at }, detail: `${detail}${backfill}` };
 }

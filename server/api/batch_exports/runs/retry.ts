@@ -28,9 +28,11 @@ type DeliveryState = {
 };
 
 /**
- * Makes a new run that delivers what the old one did not, and gives its id. The caller holds the locks on the export and on the run. Guarantees: nothing is delivered twice. When the commit had begun, the new run is the same
- * delivery and goes on where the old one stopped, so the destination replaces or finds what is there; else it takes what is still missing of the selection, under the same
- * name as long as that is all of it. Throws 409 when there is nothing to retry.
+ * Makes a new run that delivers what the old one did not, and gives its id. The caller holds the
+ * locks on the export and on the run. Guarantees: nothing is delivered twice. When the commit had
+ * begun, the new run is the same delivery and goes on where the old one stopped, so the destination
+ * replaces or finds what is there; else it takes what is still missing of the selection, under the
+ * same name as long as that is all of it. Throws 409 when there is nothing to retry.
  */
 export async function retryRun(
   tx: Transaction,
@@ -65,10 +67,14 @@ function deliveryState(
   deliveryId: string,
 ): Promise<DeliveryState> {
   return tx.row<DeliveryState>(sql`
-    SELECT coalesce(bool_or(status IN ('Starting', 'Running')), false) AS open, coalesce(bool_or(status = 'Completed'), false) AS completed,
-      (array_agg(id ORDER BY created_at DESC, id DESC) FILTER (WHERE committing_at IS NOT NULL))[1] AS committing_run_id,
-      (array_agg(revision ORDER BY created_at DESC, id DESC) FILTER (WHERE committing_at IS NOT NULL))[1] AS committing_revision
-    FROM batch_export_runs WHERE batch_export_id = ${exportId} AND delivery_id = ${deliveryId}`) as Promise<DeliveryState>;
+    SELECT coalesce(bool_or(status IN ('Starting', 'Running')), false) AS open,
+      coalesce(bool_or(status = 'Completed'), false) AS completed,
+      (array_agg(id ORDER BY created_at DESC, id DESC) FILTER (WHERE committing_at IS NOT NULL))[1]
+        AS committing_run_id,
+      (array_agg(revision ORDER BY created_at DESC,
+        id DESC) FILTER (WHERE committing_at IS NOT NULL))[1] AS committing_revision
+    FROM batch_export_runs WHERE batch_export_id = ${exportId}
+      AND delivery_id = ${deliveryId}`) as Promise<DeliveryState>;
 }
 
 async function insertMissing(tx: Transaction, row: LockedExport, run: LockedRun): Promise<string> {
@@ -78,7 +84,8 @@ async function insertMissing(tx: Transaction, row: LockedExport, run: LockedRun)
     run.backfill_mode === 'all' ? wanted : await undelivered(tx, row.id, row.revision, wanted);
   if (rest.length === 0)
     throw conflict(
-      `Nothing of this run is missing: its rows were delivered by other runs, or are about to be. ${once_more}`,
+      'Nothing of this run is missing: its rows were delivered by other runs, or are about to ' +
+        `be. ${once_more}`,
     );
   // A part of the selection is another delivery: files of the same name would hold other rows.
   return insert(tx, row, run, rest, isSame(rest, wanted) ? run.delivery_id : uuidv7());
@@ -92,18 +99,25 @@ async function insertContinuation(
 ): Promise<string> {
   if (state.committing_revision !== row.revision)
     throw conflict(
-      `The export delivers something else or elsewhere since this run failed in its last step. ${once_more}`,
+      'The export delivers something else or elsewhere since this run failed in its last ' +
+        `step. ${once_more}`,
     );
   const id = await insert(tx, row, run, fromStored(run.selection), run.delivery_id);
-  // The slices, the receipt and the place go along: the destination may show exactly these, and a change of the export must not move them.
+  // The slices, the receipt and the place go along: the destination may show exactly these, and a
+  // change of the export must not move them.
   await tx.run(sql`
-    UPDATE batch_export_runs n SET records_total_count = o.records_total_count, records_completed = o.records_completed, bytes_completed = o.bytes_completed,
+    UPDATE batch_export_runs n SET records_total_count = o.records_total_count,
+      records_completed = o.records_completed, bytes_completed = o.bytes_completed,
       "cursor" = o."cursor", receipt = o.receipt, committing_at = o.committing_at,
-      model = e.model, custom_query = e.custom_query, destination_type = e.destination_type, destination_config = e.destination_config, destination_secrets = e.destination_secrets
-    FROM batch_export_runs o, batch_exports e WHERE n.id = ${id} AND o.id = ${state.committing_run_id} AND e.id = n.batch_export_id`);
+      model = e.model, custom_query = e.custom_query, destination_type = e.destination_type,
+        destination_config = e.destination_config, destination_secrets = e.destination_secrets
+    FROM batch_export_runs o, batch_exports e WHERE n.id = ${id}
+      AND o.id = ${state.committing_run_id} AND e.id = n.batch_export_id`);
   await tx.run(sql`
-    INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, key_from, key_to, records, outcome)
-    SELECT ${id}, number, inserted_from, inserted_to, key_from, key_to, records, outcome FROM batch_export_slices WHERE run_id = ${state.committing_run_id}`);
+    INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, key_from, key_to,
+      records, outcome)
+    SELECT ${id}, number, inserted_from, inserted_to, key_from, key_to, records, outcome
+      FROM batch_export_slices WHERE run_id = ${state.committing_run_id}`);
   return id;
 }
 

@@ -62,7 +62,8 @@ export function runRoutes(app: FastifyInstance, engine: Engine, { base, within }
   );
 
   const signed =
-    'The signature is over the JSON text of the receipt without its last key, `signature`; the text answered is the signed one, to the byte.';
+    'The signature is over the JSON text of the receipt without its last key, `signature`; ' +
+    'the text answered is the signed one, to the byte.';
   app.get(
     `${one}receipt/`,
     {

@@ -189,7 +189,8 @@ test('a retry is a new run of the same delivery, and one at a time', async () =>
     assert.deepEqual(await selectionOf(body.id), await selectionOf(old));
     assert.equal((await act(`${old}/retry/`)).status, 409);
     await house.deps.db.run(
-      sql`UPDATE batch_export_runs SET status = 'Failed', finished_at = now() WHERE id = ${body.id}`,
+      sql`UPDATE batch_export_runs SET status = 'Failed', finished_at = now()
+        WHERE id = ${body.id}`,
     );
     assert.equal((await act(`${body.id}/retry/`)).body.delivery_id, old);
   }
@@ -250,36 +251,44 @@ test('a retry takes only what nobody delivered meanwhile, under a name of its ow
   assert.equal((await act(`${whole}/retry/`)).status, 409);
 });
 
-test('a retry of a run that failed in its commit goes on with the same slices, and not in another place', async () => {
-  const { home, made, act } = await withExport();
-  const old = await insertRunRow(house, made.id, {
-    status: 'FailedRetryable',
-    committing: true,
-    total: 7,
-  });
-  await house.deps.db.run(
-    sql`UPDATE batch_export_runs SET receipt = 'text', "cursor" = '1' WHERE id = ${old}`,
-  );
-  await house.deps.db.run(
-    sql`INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, records, outcome) VALUES (${old}, 0, now(), now(), 7, '{"number":0}')`,
-  );
-  const { body } = await act(`${old}/retry/`);
-  assert.deepEqual(
-    [body.delivery_id, body.records_total_count, body.records_completed, body.cursor],
-    [old, 7, 7, '1'],
-  );
-  const copied = await house.deps.db.row(
-    sql`SELECT r.receipt, r.committing_at IS NOT NULL AS committing, s.records FROM batch_export_runs r JOIN batch_export_slices s ON s.run_id = r.id WHERE r.id = ${body.id}`,
-  );
-  assert.deepEqual(copied, { receipt: 'text', committing: true, records: 7 });
-  await house.deps.db.run(
-    sql`UPDATE batch_export_runs SET status = 'Failed', finished_at = now() WHERE id = ${body.id}`,
-  );
-  await house.request('PATCH', `${projectBase(home)}${made.id}/`, {
-    key: home.key,
-    body: { destination: { config: { arg: 'elsewhere' } } },
-  });
-  assert.equal((await act(`${old}/retry/`)).status, 409);
-  const other = await insertRunRow(house, made.id, { hour: 5, status: 'Failed' });
-  assert.equal((await act(`${other}/retry/`)).status, 200);
-});
+test(
+  'a retry of a run that failed in its commit goes on with the same slices, and not in another ' +
+    'place',
+  async () => {
+    const { home, made, act } = await withExport();
+    const old = await insertRunRow(house, made.id, {
+      status: 'FailedRetryable',
+      committing: true,
+      total: 7,
+    });
+    await house.deps.db.run(
+      sql`UPDATE batch_export_runs SET receipt = 'text', "cursor" = '1' WHERE id = ${old}`,
+    );
+    await house.deps.db.run(
+      sql`INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, records,
+      outcome) VALUES (${old}, 0, now(), now(), 7, '{"number":0}')`,
+    );
+    const { body } = await act(`${old}/retry/`);
+    assert.deepEqual(
+      [body.delivery_id, body.records_total_count, body.records_completed, body.cursor],
+      [old, 7, 7, '1'],
+    );
+    const copied = await house.deps.db.row(
+      sql`SELECT r.receipt, r.committing_at IS NOT NULL AS committing, s.records
+      FROM batch_export_runs r JOIN batch_export_slices s ON s.run_id = r.id
+      WHERE r.id = ${body.id}`,
+    );
+    assert.deepEqual(copied, { receipt: 'text', committing: true, records: 7 });
+    await house.deps.db.run(
+      sql`UPDATE batch_export_runs SET status = 'Failed', finished_at = now()
+        WHERE id = ${body.id}`,
+    );
+    await house.request('PATCH', `${projectBase(home)}${made.id}/`, {
+      key: home.key,
+      body: { destination: { config: { arg: 'elsewhere' } } },
+    });
+    assert.equal((await act(`${old}/retry/`)).status, 409);
+    const other = await insertRunRow(house, made.id, { hour: 5, status: 'Failed' });
+    assert.equal((await act(`${other}/retry/`)).status, 200);
+  },
+);

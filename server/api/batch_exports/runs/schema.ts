@@ -19,7 +19,10 @@ export const run_statuses = [
 /** What a run can be for, in the order in which a chart shows them. */
 export const run_kinds = ['scheduled', 'make_up', 'backfill'] as const;
 
-/** The largest value of the run's counters on the wire, which are 32-bit; the receipt has the exact numbers. */
+/**
+ * The largest value of the run's counters on the wire, which are 32-bit; the receipt has the exact
+ * numbers.
+ */
 export const counter_max = 2_147_483_647;
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
@@ -38,7 +41,9 @@ export const BatchExportRun = Type.Object(
     id: Type.String({ format: 'uuid' }),
     status: Type.Enum([...run_statuses], {
       description:
-        '`Failed`: something must be changed before a retry can help. `FailedRetryable`: all attempts are used up, a retry may help. `Cancelled`: taken back, nothing of it is visible.',
+        '`Failed`: something must be changed before a retry can help. `FailedRetryable`: all ' +
+        'attempts are used up, a retry may help. `Cancelled`: taken back, nothing of it is ' +
+        'visible.',
     }),
     records_completed: counter('Rows that are safe at the destination.'),
     latest_error: nullable(Type.String({ description: 'What went wrong last, and what to do.' })),
@@ -50,7 +55,8 @@ export const BatchExportRun = Type.Object(
     created_at: instant('When the run was planned.'),
     cancel_requested_at: nullable(
       instant(
-        'When it was asked to be taken back; a worker does it within about two seconds, unless the destination shows it by then.',
+        'When it was asked to be taken back; a worker does it within about two seconds, ' +
+          'unless the destination shows it by then.',
       ),
     ),
     finished_at: nullable(instant('When the run ended; null while it is under way.')),
@@ -70,7 +76,9 @@ export const BatchExportRun = Type.Object(
     ),
     kind: Type.Enum([...run_kinds], {
       description:
-        '`scheduled`: the run of an interval. `backfill`: a backfill asked for it. `make_up`: delivers what other runs had left to a run of a backfill that then ended without it. A retry has the kind of what it repeats.',
+        '`scheduled`: the run of an interval. `backfill`: a backfill asked for it. `make_up`: ' +
+        'delivers what other runs had left to a run of a backfill that then ended without it. ' +
+        'A retry has the kind of what it repeats.',
     }),
     delivery_id: Type.String({
       format: 'uuid',
@@ -114,7 +122,8 @@ export const Receipt = Type.Object(
         digest: Type.Optional(
           Type.String({
             description:
-              'Sum over the contents of the rows, for tables that can be compared with it when the source has the rows no more.',
+              'Sum over the contents of the rows, for tables that can be compared with it ' +
+              'when the source has the rows no more.',
           }),
         ),
       }),

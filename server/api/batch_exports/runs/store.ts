@@ -14,14 +14,23 @@ const capped = (column: Sql) =>
   sql`CASE WHEN ${column} > ${counter_max} THEN ${counter_max} ELSE ${column} END`;
 
 /** What run `r` is for; one of `run_kinds`. */
-export const run_kind = sql`CASE WHEN r.backfill_id IS NOT NULL THEN 'backfill' WHEN r.is_make_up THEN 'make_up' ELSE 'scheduled' END`;
+export const run_kind = sql`CASE WHEN r.backfill_id IS NOT NULL THEN 'backfill'
+  WHEN r.is_make_up THEN 'make_up' ELSE 'scheduled' END`;
 
-/** The wire fields of run `r`; `instant` says how a timestamp column is selected, since JSON aggregates need the wire's spelling as text. */
+/**
+ * The wire fields of run `r`; `instant` says how a timestamp column is selected, since JSON
+ * aggregates need the wire's spelling as text.
+ */
 export function runColumns(instant: (column: Sql) => Sql): Sql {
   return sql`
-    r.id, r.status, ${capped(sql`r.records_completed`)} AS records_completed, r.latest_error, ${instant(sql`r.data_interval_start`)} AS data_interval_start,
-    ${instant(sql`r.data_interval_end`)} AS data_interval_end, r."cursor", ${instant(sql`r.created_at`)} AS created_at, ${instant(sql`r.finished_at`)} AS finished_at, ${instant(sql`r.cancel_requested_at`)} AS cancel_requested_at,
-    ${instant(sql`r.last_updated_at`)} AS last_updated_at, ${capped(sql`r.records_total_count`)} AS records_total_count, r.batch_export_id AS batch_export,
+    r.id, r.status, ${capped(sql`r.records_completed`)} AS records_completed, r.latest_error,
+      ${instant(sql`r.data_interval_start`)} AS data_interval_start,
+    ${instant(sql`r.data_interval_end`)} AS data_interval_end, r."cursor",
+      ${instant(sql`r.created_at`)} AS created_at, ${instant(sql`r.finished_at`)} AS finished_at,
+      ${instant(sql`r.cancel_requested_at`)} AS cancel_requested_at,
+    ${instant(sql`r.last_updated_at`)} AS last_updated_at,
+      ${capped(sql`r.records_total_count`)} AS records_total_count,
+      r.batch_export_id AS batch_export,
     r.backfill_id AS backfill, ${run_kind} AS kind, r.delivery_id, r.bytes_completed, r.error_code`;
 }
 
@@ -35,7 +44,8 @@ export function findRun(
   id: string,
 ): Promise<BatchExportRun | undefined> {
   return db.row<BatchExportRun>(sql`
-    SELECT ${columns} FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id WHERE r.id = ${id} AND e.id = ${exportId} AND ${isInPlace(place)}`);
+    SELECT ${columns} FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id
+      WHERE r.id = ${id} AND e.id = ${exportId} AND ${isInPlace(place)}`);
 }
 
 /** What narrows a list of runs: statuses, and the open range of the field that it is ordered by. */
@@ -45,7 +55,10 @@ export type RunsWanted = {
   before: string | undefined;
 };
 
-/** The runs of one page and one more. Leans on batch_export_runs_by_export and batch_export_runs_by_interval. */
+/**
+ * The runs of one page and one more. Leans on batch_export_runs_by_export and
+ * batch_export_runs_by_interval.
+ */
 export function listRuns(
   db: Queryable,
   exportId: string,
@@ -56,9 +69,12 @@ export function listRuns(
   return db.rows<BatchExportRun>(sql`
     SELECT ${columns} FROM batch_export_runs r
     WHERE r.batch_export_id = ${exportId} AND ${keysetCondition(keyset)}
-      AND (${wanted.statuses ?? null}::text[] IS NULL OR r.status = ANY (${wanted.statuses ?? null}::text[]))
-      AND (${wanted.after ?? null}::timestamptz IS NULL OR ${field} > ${wanted.after ?? null}::timestamptz)
-      AND (${wanted.before ?? null}::timestamptz IS NULL OR ${field} < ${wanted.before ?? null}::timestamptz)
+      AND (${wanted.statuses ?? null}::text[] IS NULL
+        OR r.status = ANY (${wanted.statuses ?? null}::text[]))
+      AND (${wanted.after ?? null}::timestamptz IS NULL
+        OR ${field} > ${wanted.after ?? null}::timestamptz)
+      AND (${wanted.before ?? null}::timestamptz IS NULL
+        OR ${field} < ${wanted.before ?? null}::timestamptz)
     ${keysetOrder(keyset)}`);
 }
 
@@ -84,23 +100,32 @@ export function lockRun(
   id: string,
 ): Promise<LockedRun | undefined> {
   return tx.row<LockedRun>(sql`
-    SELECT r.id, r.status, r.revision, r.delivery_id, r.backfill_id, r.is_make_up, r.data_interval_start, r.data_interval_end, r.selection, r.committing_at,
+    SELECT r.id, r.status, r.revision, r.delivery_id, r.backfill_id, r.is_make_up,
+      r.data_interval_start, r.data_interval_end, r.selection, r.committing_at,
       (SELECT b.mode FROM batch_export_backfills b WHERE b.id = r.backfill_id) AS backfill_mode
     FROM batch_export_runs r WHERE r.id = ${id} AND r.batch_export_id = ${exportId} FOR UPDATE`);
 }
 
-/** Asks the workers to take back every open run of the export that has not begun to commit, and gives where these runs began. The caller holds the lock on the export. */
+/**
+ * Asks the workers to take back every open run of the export that has not begun to commit, and
+ * gives where these runs began. The caller holds the lock on the export.
+ */
 export async function requestCancels(
   tx: Transaction,
   exportId: string,
 ): Promise<{ data_interval_start: string; is_scheduled: boolean }[]> {
   return tx.rows(sql`
-    UPDATE batch_export_runs SET cancel_requested_at = coalesce(cancel_requested_at, now()), last_updated_at = now()
-    WHERE batch_export_id = ${exportId} AND status IN ('Starting', 'Running') AND committing_at IS NULL
+    UPDATE batch_export_runs SET cancel_requested_at = coalesce(cancel_requested_at, now()),
+      last_updated_at = now()
+    WHERE batch_export_id = ${exportId} AND status IN ('Starting', 'Running')
+      AND committing_at IS NULL
     RETURNING data_interval_start, backfill_id IS NULL AND id = delivery_id AS is_scheduled`);
 }
 
-/** The text of a completed run's signed receipt, to the byte; null before there is one, undefined without such a run. */
+/**
+ * The text of a completed run's signed receipt, to the byte; null before there is one, undefined
+ * without such a run.
+ */
 export function findReceipt(
   db: Queryable,
   place: Place,
@@ -108,5 +133,7 @@ export function findReceipt(
   id: string,
 ): Promise<{ receipt: string | null; status: string } | undefined> {
   return db.row(sql`
-    SELECT r.receipt, r.status FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id WHERE r.id = ${id} AND e.id = ${exportId} AND ${isInPlace(place)}`);
+    SELECT r.receipt, r.status FROM batch_export_runs r JOIN batch_exports e
+      ON e.id = r.batch_export_id WHERE r.id = ${id} AND e.id = ${exportId}
+      AND ${isInPlace(place)}`);
 }

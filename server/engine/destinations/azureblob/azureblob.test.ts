@@ -283,7 +283,8 @@ test('a delivery that is written again over its own objects shows the old ones u
   assert.equal((await reader.getBlobClient(name).downloadToBuffer()).toString(), '{}\n');
   await again.commit([{ ...outcome, state, bytes: 12 }], manifest);
   assert.equal((await reader.getBlobClient(name).downloadToBuffer()).toString(), '{"again":1}\n');
-  // The dead attempt's blocks went with the commit, so its own commit finds neither them nor its mark.
+  // The dead attempt's blocks went with the commit, so its own commit finds neither them nor its
+  // mark.
   await assert.rejects(
     first.commit([outcome], manifest),
     (error) => error instanceof RetryableError && error.code === 'slice_lost',
@@ -361,25 +362,29 @@ test('no key or signature is in any error, however deep', async () => {
   }
 });
 
-test('leftovers of attempts that nobody knows of are discarded, what is seen and what is kept is not', async () => {
-  const store = await openContainer({ ...base }, outbound, deps.signal);
-  const stage = async (key: string, mark: string) => {
-    await store.startUpload(key, { mark, content_type: 'text/csv' });
-    return store.uploadPart(key, mark, 1, Buffer.from('x'), deps.signal);
-  };
-  const part = await stage('tidy/seen', 'first');
-  assert.equal(
-    await store.completeUpload('tidy/seen', 'first', [part], {
-      mark: 'first',
-      content_type: 'text/csv',
-    }),
-    true,
-  );
-  for (const key of ['tidy/seen', 'tidy/kept', 'tidy/gone']) await stage(key, 'later');
-  await store.endUploads('tidy/', [{ key: 'tidy/kept', upload_id: 'later' }]);
-  assert.deepEqual(await names('tidy/', true), ['tidy/kept', 'tidy/seen']);
-  assert.equal((await store.describe('tidy/seen'))?.mark, 'first');
-  assert.equal((await store.listParts('tidy/kept', 'later'))?.length, 1);
-  assert.equal(await store.listParts('tidy/kept', 'other'), undefined);
-  assert.equal(await store.listParts('tidy/gone', 'later'), undefined);
-});
+test(
+  'leftovers of attempts that nobody knows of are discarded, what is seen and what is kept is ' +
+    'not',
+  async () => {
+    const store = await openContainer({ ...base }, outbound, deps.signal);
+    const stage = async (key: string, mark: string) => {
+      await store.startUpload(key, { mark, content_type: 'text/csv' });
+      return store.uploadPart(key, mark, 1, Buffer.from('x'), deps.signal);
+    };
+    const part = await stage('tidy/seen', 'first');
+    assert.equal(
+      await store.completeUpload('tidy/seen', 'first', [part], {
+        mark: 'first',
+        content_type: 'text/csv',
+      }),
+      true,
+    );
+    for (const key of ['tidy/seen', 'tidy/kept', 'tidy/gone']) await stage(key, 'later');
+    await store.endUploads('tidy/', [{ key: 'tidy/kept', upload_id: 'later' }]);
+    assert.deepEqual(await names('tidy/', true), ['tidy/kept', 'tidy/seen']);
+    assert.equal((await store.describe('tidy/seen'))?.mark, 'first');
+    assert.equal((await store.listParts('tidy/kept', 'later'))?.length, 1);
+    assert.equal(await store.listParts('tidy/kept', 'other'), undefined);
+    assert.equal(await store.listParts('tidy/gone', 'later'), undefined);
+  },
+);

@@ -16,7 +16,10 @@ export const azureblob: DestinationDefinition<typeof azureblob_config> = defineO
   openStore: (config, deps) => openContainer(config, deps.outbound, deps.signal),
 });
 
-/** The account that a connection string leads to; its key may change without the data lying elsewhere. */
+/**
+ * The account that a connection string leads to; its key may change without the data lying
+ * elsewhere.
+ */
 function endpointIn(connection_string: string): string {
   const access = readConnectionString(connection_string);
   return typeof access === 'string' ? '' : access.endpoint;

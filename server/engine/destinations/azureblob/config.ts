@@ -21,7 +21,8 @@ export const azureblob_config = Type.Object(
     prefix: prefixKey('Beginning of the names.'),
     connection_string: optionalText(
       4096,
-      "Connection string of the account, with a key or a shared access signature. Instead of the account's own keys below.",
+      'Connection string of the account, with a key or a shared access signature. Instead of ' +
+        "the account's own keys below.",
     ),
     account_name: optionalText(24, 'Storage account. Needed without a connection_string.'),
     account_key: optionalText(512, 'Key of the account. Either this or sas_token.'),
@@ -31,7 +32,8 @@ export const azureblob_config = Type.Object(
     ),
     endpoint_url: optionalText(
       2048,
-      'Address of the blob service, for other clouds. Null or empty: https://<account_name>.blob.core.windows.net.',
+      'Address of the blob service, for other clouds. Null or empty: ' +
+        'https://<account_name>.blob.core.windows.net.',
     ),
     ...file_keys,
   },
@@ -54,7 +56,8 @@ export function azureblobViolations(config: AzureBlobConfig): ConfigViolation[] 
     found.push(
       violation(
         'container_name',
-        'A container name is 3 to 63 lower-case letters, digits and single hyphens, and begins and ends with a letter or digit.',
+        'A container name is 3 to 63 lower-case letters, digits and single hyphens, and ' +
+          'begins and ends with a letter or digit.',
       ),
     );
   if (config.prefix.split('/').some((part) => part.endsWith('.')))

@@ -6,8 +6,9 @@ export type Access =
   | { endpoint: string; account?: undefined; sas: string };
 
 /**
- * What an Azure connection string says, or a sentence about what is wrong with it, which holds nothing of the string. It is read here and not by the SDK, so that it
- * can be checked before anything is stored and without loading the SDK.
+ * What an Azure connection string says, or a sentence about what is wrong with it, which holds
+ * nothing of the string. It is read here and not by the SDK, so that it can be checked before
+ * anything is stored and without loading the SDK.
  */
 export function readConnectionString(text: string): Access | string {
   const parts = partsOf(text);
@@ -18,7 +19,10 @@ export function readConnectionString(text: string): Access | string {
   const name = textOf(parts.get('accountname'));
   const endpoint = endpointOf(parts, name);
   if (endpoint === undefined || !isPlainAddress(endpoint))
-    return 'The connection string needs a BlobEndpoint, or an AccountName and https or http as DefaultEndpointsProtocol.';
+    return (
+      'The connection string needs a BlobEndpoint, or an AccountName and https or http as ' +
+      'DefaultEndpointsProtocol.'
+    );
   const sas = textOf(parts.get('sharedaccesssignature'));
   if (sas !== undefined) return { endpoint, sas };
   const key = textOf(parts.get('accountkey'));

@@ -21,8 +21,10 @@ const retry_delay_milliseconds_max = 5_000;
 type Access = { container: ContainerClient; options: { abortSignal: AbortSignal } };
 
 /**
- * Opens the container of a config with its own credentials only, through the outbound guard. Each request is tried three times by the SDK, each try in bounded time.
- * An upload is the blocks whose ids begin with its id: Azure keeps blocks that are not committed unseen, and discards them a week after the last one.
+ * Opens the container of a config with its own credentials only, through the outbound guard. Each
+ * request is tried three times by the SDK, each try in bounded time. An upload is the blocks whose
+ * ids begin with its id: Azure keeps blocks that are not committed unseen, and discards them a week
+ * after the last one.
  */
 export async function openContainer(
   config: AzureBlobConfig,
@@ -143,7 +145,8 @@ function uploadsOf(
         metadata: { [mark_name]: mark },
       };
       try {
-        // Azure looks for each block among the waiting and the committed ones, so a repeat commits the same object again.
+        // Azure looks for each block among the waiting and the committed ones, so a repeat commits
+        // the same object again.
         await container.getBlockBlobClient(key).commitBlockList(ids, { ...options, ...kept });
         return true;
       } catch (error) {
@@ -151,7 +154,8 @@ function uploadsOf(
         throw error;
       }
     },
-    // Blocks are discarded for a whole object only, which may hold another attempt's: the next commit of the object does it, or `endUploads`.
+    // Blocks are discarded for a whole object only, which may hold another attempt's: the next
+    // commit of the object does it, or `endUploads`.
     endUpload: async () => undefined,
     endUploads: (prefix, kept) => discardUnseen(access, prefix, kept),
     listParts: (key, uploadId) => listBlocks(container.getBlockBlobClient(key), uploadId, options),
@@ -179,8 +183,9 @@ async function listBlocks(
 }
 
 /**
- * Asks Azure to drop objects that have nothing but blocks which were never committed. What is seen by now is left alone: the visible names are listed last. Azure may
- * answer that there is no such object; then it discards the blocks by itself.
+ * Asks Azure to drop objects that have nothing but blocks which were never committed. What is seen
+ * by now is left alone: the visible names are listed last. Azure may answer that there is no such
+ * object; then it discards the blocks by itself.
  */
 async function discardUnseen(
   { container, options }: Access,

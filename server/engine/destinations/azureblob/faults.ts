@@ -5,11 +5,14 @@ import type { StoreFaults } from '../../object_store/object_store.ts';
 
 const credentials = lasting(
   'authentication_failed',
-  'Azure refused the key or the shared access signature; check that it is right, has not expired and was not rolled, and that the clock of this server is right.',
+  'Azure refused the key or the shared access signature; check that it is right, has not ' +
+    'expired and was not rolled, and that the clock of this server is right.',
 );
 const denied = lasting(
   'permission_denied',
-  'The key or the shared access signature may not do this. It needs create and write and, to go on after a crash, to tidy up and to verify, read, list and delete; the firewall of the account must let this server in.',
+  'The key or the shared access signature may not do this. It needs create and write and, to ' +
+    'go on after a crash, to tidy up and to verify, read, list and delete; the firewall of the ' +
+    'account must let this server in.',
 );
 const container = lasting(
   'bucket_missing',
@@ -53,7 +56,8 @@ const by_name: Record<string, Fault> = {
   InvalidBlockList: passing('slice_lost', 'Blocks of an upload are gone; it is made again.'),
   BlockCountExceedsLimit: lasting(
     'request_refused',
-    'Too many blocks of attempts that failed wait at Azure; it discards them within a week. Set max_file_size_mb.',
+    'Too many blocks of attempts that failed wait at Azure; it discards them within a week. ' +
+      'Set max_file_size_mb.',
   ),
   ServerBusy: throttled,
   OperationTimedOut: passing('store_fault', 'Azure did not manage the request in its own time.'),

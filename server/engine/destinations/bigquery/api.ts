@@ -4,7 +4,10 @@ import type { GoogleClient } from './client.ts';
 import type { BigQueryConfig } from './config.ts';
 import { factsOf } from './faults.ts';
 
-/** A column of a table as the API describes it; `type` has the API's spelling (`INTEGER`, `FLOAT`, `BOOLEAN`). */
+/**
+ * A column of a table as the API describes it; `type` has the API's spelling (`INTEGER`, `FLOAT`,
+ * `BOOLEAN`).
+ */
 export type Field = { name: string; type: string; mode?: string; defaultValueExpression?: string };
 
 /** What is asked of a new table. `expirationTime` is milliseconds since the epoch, as text. */
@@ -18,7 +21,9 @@ export type NewTable = {
 /** A table as it is; `numRows` is a number as text. */
 export type Table = { type: string; schema?: { fields?: Field[] }; numRows?: string };
 
-/** A dataset that deliveries go to, and the client that reaches it. Jobs must name its `location`. */
+/**
+ * A dataset that deliveries go to, and the client that reaches it. Jobs must name its `location`.
+ */
 export type Dataset = { client: GoogleClient; config: BigQueryConfig; location: string };
 
 /** Signs in and looks for the dataset. Throws when it is not there or may not be seen. */
@@ -82,7 +87,10 @@ export async function dropTable(
   );
 }
 
-/** Names of the tables of the dataset that begin so. The API cannot be asked for them alone, so all names are read, a thousand at a time. */
+/**
+ * Names of the tables of the dataset that begin so. The API cannot be asked for them alone, so all
+ * names are read, a thousand at a time.
+ */
 export async function listTables({ client, config }: Dataset, prefix: string): Promise<string[]> {
   const names: string[] = [];
   let page: string | undefined = '';

@@ -6,7 +6,10 @@ import { slice_encoding } from './stage.ts';
 import { bigQueryColumnFaults } from './table.ts';
 import { verifyBigQuery } from './verify.ts';
 
-/** A table in Google BigQuery; slices are loaded into tables of their own and shown with their receipt by one transaction. */
+/**
+ * A table in Google BigQuery; slices are loaded into tables of their own and shown with their
+ * receipt by one transaction.
+ */
 export const bigquery: DestinationDefinition<typeof bigquery_config> = {
   type: 'BigQuery',
   label: 'Google BigQuery',

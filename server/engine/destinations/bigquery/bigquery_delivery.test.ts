@@ -35,9 +35,12 @@ test('persons are merged: a row gives way to a higher version only', async () =>
   const config = freshConfig({ table_id: 'persons' });
   const columns = persons.columns.tables;
   const row = (distinct: string, version: number, mapping: number, name: string) =>
-    `(7, '${distinct}', '018f0000-0000-7000-8000-000000000001', '{"name":"${name}"}', ${mapping}, ${version}, toDateTime64('2020-01-01', 6), 0, toDateTime64('2020-01-01', 6))`;
+    `(7, '${distinct}', '018f0000-0000-7000-8000-000000000001', '{"name":"${name}"}', ` +
+    `${mapping}, ${version}, toDateTime64('2020-01-01', 6), 0, toDateTime64('2020-01-01', 6))`;
   const types =
-    'team_id Int64, distinct_id String, person_id UUID, properties String, person_distinct_id_version Int64, person_version Int64, created_at DateTime64(6), is_deleted UInt8, inserted_at DateTime64(6)';
+    'team_id Int64, distinct_id String, person_id UUID, properties String, ' +
+    'person_distinct_id_version Int64, person_version Int64, created_at DateTime64(6), ' +
+    'is_deleted UInt8, inserted_at DateTime64(6)';
   const send = async (rows: string[]) =>
     deliver(
       config,
@@ -56,7 +59,8 @@ test('persons are merged: a row gives way to a higher version only', async () =>
   assert.deepEqual(
     tableOf(config, 'persons').rows.map(
       (person) =>
-        `${person['distinct_id']} ${(JSON.parse(String(person['properties'])) as { name: string }).name}`,
+        `${person['distinct_id']} ` +
+        `${(JSON.parse(String(person['properties'])) as { name: string }).name}`,
     ),
     ['a five', 'b two', 'c remapped', 'd high'],
   );
@@ -79,7 +83,9 @@ test('JSON columns are the text to the byte, or JSON that loses nothing', async 
     '0.1234567890123456789',
     '1e400',
   ];
-  const from = `values('uuid String, properties Nullable(String)', ${[...texts.map((text) => `('x', '${text}')`), "('x', NULL)"].join(', ')})`;
+  const from =
+    `values('uuid String, properties Nullable(String)', ` +
+    `${[...texts.map((text) => `('x', '${text}')`), "('x', NULL)"].join(', ')})`;
   const bytes = await fileOf(columns, from);
   const sent = async (config: BigQueryConfig) => {
     await deliver(config, freshDelivery({ columns }), bytes, texts.length + 1);
@@ -104,7 +110,8 @@ test('the table of events has partitions by day, and stages end by themselves', 
   ];
   const bytes = await fileOf(
     columns,
-    "values('uuid String, timestamp DateTime64(6)', ('x', toDateTime64('1900-01-01 00:00:00.000001', 6, 'UTC')))",
+    "values('uuid String, timestamp DateTime64(6)', ('x', toDateTime64('1900-01-01 " +
+      "00:00:00.000001', 6, 'UTC')))",
   );
   const config = freshConfig();
   const sink = await bigquery.open(config, freshDelivery({ columns }), deps);
@@ -139,36 +146,40 @@ test('more slices than a query should read are joined first, in their order', as
   assert.equal(server.jobs.statements.at(-1)!.match(/sluice_stage_/g)?.length, 1);
 });
 
-test('two attempts that commit at the same time show the rows once, and the second puts its receipt there', async () => {
-  const config = freshConfig();
-  const given = freshDelivery();
-  const first = await bigquery.open(config, given, deps);
-  const outcome = await write(first);
-  server.jobs.holdNext(/^sluice_commit/);
-  const [slow, second] = [
-    first.commit([outcome], manifestOf('first')),
-    bigquery.open(config, { ...given, attempt: 2 }, deps),
-  ];
-  await eventually('the statement or the question has not come', () =>
-    server.jobs
-      .states()
-      .some((state) => state.includes(`sluice_commit_${given.delivery_id}_0 RUNNING`)),
-  );
-  const other = (await second).commit([outcome], manifestOf('second'));
-  await eventually(
-    'the statement or the question has not come',
-    () =>
-      server.requests.filter((line) =>
-        line.includes(
-          `GET /bigquery/v2/projects/test-project/jobs/sluice_commit_${given.delivery_id}`,
-        ),
-      ).length > 1,
-  );
-  await server.jobs.release();
-  await Promise.all([slow, other]);
-  assert.equal(tableOf(config).rows.length, 2);
-  assert.deepEqual(receiptsOf(config), ['second']);
-});
+test(
+  'two attempts that commit at the same time show the rows once, and the second puts its ' +
+    'receipt there',
+  async () => {
+    const config = freshConfig();
+    const given = freshDelivery();
+    const first = await bigquery.open(config, given, deps);
+    const outcome = await write(first);
+    server.jobs.holdNext(/^sluice_commit/);
+    const [slow, second] = [
+      first.commit([outcome], manifestOf('first')),
+      bigquery.open(config, { ...given, attempt: 2 }, deps),
+    ];
+    await eventually('the statement or the question has not come', () =>
+      server.jobs
+        .states()
+        .some((state) => state.includes(`sluice_commit_${given.delivery_id}_0 RUNNING`)),
+    );
+    const other = (await second).commit([outcome], manifestOf('second'));
+    await eventually(
+      'the statement or the question has not come',
+      () =>
+        server.requests.filter((line) =>
+          line.includes(
+            `GET /bigquery/v2/projects/test-project/jobs/sluice_commit_${given.delivery_id}`,
+          ),
+        ).length > 1,
+    );
+    await server.jobs.release();
+    await Promise.all([slow, other]);
+    assert.equal(tableOf(config).rows.length, 2);
+    assert.deepEqual(receiptsOf(config), ['second']);
+  },
+);
 
 test('a commit that failed is made again under the next name, with the slices that are there', async () => {
   const config = freshConfig();

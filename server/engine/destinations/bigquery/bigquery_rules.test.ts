@@ -27,8 +27,10 @@ const column = (
 ): Column => ({ name, type, nullable: true, expression: name, ...more });
 
 const receipt = [
-  'INSERT INTO `my-project`.`d`.`sluice_receipts` (`delivery_id`, `batch_export_id`, `run_id`, `table_name`, `records`, `manifest`, `delivered_at`)',
-  'VALUES (@delivery_id, @batch_export_id, @run_id, @table_name, @records, @manifest, CURRENT_TIMESTAMP());',
+  'INSERT INTO `my-project`.`d`.`sluice_receipts` (`delivery_id`, `batch_export_id`, ' +
+    '`run_id`, `table_name`, `records`, `manifest`, `delivered_at`)',
+  'VALUES (@delivery_id, @batch_export_id, @run_id, @table_name, @records, @manifest, ' +
+    'CURRENT_TIMESTAMP());',
 ];
 
 test('events are inserted together with their receipt', () => {
@@ -41,7 +43,8 @@ test('events are inserted together with their receipt', () => {
     [
       'BEGIN TRANSACTION;',
       'INSERT INTO `my-project`.`d`.`my events` (`uuid`, `properties`)',
-      'SELECT `uuid`, IF(`properties` IS NULL, NULL, IFNULL(SAFE.PARSE_JSON(`properties`), TO_JSON(`properties`))) AS `properties`',
+      'SELECT `uuid`, IF(`properties` IS NULL, NULL, IFNULL(SAFE.PARSE_JSON(`properties`), ' +
+        'TO_JSON(`properties`))) AS `properties`',
       'FROM (SELECT * FROM `my-project`.`d`.`s0`',
       'UNION ALL SELECT * FROM `my-project`.`d`.`s1`);',
       ...receipt,
@@ -68,10 +71,16 @@ test('persons are merged by their key, and by versions where the export has them
       'MERGE INTO `my-project`.`d`.`my events` AS existing',
       'USING (SELECT `team_id`, `distinct_id`, `person_version`, `name`',
       'FROM (SELECT * FROM `my-project`.`d`.`s0`)',
-      'WHERE TRUE QUALIFY ROW_NUMBER() OVER (PARTITION BY `team_id`, `distinct_id` ORDER BY `person_version` DESC) = 1) AS incoming',
-      'ON existing.`team_id` = incoming.`team_id` AND existing.`distinct_id` = incoming.`distinct_id`',
-      'WHEN MATCHED AND (existing.`person_version` IS NULL OR incoming.`person_version` > existing.`person_version`) THEN UPDATE SET `person_version` = incoming.`person_version`, `name` = incoming.`name`',
-      'WHEN NOT MATCHED THEN INSERT (`team_id`, `distinct_id`, `person_version`, `name`) VALUES (incoming.`team_id`, incoming.`distinct_id`, incoming.`person_version`, incoming.`name`)',
+      'WHERE TRUE QUALIFY ROW_NUMBER() OVER (PARTITION BY `team_id`, `distinct_id` ORDER BY ' +
+        '`person_version` DESC) = 1) AS incoming',
+      'ON existing.`team_id` = incoming.`team_id` AND existing.`distinct_id` = ' +
+        'incoming.`distinct_id`',
+      'WHEN MATCHED AND (existing.`person_version` IS NULL OR incoming.`person_version` > ' +
+        'existing.`person_version`) THEN UPDATE SET `person_version` = ' +
+        'incoming.`person_version`, `name` = incoming.`name`',
+      'WHEN NOT MATCHED THEN INSERT (`team_id`, `distinct_id`, `person_version`, `name`) ' +
+        'VALUES (incoming.`team_id`, incoming.`distinct_id`, incoming.`person_version`, ' +
+        'incoming.`name`)',
     ].join('\n'),
   );
   assert.match(
@@ -89,18 +98,21 @@ test('persons are merged by their key, and by versions where the export has them
 test('the other statements', () => {
   assert.equal(
     replaceReceiptStatement(config),
-    'UPDATE `my-project`.`d`.`sluice_receipts`\nSET `run_id` = @run_id, `records` = @records, `manifest` = @manifest\nWHERE `delivery_id` = @delivery_id',
+    'UPDATE `my-project`.`d`.`sluice_receipts`\nSET `run_id` = @run_id, `records` = @records, ' +
+      '`manifest` = @manifest\nWHERE `delivery_id` = @delivery_id',
   );
   assert.equal(
     textsQuery(config, 'k', [column('uuid', 'uuid'), column('c0', 'timestamp')]),
-    "SELECT CAST(`uuid` AS STRING) AS `c0`, FORMAT_TIMESTAMP('%F %H:%M:%E6S', `c0`, 'UTC') AS `c1`\nFROM `my-project`.`d`.`k`",
+    "SELECT CAST(`uuid` AS STRING) AS `c0`, FORMAT_TIMESTAMP('%F %H:%M:%E6S', `c0`, 'UTC') AS " +
+      '`c1`\nFROM `my-project`.`d`.`k`',
   );
   assert.equal(
     textsQuery(config, 'k', [column('uuid', 'uuid'), column('set', 'json')], {
       json_columns: new Set(['set']),
       team_id: 7,
     }),
-    'SELECT CAST(`uuid` AS STRING) AS `c0`, TO_JSON_STRING(`set`) AS `c1`\nFROM `my-project`.`d`.`k`\nWHERE `team_id` = 7',
+    'SELECT CAST(`uuid` AS STRING) AS `c0`, TO_JSON_STRING(`set`) AS `c1`\nFROM ' +
+      '`my-project`.`d`.`k`\nWHERE `team_id` = 7',
   );
   assert.equal(quoted('a`b\\c'), '`a\\`b\\\\c`');
 });

@@ -17,7 +17,10 @@ import { loadFile, slice_encoding } from './stage.ts';
 import { doubleScript, textsQuery } from './statements.ts';
 import { requireColumns } from './table.ts';
 
-/** Tries what a delivery does, up to the values that come back, with a scratch table beside the real one, which is removed again; the table of the export is looked at and not made. */
+/**
+ * Tries what a delivery does, up to the values that come back, with a scratch table beside the real
+ * one, which is removed again; the table of the export is looked at and not made.
+ */
 export async function checkBigQuery(
   config: BigQueryConfig,
   columns: Column[],
@@ -84,7 +87,10 @@ function stepsOf(
           Readable.from([file]),
         );
         if (loaded !== 1) throw otherNumber('took', loaded, 1);
-        return 'A row with a value in every column was loaded into a scratch table, in a file such as deliveries send.';
+        return (
+          'A row with a value in every column was loaded into a scratch table, in a file such ' +
+          'as deliveries send.'
+        );
       },
     },
     {
@@ -127,11 +133,15 @@ async function fileOf({ row, encodeRow }: Sample): Promise<Buffer> {
 function otherNumber(done: string, found: number, expected: number): RetryableError {
   return new RetryableError(
     'count_mismatch',
-    `BigQuery ${done} ${found} rows where there should be ${expected}. Test again; if it comes again, ask Google's support.`,
+    `BigQuery ${done} ${found} rows where there should be ${expected}. Test again; if it ` +
+      `comes again, ask Google's support.`,
   );
 }
 
-/** The scratch table has the types that stages have, so nothing about the table of the export can mend what is changed here. */
+/**
+ * The scratch table has the types that stages have, so nothing about the table of the export can
+ * mend what is changed here.
+ */
 function requireOwnValues(sample: SampleRow, row: Record<string, string | null>): void {
   const changed = changedValues(
     sample,
@@ -140,6 +150,7 @@ function requireOwnValues(sample: SampleRow, row: Record<string, string | null>)
   if (changed === undefined) return;
   throw new NonRetryableError(
     'table_unsuitable',
-    `BigQuery changes values of the columns ${changed}, and would change those of deliveries. Leave these columns out with a query of your own, or ask Google's support.`,
+    `BigQuery changes values of the columns ${changed}, and would change those of deliveries. ` +
+      `Leave these columns out with a query of your own, or ask Google's support.`,
   );
 }

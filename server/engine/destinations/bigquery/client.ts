@@ -6,7 +6,10 @@ import { request_timeout_milliseconds } from '../../object_store/object_store.ts
 import { api_origin, privateKeyOf } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
 
-/** One request to Google; `path` holds the query, or is the whole address of an upload. `body` is sent as it is. */
+/**
+ * One request to Google; `path` holds the query, or is the whole address of an upload. `body` is
+ * sent as it is.
+ */
 export type GoogleRequest = {
   method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   path: string;
@@ -23,7 +26,10 @@ export type GoogleRequest = {
 /** What Google answered, with a status of 200 to 299, or 308 for an upload that goes on. */
 export type GoogleAnswer = { status: number; text: string; headers: Headers };
 
-/** Sends requests as the service account of a config. What fails is thrown as the library's own error; an aborted signal ends every request at once. */
+/**
+ * Sends requests as the service account of a config. What fails is thrown as the library's own
+ * error; an aborted signal ends every request at once.
+ */
 export type GoogleClient = {
   signal: AbortSignal;
   send(request: GoogleRequest): Promise<GoogleAnswer>;
@@ -42,8 +48,10 @@ const library_token_url = 'https://oauth2.googleapis.com/token';
 type Service = InstanceType<typeof common.Service>;
 
 /**
- * Opens a client of the official library. It signs in and sends, over the outbound guard; the library's own calls for tables and jobs are not used, because they open connections
- * past any guard and cannot be stopped. Nothing is sent yet: the token is asked for at `token_uri` when the first request needs it, and kept while it is valid.
+ * Opens a client of the official library. It signs in and sends, over the outbound guard; the
+ * library's own calls for tables and jobs are not used, because they open connections past any
+ * guard and cannot be stopped. Nothing is sent yet: the token is asked for at `token_uri` when the
+ * first request needs it, and kept while it is valid.
  */
 export async function openGoogleClient(
   config: BigQueryConfig,
@@ -92,7 +100,10 @@ export async function openGoogleClient(
   };
 }
 
-/** The library's service, which holds what signs in. Its own class for BigQuery has no way for a `fetch`. */
+/**
+ * The library's service, which holds what signs in. Its own class for BigQuery has no way for a
+ * `fetch`.
+ */
 async function openService(config: BigQueryConfig, fetchImplementation: unknown): Promise<Service> {
   const {
     common: { Service },
@@ -103,7 +114,8 @@ async function openService(config: BigQueryConfig, fetchImplementation: unknown)
       baseUrl: `${api_origin}/bigquery/v2`,
       scopes: ['https://www.googleapis.com/auth/bigquery'],
       packageJson: { name: '@google-cloud/bigquery', version: '9.3.0' },
-      // Passed on to the library for signing in, though its types do not say so. The claim names the service that the token is asked of.
+      // Passed on to the library for signing in, though its types do not say so. The claim names
+      // the service that the token is asked of.
       clientOptions: {
         additionalClaims: { aud: config.token_uri },
         transporterOptions: { fetchImplementation },
@@ -111,7 +123,8 @@ async function openService(config: BigQueryConfig, fetchImplementation: unknown)
     } as unknown as ConstructorParameters<typeof Service>[0],
     { projectId: config.project_id },
   );
-  // Set here: as an option of the service the library would write a line to standard error for each.
+  // Set here: as an option of the service the library would write a line to standard error for
+  // each.
   service.authClient.jsonContent = {
     type: 'service_account',
     project_id: config.project_id,

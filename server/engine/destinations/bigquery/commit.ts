@@ -36,9 +36,11 @@ export async function findReceipt(
 }
 
 /**
- * Shows the staged rows with their receipt, once and no more however many attempts there are at the same time. BigQuery has no locks, but it takes each name of a job once: the
- * attempts of a delivery number their jobs from 0, and the next number is only used when the job of the one before has ended without a receipt. So whoever comes second finds the
- * other's job and waits for it. Gives whether the receipt holds our text; otherwise an earlier attempt has shown the rows.
+ * Shows the staged rows with their receipt, once and no more however many attempts there are at the
+ * same time. BigQuery has no locks, but it takes each name of a job once: the attempts of a
+ * delivery number their jobs from 0, and the next number is only used when the job of the one
+ * before has ended without a receipt. So whoever comes second finds the other's job and waits for
+ * it. Gives whether the receipt holds our text; otherwise an earlier attempt has shown the rows.
  */
 export async function showRows(
   dataset: Dataset,
@@ -84,7 +86,10 @@ function recordsIn(outcomes: SliceOutcome[]): number {
   return outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
 }
 
-/** Puts our receipt in the place of that of an earlier attempt, so that the dataset holds what the newest run signed. */
+/**
+ * Puts our receipt in the place of that of an earlier attempt, so that the dataset holds what the
+ * newest run signed.
+ */
 export async function replaceReceipt(
   dataset: Dataset,
   delivery: Delivery,
@@ -99,7 +104,10 @@ export async function replaceReceipt(
   });
 }
 
-/** Ends a job of the delivery that is about to show rows. When this returns no job of the delivery is under way. */
+/**
+ * Ends a job of the delivery that is about to show rows. When this returns no job of the delivery
+ * is under way.
+ */
 export async function endCommits(dataset: Dataset, delivery: Delivery): Promise<void> {
   for (let number = 0; ; number += 1) {
     const job: Job | undefined = await findJob(dataset, commitJob(delivery, number));

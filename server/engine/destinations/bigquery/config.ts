@@ -29,7 +29,8 @@ export const bigquery_config = Type.Object(
       minLength: 1,
       maxLength: 20_000,
       description:
-        'The `private_key` of the key file of a service account: an RSA key in PEM. Line breaks may be written as `\\n`.',
+        'The `private_key` of the key file of a service account: an RSA key in PEM. Line ' +
+        'breaks may be written as `\\n`.',
     }),
     private_key_id: Type.String({
       minLength: 1,
@@ -40,7 +41,8 @@ export const bigquery_config = Type.Object(
       minLength: 1,
       maxLength: 2048,
       description:
-        'The `token_uri` of the key file, where the service account signs in; https only. For Google: https://oauth2.googleapis.com/token.',
+        'The `token_uri` of the key file, where the service account signs in; https only. For ' +
+        'Google: https://oauth2.googleapis.com/token.',
     }),
     client_email: Type.String({
       minLength: 1,
@@ -51,7 +53,8 @@ export const bigquery_config = Type.Object(
       Type.Boolean({
         default: false,
         description:
-          'True: a table that the export makes has the type JSON for JSON columns; false: STRING, which keeps them to the byte.',
+          'True: a table that the export makes has the type JSON for JSON columns; false: ' +
+          'STRING, which keeps them to the byte.',
       }),
     ),
   },
@@ -117,7 +120,8 @@ export function bigQueryViolations(config: BigQueryConfig): ConfigViolation[] {
   if (!/^(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$/.test(config.project_id))
     refuse(
       'project_id',
-      'The id of a project is 6 to 30 lower-case letters, digits and hyphens, and begins with a letter; it is not the name or the number.',
+      'The id of a project is 6 to 30 lower-case letters, digits and hyphens, and begins with ' +
+        'a letter; it is not the name or the number.',
     );
   if (!/^\w+$/.test(config.dataset_id))
     refuse(
@@ -128,12 +132,14 @@ export function bigQueryViolations(config: BigQueryConfig): ConfigViolation[] {
   if (!/^[\p{L}\p{M}\p{N}\p{Pc}\p{Pd}\p{Zs}]+$/u.test(table) || Buffer.byteLength(table) > 1024)
     refuse(
       'table_id',
-      'The id of a table is at most 1,024 bytes of letters, digits, connectors, dashes and spaces, without the dataset.',
+      'The id of a table is at most 1,024 bytes of letters, digits, connectors, dashes and ' +
+        'spaces, without the dataset.',
     );
   if (table.toLowerCase() === receipts_table || table.toLowerCase().startsWith(stage_prefix))
     refuse(
       'table_id',
-      `The names ${receipts_table} and ${stage_prefix}... are used by deliveries themselves; choose another name.`,
+      `The names ${receipts_table} and ${stage_prefix}... are used by deliveries themselves; ` +
+        'choose another name.',
     );
   if (!isRsaKey(privateKeyOf(config))) refuse('private_key', 'It is not a whole RSA key in PEM.');
   if (!isPlainAddress(config.token_uri) || !config.token_uri.startsWith('https://'))

@@ -16,25 +16,30 @@ export class JobError extends Error {
 
 const credentials = lasting(
   'authentication_failed',
-  'Google refused the service account; check that private_key and client_email are of one key file, that the key was not deleted or disabled, and that the clock of this server is right.',
+  'Google refused the service account; check that private_key and client_email are of one key ' +
+    'file, that the key was not deleted or disabled, and that the clock of this server is right.',
 );
 const denied = lasting(
   'permission_denied',
-  'The service account may not do this (%). Give it the roles BigQuery Data Editor on the dataset and BigQuery Job User on the project.',
+  'The service account may not do this (%). Give it the roles BigQuery Data Editor on the ' +
+    'dataset and BigQuery Job User on the project.',
 );
 const server_fault = passing('server_fault', 'BigQuery reported an internal fault (%).');
 const busy = passing(
   'throttled',
-  'A quota of the project is used up (%). The run goes on by itself; raise the quota if it comes again.',
+  'A quota of the project is used up (%). The run goes on by itself; raise the quota if it ' +
+    'comes again.',
 );
 const cancelled = passing('cancelled_by_server', 'BigQuery ended the job (%).');
 const statement = lasting(
   'statement_refused',
-  'BigQuery refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
+  'BigQuery refused the statement (%). The table may not fit the export: compare its columns ' +
+    'with those of the preview, or export to a table of its own.',
 );
 const value = lasting(
   'value_refused',
-  'BigQuery does not take a value (%). Change the type of the column, or leave the table to be made by the export.',
+  'BigQuery does not take a value (%). Change the type of the column, or leave the table to ' +
+    'be made by the export.',
 );
 
 /** What Google says in words only, before its reasons, which are few. `%` stands for the words. */
@@ -50,7 +55,8 @@ const by_message: [RegExp, Fault][] = [
     /too many partitions|partitions? (?:modif|produced|count)|partition modifications/i,
     lasting(
       'table_unsuitable',
-      'The rows lie on more days than a table with partitions by day takes (%). Make the table yourself with partitions by month or with none, or export to another table.',
+      'The rows lie on more days than a table with partitions by day takes (%). Make the ' +
+        'table yourself with partitions by month or with none, or export to another table.',
     ),
   ],
   [
@@ -72,7 +78,8 @@ const by_message: [RegExp, Fault][] = [
     /not found: dataset/i,
     lasting(
       'schema_missing',
-      'There is no dataset of this name in the project; make it or check the keys project_id and dataset_id.',
+      'There is no dataset of this name in the project; make it or check the keys project_id ' +
+        'and dataset_id.',
     ),
   ],
   [
@@ -96,7 +103,8 @@ const by_reason: Record<string, Fault> = {
   ),
   billingNotEnabled: lasting(
     'permission_denied',
-    'The project has no billing, and without it BigQuery runs no transactions; switch billing on there.',
+    'The project has no billing, and without it BigQuery runs no transactions; switch billing ' +
+      'on there.',
   ),
   billingTierLimitExceeded: lasting(
     'permission_denied',
@@ -129,11 +137,13 @@ const by_reason: Record<string, Fault> = {
 const by_name: Record<string, Fault> = {
   ENOTFOUND: lasting(
     'host_not_found',
-    'There is no host of this name; check the key token_uri, and that this server reaches bigquery.googleapis.com.',
+    'There is no host of this name; check the key token_uri, and that this server reaches ' +
+      'bigquery.googleapis.com.',
   ),
   ECONNREFUSED: passing(
     'connection_failed',
-    'BigQuery or the token service does not answer; check the key token_uri, and that this server reaches bigquery.googleapis.com.',
+    'BigQuery or the token service does not answer; check the key token_uri, and that this ' +
+      'server reaches bigquery.googleapis.com.',
   ),
 };
 
@@ -142,7 +152,8 @@ const by_status: Record<number, Fault> = {
   401: credentials,
   403: lasting(
     'permission_denied',
-    'What answers in place of Google refuses the request; check the key token_uri, and a proxy before it.',
+    'What answers in place of Google refuses the request; check the key token_uri, and a ' +
+      'proxy before it.',
   ),
   404: lasting(
     'authentication_failed',
@@ -153,7 +164,10 @@ const by_status: Record<number, Fault> = {
 /** What is known of an error of the library. */
 type LibraryError = Error & { status?: number; response?: { status?: number; data?: unknown } };
 
-/** What Google says in an error: its HTTP status, where it has one, reason and message. Undefined for an error that is not Google's. */
+/**
+ * What Google says in an error: its HTTP status, where it has one, reason and message. Undefined
+ * for an error that is not Google's.
+ */
 export function factsOf(
   error: unknown,
 ): { status: number | undefined; reason: string | undefined; message: string } | undefined {
@@ -212,7 +226,10 @@ function withoutSecrets(text: string, config: BigQueryConfig): string {
   return secret_keys.reduce((rest, key) => rest.replaceAll(config[key], '[hidden]'), text);
 }
 
-/** Runs `work` and throws what `bigQueryError` makes of its errors; once the work is to stop they are thrown as they are, because they say no more than that. */
+/**
+ * Runs `work` and throws what `bigQueryError` makes of its errors; once the work is to stop they
+ * are thrown as they are, because they say no more than that.
+ */
 export async function withBigQueryErrors<Result>(
   config: BigQueryConfig,
   signal: AbortSignal,

@@ -22,7 +22,10 @@ const pause_milliseconds_first = 250;
 const pause_milliseconds_max = 5_000;
 const rows_per_page = 1_000;
 
-/** The body that asks for a job under a name of ours. Google takes each name once, for six months, and says so when it comes again. */
+/**
+ * The body that asks for a job under a name of ours. Google takes each name once, for six months,
+ * and says so when it comes again.
+ */
 export function jobBody(
   { config, location }: Dataset,
   id: string,
@@ -71,7 +74,10 @@ export function isEnded(job: Job): boolean {
   return job.status?.state === 'DONE';
 }
 
-/** The job when it has come to its end, well or not; asked for with growing pauses, until the signal of the client is aborted. */
+/**
+ * The job when it has come to its end, well or not; asked for with growing pauses, until the signal
+ * of the client is aborted.
+ */
 export async function endOf(dataset: Dataset, job: Job): Promise<Job> {
   const { signal } = dataset.client;
   let current = job;
@@ -97,7 +103,10 @@ export async function resultOf(dataset: Dataset, job: Job): Promise<Job> {
   return ended;
 }
 
-/** The configuration of a query in GoogleSQL. Answers of the cache are left out: what is asked is what is there now. */
+/**
+ * The configuration of a query in GoogleSQL. Answers of the cache are left out: what is asked is
+ * what is there now.
+ */
 export function queryConfiguration(
   statement: string,
   parameters: QueryParameters,
@@ -137,7 +146,10 @@ type ResultPage = {
   pageToken?: string;
 };
 
-/** The rows of a query, page by page, so that they need not fit into memory. Every value is text, as the API gives it, or null. */
+/**
+ * The rows of a query, page by page, so that they need not fit into memory. Every value is text, as
+ * the API gives it, or null.
+ */
 export async function* queryRows<Row extends Record<string, string | null>>(
   dataset: Dataset,
   statement: string,

@@ -29,7 +29,10 @@ type Session = {
   json_columns: ReadonlySet<string> | undefined;
 };
 
-/** Opens an attempt: signs in, and finds whether the delivery is there already. Nothing is changed yet. */
+/**
+ * Opens an attempt: signs in, and finds whether the delivery is there already. Nothing is changed
+ * yet.
+ */
 export async function openBigQuerySink(
   config: BigQueryConfig,
   delivery: Delivery,
@@ -62,7 +65,10 @@ async function recover(session: Session, outcomes: SliceOutcome[]): Promise<Slic
   return surviving;
 }
 
-/** The tables are made and checked before the first row is taken; what dead attempts have left is removed but for the slices that are kept. */
+/**
+ * The tables are made and checked before the first row is taken; what dead attempts have left is
+ * removed but for the slices that are kept.
+ */
 async function prepare(session: Session, kept: SliceOutcome[]): Promise<ReadonlySet<string>> {
   const json_columns = await prepareTables(session.dataset, session.delivery);
   await dropStages(
@@ -74,7 +80,10 @@ async function prepare(session: Session, kept: SliceOutcome[]): Promise<Readonly
   return json_columns;
 }
 
-/** Rows of a delivery that is there already are read and left aside: they are in the table since its receipt is. */
+/**
+ * Rows of a delivery that is there already are read and left aside: they are in the table since its
+ * receipt is.
+ */
 async function write(
   session: Session,
   slice: Slice,
@@ -103,7 +112,8 @@ async function commit(
   const isOurs = !session.is_delivered && (await show(session, outcomes, manifest));
   if (!isOurs) await replaceReceipt(dataset, delivery, { outcomes, manifest });
   session.is_delivered = true;
-  // The delivery is there and whole by now, so a fault in removing what is left of it is no fault of the delivery.
+  // The delivery is there and whole by now, so a fault in removing what is left of it is no fault
+  // of the delivery.
   await dropStages(dataset, delivery, new Set()).catch((error: unknown) =>
     session.log.warn(
       { err: bigQueryError(error, dataset.config), delivery_id: delivery.delivery_id },
@@ -125,7 +135,8 @@ async function show(
 
 async function abort(session: Session): Promise<void> {
   const { dataset, delivery } = session;
-  // Without its stage tables a script that begins later shows nothing; then one that has begun is waited for.
+  // Without its stage tables a script that begins later shows nothing; then one that has begun is
+  // waited for.
   await dropStages(dataset, delivery, new Set());
   if (!session.is_delivered) await endCommits(dataset, delivery);
   session.json_columns = undefined;

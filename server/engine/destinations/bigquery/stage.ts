@@ -19,11 +19,20 @@ export type StageState = { table: string; job_id: string };
 /** What a slice is sent as; `loadFile` takes nothing else. */
 export const slice_encoding: Encoding = { format: 'Parquet', compression: 'zstd' };
 
-/** What tables that are only made for a while are kept if nobody removes them: longer than all attempts of a run take. */
+/**
+ * What tables that are only made for a while are kept if nobody removes them: longer than all
+ * attempts of a run take.
+ */
 const stage_milliseconds = 7 * 24 * 60 * 60 * 1000;
-/** How long a failed or stopped write waits until its leftovers are removed; what it leaves is removed by the next attempt or by `abort`. */
+/**
+ * How long a failed or stopped write waits until its leftovers are removed; what it leaves is
+ * removed by the next attempt or by `abort`.
+ */
 const tidy_milliseconds = 5_000;
-/** More tables than this are copied together first: a query may read a thousand, and its text may have 1 MB. */
+/**
+ * More tables than this are copied together first: a query may read a thousand, and its text may
+ * have 1 MB.
+ */
 const joined_tables_max = 100;
 /** Tables that one copy job is given; it may have 1,200. */
 const copied_tables_max = 1_000;
@@ -40,7 +49,10 @@ export async function makeScratchTable(
   });
 }
 
-/** The configuration of a job that loads a file into an empty table that is there. It never makes one, so what was removed to stop an attempt stays away. */
+/**
+ * The configuration of a job that loads a file into an empty table that is there. It never makes
+ * one, so what was removed to stop an attempt stays away.
+ */
 export function loadConfiguration(
   dataset: Dataset,
   table: string,
@@ -57,7 +69,10 @@ export function loadConfiguration(
   };
 }
 
-/** Makes a table for a while and loads a file of `slice_encoding` with these columns into it. Gives the number of rows that BigQuery took. */
+/**
+ * Makes a table for a while and loads a file of `slice_encoding` with these columns into it. Gives
+ * the number of rows that BigQuery took.
+ */
 export async function loadFile(
   dataset: Dataset,
   table: string,
@@ -85,7 +100,10 @@ function prefixOf(delivery: Delivery): string {
   return `${stage_prefix}${delivery.delivery_id.replaceAll('-', '')}_`;
 }
 
-/** The stage table of one attempt alone, so that a worker that was believed dead cannot write into ours. `part` tells its tables apart. */
+/**
+ * The stage table of one attempt alone, so that a worker that was believed dead cannot write into
+ * ours. `part` tells its tables apart.
+ */
 function stageName(delivery: Delivery, part: string): string {
   const attempt = createHash('sha256')
     .update(`${delivery.run_id} ${delivery.attempt}`)
@@ -94,7 +112,10 @@ function stageName(delivery: Delivery, part: string): string {
   return `${prefixOf(delivery)}${attempt}_${part}`;
 }
 
-/** Loads a slice's Parquet file into a table of its own. Rejects when it did not become as many rows as were counted; then the table is gone again. */
+/**
+ * Loads a slice's Parquet file into a table of its own. Rejects when it did not become as many rows
+ * as were counted; then the table is gone again.
+ */
 export async function stageSlice(
   dataset: Dataset,
   delivery: Delivery,
@@ -108,7 +129,8 @@ export async function stageSlice(
     if (loaded !== slice.records)
       throw new RetryableError(
         'count_mismatch',
-        `Slice ${slice.number} has ${slice.records} rows, but BigQuery took ${loaded}; it is written again.`,
+        `Slice ${slice.number} has ${slice.records} rows, but BigQuery took ${loaded}; it is ` +
+          'written again.',
       );
     return state;
   } catch (error) {
@@ -131,7 +153,10 @@ export async function isStaged(dataset: Dataset, outcome: SliceOutcome): Promise
   return Number((await findTable(dataset, state.table))?.numRows) === outcome.records;
 }
 
-/** Removes the stage tables of a delivery but for the kept ones, whoever made them: an attempt that was believed dead can show nothing any more without its own. */
+/**
+ * Removes the stage tables of a delivery but for the kept ones, whoever made them: an attempt that
+ * was believed dead can show nothing any more without its own.
+ */
 export async function dropStages(
   dataset: Dataset,
   delivery: Delivery,
@@ -141,7 +166,10 @@ export async function dropStages(
     if (!kept.has(table)) await dropTable(dataset, table);
 }
 
-/** The tables that hold all slices in their order: their own, or, where these are many, copies of them together, which BigQuery makes without reading a row. */
+/**
+ * The tables that hold all slices in their order: their own, or, where these are many, copies of
+ * them together, which BigQuery makes without reading a row.
+ */
 export async function joinedStages(
   dataset: Dataset,
   delivery: Delivery,

@@ -4,12 +4,17 @@ import type { Layout } from '../../sql_tables/layout.ts';
 import { inDataset, quoted, targetOf } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
 
-/** What rows are shown from: the stage tables in the order of the slices, and the columns of the target that have the type JSON. */
+/**
+ * What rows are shown from: the stage tables in the order of the slices, and the columns of the
+ * target that have the type JSON.
+ */
 export type Staged = { tables: string[]; json_columns: ReadonlySet<string> };
 
 /**
- * Rows and receipt in one multi-statement transaction: readers see both or neither, and a script that ends before its COMMIT is rolled back by BigQuery. Parameters: `delivery_id`,
- * `batch_export_id`, `run_id`, `table_name`, `records`, `manifest`. Without stage tables there is the receipt alone.
+ * Rows and receipt in one multi-statement transaction: readers see both or neither, and a script
+ * that ends before its COMMIT is rolled back by BigQuery. Parameters: `delivery_id`,
+ * `batch_export_id`, `run_id`, `table_name`, `records`, `manifest`. Without stage tables there is
+ * the receipt alone.
  */
 export function showScript(config: BigQueryConfig, layout: Layout, staged: Staged): string {
   const rows =
@@ -30,12 +35,14 @@ function transaction(statements: string[]): string {
 }
 
 function insertStatement(config: BigQueryConfig, { columns }: Layout, staged: Staged): string {
-  return `INSERT INTO ${targetOf(config).quoted} (${namesOf(columns)})\nSELECT ${valuesOf(columns, staged)}\nFROM ${unionOf(config, staged)}`;
+  return `INSERT INTO ${targetOf(config).quoted} (${namesOf(columns)})\nSELECT
+    ${valuesOf(columns, staged)}\nFROM ${unionOf(config, staged)}`;
 }
 
 /**
- * Persons are merged: a row of the table gives way only to one with a higher person version or mapping version; where the export has no versions the newer delivery wins.
- * Of several rows of one key in the stage only the newest is taken: a MERGE with two would fail.
+ * Persons are merged: a row of the table gives way only to one with a higher person version or
+ * mapping version; where the export has no versions the newer delivery wins. Of several rows of one
+ * key in the stage only the newest is taken: a MERGE with two would fail.
  */
 function mergeStatement(config: BigQueryConfig, layout: Layout, staged: Staged): string {
   const versions = versionColumns(layout).map(quoted);
@@ -53,12 +60,15 @@ function mergeStatement(config: BigQueryConfig, layout: Layout, staged: Staged):
   const update = changed.map((name) => `${quoted(name)} = incoming.${quoted(name)}`).join(', ');
   return [
     `MERGE INTO ${targetOf(config).quoted} AS existing`,
-    `USING (SELECT ${valuesOf(layout.columns, staged)}\nFROM ${unionOf(config, staged)}\nWHERE TRUE QUALIFY ${rank} = 1) AS incoming`,
-    `ON ${person_key.map((name) => `existing.${quoted(name)} = incoming.${quoted(name)}`).join(' AND ')}`,
+    `USING (SELECT ${valuesOf(layout.columns, staged)}\nFROM ` +
+      `${unionOf(config, staged)}\nWHERE TRUE QUALIFY ${rank} = 1) AS incoming`,
+    'ON ' +
+      `${person_key.map((name) => `existing.${quoted(name)} = incoming.${quoted(name)}`).join(' AND ')}`,
     ...(changed.length === 0
       ? []
       : [`WHEN MATCHED${newer === '' ? '' : ` AND (${newer})`} THEN UPDATE SET ${update}`]),
-    `WHEN NOT MATCHED THEN INSERT (${namesOf(layout.columns)}) VALUES (${layout.columns.map((column) => `incoming.${quoted(column.name)}`).join(', ')})`,
+    `WHEN NOT MATCHED THEN INSERT (${namesOf(layout.columns)}) VALUES ` +
+      `(${layout.columns.map((column) => `incoming.${quoted(column.name)}`).join(', ')})`,
   ].join('\n');
 }
 
@@ -74,38 +84,55 @@ function valuesOf(columns: Column[], { json_columns }: Staged): string {
     .join(', ');
 }
 
-/** JSON that the type cannot hold without loss (numbers beyond a double, more than 500 levels) becomes a JSON string with the same text; SQL's NULL stays NULL. */
+/**
+ * JSON that the type cannot hold without loss (numbers beyond a double, more than 500 levels)
+ * becomes a JSON string with the same text; SQL's NULL stays NULL.
+ */
 function jsonValue(text: string): string {
   return `IF(${text} IS NULL, NULL, IFNULL(SAFE.PARSE_JSON(${text}), TO_JSON(${text})))`;
 }
 
 function unionOf(config: BigQueryConfig, { tables }: Staged): string {
-  return `(${tables.map((table) => `SELECT * FROM ${inDataset(config, table)}`).join('\nUNION ALL ')})`;
+  return `(${tables
+    .map(
+      (table) => `SELECT * FROM
+    ${inDataset(config, table)}`,
+    )
+    .join('\nUNION ALL ')})`;
 }
 
 function receiptStatement(config: BigQueryConfig): string {
   const names = ['delivery_id', 'batch_export_id', 'run_id', 'table_name', 'records', 'manifest'];
-  return `INSERT INTO ${targetOf(config).receipts} (${[...names, 'delivered_at'].map(quoted).join(', ')})\nVALUES (${names.map((name) => `@${name}`).join(', ')}, CURRENT_TIMESTAMP())`;
+  return `INSERT INTO ${targetOf(config).receipts}
+    (${[...names, 'delivered_at'].map(quoted).join(', ')})\nVALUES
+    (${names.map((name) => `@${name}`).join(', ')}, CURRENT_TIMESTAMP())`;
 }
 
-/** Puts the receipt of a repeat in the place of the earlier one. Parameters: `delivery_id`, `run_id`, `records`, `manifest`. */
+/**
+ * Puts the receipt of a repeat in the place of the earlier one. Parameters: `delivery_id`,
+ * `run_id`, `records`, `manifest`.
+ */
 export function replaceReceiptStatement(config: BigQueryConfig): string {
-  return `UPDATE ${targetOf(config).receipts}\nSET \`run_id\` = @run_id, \`records\` = @records, \`manifest\` = @manifest\nWHERE \`delivery_id\` = @delivery_id`;
+  return `UPDATE ${targetOf(config).receipts}\nSET \`run_id\` = @run_id, \`records\` = @records,
+    \`manifest\` = @manifest\nWHERE \`delivery_id\` = @delivery_id`;
 }
 
 /** Gives `manifest`, the text of a delivery's receipt. Parameter: `delivery_id`. */
 export function receiptQuery(config: BigQueryConfig): string {
-  return `SELECT \`manifest\`\nFROM ${targetOf(config).receipts}\nWHERE \`delivery_id\` = @delivery_id`;
+  return `SELECT \`manifest\`\nFROM ${targetOf(config).receipts}\nWHERE \`delivery_id\` =
+    @delivery_id`;
 }
 
 /** Gives `delivery_id` of up to `count` deliveries into the table. Parameter: `table_name`. */
 export function deliveriesQuery(config: BigQueryConfig, count: number): string {
-  return `SELECT \`delivery_id\`\nFROM ${targetOf(config).receipts}\nWHERE \`table_name\` = @table_name\nLIMIT ${count}`;
+  return `SELECT \`delivery_id\`\nFROM ${targetOf(config).receipts}\nWHERE \`table_name\` =
+    @table_name\nLIMIT ${count}`;
 }
 
 /**
- * Gives the rows of a table, or those of one team, in no order and every value as text: `c0`, `c1` and so on in the order of the columns. Instants are in UTC, where a cast would take the time zone that the
- * project has for it.
+ * Gives the rows of a table, or those of one team, in no order and every value as text: `c0`, `c1`
+ * and so on in the order of the columns. Instants are in UTC, where a cast would take the time zone
+ * that the project has for it.
  */
 export function textsQuery(
   config: BigQueryConfig,

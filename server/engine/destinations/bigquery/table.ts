@@ -6,7 +6,10 @@ import { findTable, makeTable } from './api.ts';
 import type { Dataset, Field, NewTable, Table } from './api.ts';
 import { receipts_table, targetOf } from './config.ts';
 
-/** The types of a column that a value of the export goes into unchanged, in the API's spelling and that of SQL; the first one is that of new tables. */
+/**
+ * The types of a column that a value of the export goes into unchanged, in the API's spelling and
+ * that of SQL; the first one is that of new tables.
+ */
 const types: Record<ColumnType, readonly [string, ...string[]]> = {
   uuid: ['STRING'],
   text: ['STRING'],
@@ -30,15 +33,18 @@ export function bigQueryColumnFaults(columns: Column[]): string[] {
   for (const { name } of columns) {
     if (!column_name.test(name))
       faults.push(
-        `BigQuery loads only columns with names of the letters a to z, digits and underscores that begin with no digit: give the column \`${name}\` another alias.`,
+        'BigQuery loads only columns with names of the letters a to z, digits and underscores ' +
+          `that begin with no digit: give the column \`${name}\` another alias.`,
       );
     if (reserved_name.test(name))
       faults.push(
-        `BigQuery keeps names that begin like \`${name}\` for itself: give the column another alias.`,
+        `BigQuery keeps names that begin like \`${name}\` for itself: give the column another ` +
+          'alias.',
       );
     if (names.has(name.toLowerCase()))
       faults.push(
-        `BigQuery does not tell upper from lower case in names: give the column \`${name}\` another alias.`,
+        `BigQuery does not tell upper from lower case in names: give the column \`${name}\` ` +
+          'another alias.',
       );
     names.add(name.toLowerCase());
   }
@@ -52,7 +58,10 @@ export function stageFields(columns: Column[]): Field[] {
   return columns.map((column) => ({ name: column.name, type: types[column.type][0] }));
 }
 
-/** The table of an export: events with partitions by day of `timestamp`, persons clustered by the key by which they are merged. */
+/**
+ * The table of an export: events with partitions by day of `timestamp`, persons clustered by the
+ * key by which they are merged.
+ */
 export function newTable(layout: Layout, useJsonType: boolean): NewTable {
   const fields = layout.columns.map((column) => ({
     name: column.name,
@@ -81,7 +90,10 @@ const receipt_fields: Field[] = [
   { name: 'delivered_at', type: 'TIMESTAMP' },
 ];
 
-/** Makes the table and the table of receipts where they are missing, and refuses a table that cannot take the export. Gives the names of the columns that have the type JSON. */
+/**
+ * Makes the table and the table of receipts where they are missing, and refuses a table that cannot
+ * take the export. Gives the names of the columns that have the type JSON.
+ */
 export async function prepareTables(dataset: Dataset, layout: Layout): Promise<Set<string>> {
   const { table } = targetOf(dataset.config);
   const found = await findTable(dataset, table);
@@ -96,7 +108,10 @@ export async function prepareTables(dataset: Dataset, layout: Layout): Promise<S
   return columns;
 }
 
-/** Refuses a table that cannot take the export, and names all columns that are missing or have another type. Gives the names of those that have the type JSON. */
+/**
+ * Refuses a table that cannot take the export, and names all columns that are missing or have
+ * another type. Gives the names of those that have the type JSON.
+ */
 export function requireColumns(
   dataset: Dataset,
   layout: Layout,
@@ -122,7 +137,8 @@ export function requireColumns(
   if (missing.length > 0)
     throw new NonRetryableError(
       'columns_missing',
-      `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to another table.`,
+      `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to ` +
+        'another table.',
     );
   const unfit = [
     ...layout.columns.flatMap((column) => misfitOf(column, fields)),
@@ -131,7 +147,8 @@ export function requireColumns(
   if (unfit.length > 0)
     throw new NonRetryableError(
       'table_unsuitable',
-      `The table ${name} cannot take the export: ${unfit.join('; ')}. Change it or export to another table.`,
+      `The table ${name} cannot take the export: ${unfit.join('; ')}. Change it or export to ` +
+        'another table.',
     );
   return new Set(
     layout.columns
@@ -147,7 +164,8 @@ function misfitOf(column: Column, fields: Map<string, Field>): string[] {
   return isFit
     ? []
     : [
-        `${column.name} must be ${types[column.type].join(' or ')} and is ${field?.mode === 'REPEATED' ? 'repeated ' : ''}${field?.type}`,
+        `${column.name} must be ${types[column.type].join(' or ')} and is ` +
+          `${field?.mode === 'REPEATED' ? 'repeated ' : ''}${field?.type}`,
       ];
 }
 

@@ -17,8 +17,10 @@ const pause_milliseconds = 500;
 type Piece = { bytes: Buffer; offset: number; total: number | undefined };
 
 /**
- * Starts a load job with the bytes of a stream as its file, by a resumable upload. Guarantees: there is no job before the last byte has arrived; a piece whose answer is lost is asked
- * for and sent on from where Google has it; memory is bounded by a few pieces. Rejects with the stream's error as it is.
+ * Starts a load job with the bytes of a stream as its file, by a resumable upload. Guarantees:
+ * there is no job before the last byte has arrived; a piece whose answer is lost is asked for and
+ * sent on from where Google has it; memory is bounded by a few pieces. Rejects with the stream's
+ * error as it is.
  */
 export async function uploadJob(
   dataset: Dataset,
@@ -61,7 +63,10 @@ async function startSession(
   return session;
 }
 
-/** The last piece is held back until the stream has ended, because it must be sent with the length of the whole. */
+/**
+ * The last piece is held back until the stream has ended, because it must be sent with the length
+ * of the whole.
+ */
 async function* inPieces(bytes: Readable): AsyncGenerator<Piece> {
   let held: Buffer[] = [];
   let size = 0;

@@ -17,7 +17,10 @@ import { insertSlice } from './slices.ts';
 import { checkTable, findTable, makeStage, tableStatement } from './table.ts';
 import type { Table } from './table.ts';
 
-/** Tries what a delivery does with a scratch table like the real one, which is removed again; the table of the export is looked at and not made. */
+/**
+ * Tries what a delivery does with a scratch table like the real one, which is removed again; the
+ * table of the export is looked at and not made.
+ */
 export async function checkClickHouse(
   config: ClickHouseConfig,
   columns: Column[],
@@ -81,7 +84,10 @@ function stepsOf(
           { number: 0, records: 1 },
           Readable.from([zstdCompressSync(csvOf(row))]),
         );
-        return `A scratch table${found === undefined ? '' : ` like ${target.name}`} took a row with a value in every column, as deliveries send it.`;
+        return (
+          `A scratch table${found === undefined ? '' : ` like ${target.name}`} took a row with ` +
+          'a value in every column, as deliveries send it.'
+        );
       },
     },
     {
@@ -90,7 +96,8 @@ function stepsOf(
         const list = columns
           .map(({ name }, index) => `${identifier(name)} AS c${index}`)
           .join(', ');
-        const text = `SELECT ${list} FROM ${inDatabase(config, scratch)} SETTINGS date_time_output_format = 'iso'`;
+        const text = `SELECT ${list} FROM ${inDatabase(config, scratch)}
+          SETTINGS date_time_output_format = 'iso'`;
         const [read] = await (await connected()).rows<Record<string, unknown>>(text);
         requireSame(
           row,

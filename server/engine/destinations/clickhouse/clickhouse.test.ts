@@ -106,7 +106,8 @@ async function readBack(config: Config): Promise<Record<string, unknown>[]> {
   if (!(await tables(config)).includes('events')) return [];
   const instant = "concat(replaceOne(toString(timestamp), ' ', 'T'), 'Z') AS instant";
   const found = await rows<Record<string, unknown>>(
-    `SELECT uuid, event, properties, note, ${instant}, toString(amount) AS amount_text, ratio, is_new FROM ${inDatabase(config)}`,
+    `SELECT uuid, event, properties, note, ${instant}, toString(amount) AS amount_text, ratio,
+      is_new FROM ${inDatabase(config)}`,
   );
   return found.map(({ instant: timestamp, amount_text: amount, properties, ...row }) => ({
     ...row,
@@ -126,7 +127,8 @@ testDestination({
     (await tables(config)).filter((name) => !['events', 'sluice_receipts'].includes(name)),
   misconfigure: async (config) => {
     await client.command({
-      query: `CREATE TABLE ${inDatabase(config, 'other')} (uuid UUID, event String) ENGINE = MergeTree ORDER BY ()`,
+      query: `CREATE TABLE ${inDatabase(config, 'other')} (uuid UUID,
+        event String) ENGINE = MergeTree ORDER BY ()`,
     });
     await client.command({
       query: `CREATE TABLE ${inDatabase(config, 'log')} (uuid UUID) ENGINE = Log`,
@@ -207,17 +209,21 @@ testDestination({
   damage: {
     changed: (config) =>
       run(
-        `INSERT INTO ${inDatabase(config)} SELECT * FROM ${inDatabase(config)} ORDER BY uuid LIMIT 1`,
+        `INSERT INTO ${inDatabase(config)} SELECT * FROM ${inDatabase(config)} ORDER BY uuid
+          LIMIT 1`,
       ),
     value: async (config) => {
       await run(
-        `INSERT INTO ${inDatabase(config)} SELECT * REPLACE ('plane' AS event, '{"a": 2}' AS properties) FROM (SELECT * FROM ${inDatabase(config)} WHERE event = 'plain')`,
+        `INSERT INTO ${inDatabase(config)} SELECT * REPLACE ('plane' AS event,
+          '{"a": 2}' AS properties) FROM (SELECT * FROM ${inDatabase(config)}
+          WHERE event = 'plain')`,
       );
       await run(`DELETE FROM ${inDatabase(config)} WHERE event = 'plain'`);
     },
     missing: (config) =>
       run(
-        `DELETE FROM ${inDatabase(config)} WHERE uuid = (SELECT min(uuid) FROM ${inDatabase(config)})`,
+        `DELETE FROM ${inDatabase(config)} WHERE uuid = (SELECT min(uuid)
+          FROM ${inDatabase(config)})`,
       ),
     added: (config) => run(`INSERT INTO ${inDatabase(config)} (uuid) VALUES (generateUUIDv4())`),
   },
@@ -279,7 +285,8 @@ test('persons are merged: FINAL shows the highest version of each, whatever came
   await deliver(config, given[0], [row('a', 5, 'five'), row('b', 1, 'one')]);
   await deliver(config, given[1], [row('a', 4, 'older'), row('b', 2, 'two'), row('d', 1, 'one')]);
   const found = await rows<{ distinct_id: string; name: string }>(
-    `SELECT distinct_id, JSONExtractString(properties, 'name') AS name FROM ${inDatabase(config, 'persons')} FINAL ORDER BY 1`,
+    `SELECT distinct_id, JSONExtractString(properties, 'name') AS name
+      FROM ${inDatabase(config, 'persons')} FINAL ORDER BY 1`,
   );
   assert.deepEqual(
     found.map((person) => `${person.distinct_id} ${person.name}`),
@@ -308,7 +315,8 @@ test('persons refuse a table that does not merge by their key', async () => {
   const columns = personsModel.columns.tables.slice(0, 2);
   const make = (engine: string) =>
     run(
-      `CREATE OR REPLACE TABLE ${inDatabase(config, 'persons')} (team_id Int64, distinct_id String, sluice_stage_id UUID) ENGINE = ${engine}`,
+      `CREATE OR REPLACE TABLE ${inDatabase(config, 'persons')} (team_id Int64, distinct_id String,
+        sluice_stage_id UUID) ENGINE = ${engine}`,
     );
   for (const engine of [
     'MergeTree ORDER BY (team_id, distinct_id)',
@@ -324,37 +332,47 @@ test('persons refuse a table that does not merge by their key', async () => {
   await deliver(config, freshDelivery({ model: 'persons', columns }), ['7,"a"']);
 });
 
-test("a table of the user's own keeps its partitions, order, TTL, indexes, projections and defaults, and a value that does not fit is final", async () => {
-  const config = await freshConfig();
-  await run(
-    `CREATE TABLE ${inDatabase(config)} (own UInt8 DEFAULT 5, note LowCardinality(Nullable(String)), at DateTime64(3) , sluice_stage_id UUID, INDEX by_note note TYPE bloom_filter, PROJECTION by_time (SELECT at ORDER BY at)) ENGINE = MergeTree PARTITION BY toYYYYMM(at) PRIMARY KEY at ORDER BY (at, own) TTL toDateTime(at) + INTERVAL 80 YEAR SETTINGS index_granularity = 1024`,
-  );
-  const columns: Column[] = [
-    ...noteOnly,
-    { name: 'at', type: 'timestamp', nullable: false, expression: 'timestamp' },
-  ];
-  const months = Array.from(
-    { length: 150 },
-    (_, month) => `"n",${new Date(Date.UTC(2000, month, 1)).toISOString().replace('Z', '000Z')}`,
-  );
-  await deliver(config, freshDelivery({ columns }), [
-    `,2020-01-05T00:00:00.000001Z`,
-    `"",2020-01-06T00:00:00.000001Z`,
-    ...months,
-  ]);
-  const found = await rows(
-    `SELECT own, note, toUInt32(count()) AS n FROM ${inDatabase(config)} GROUP BY own, note ORDER BY note NULLS FIRST`,
-  );
-  assert.deepEqual(found, [
-    { own: 5, note: null, n: 1 },
-    { own: 5, note: '', n: 1 },
-    { own: 5, note: 'n', n: 150 },
-  ]);
-  await assert.rejects(
-    deliver(config, freshDelivery({ columns }), ['"a","no instant"']),
-    (error) => error instanceof NonRetryableError && error.code === 'value_refused',
-  );
-});
+test(
+  "a table of the user's own keeps its partitions, order, TTL, indexes, projections and " +
+    'defaults, and a value that does not fit is final',
+  async () => {
+    const config = await freshConfig();
+    await run(
+      `CREATE TABLE ${inDatabase(config)} (own UInt8 DEFAULT 5,
+        note LowCardinality(Nullable(String)),
+      at DateTime64(3) , sluice_stage_id UUID, INDEX by_note note TYPE bloom_filter,
+      PROJECTION by_time (SELECT at ORDER BY at)) ENGINE = MergeTree PARTITION BY toYYYYMM(at)
+      PRIMARY KEY at ORDER BY (at, own) TTL toDateTime(at) + INTERVAL 80 YEAR
+      SETTINGS index_granularity = 1024`,
+    );
+    const columns: Column[] = [
+      ...noteOnly,
+      { name: 'at', type: 'timestamp', nullable: false, expression: 'timestamp' },
+    ];
+    const months = Array.from(
+      { length: 150 },
+      (_, month) => `"n",${new Date(Date.UTC(2000, month, 1)).toISOString().replace('Z', '000Z')}`,
+    );
+    await deliver(config, freshDelivery({ columns }), [
+      `,2020-01-05T00:00:00.000001Z`,
+      `"",2020-01-06T00:00:00.000001Z`,
+      ...months,
+    ]);
+    const found = await rows(
+      `SELECT own, note, toUInt32(count()) AS n FROM ${inDatabase(config)} GROUP BY own, note
+      ORDER BY note NULLS FIRST`,
+    );
+    assert.deepEqual(found, [
+      { own: 5, note: null, n: 1 },
+      { own: 5, note: '', n: 1 },
+      { own: 5, note: 'n', n: 150 },
+    ]);
+    await assert.rejects(
+      deliver(config, freshDelivery({ columns }), ['"a","no instant"']),
+      (error) => error instanceof NonRetryableError && error.code === 'value_refused',
+    );
+  },
+);
 
 test('faults are told apart by the name of the error', () => {
   const cases: [string, boolean, string][] = [
@@ -394,7 +412,8 @@ test('the keys of a table are taken over word for word, without what follows the
   const cases: [string, string][] = [
     ['MergeTree ORDER BY tuple() SETTINGS index_granularity = 8192', 'ORDER BY tuple()'],
     [
-      "ReplicatedMergeTree('/a/ORDER BY (', '{replica}', v) PARTITION BY (m) ORDER BY (a, `TTL `) SAMPLE BY a TTL a + 1",
+      "ReplicatedMergeTree('/a/ORDER BY (', '{replica}', v) PARTITION BY (m) ORDER BY (a, " +
+        '`TTL `) SAMPLE BY a TTL a + 1',
       'PARTITION BY (m) ORDER BY (a, `TTL `) SAMPLE BY a',
     ],
     [

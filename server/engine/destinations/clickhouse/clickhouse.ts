@@ -6,7 +6,10 @@ import { openClickHouseSink } from './sink.ts';
 import { clickHouseColumnFaults } from './table.ts';
 import { verifyClickHouse } from './verify.ts';
 
-/** A table in the user's ClickHouse; a delivery is staged in a table of its own and shown by linking its parts. */
+/**
+ * A table in the user's ClickHouse; a delivery is staged in a table of its own and shown by linking
+ * its parts.
+ */
 export const clickhouse: DestinationDefinition<typeof clickhouse_config> = {
   type: 'ClickHouse',
   label: 'ClickHouse',

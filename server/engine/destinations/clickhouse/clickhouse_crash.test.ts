@@ -73,7 +73,8 @@ async function freshOrders(
 ): Promise<DeliveryOrders & { config: ClickHouseConfig }> {
   const table_name = `place_${(places += 1)}`;
   await run(
-    `CREATE TABLE ${table_name} (n Int64, sluice_stage_id UUID) ENGINE = MergeTree PARTITION BY n % 2 ORDER BY n`,
+    `CREATE TABLE ${table_name} (n Int64, sluice_stage_id UUID) ENGINE = MergeTree PARTITION BY n %
+      2 ORDER BY n`,
   );
   const slice = (from: number) => ({
     base64: zstdCompressSync(`"n"\n${from}\n${from + 1}\n`).toString('base64'),
@@ -150,14 +151,18 @@ for (const [place, visible, isThere] of [
   ['written', [], false],
   ['committed', [0, 1, 2, 3], true],
 ] as const) {
-  test(`a worker that is killed (${place}) has shown all or nothing, and the next one completes it once`, async () => {
-    const orders = await freshOrders(place);
-    await killDelivery(orders, { after_milliseconds: 0 });
-    assert.deepEqual(await delivered(orders), visible);
-    assert.equal(await deliverAgain(clickhouse, orders, deps), isThere);
-    assert.deepEqual(await delivered(orders), [0, 1, 2, 3]);
-    assert.deepEqual(await stages(), []);
-  });
+  test(
+    `a worker that is killed (${place}) has shown all or nothing, and the next one completes it ` +
+      'once',
+    async () => {
+      const orders = await freshOrders(place);
+      await killDelivery(orders, { after_milliseconds: 0 });
+      assert.deepEqual(await delivered(orders), visible);
+      assert.equal(await deliverAgain(clickhouse, orders, deps), isThere);
+      assert.deepEqual(await delivered(orders), [0, 1, 2, 3]);
+      assert.deepEqual(await stages(), []);
+    },
+  );
 }
 
 test('a worker that is killed in the third of five slices has only that one repeated', async () => {
@@ -188,64 +193,76 @@ test('a worker that was believed dead and writes when all is over leaves nothing
   assert.deepEqual(await stages(), []);
 });
 
-test('a commit that broke off is settled by the next attempt, which keeps the slices unless a part of them was shown', async () => {
-  for (const [shown, kept] of [
-    ['nothing', 2],
-    ['all', 2],
-    ['a part', 0],
-  ] as const) {
-    const orders = await freshOrders('written');
-    const sink = await clickhouse.open(orders.config, orders.delivery, deps);
-    const outcomes = await writeSlices(sink, orders);
-    await breakOff(sink, outcomes, shown);
-    const next = await clickhouse.open(orders.config, { ...orders.delivery, attempt: 2 }, deps);
-    assert.equal((await next.recover(outcomes)).length, kept, shown);
-    await next.commit(kept === 0 ? await writeSlices(next, orders) : outcomes, manifest);
-    await next.close();
-    assert.deepEqual(await delivered(orders), [0, 1, 2, 3], shown);
-    assert.deepEqual(await stages(), [], shown);
-  }
-});
+test(
+  'a commit that broke off is settled by the next attempt, which keeps the slices unless a part ' +
+    'of them was shown',
+  async () => {
+    for (const [shown, kept] of [
+      ['nothing', 2],
+      ['all', 2],
+      ['a part', 0],
+    ] as const) {
+      const orders = await freshOrders('written');
+      const sink = await clickhouse.open(orders.config, orders.delivery, deps);
+      const outcomes = await writeSlices(sink, orders);
+      await breakOff(sink, outcomes, shown);
+      const next = await clickhouse.open(orders.config, { ...orders.delivery, attempt: 2 }, deps);
+      assert.equal((await next.recover(outcomes)).length, kept, shown);
+      await next.commit(kept === 0 ? await writeSlices(next, orders) : outcomes, manifest);
+      await next.close();
+      assert.deepEqual(await delivered(orders), [0, 1, 2, 3], shown);
+      assert.deepEqual(await stages(), [], shown);
+    }
+  },
+);
 
-test('a worker that is killed anywhere in its commit leaves nothing that the next one doubles or misses', async () => {
-  for (const after_milliseconds of [0, 12, 24]) {
-    const orders = await freshOrders('committing');
-    await killDelivery(orders, { after_milliseconds });
-    await deliverAgain(clickhouse, orders, deps);
-    assert.deepEqual(
-      await delivered(orders),
-      [0, 1, 2, 3],
-      `killed after ${after_milliseconds} ms`,
-    );
-  }
-  assert.deepEqual(await stages(), []);
-});
-
-test('a server that is killed at any statement of a commit comes back, and the next attempt makes it all', async () => {
-  for (const [statement, isCommitted] of [
-    [/manifest.*JSONEachRow/, false],
-    [/_partition_id/, false],
-    [joins, false],
-    [shows, false],
-    [/DROP TABLE/, true],
-  ] as const) {
-    const orders = await freshOrders('written');
-    const sink = await clickhouse.open(orders.config, orders.delivery, deps);
-    const outcomes = await writeSlices(sink, orders);
-    proxy.watch((text) => {
-      if (!statement.test(text)) return;
-      proxy.watch(undefined);
-      process.kill(store.pid!, 'SIGKILL');
-    });
-    if (isCommitted) await sink.commit(outcomes, manifest);
-    else await assert.rejects(sink.commit(outcomes, manifest), isLost, String(statement));
-    await sink.close();
-    await eventually('the server does not come back', async () => (await client.ping()).success);
-    assert.equal(await deliverAgain(clickhouse, orders, deps), isCommitted);
-    assert.deepEqual(await delivered(orders), [0, 1, 2, 3], String(statement));
+test(
+  'a worker that is killed anywhere in its commit leaves nothing that the next one doubles or ' +
+    'misses',
+  async () => {
+    for (const after_milliseconds of [0, 12, 24]) {
+      const orders = await freshOrders('committing');
+      await killDelivery(orders, { after_milliseconds });
+      await deliverAgain(clickhouse, orders, deps);
+      assert.deepEqual(
+        await delivered(orders),
+        [0, 1, 2, 3],
+        `killed after ${after_milliseconds} ms`,
+      );
+    }
     assert.deepEqual(await stages(), []);
-  }
-});
+  },
+);
+
+test(
+  'a server that is killed at any statement of a commit comes back, and the next attempt makes ' +
+    'it all',
+  async () => {
+    for (const [statement, isCommitted] of [
+      [/manifest.*JSONEachRow/, false],
+      [/_partition_id/, false],
+      [joins, false],
+      [shows, false],
+      [/DROP TABLE/, true],
+    ] as const) {
+      const orders = await freshOrders('written');
+      const sink = await clickhouse.open(orders.config, orders.delivery, deps);
+      const outcomes = await writeSlices(sink, orders);
+      proxy.watch((text) => {
+        if (!statement.test(text)) return;
+        proxy.watch(undefined);
+        process.kill(store.pid!, 'SIGKILL');
+      });
+      if (isCommitted) await sink.commit(outcomes, manifest);
+      else await assert.rejects(sink.commit(outcomes, manifest), isLost, String(statement));
+      await sink.close();
+      await eventually('the server does not come back', async () => (await client.ping()).success);
+      assert.equal(await deliverAgain(clickhouse, orders, deps), isCommitted);
+      assert.deepEqual(await delivered(orders), [0, 1, 2, 3], String(statement));
+      assert.deepEqual(await stages(), []);
+    }
+  },
+);
 
 test('a part that a killed server has shown is removed by abort', async () => {
   const orders = await freshOrders('written');
@@ -259,47 +276,51 @@ test('a part that a killed server has shown is removed by abort', async () => {
   assert.deepEqual(await stages(), []);
 });
 
-test('an attempt that was believed dead and comes back in the middle of its commit can show nothing any more', async () => {
-  for (const [statement, wakes] of [
-    [joins, 'while the next one writes'],
-    [/manifest/, 'while the next one writes'],
-    [shows, 'while the next one writes'],
-    [joins, 'after the next one'],
-    [/manifest/, 'after the next one'],
-    [shows, 'after the next one'],
-  ] as const) {
-    const orders = await freshOrders('written');
-    const dead = await clickhouse.open(orders.config, orders.delivery, deps);
-    const outcomes = await writeSlices(dead, orders);
-    const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
-    const { promise: asleep, resolve: sleep } = Promise.withResolvers<void>();
-    proxy.watch(async (text) => {
-      if (!statement.test(text)) return;
-      proxy.watch(undefined);
-      sleep();
-      await woken;
-    });
-    const late = assert.rejects(
-      dead.commit(outcomes, manifest),
-      (error) => error instanceof RetryableError && error.code === 'slice_lost',
-    );
-    await asleep;
-    const next = await clickhouse.open(orders.config, { ...orders.delivery, attempt: 2 }, deps);
-    const [kept] = outcomes;
-    assert.deepEqual(await next.recover([kept!]), [kept]);
-    const comeBack = async () => {
-      wake();
-      await late;
-      await dead.close();
-    };
-    if (wakes === 'while the next one writes') await comeBack();
-    await next.commit([kept!, ...(await writeSlices(next, orders, 1))], manifest);
-    await next.close();
-    if (wakes === 'after the next one') await comeBack();
-    assert.deepEqual(await delivered(orders), [0, 1, 2, 3], `${statement} ${wakes}`);
-    assert.deepEqual(await stages(), [], `${statement} ${wakes}`);
-  }
-});
+test(
+  'an attempt that was believed dead and comes back in the middle of its commit can show ' +
+    'nothing any more',
+  async () => {
+    for (const [statement, wakes] of [
+      [joins, 'while the next one writes'],
+      [/manifest/, 'while the next one writes'],
+      [shows, 'while the next one writes'],
+      [joins, 'after the next one'],
+      [/manifest/, 'after the next one'],
+      [shows, 'after the next one'],
+    ] as const) {
+      const orders = await freshOrders('written');
+      const dead = await clickhouse.open(orders.config, orders.delivery, deps);
+      const outcomes = await writeSlices(dead, orders);
+      const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
+      const { promise: asleep, resolve: sleep } = Promise.withResolvers<void>();
+      proxy.watch(async (text) => {
+        if (!statement.test(text)) return;
+        proxy.watch(undefined);
+        sleep();
+        await woken;
+      });
+      const late = assert.rejects(
+        dead.commit(outcomes, manifest),
+        (error) => error instanceof RetryableError && error.code === 'slice_lost',
+      );
+      await asleep;
+      const next = await clickhouse.open(orders.config, { ...orders.delivery, attempt: 2 }, deps);
+      const [kept] = outcomes;
+      assert.deepEqual(await next.recover([kept!]), [kept]);
+      const comeBack = async () => {
+        wake();
+        await late;
+        await dead.close();
+      };
+      if (wakes === 'while the next one writes') await comeBack();
+      await next.commit([kept!, ...(await writeSlices(next, orders, 1))], manifest);
+      await next.close();
+      if (wakes === 'after the next one') await comeBack();
+      assert.deepEqual(await delivered(orders), [0, 1, 2, 3], `${statement} ${wakes}`);
+      assert.deepEqual(await stages(), [], `${statement} ${wakes}`);
+    }
+  },
+);
 
 test('a connection that is cut in the middle of a slice ends the write at once', async () => {
   const orders = await freshOrders('writing');

@@ -10,7 +10,8 @@ export const clickhouse_config = Type.Object(
       minLength: 1,
       maxLength: 2048,
       description:
-        'Address of the HTTP interface of one server, as https://clickhouse.example.com:8443. With http the password and the data travel unprotected.',
+        'Address of the HTTP interface of one server, as https://clickhouse.example.com:8443. ' +
+        'With http the password and the data travel unprotected.',
     }),
     user: Type.Optional(
       Type.String({
@@ -53,7 +54,9 @@ export const clickhouse_config = Type.Object(
 /** The values of the keys, as far as a user has set them. */
 export type ClickHouseConfig = Static<typeof clickhouse_config>;
 
-/** The target's parts, its quoted name, that of the table of receipts, and how users are told of it. */
+/**
+ * The target's parts, its quoted name, that of the table of receipts, and how users are told of it.
+ */
 export function targetOf(config: ClickHouseConfig): {
   database: string;
   table: string;

@@ -12,14 +12,20 @@ import { answerError } from './faults.ts';
 /** Values of `{name:Type}` in a statement. */
 type Parameters = Record<string, string>;
 
-/** The user's server. Every call rejects at once when the connection is lost or the signal that it was opened with is aborted; the server stops a query that is left. */
+/**
+ * The user's server. Every call rejects at once when the connection is lost or the signal that it
+ * was opened with is aborted; the server stops a query that is left.
+ */
 export type Connection = {
   /** All rows of a query with a small answer; 64-bit integers are numbers. */
   rows<Row>(query: string, parameters?: Parameters): Promise<Row[]>;
   /** The rows of a query whose columns are texts, in bounded memory. */
   stream(query: string): AsyncIterable<ValueRow>;
   command(query: string, parameters?: Parameters): Promise<void>;
-  /** Streams the bytes behind `INSERT INTO ... FORMAT ...`. Rejects with the error of `bytes` when they fail; then a part of them may be in the table. */
+  /**
+   * Streams the bytes behind `INSERT INTO ... FORMAT ...`. Rejects with the error of `bytes` when
+   * they fail; then a part of them may be in the table.
+   */
   insert(statement: string, bytes: Readable, options?: { encoding?: 'zstd' }): Promise<void>;
   close(): Promise<void>;
 };
@@ -36,7 +42,10 @@ const patient: ClickHouseSettings = {
   wait_end_of_query: 1,
 };
 
-/** CSV as our source writes it and nothing else; what a column cannot hold is an error and not a default. */
+/**
+ * CSV as our source writes it and nothing else; what a column cannot hold is an error and not a
+ * default.
+ */
 const insert_settings: ClickHouseSettings = {
   ...patient,
   async_insert: 0,
@@ -58,8 +67,9 @@ const insert_settings: ClickHouseSettings = {
 };
 
 /**
- * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config says otherwise; a redirect is not followed; the server has
- * answered as a ClickHouse within 60 seconds or the call rejects.
+ * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config
+ * says otherwise; a redirect is not followed; the server has answered as a ClickHouse within 60
+ * seconds or the call rejects.
  */
 export async function connect(
   config: ClickHouseConfig,
@@ -203,7 +213,10 @@ async function rows<Row>(
   });
 }
 
-/** The client's own error for a stop says only that somebody has aborted the request; its errors without a code hold what another program answered. */
+/**
+ * The client's own error for a stop says only that somebody has aborted the request; its errors
+ * without a code hold what another program answered.
+ */
 async function unlessStopped<Result>(
   signal: AbortSignal,
   work: () => Promise<Result>,

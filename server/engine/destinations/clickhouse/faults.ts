@@ -4,41 +4,51 @@ import type { Fault } from '../../destination/faults.ts';
 
 const unverified = lasting(
   'tls_not_verified',
-  'The certificate of the server is not signed by an authority known here, or is for another host. Install a right one, or set has_self_signed_cert to true.',
+  'The certificate of the server is not signed by an authority known here, or is for another ' +
+    'host. Install a right one, or set has_self_signed_cert to true.',
 );
 const unreachable = passing(
   'connection_failed',
-  'The server does not answer at this address. Check the key url, and that its firewall lets this server in.',
+  'The server does not answer at this address. Check the key url, and that its firewall lets ' +
+    'this server in.',
 );
 const broken = passing('connection_lost', 'The connection to the server broke.');
 const credentials = lasting(
   'authentication_failed',
-  'The server refused user or password; check the keys user and password, and from where the user may come.',
+  'The server refused user or password; check the keys user and password, and from where the ' +
+    'user may come.',
 );
 const denied = lasting(
   'permission_denied',
-  'The user has not the rights it needs (%). Grant SELECT, INSERT, CREATE TABLE and DROP TABLE on the database, and ALTER on the table.',
+  'The user has not the rights it needs (%). Grant SELECT, INSERT, CREATE TABLE and DROP ' +
+    'TABLE on the database, and ALTER on the table.',
 );
 const value = lasting(
   'value_refused',
-  'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.',
+  'The table does not take a value (%). Change the type of the column, or leave the table to ' +
+    'be made by the export.',
 );
 const statement = lasting(
   'statement_refused',
-  'The server refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
+  'The server refused the statement (%). The table may not fit the export: compare its ' +
+    'columns with those of the preview, or export to a table of its own.',
 );
 const gone = passing(
   'slice_lost',
-  'A table of the delivery was removed before it could be shown, by hand or by another attempt; it is made again.',
+  'A table of the delivery was removed before it could be shown, by hand or by another ' +
+    'attempt; it is made again.',
 );
 const cancelled = passing('cancelled_by_server', 'The server cancelled the statement (%).');
 const short = passing('out_of_resources', 'The server is short of resources (%).');
 const not_clickhouse = lasting(
   'not_clickhouse',
-  "What answers at this address is not ClickHouse's HTTP interface; check the key url (its usual ports are 8443 and 8123).",
+  "What answers at this address is not ClickHouse's HTTP interface; check the key url (its " +
+    'usual ports are 8443 and 8123).',
 );
 
-/** By the name of ClickHouse's error or the error code of Node. `%` stands for what the server said. */
+/**
+ * By the name of ClickHouse's error or the error code of Node. `%` stands for what the server said.
+ */
 const faults: Record<string, Fault> = {
   ...byConnectionCode({
     host_not_found: lasting('host_not_found', 'There is no host of this name; check the key url.'),
@@ -127,7 +137,9 @@ const faults: Record<string, Fault> = {
   TOO_MANY_BYTES: short,
 };
 
-/** A fault of the server or the way to it as an error that says what to do; others stay as they are. */
+/**
+ * A fault of the server or the way to it as an error that says what to do; others stay as they are.
+ */
 export function clickHouseError(error: unknown): unknown {
   return explain(error, ({ type, code }: Error & { type?: string; code?: unknown }) => {
     const fault = faults[type ?? ''] ?? faults[typeof code === 'string' ? code : ''];
@@ -137,7 +149,10 @@ export function clickHouseError(error: unknown): unknown {
   });
 }
 
-/** The error for an answer that is none of ClickHouse's, such as a page of a proxy or one that cannot be read; the client gives its whole text as the message, which is not for users. */
+/**
+ * The error for an answer that is none of ClickHouse's, such as a page of a proxy or one that
+ * cannot be read; the client gives its whole text as the message, which is not for users.
+ */
 export function answerError(answer: Error): Error {
   if (answer.message.startsWith('Timeout error'))
     return faultError(passing('timed_out', 'The server said nothing for an hour.'), '', answer);
@@ -146,7 +161,8 @@ export function answerError(answer: Error): Error {
   return faultError(
     passing(
       'unexpected_answer',
-      'The server, or a proxy before it, answered with an error that is none of ClickHouse; check the key url if it comes again.',
+      'The server, or a proxy before it, answered with an error that is none of ClickHouse; ' +
+        'check the key url if it comes again.',
     ),
     '',
     answer,

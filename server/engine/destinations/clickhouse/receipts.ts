@@ -4,17 +4,24 @@ import { targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import type { Connection } from './connection.ts';
 
-/** A line of the table of receipts. One with an empty manifest says that a stage is about to be shown, one with a manifest that its rows are there. */
+/**
+ * A line of the table of receipts. One with an empty manifest says that a stage is about to be
+ * shown, one with a manifest that its rows are there.
+ */
 type ReceiptLine = { stage_id: string; records: number; manifest: string };
 
-/** The newest receipt of a delivery, with the stage by which its rows came, or undefined when the delivery was not completed. */
+/**
+ * The newest receipt of a delivery, with the stage by which its rows came, or undefined when the
+ * delivery was not completed.
+ */
 export async function findReceipt(
   connection: Connection,
   config: ClickHouseConfig,
   delivery: Delivery,
 ): Promise<ReceiptLine | undefined> {
   const [line] = await connection.rows<ReceiptLine>(
-    `SELECT stage_id, records, manifest FROM ${targetOf(config).receipts} WHERE delivery_id = {id:UUID} AND manifest != '' ORDER BY written_at DESC LIMIT 1`,
+    `SELECT stage_id, records, manifest FROM ${targetOf(config).receipts}
+      WHERE delivery_id = {id:UUID} AND manifest != '' ORDER BY written_at DESC LIMIT 1`,
     { id: delivery.delivery_id },
   );
   return line;
@@ -27,7 +34,8 @@ export async function listIntendedStages(
   delivery: Delivery,
 ): Promise<string[]> {
   const found = await connection.rows<{ stage_id: string }>(
-    `SELECT DISTINCT stage_id FROM ${targetOf(config).receipts} WHERE delivery_id = {id:UUID} AND manifest = '' ORDER BY stage_id`,
+    `SELECT DISTINCT stage_id FROM ${targetOf(config).receipts} WHERE delivery_id = {id:UUID}
+      AND manifest = '' ORDER BY stage_id`,
     { id: delivery.delivery_id },
   );
   return found.map((row) => row.stage_id);

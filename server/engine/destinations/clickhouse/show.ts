@@ -7,21 +7,26 @@ import { attachAll } from './slices.ts';
 import { findTable, stage_column } from './table.ts';
 
 /**
- * Brings the rows of the delivery into the target, and gives the stage that they came by: this attempt's own, or that of an earlier one whose answer was lost.
- * Nothing is copied: the server links the files of the stage's parts, and shows those of one partition at once. To be called when no other stage is left.
+ * Brings the rows of the delivery into the target, and gives the stage that they came by: this
+ * attempt's own, or that of an earlier one whose answer was lost. Nothing is copied: the server
+ * links the files of the stage's parts, and shows those of one partition at once. To be called when
+ * no other stage is left.
  */
 export async function showStage(session: Session, records: number): Promise<string> {
   const { connection, config, delivery, stage } = session;
   const intended = await listIntendedStages(connection, config, delivery);
-  // Asked after the list was read: while our stage stands, no later attempt has begun, so the list holds none of its stages.
+  // Asked after the list was read: while our stage stands, no later attempt has begun, so the list
+  // holds none of its stages.
   if ((await findTable(connection, config, stage.table)) === undefined)
     throw new RetryableError(
       'slice_lost',
-      'Another attempt has taken this delivery over, or a table of it was removed by hand; it is made again.',
+      'Another attempt has taken this delivery over, or a table of it was removed by hand; it ' +
+        'is made again.',
     );
   const earlier = await settle(session, intended, records);
   if (earlier !== undefined) return earlier;
-  // Written first, so that the next attempt knows which rows to look for: looking for them costs a scan, which no delivery without a fault should pay.
+  // Written first, so that the next attempt knows which rows to look for: looking for them costs a
+  // scan, which no delivery without a fault should pay.
   await writeReceipt(connection, config, delivery, { stage_id: stage.id, records, manifest: '' });
   await attachAll(connection, config, targetOf(config).quoted, stage.table);
   return stage.id;
@@ -41,7 +46,10 @@ export async function takeBack(session: Session): Promise<void> {
     );
 }
 
-/** Of earlier stages, finds one that is there with all `records`, and removes the rows of the others: a killed server may have left a part of them. */
+/**
+ * Of earlier stages, finds one that is there with all `records`, and removes the rows of the
+ * others: a killed server may have left a part of them.
+ */
 async function settle(
   { connection, config }: Session,
   stageIds: string[],
@@ -58,7 +66,8 @@ async function settle(
     if (whole === undefined && found > 0 && found === records) whole = id;
     else if (found > 0)
       await connection.command(
-        `ALTER TABLE ${target} DELETE WHERE ${identifier(stage_column)} = {id:UUID} SETTINGS mutations_sync = 2`,
+        `ALTER TABLE ${target} DELETE WHERE ${identifier(stage_column)} = {id:UUID}
+          SETTINGS mutations_sync = 2`,
         { id },
       );
   }

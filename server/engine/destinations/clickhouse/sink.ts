@@ -23,7 +23,10 @@ import { findTable, makeStage, prepareTables } from './table.ts';
 import type { Table } from './table.ts';
 import type { Session } from './session.ts';
 
-/** Opens an attempt: finds whether the delivery is there already, and then removes what is left of its stages; otherwise nothing is changed yet. */
+/**
+ * Opens an attempt: finds whether the delivery is there already, and then removes what is left of
+ * its stages; otherwise nothing is changed yet.
+ */
 export async function openClickHouseSink(
   config: ClickHouseConfig,
   delivery: Delivery,
@@ -87,7 +90,10 @@ async function prepare(session: Session): Promise<Table> {
   return session.target!;
 }
 
-/** Rows of a delivery that is there already are read and left aside: they are in the table since its receipt is. */
+/**
+ * Rows of a delivery that is there already are read and left aside: they are in the table since its
+ * receipt is.
+ */
 async function write(
   session: Session,
   slice: Slice,
@@ -105,7 +111,8 @@ async function write(
       session.has_slices = true;
       return { name, state: await writeSlice(session, target, slice, bytes) };
     }
-    // What is the only slice is repeated after a crash in any case, so it needs no table beside the stage.
+    // What is the only slice is repeated after a crash in any case, so it needs no table beside the
+    // stage.
     await insertSlice(session, stage.table, slice, bytes);
     return { name, state: null };
   } finally {
@@ -136,7 +143,10 @@ async function commit(
   await tidyUp(session);
 }
 
-/** The delivery is there and whole by now, so a fault in removing what is left of it is no fault of the delivery. */
+/**
+ * The delivery is there and whole by now, so a fault in removing what is left of it is no fault of
+ * the delivery.
+ */
 async function tidyUp(session: Session): Promise<void> {
   try {
     await dropStages(session, []);

@@ -12,10 +12,16 @@ import { listIntendedStages } from './receipts.ts';
 import { findTable, listTables, makeStage, stage_column } from './table.ts';
 import type { Table } from './table.ts';
 
-/** What finds a finished slice again: the stage that its rows say they came by, and the bytes that it was made of. */
+/**
+ * What finds a finished slice again: the stage that its rows say they came by, and the bytes that
+ * it was made of.
+ */
 type SliceState = { stage_id: string; slice_bytes: number };
 
-/** Where an attempt works; `stage.table` is its own table, from which rows are shown, and those of its slices are called like it with their number behind. */
+/**
+ * Where an attempt works; `stage.table` is its own table, from which rows are shown, and those of
+ * its slices are called like it with their number behind.
+ */
 type Place = {
   connection: Connection;
   config: ClickHouseConfig;
@@ -23,7 +29,11 @@ type Place = {
   stage: { table: string; id: string };
 };
 
-/** Writes a slice into a table of its own, which outlives the attempt, and gives what finds it again. Throws `slice_lost` when another attempt has taken the delivery over: then nobody else would remove the table. */
+/**
+ * Writes a slice into a table of its own, which outlives the attempt, and gives what finds it
+ * again. Throws `slice_lost` when another attempt has taken the delivery over: then nobody else
+ * would remove the table.
+ */
 export async function writeSlice(
   place: Place,
   target: Table,
@@ -43,7 +53,10 @@ export async function writeSlice(
   return { stage_id: stage.id, slice_bytes };
 }
 
-/** Inserts a slice into an empty table of the attempt. Throws `count_mismatch` when the table holds more or less then. */
+/**
+ * Inserts a slice into an empty table of the attempt. Throws `count_mismatch` when the table holds
+ * more or less then.
+ */
 export async function insertSlice(
   {
     connection,
@@ -66,13 +79,16 @@ export async function insertSlice(
   if (row?.records === slice.records) return;
   throw new RetryableError(
     'count_mismatch',
-    `Slice ${slice.number} has ${slice.records} rows, but its table holds ${row?.records ?? 0}; it is written again.`,
+    `Slice ${slice.number} has ${slice.records} rows, but its table holds ` +
+      `${row?.records ?? 0}; it is written again.`,
   );
 }
 
 /**
- * Renames the tables of finished slices of an earlier attempt, removes every other table of the delivery, and gives those of the outcomes that are there and whole. From here on the earlier attempt can show
- * nothing more: it finds none of the slices that it would have to join, and what it has joined is gone. The attempt's stage becomes that which their rows say they came by.
+ * Renames the tables of finished slices of an earlier attempt, removes every other table of the
+ * delivery, and gives those of the outcomes that are there and whole. From here on the earlier
+ * attempt can show nothing more: it finds none of the slices that it would have to join, and what
+ * it has joined is gone. The attempt's stage becomes that which their rows say they came by.
  */
 export async function takeSlicesOver(
   place: Place,
@@ -95,7 +111,8 @@ export async function takeSlicesOver(
     )
       continue;
     await connection.command(
-      `RENAME TABLE ${inDatabase(config, from)} TO ${inDatabase(config, `${place.stage.table}_${outcome.number}`)}`,
+      `RENAME TABLE ${inDatabase(config, from)} TO ` +
+        `${inDatabase(config, `${place.stage.table}_${outcome.number}`)}`,
     );
     taken.push(outcome);
   }
@@ -111,8 +128,9 @@ export async function takeSlicesOver(
 }
 
 /**
- * Joins the slices in the attempt's own stage, from where they can be shown at once; nothing is copied. Throws `slice_lost` when another attempt has taken one over, and `count_mismatch` when the stage
- * does not hold all rows then.
+ * Joins the slices in the attempt's own stage, from where they can be shown at once; nothing is
+ * copied. Throws `slice_lost` when another attempt has taken one over, and `count_mismatch` when
+ * the stage does not hold all rows then.
  */
 export async function joinSlices(
   { connection, config, stage }: Place,
@@ -127,11 +145,15 @@ export async function joinSlices(
   if (row?.records === recordsIn(outcomes)) return;
   throw new RetryableError(
     'count_mismatch',
-    `The slices have ${recordsIn(outcomes)} rows, but their tables hold ${row?.records ?? 0}; the delivery goes on with what is there.`,
+    `The slices have ${recordsIn(outcomes)} rows, but their tables hold ${row?.records ?? 0}; ` +
+      'the delivery goes on with what is there.',
   );
 }
 
-/** Links the parts of a table of the attempt into another one; those of one partition appear at once. `target` is quoted. */
+/**
+ * Links the parts of a table of the attempt into another one; those of one partition appear at
+ * once. `target` is quoted.
+ */
 export async function attachAll(
   connection: Connection,
   config: ClickHouseConfig,
@@ -150,8 +172,10 @@ export async function attachAll(
 }
 
 /**
- * Removes all tables of the delivery's attempts but for those of the kept slices of this one. The fence against an attempt that was believed dead: without its stage table it can show nothing any more. SYNC waits until
- * nothing uses the table, so what it was showing at this moment is there or not when this returns, and stays so.
+ * Removes all tables of the delivery's attempts but for those of the kept slices of this one. The
+ * fence against an attempt that was believed dead: without its stage table it can show nothing any
+ * more. SYNC waits until nothing uses the table, so what it was showing at this moment is there or
+ * not when this returns, and stays so.
  */
 export async function dropStages(
   { connection, config, delivery, stage }: Place,
@@ -178,15 +202,17 @@ async function isWhole(
   records: number,
 ): Promise<boolean> {
   const [found] = await connection.rows<{ records: number; own: number }>(
-    `SELECT count() AS records, countIf(${identifier(stage_column)} = {stage_id:UUID}) AS own FROM ${inDatabase(config, table)}`,
+    `SELECT count() AS records, countIf(${identifier(stage_column)} = {stage_id:UUID}) AS own
+      FROM ${inDatabase(config, table)}`,
     { stage_id },
   );
   return found?.records === records && found.own === records;
 }
 
 /**
- * False where a server that was killed has shown a part of these very parts: once they have been removed, a replicated table would take them for ones that it has had. All slices are known where an attempt was about to
- * show them.
+ * False where a server that was killed has shown a part of these very parts: once they have been
+ * removed, a replicated table would take them for ones that it has had. All slices are known where
+ * an attempt was about to show them.
  */
 async function mayShowAgain(
   { connection, config, delivery }: Place,
@@ -195,7 +221,8 @@ async function mayShowAgain(
 ): Promise<boolean> {
   if (!(await listIntendedStages(connection, config, delivery)).includes(stage_id)) return true;
   const [row] = await connection.rows<{ records: number }>(
-    `SELECT count() AS records FROM ${targetOf(config).quoted} WHERE ${identifier(stage_column)} = {stage_id:UUID}`,
+    `SELECT count() AS records FROM ${targetOf(config).quoted}
+      WHERE ${identifier(stage_column)} = {stage_id:UUID}`,
     { stage_id },
   );
   return row?.records === 0 || row?.records === records;

@@ -6,7 +6,10 @@ import { inDatabase, targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import type { Connection } from './connection.ts';
 
-/** Holds, in every row, which stage table it came by: so it can be told whether a commit whose answer was lost has happened. */
+/**
+ * Holds, in every row, which stage table it came by: so it can be told whether a commit whose
+ * answer was lost has happened.
+ */
 export const stage_column = 'sluice_stage_id';
 
 const no_stage = '00000000-0000-0000-0000-000000000000';
@@ -55,12 +58,16 @@ export function clickHouseColumnFaults(columns: Column[]): string[] {
     .map(({ name }) => `The table has a column \`${name}\` of its own: give yours another alias.`);
 }
 
-/** The statement that makes the table of an export. It has no partitions, so that a delivery is shown in one step; persons are merged by key and version. */
+/**
+ * The statement that makes the table of an export. It has no partitions, so that a delivery is
+ * shown in one step; persons are merged by key and version.
+ */
 export function tableStatement(target: string, layout: Layout): string {
   const columns = layout.columns.map((column) => `${identifier(column.name)} ${typeOf(column)}`);
   // MATERIALIZED keeps it out of SELECT *.
   columns.push(`${identifier(stage_column)} UUID MATERIALIZED toUUID(${literal(no_stage)})`);
-  return `CREATE TABLE IF NOT EXISTS ${target} (${columns.join(', ')}) ENGINE = ${engineOf(layout)}`;
+  return `CREATE TABLE IF NOT EXISTS ${target} (${columns.join(', ')}) ENGINE =
+    ${engineOf(layout)}`;
 }
 
 function typeOf(column: Column): string {
@@ -93,7 +100,8 @@ export async function findTable(
 ): Promise<Table | undefined> {
   const { database } = targetOf(config);
   const [found] = await connection.rows<Table>(
-    'SELECT engine, engine_full, sorting_key, storage_policy FROM system.tables WHERE database = {database:String} AND name = {table:String}',
+    'SELECT engine, engine_full, sorting_key, storage_policy FROM system.tables WHERE ' +
+      'database = {database:String} AND name = {table:String}',
     { database, table },
   );
   return found;
@@ -107,13 +115,17 @@ export async function listTables(
 ): Promise<string[]> {
   const { database } = targetOf(config);
   const found = await connection.rows<{ name: string }>(
-    'SELECT name FROM system.tables WHERE database = {database:String} AND startsWith(name, {prefix:String}) ORDER BY name',
+    'SELECT name FROM system.tables WHERE database = {database:String} AND startsWith(name, ' +
+      '{prefix:String}) ORDER BY name',
     { database, prefix },
   );
   return found.map((row) => row.name);
 }
 
-/** Makes the table and the table of receipts where they are missing, and refuses a table that cannot take the export. Gives the table as it is. */
+/**
+ * Makes the table and the table of receipts where they are missing, and refuses a table that cannot
+ * take the export. Gives the table as it is.
+ */
 export async function prepareTables(
   connection: Connection,
   config: ClickHouseConfig,
@@ -121,7 +133,9 @@ export async function prepareTables(
 ): Promise<Table> {
   const target = targetOf(config);
   await connection.command(
-    `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id UUID, stage_id UUID, batch_export_id UUID, run_id UUID, table_name String, records UInt64, manifest String, written_at DateTime64(6, 'UTC') DEFAULT now64(6)) ENGINE = MergeTree ORDER BY delivery_id`,
+    `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id UUID, stage_id UUID,
+      batch_export_id UUID, run_id UUID, table_name String, records UInt64, manifest String,
+      written_at DateTime64(6, 'UTC') DEFAULT now64(6)) ENGINE = MergeTree ORDER BY delivery_id`,
   );
   let found = await findTable(connection, config, target.table);
   if (found === undefined) {
@@ -131,13 +145,17 @@ export async function prepareTables(
   if (found === undefined)
     throw new NonRetryableError(
       'permission_denied',
-      `The user may not see the table ${target.name} in system.tables; grant SHOW TABLES and SHOW COLUMNS on it.`,
+      `The user may not see the table ${target.name} in system.tables; grant SHOW TABLES and ` +
+        'SHOW COLUMNS on it.',
     );
   await checkTable(connection, config, layout, found);
   return found;
 }
 
-/** Refuses a table that cannot take the export: engine, sorting key of persons, and columns, of which all that are missing are named. */
+/**
+ * Refuses a table that cannot take the export: engine, sorting key of persons, and columns, of
+ * which all that are missing are named.
+ */
 export async function checkTable(
   connection: Connection,
   config: ClickHouseConfig,
@@ -148,14 +166,16 @@ export async function checkTable(
   if (!table.engine.endsWith('MergeTree')) {
     throw new NonRetryableError(
       'table_unsuitable',
-      `The table ${name} has the engine ${table.engine}; a delivery can be shown at once only in one of the MergeTree family. Export to such a table.`,
+      `The table ${name} has the engine ${table.engine}; a delivery can be shown at once only ` +
+        'in one of the MergeTree family. Export to such a table.',
     );
   }
   const isKeyed = table.sorting_key.split(', ').sort().join() === person_key.toSorted().join();
   if (isMerged(layout) && !(table.engine.includes('Replacing') && isKeyed)) {
     throw new NonRetryableError(
       'table_unsuitable',
-      `Persons are merged by (team_id, distinct_id), but the table ${name} is no ReplacingMergeTree ordered by these columns; make one or export to another table.`,
+      `Persons are merged by (team_id, distinct_id), but the table ${name} is no ` +
+        'ReplacingMergeTree ordered by these columns; make one or export to another table.',
     );
   }
   await checkColumns(connection, config, layout.columns);
@@ -168,7 +188,8 @@ async function checkColumns(
 ): Promise<void> {
   const { database, table, name } = targetOf(config);
   const found = await connection.rows<{ name: string; type: string }>(
-    'SELECT name, type FROM system.columns WHERE database = {database:String} AND table = {table:String}',
+    'SELECT name, type FROM system.columns WHERE database = {database:String} AND table = ' +
+      '{table:String}',
     { database, table },
   );
   const names = new Set(found.map((row) => row.name));
@@ -180,11 +201,14 @@ async function checkColumns(
   if (missing.length > 0)
     throw new NonRetryableError(
       'columns_missing',
-      `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to another table.`,
+      `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to ` +
+        'another table.',
     );
 }
 
-/** Makes an empty table that fits the target part by part, whose rows say which stage they came by. */
+/**
+ * Makes an empty table that fits the target part by part, whose rows say which stage they came by.
+ */
 export async function makeStage(
   connection: Connection,
   config: ClickHouseConfig,
@@ -197,18 +221,21 @@ export async function makeStage(
       ? ''
       : ` SETTINGS storage_policy = ${literal(target.storage_policy)}`;
   await connection.command(
-    `CREATE TABLE ${name} AS ${targetOf(config).quoted} ENGINE = MergeTree ${keyClauses(target.engine_full)}${policy}`,
+    `CREATE TABLE ${name} AS ${targetOf(config).quoted} ENGINE = MergeTree
+      ${keyClauses(target.engine_full)}${policy}`,
   );
   await connection.command(
-    `ALTER TABLE ${name} MODIFY COLUMN ${identifier(stage_column)} UUID DEFAULT toUUID(${literal(stage.id)})`,
+    `ALTER TABLE ${name} MODIFY COLUMN ${identifier(stage_column)} UUID DEFAULT
+      toUUID(${literal(stage.id)})`,
   );
 }
 
 const engine_token = /'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|"(?:[^"\\]|\\.)*"|\w+|[^\w]/gs;
 
 /**
- * Partition, order and sampling keys in the very text of the table's definition: the server takes `(a)` and `a` for different keys. What follows is left out:
- * settings are the table's own, and a TTL would take rows out of the stage before they are counted.
+ * Partition, order and sampling keys in the very text of the table's definition: the server takes
+ * `(a)` and `a` for different keys. What follows is left out: settings are the table's own, and a
+ * TTL would take rows out of the stage before they are counted.
  */
 export function keyClauses(engineFull: string): string {
   let depth = 0;

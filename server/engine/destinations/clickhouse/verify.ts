@@ -81,7 +81,10 @@ async function compareRows(
   );
 }
 
-/** Every value of the rows that a delivery can have brought as text; of merged rows those that FINAL shows. */
+/**
+ * Every value of the rows that a delivery can have brought as text; of merged rows those that FINAL
+ * shows.
+ */
 function textsQuery(target: string, { columns, team_id, model }: Delivery): string {
   const texts = columns.map(({ name, type }) =>
     type === 'timestamp'
@@ -99,7 +102,8 @@ async function hasOtherDeliveries(
 ): Promise<boolean> {
   const target = targetOf(config);
   const rows = await connection.rows<{ delivery_id: string }>(
-    `SELECT DISTINCT delivery_id FROM ${target.receipts} WHERE table_name = {name:String} AND manifest != '' LIMIT ${delivered.length + 1}`,
+    `SELECT DISTINCT delivery_id FROM ${target.receipts} WHERE table_name = {name:String}
+      AND manifest != '' LIMIT ${delivered.length + 1}`,
     { name: target.name },
   );
   const known = new Set(delivered.map(({ delivery }) => delivery.delivery_id));

@@ -11,7 +11,8 @@ const full = passing(
 );
 const bad_path = lasting(
   'invalid_path',
-  'The prefix cannot be a folder here: a part of it is too long or is a file. Choose another prefix.',
+  'The prefix cannot be a folder here: a part of it is too long or is a file. Choose another ' +
+    'prefix.',
 );
 
 const faults: Record<string, Fault> = {

@@ -8,8 +8,9 @@ import { NonRetryableError } from '../../destination/destination.ts';
 import { isMissing } from './faults.ts';
 
 /**
- * The absolute path of a folder below `root`, made when it is not there. Guarantee: nothing is made and no path is given outside of `root`, also where a part
- * is a symbolic link; then it throws. The folders that were not there before are added to `made`, outermost first.
+ * The absolute path of a folder below `root`, made when it is not there. Guarantee: nothing is made
+ * and no path is given outside of `root`, also where a part is a symbolic link; then it throws. The
+ * folders that were not there before are added to `made`, outermost first.
  */
 export async function makeFolder(
   root: string,
@@ -60,7 +61,10 @@ export async function removeFolders(made: string[]): Promise<void> {
   }
 }
 
-/** The real path of a file that should be below `root`, or undefined when it is not there. Throws when it lies outside. */
+/**
+ * The real path of a file that should be below `root`, or undefined when it is not there. Throws
+ * when it lies outside.
+ */
 export async function findInside(root: string, name: string): Promise<string | undefined> {
   try {
     const path = await realpath(join(root, ...name.split('/')));
@@ -79,7 +83,8 @@ function isInside(root: string, path: string): boolean {
 function leaves(): NonRetryableError {
   return new NonRetryableError(
     'invalid_path',
-    'The prefix leads out of the export folder, through a symbolic link or dots; choose another prefix.',
+    'The prefix leads out of the export folder, through a symbolic link or dots; choose ' +
+      'another prefix.',
   );
 }
 
@@ -125,7 +130,10 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Replaces a small file in one step: readers see the old text or the new one, and the new one survives a loss of power. */
+/**
+ * Replaces a small file in one step: readers see the old text or the new one, and the new one
+ * survives a loss of power.
+ */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.tmp`);
   const handle = await open(temporary, 'w');
@@ -144,7 +152,10 @@ export async function removeAll(paths: string[]): Promise<void> {
   for (const path of paths) await rm(path, { force: true });
 }
 
-/** The file's content, open already, so that a missing or forbidden file is an error here and not in the stream. */
+/**
+ * The file's content, open already, so that a missing or forbidden file is an error here and not in
+ * the stream.
+ */
 export async function openContent(path: string): Promise<Readable> {
   const stream = createReadStream(path, { highWaterMark: 1024 * 1024 });
   await once(stream, 'open');

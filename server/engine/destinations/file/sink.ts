@@ -38,7 +38,10 @@ type Place = {
   config: FileConfig;
 };
 
-/** Opens a delivery into the export folder. Slices wait under hidden names beside their final ones until `commit` renames them. */
+/**
+ * Opens a delivery into the export folder. Slices wait under hidden names beside their final ones
+ * until `commit` renames them.
+ */
 export function openFileSink(config: FileConfig, delivery: Delivery, exportDir: string): Sink {
   const stem = stemOf(config.prefix, delivery);
   const place: Place = {
@@ -92,7 +95,10 @@ async function recover(place: Place, outcomes: SliceOutcome[]): Promise<SliceOut
   return surviving;
 }
 
-/** A temporary file is ours alone, so its size tells; a final one may be an earlier delivery's and must have the very bytes. */
+/**
+ * A temporary file is ours alone, so its size tells; a final one may be an earlier delivery's and
+ * must have the very bytes.
+ */
 async function isWhole(folder: string, outcome: SliceOutcome): Promise<boolean> {
   if ((await findSize(join(folder, temporaryOf(outcome)))) === outcome.bytes) return true;
   const path = join(folder, basename(outcome.name));

@@ -5,14 +5,18 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { giveBack } from '../../../platform/memory/buffer_pool.ts';
 
-/** Bytes that wait at most while others are written; they go with the next system call, because small chunks cost a thread hand-over each. */
+/**
+ * Bytes that wait at most while others are written; they go with the next system call, because
+ * small chunks cost a thread hand-over each.
+ */
 const waiting_bytes = 2 * 1024 * 1024;
 /** Bytes after which the disk is told to begin, so that at the end little is left to wait for. */
 const sync_bytes = 32 * 1024 * 1024;
 
 /**
- * Writes a stream into a file (a new one, or over an old one) and returns when it is on the disk. Memory stays below a few MiB; an error of the stream or the disk rejects, and the
- * half-written file is left to the caller.
+ * Writes a stream into a file (a new one, or over an old one) and returns when it is on the disk.
+ * Memory stays below a few MiB; an error of the stream or the disk rejects, and the half-written
+ * file is left to the caller.
  */
 export async function writeFileDurably(path: string, bytes: Readable): Promise<void> {
   const file = await open(path, 'w');
@@ -48,7 +52,8 @@ async function writeAll(file: FileHandle, chunks: Buffer[]): Promise<number> {
   const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   let { bytesWritten } = await file.writev(chunks);
   if (bytesWritten === length) return length;
-  // A signal or a nearly full disk may cut a write short; what is left either goes through or says why not.
+  // A signal or a nearly full disk may cut a write short; what is left either goes through or says
+  // why not.
   const rest = Buffer.concat(chunks).subarray(bytesWritten);
   for (bytesWritten = 0; bytesWritten < rest.length;)
     bytesWritten += (await file.write(rest, bytesWritten)).bytesWritten;

@@ -16,17 +16,25 @@ export type GoogleRequest = {
   timeout_milliseconds?: number;
 };
 
-/** Sends requests as a service account. Every request is tried three times; what still fails is thrown as the library's own error. */
+/**
+ * Sends requests as a service account. Every request is tried three times; what still fails is
+ * thrown as the library's own error.
+ */
 export type GoogleClient = {
   /** The answer's text, and its headers. */
   text(request: GoogleRequest): Promise<{ text: string; headers: Headers }>;
-  /** The answer's bytes as they come. Ends with the signal; the time is bounded only while nothing comes. */
+  /**
+   * The answer's bytes as they come. Ends with the signal; the time is bounded only while nothing
+   * comes.
+   */
   stream(request: GoogleRequest): Promise<Readable>;
 };
 
 /**
- * Opens a client of the official library. It signs in and sends, over the outbound guard; the library's own calls are not used, because they open connections past
- * any guard and cannot be stopped. The token is asked for when the first request needs it, and kept while it is valid; `signal` ends that too.
+ * Opens a client of the official library. It signs in and sends, over the outbound guard; the
+ * library's own calls are not used, because they open connections past any guard and cannot be
+ * stopped. The token is asked for when the first request needs it, and kept while it is valid;
+ * `signal` ends that too.
  */
 export async function openGoogleClient(
   endpoint: string,

@@ -19,7 +19,8 @@ export const gcs_config = Type.Object(
       minLength: 1,
       maxLength: 20_000,
       description:
-        "Key of a service account: the text of the JSON file as Google gives it. The server's own surroundings are never used instead.",
+        "Key of a service account: the text of the JSON file as Google gives it. The server's " +
+        'own surroundings are never used instead.',
     }),
     ...file_keys,
     endpoint_url: Type.Optional(
@@ -28,7 +29,8 @@ export const gcs_config = Type.Object(
           maxLength: 2048,
           default: null,
           description:
-            'Address of the storage service, for private access points. Null or empty: https://storage.googleapis.com.',
+            'Address of the storage service, for private access points. Null or empty: ' +
+            'https://storage.googleapis.com.',
         }),
       ),
     ),
@@ -59,7 +61,8 @@ export function gcsViolations(config: GcsConfig): ConfigViolation[] {
       attr: 'bucket_name',
       code: 'invalid_input',
       detail:
-        'A bucket name is at least three lower-case letters, digits, dots, hyphens or underscores, and begins and ends with a letter or digit.',
+        'A bucket name is at least three lower-case letters, digits, dots, hyphens or ' +
+        'underscores, and begins and ends with a letter or digit.',
     });
   }
   const account = readServiceAccount(config.service_account_json);
@@ -68,7 +71,10 @@ export function gcsViolations(config: GcsConfig): ConfigViolation[] {
   return found;
 }
 
-/** The account of a key file, or a sentence about what is wrong with it, which holds nothing of the text. Only a service account is taken: the other kinds name addresses to ask. */
+/**
+ * The account of a key file, or a sentence about what is wrong with it, which holds nothing of the
+ * text. Only a service account is taken: the other kinds name addresses to ask.
+ */
 export function readServiceAccount(text: string): ServiceAccount | string {
   let parsed: unknown;
   try {

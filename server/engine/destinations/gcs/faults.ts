@@ -5,11 +5,16 @@ import type { StoreFaults } from '../../object_store/object_store.ts';
 
 const credentials = lasting(
   'authentication_failed',
-  'Google refused the service account; check that service_account_json is whole, that its key was not deleted or disabled, and that the clock of this server is right.',
+  'Google refused the service account; check that service_account_json is whole, that its key ' +
+    'was not deleted or disabled, and that the clock of this server is right.',
 );
 const denied = lasting(
   'permission_denied',
-  'The service account may not do this. It needs storage.objects.create, storage.objects.delete and storage.multipartUploads.create and, to go on after a crash, to tidy up and to verify, storage.objects.get, storage.objects.list, storage.multipartUploads.list, .listParts and .abort: the role Storage Object User has them all.',
+  'The service account may not do this. It needs storage.objects.create, ' +
+    'storage.objects.delete and storage.multipartUploads.create and, to go on after a crash, to ' +
+    'tidy up and to verify, storage.objects.get, storage.objects.list, ' +
+    'storage.multipartUploads.list, .listParts and .abort: the role Storage Object User has ' +
+    'them all.',
 );
 const bucket = lasting(
   'bucket_missing',
@@ -25,7 +30,8 @@ const immutable = lasting(
 );
 const kms_key = lasting(
   'kms_key_unusable',
-  "The key of the bucket's encryption cannot be used; check it and the rights of the storage service to it.",
+  "The key of the bucket's encryption cannot be used; check it and the rights of the storage " +
+    'service to it.',
 );
 const store_fault = passing('store_fault', 'Google reported an internal fault.');
 
@@ -54,7 +60,8 @@ const by_name: Record<string, Fault> = {
   cloudKmsPermissionDenied: kms_key,
   NoSuchUpload: passing(
     'slice_lost',
-    'An upload ended before it could be completed; it is made again. A rule of the bucket may end open uploads too early.',
+    'An upload ended before it could be completed; it is made again. A rule of the bucket may ' +
+      'end open uploads too early.',
   ),
   InvalidPart: passing('slice_lost', 'A part of an upload is gone; it is made again.'),
   rateLimitExceeded: throttled,
@@ -116,8 +123,9 @@ export const gcs_faults: StoreFaults = {
 };
 
 /**
- * What `work` gives, or undefined when Google says that there is no such object or upload. The JSON API says the same of a bucket that is missing; the XML API tells them
- * apart, and a missing bucket is thrown.
+ * What `work` gives, or undefined when Google says that there is no such object or upload. The JSON
+ * API says the same of a bucket that is missing; the XML API tells them apart, and a missing bucket
+ * is thrown.
  */
 export async function unlessMissing<Result>(
   work: () => Promise<Result>,

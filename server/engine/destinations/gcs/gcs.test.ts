@@ -202,27 +202,31 @@ const write = async (sink: Sink, number = 0): Promise<SliceOutcome> => ({
 });
 const manifest = { name: 'manifest', text: '{}' };
 
-test('a large slice goes up in parts, survives the death of its sink, and comes back whole, with its kind', async () => {
-  const config = { ...base, prefix: 'large' };
-  const piece = Buffer.alloc(1 << 20, 'abcdefghij');
-  const dead = await gcs.open(config, delivery, deps);
-  const seen = server.requests.length;
-  const { name, state } = await dead.write(
-    { number: 0, records: 1 },
-    Readable.from(Array.from({ length: 21 }, () => piece)),
-  );
-  assert.equal(
-    server.requests.slice(seen).filter((request) => request.includes('partNumber=')).length,
-    3,
-  );
-  const outcome = { number: 0, name, state, records: 1, bytes: 21 << 20, sha256: '' };
-  const sink = await gcs.open(config, { ...delivery, attempt: 2 }, deps);
-  assert.deepEqual(await sink.recover([outcome]), [outcome]);
-  await sink.commit([outcome], manifest);
-  const found = server.objects(bucket_name).get(name)!;
-  assert.ok(found.bytes.equals(Buffer.concat(Array.from({ length: 21 }, () => piece))));
-  assert.equal(found.content_type, 'application/x-ndjson');
-});
+test(
+  'a large slice goes up in parts, survives the death of its sink, and comes back whole, with ' +
+    'its kind',
+  async () => {
+    const config = { ...base, prefix: 'large' };
+    const piece = Buffer.alloc(1 << 20, 'abcdefghij');
+    const dead = await gcs.open(config, delivery, deps);
+    const seen = server.requests.length;
+    const { name, state } = await dead.write(
+      { number: 0, records: 1 },
+      Readable.from(Array.from({ length: 21 }, () => piece)),
+    );
+    assert.equal(
+      server.requests.slice(seen).filter((request) => request.includes('partNumber=')).length,
+      3,
+    );
+    const outcome = { number: 0, name, state, records: 1, bytes: 21 << 20, sha256: '' };
+    const sink = await gcs.open(config, { ...delivery, attempt: 2 }, deps);
+    assert.deepEqual(await sink.recover([outcome]), [outcome]);
+    await sink.commit([outcome], manifest);
+    const found = server.objects(bucket_name).get(name)!;
+    assert.ok(found.bytes.equals(Buffer.concat(Array.from({ length: 21 }, () => piece))));
+    assert.equal(found.content_type, 'application/x-ndjson');
+  },
+);
 
 test('lists of any number of pages are gone through', async () => {
   const store = await openBucket(base, deps.outbound, deps.signal);
@@ -286,31 +290,35 @@ test('a passing fault of the store is tried again by itself, a lasting one is re
   assert.deepEqual(open('slow/'), []);
 });
 
-test('a store or a token service that does not answer is left at once when the run is stopped, and nothing stays open', async () => {
-  const waits: [RegExp, (sink: Sink, outcome: SliceOutcome) => Promise<unknown>][] = [
-    [/^POST .*uploads/, (sink) => write(sink, 1)],
-    [/partNumber=1/, (sink) => write(sink, 1)],
-    [/^GET .*_manifest/, (sink) => sink.isCommitted()],
-    [/^GET .*uploadId/, (sink, outcome) => sink.recover([outcome])],
-    [/^POST .*uploadId/, (sink, outcome) => sink.commit([outcome], manifest)],
-    [/^GET .*uploads/, (sink) => sink.abort([])],
-  ];
-  for (const [number, [pattern, wait]] of waits.entries()) {
-    const config = { ...base, prefix: `held-${number}` };
+test(
+  'a store or a token service that does not answer is left at once when the run is stopped, and ' +
+    'nothing stays open',
+  async () => {
+    const waits: [RegExp, (sink: Sink, outcome: SliceOutcome) => Promise<unknown>][] = [
+      [/^POST .*uploads/, (sink) => write(sink, 1)],
+      [/partNumber=1/, (sink) => write(sink, 1)],
+      [/^GET .*_manifest/, (sink) => sink.isCommitted()],
+      [/^GET .*uploadId/, (sink, outcome) => sink.recover([outcome])],
+      [/^POST .*uploadId/, (sink, outcome) => sink.commit([outcome], manifest)],
+      [/^GET .*uploads/, (sink) => sink.abort([])],
+    ];
+    for (const [number, [pattern, wait]] of waits.entries()) {
+      const config = { ...base, prefix: `held-${number}` };
+      const stop = new AbortController();
+      const sink = await gcs.open(config, delivery, { ...deps, signal: stop.signal });
+      const outcome = await write(sink);
+      await stopWhileHeld(pattern, stop, () => wait(sink, outcome));
+      assert.deepEqual(open(`held-${number}/`), [outcome.name], String(pattern));
+      await assert.rejects(gcs.open(config, delivery, { ...deps, signal: stop.signal }), /stopped/);
+    }
     const stop = new AbortController();
-    const sink = await gcs.open(config, delivery, { ...deps, signal: stop.signal });
-    const outcome = await write(sink);
-    await stopWhileHeld(pattern, stop, () => wait(sink, outcome));
-    assert.deepEqual(open(`held-${number}/`), [outcome.name], String(pattern));
-    await assert.rejects(gcs.open(config, delivery, { ...deps, signal: stop.signal }), /stopped/);
-  }
-  const stop = new AbortController();
-  const sink = await gcs.open({ ...base, prefix: 'held-token' }, delivery, {
-    ...deps,
-    signal: stop.signal,
-  });
-  await stopWhileHeld(/^POST \/token/, stop, () => write(sink));
-});
+    const sink = await gcs.open({ ...base, prefix: 'held-token' }, delivery, {
+      ...deps,
+      signal: stop.signal,
+    });
+    await stopWhileHeld(/^POST \/token/, stop, () => write(sink));
+  },
+);
 
 async function stopWhileHeld(
   pattern: RegExp,

@@ -15,8 +15,10 @@ type Uploads = Pick<
 >;
 
 /**
- * Uploads by the multipart uploads of Google's XML API. Guarantee: an object is shown by its completion alone. The resumable uploads of the JSON API cannot give that: they
- * keep only whole multiples of 256 KiB until the request that also shows the object, so the end of each slice would have to wait somewhere else.
+ * Uploads by the multipart uploads of Google's XML API. Guarantee: an object is shown by its
+ * completion alone. The resumable uploads of the JSON API cannot give that: they keep only whole
+ * multiples of 256 KiB until the request that also shows the object, so the end of each slice would
+ * have to wait somewhere else.
  */
 export function openUploads(client: GoogleClient, bucket: string, signal: AbortSignal): Uploads {
   const pathOf = (key: string, query: Record<string, string>) =>

@@ -46,8 +46,9 @@ export function bodyOf(config: HttpConfig, rows: Buffer[]): Body {
 }
 
 /**
- * Cuts a slice's JSON lines into bodies, in order. The same lines and config give the same bodies, and none is empty. Holds one body and one line in memory.
- * Rejects with the error of the stream; what was not yet given then is dropped.
+ * Cuts a slice's JSON lines into bodies, in order. The same lines and config give the same bodies,
+ * and none is empty. Holds one body and one line in memory. Rejects with the error of the stream;
+ * what was not yet given then is dropped.
  */
 export async function* bodiesOf(config: HttpConfig, lines: Readable): AsyncGenerator<Body> {
   const records_max = config.max_request_records ?? 5_000;

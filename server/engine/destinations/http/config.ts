@@ -5,7 +5,10 @@ import { isPlainAddress } from '../../../platform/outbound/plain_address.ts';
 import { readWebhookSecret } from '../../../platform/outbound/standard_webhooks.ts';
 import type { ConfigViolation } from '../../destination/destination.ts';
 
-/** The shapes of a request's body, the default first. `Batch` is `{"api_key", "historical_migration": true, "batch": [...]}`. */
+/**
+ * The shapes of a request's body, the default first. `Batch` is
+ * `{"api_key", "historical_migration": true, "batch": [...]}`.
+ */
 export const body_formats = ['JSONLines', 'JSONArray', 'Batch'] as const;
 
 /** How bodies can be compressed. */
@@ -24,7 +27,8 @@ export const http_config = Type.Object(
         maxLength: 4096,
         default: '',
         description:
-          'Sent as `Authorization: Bearer <token>`; in bodies of the format Batch as `api_key` instead. Empty: none.',
+          'Sent as `Authorization: Bearer <token>`; in bodies of the format Batch as ' +
+          '`api_key` instead. Empty: none.',
       }),
     ),
     headers: Type.Optional(
@@ -41,7 +45,8 @@ export const http_config = Type.Object(
         enum: [...body_formats],
         default: 'JSONLines',
         description:
-          'JSONLines: a row a line. JSONArray: a list of rows. Batch: an object with `api_key`, `historical_migration` and the list `batch`.',
+          'JSONLines: a row a line. JSONArray: a list of rows. Batch: an object with ' +
+          '`api_key`, `historical_migration` and the list `batch`.',
       }),
     ),
     compression: Type.Optional(
@@ -76,7 +81,8 @@ export const http_config = Type.Object(
         maxLength: 200,
         default: '',
         description:
-          'Secret of the signature of Standard Webhooks: `whsec_` and 24 to 64 bytes in base64. Empty: requests are not signed.',
+          'Secret of the signature of Standard Webhooks: `whsec_` and 24 to 64 bytes in ' +
+          'base64. Empty: requests are not signed.',
       }),
     ),
   },

@@ -87,54 +87,66 @@ test('what passes is tried again with the same key, after the pause that the end
   }
 });
 
-test('what does not pass ends the attempt: after five tries, at once for what is wrong, and for a pause that is too long', async () => {
-  const cases: { answers: Answer[]; code: string; isRetryable: boolean; requests: number }[] = [
-    {
-      answers: Array.from({ length: 5 }, () => ({ status: 503 })),
-      code: 'store_fault',
-      isRetryable: true,
-      requests: 5,
-    },
-    {
-      answers: Array.from({ length: 5 }, () => 'cut' as const),
-      code: 'connection_lost',
-      isRetryable: true,
-      requests: 5,
-    },
-    {
-      answers: [{ status: 429, headers: { 'Retry-After': '61' } }],
-      code: 'throttled',
-      isRetryable: true,
-      requests: 1,
-    },
-    { answers: [{ status: 400 }], code: 'request_refused', isRetryable: false, requests: 1 },
-    { answers: [{ status: 401 }], code: 'authentication_failed', isRetryable: false, requests: 1 },
-    { answers: [{ status: 403 }], code: 'permission_denied', isRetryable: false, requests: 1 },
-    { answers: [{ status: 404 }], code: 'endpoint_missing', isRetryable: false, requests: 1 },
-    { answers: [{ status: 413 }], code: 'request_too_large', isRetryable: false, requests: 1 },
-    { answers: [{ status: 422 }], code: 'request_refused', isRetryable: false, requests: 1 },
-    {
-      answers: [{ status: 302, headers: { Location: '/guarded/elsewhere' } }],
-      code: 'redirect_refused',
-      isRetryable: false,
-      requests: 1,
-    },
-    { answers: [{ status: 304 }], code: 'redirect_refused', isRetryable: false, requests: 1 },
-  ];
-  for (const { answers, code, isRetryable, requests } of cases) {
-    const sent = receiver.requests.length;
-    receiver.plan(...answers);
-    await assert.rejects(send(freshConfig(), '1'), (error) => {
-      const known = error as RetryableError | NonRetryableError;
-      assert.ok(known instanceof (isRetryable ? RetryableError : NonRetryableError), String(error));
-      assert.equal(known.code, code);
-      assert.match(known.message, /\.$/);
-      return true;
-    });
-    assert.equal(receiver.requests.length - sent, requests, code);
-  }
-  assert.deepEqual(receiver.taken('/guarded/elsewhere'), []);
-});
+test(
+  'what does not pass ends the attempt: after five tries, at once for what is wrong, and for a ' +
+    'pause that is too long',
+  async () => {
+    const cases: { answers: Answer[]; code: string; isRetryable: boolean; requests: number }[] = [
+      {
+        answers: Array.from({ length: 5 }, () => ({ status: 503 })),
+        code: 'store_fault',
+        isRetryable: true,
+        requests: 5,
+      },
+      {
+        answers: Array.from({ length: 5 }, () => 'cut' as const),
+        code: 'connection_lost',
+        isRetryable: true,
+        requests: 5,
+      },
+      {
+        answers: [{ status: 429, headers: { 'Retry-After': '61' } }],
+        code: 'throttled',
+        isRetryable: true,
+        requests: 1,
+      },
+      { answers: [{ status: 400 }], code: 'request_refused', isRetryable: false, requests: 1 },
+      {
+        answers: [{ status: 401 }],
+        code: 'authentication_failed',
+        isRetryable: false,
+        requests: 1,
+      },
+      { answers: [{ status: 403 }], code: 'permission_denied', isRetryable: false, requests: 1 },
+      { answers: [{ status: 404 }], code: 'endpoint_missing', isRetryable: false, requests: 1 },
+      { answers: [{ status: 413 }], code: 'request_too_large', isRetryable: false, requests: 1 },
+      { answers: [{ status: 422 }], code: 'request_refused', isRetryable: false, requests: 1 },
+      {
+        answers: [{ status: 302, headers: { Location: '/guarded/elsewhere' } }],
+        code: 'redirect_refused',
+        isRetryable: false,
+        requests: 1,
+      },
+      { answers: [{ status: 304 }], code: 'redirect_refused', isRetryable: false, requests: 1 },
+    ];
+    for (const { answers, code, isRetryable, requests } of cases) {
+      const sent = receiver.requests.length;
+      receiver.plan(...answers);
+      await assert.rejects(send(freshConfig(), '1'), (error) => {
+        const known = error as RetryableError | NonRetryableError;
+        assert.ok(
+          known instanceof (isRetryable ? RetryableError : NonRetryableError),
+          String(error),
+        );
+        assert.equal(known.code, code);
+        assert.match(known.message, /\.$/);
+        return true;
+      });
+      assert.equal(receiver.requests.length - sent, requests, code);
+    }
+    assert.deepEqual(receiver.taken('/guarded/elsewhere'), []);
+  },
+);
 
 test('an answer is told, without end, secrets or control characters', async () => {
   const config = freshConfig({ headers: { 'X-Key': 'key-"of"-header' } });
@@ -210,45 +222,49 @@ test('an endpoint that hangs is left at once when the signal is aborted, also in
   }
 });
 
-test('bodies hold all rows in order, none is empty, and only a lone row may be larger than the limit', async () => {
-  const row = fc
-    .integer({ min: 1, max: 600_000 })
-    .map((length) => JSON.stringify('x'.repeat(length)));
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.oneof({ arbitrary: fc.constant('{"a":[1,"}"]}'), weight: 5 }, row), {
-        maxLength: 12,
-      }),
-      fc.integer({ min: 1, max: 5 }),
-      fc.integer({ min: 100, max: 100_000 }),
-      async (rows, max_request_records, cut) => {
-        const config: HttpConfig = {
-          url: 'https://example.com',
-          max_request_records,
-          max_request_size_mb: 1,
-          body_format: 'JSONArray',
-        };
-        const bytes = Buffer.from(rows.map((text) => `${text}\n`).join(''));
-        const chunks = Array.from({ length: Math.ceil(bytes.length / cut) }, (_, index) =>
-          bytes.subarray(index * cut, (index + 1) * cut),
-        );
-        const found: unknown[] = [];
-        for await (const body of bodiesOf(config, Readable.from(chunks))) {
-          const parsed = JSON.parse(body.bytes.toString()) as unknown[];
-          assert.ok(
-            parsed.length === body.records &&
-              parsed.length > 0 &&
-              parsed.length <= max_request_records,
+test(
+  'bodies hold all rows in order, none is empty, and only a lone row may be larger than the ' +
+    'limit',
+  async () => {
+    const row = fc
+      .integer({ min: 1, max: 600_000 })
+      .map((length) => JSON.stringify('x'.repeat(length)));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.oneof({ arbitrary: fc.constant('{"a":[1,"}"]}'), weight: 5 }, row), {
+          maxLength: 12,
+        }),
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 100, max: 100_000 }),
+        async (rows, max_request_records, cut) => {
+          const config: HttpConfig = {
+            url: 'https://example.com',
+            max_request_records,
+            max_request_size_mb: 1,
+            body_format: 'JSONArray',
+          };
+          const bytes = Buffer.from(rows.map((text) => `${text}\n`).join(''));
+          const chunks = Array.from({ length: Math.ceil(bytes.length / cut) }, (_, index) =>
+            bytes.subarray(index * cut, (index + 1) * cut),
           );
-          assert.ok(body.bytes.length <= 1_000_000 || parsed.length === 1);
-          found.push(...parsed);
-        }
-        assert.deepEqual(
-          found,
-          rows.map((text) => JSON.parse(text) as unknown),
-        );
-      },
-    ),
-    { numRuns: 15 },
-  );
-});
+          const found: unknown[] = [];
+          for await (const body of bodiesOf(config, Readable.from(chunks))) {
+            const parsed = JSON.parse(body.bytes.toString()) as unknown[];
+            assert.ok(
+              parsed.length === body.records &&
+                parsed.length > 0 &&
+                parsed.length <= max_request_records,
+            );
+            assert.ok(body.bytes.length <= 1_000_000 || parsed.length === 1);
+            found.push(...parsed);
+          }
+          assert.deepEqual(
+            found,
+            rows.map((text) => JSON.parse(text) as unknown),
+          );
+        },
+      ),
+      { numRuns: 15 },
+    );
+  },
+);

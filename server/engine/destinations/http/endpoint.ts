@@ -11,7 +11,10 @@ import { signingKey } from './config.ts';
 import type { HttpConfig } from './config.ts';
 import { httpError, statusError } from './faults.ts';
 
-/** What an endpoint works with beside the deps of every destination. `pause` rejects when the signal is aborted. */
+/**
+ * What an endpoint works with beside the deps of every destination. `pause` rejects when the signal
+ * is aborted.
+ */
 export type EndpointDeps = Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'> & {
   clock: Clock;
   pause(milliseconds: number, signal: AbortSignal): Promise<void>;
@@ -20,8 +23,9 @@ export type EndpointDeps = Pick<DestinationDeps, 'outbound' | 'signal' | 'notePr
 /** The other side. */
 export type Endpoint = {
   /**
-   * Sends a body until it is acknowledged by a status of 200 to 299, at most five times with growing pauses or those that the endpoint asks for. Every time with the
-   * same `Idempotency-Key`. Rejects with the last fault; then the endpoint may or may not have taken the rows.
+   * Sends a body until it is acknowledged by a status of 200 to 299, at most five times with
+   * growing pauses or those that the endpoint asks for. Every time with the same `Idempotency-Key`.
+   * Rejects with the last fault; then the endpoint may or may not have taken the rows.
    */
   send(id: string, body: Body): Promise<void>;
   /** Sends a body once and gives the status, whatever it is. */
@@ -49,7 +53,10 @@ const compressors = {
 
 type Answer = { status: number; error: Error | undefined; retry_after: string | null };
 
-/** The endpoint of a config, reached through the outbound guard. Redirects are not followed, and of an answer at most 64 KiB are read. */
+/**
+ * The endpoint of a config, reached through the outbound guard. Redirects are not followed, and of
+ * an answer at most 64 KiB are read.
+ */
 export function openEndpoint(config: HttpConfig, deps: EndpointDeps): Endpoint {
   return {
     send: async (id, body) => {
@@ -134,7 +141,10 @@ export function headersOf(
   };
 }
 
-/** The beginning of the answer's text. The status is the acknowledgement, so an answer that breaks off, hangs or goes on for ever is no fault. */
+/**
+ * The beginning of the answer's text. The status is the acknowledgement, so an answer that breaks
+ * off, hangs or goes on for ever is no fault.
+ */
 async function readText(response: Response): Promise<string> {
   const reader = response.body?.getReader();
   if (reader === undefined) return '';

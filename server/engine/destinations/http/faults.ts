@@ -4,7 +4,8 @@ import type { Fault } from '../../destination/faults.ts';
 
 const unverified = lasting(
   'tls_not_verified',
-  'The certificate of the endpoint is not signed by an authority known here, or is for another host. Install a right one.',
+  'The certificate of the endpoint is not signed by an authority known here, or is for ' +
+    'another host. Install a right one.',
 );
 const unreachable = passing(
   'connection_failed',
@@ -24,7 +25,8 @@ const faults = byConnectionCode({
   broken,
   timed_out: passing(
     'timed_out',
-    'The endpoint did not answer in time. Check that it is well; if it needs longer, lower max_request_records.',
+    'The endpoint did not answer in time. Check that it is well; if it needs longer, lower ' +
+      'max_request_records.',
   ),
   tls_not_offered: no_tls,
   tls_not_verified: unverified,
@@ -44,7 +46,8 @@ const by_status: Record<number, Fault> = {
   405: lasting('endpoint_missing', 'The address takes no POST; check the key url.'),
   408: passing(
     'timed_out',
-    'The endpoint did not get the request in time. Lower max_request_records or max_request_size_mb if it comes again.',
+    'The endpoint did not get the request in time. Lower max_request_records or ' +
+      'max_request_size_mb if it comes again.',
   ),
   410: lasting('endpoint_missing', 'The address is out of use; change the key url.'),
   413: lasting(
@@ -55,7 +58,10 @@ const by_status: Record<number, Fault> = {
   429: passing('throttled', 'The endpoint asks for fewer requests.'),
 };
 
-/** The error for an answer that is no success. `said` is a part of the answer's text without secrets, or empty. */
+/**
+ * The error for an answer that is no success. `said` is a part of the answer's text without
+ * secrets, or empty.
+ */
 export function statusError(status: number, said: string): Error {
   const fault = by_status[status] ?? faultOfHundred(status);
   const answered = `It answered ${status}${said === '' ? '' : ` (${said})`}.`;

@@ -144,7 +144,10 @@ const under: DestinationUnderTest = {
 };
 const contract = testDestination(under);
 
-/** A line in the form of the contract's rows: numbers that JavaScript would round are kept as text by `parseExact`. */
+/**
+ * A line in the form of the contract's rows: numbers that JavaScript would round are kept as text
+ * by `parseExact`.
+ */
 function rowOf(line: string): Record<string, unknown> {
   const row = parseExact(line) as Record<string, unknown>;
   const text = (name: string) => String(row[name]).replace('number ', '');
@@ -256,15 +259,19 @@ test('what is shown is the first request as it is sent, and holds no secret', as
   );
 });
 
-test('a repeat has the same keys, so that a receiver that knows them takes nothing twice; two deliveries have other keys', async () => {
-  const config = freshConfig({ max_request_records: 4 });
-  const given = delivery();
-  await contract.deliver(config, given);
-  await contract.deliver(config, { ...given, run_id: randomUUID(), attempt: 2 });
-  assert.deepEqual(await received(config), expected());
-  await contract.deliver(config, delivery());
-  assert.equal((await received(config)).length, 2 * expected().length);
-});
+test(
+  'a repeat has the same keys, so that a receiver that knows them takes nothing twice; two ' +
+    'deliveries have other keys',
+  async () => {
+    const config = freshConfig({ max_request_records: 4 });
+    const given = delivery();
+    await contract.deliver(config, given);
+    await contract.deliver(config, { ...given, run_id: randomUUID(), attempt: 2 });
+    assert.deepEqual(await received(config), expected());
+    await contract.deliver(config, delivery());
+    assert.equal((await received(config)).length, 2 * expected().length);
+  },
+);
 
 test('other limits of a request between two attempts may double rows, but lose none', async () => {
   const config = freshConfig({ max_request_records: 2 });
@@ -336,28 +343,32 @@ test('the connection test sends no row, and takes the refusal of nothing for a w
   }
 });
 
-test('a worker that is killed in the middle or at the end leaves a delivery that the next one completes with the same keys', async () => {
-  for (const place of ['writing', 'written'] as const) {
-    const config: HttpConfig = {
-      url: `${receiver.url}/open/${(places += 1)}`,
-      max_request_records: 1,
-    };
-    const slices = [
-      ['1', '2'],
-      ['3', '4'],
-    ].map((rows) => ({
-      base64: Buffer.from(`${rows.join('\n')}\n`).toString('base64'),
-      records: 2,
-    }));
-    const orders = { type: 'HTTP', config, delivery: delivery(), slices, place };
-    await killDelivery(orders, { after_milliseconds: 0 });
-    const taken = receiver.taken(pathOf(config));
-    assert.ok(
-      taken.join() === '1,2,3,4'.slice(0, taken.length * 2 - 1) &&
-        taken.length >= (place === 'writing' ? 2 : 4),
-      taken.join(),
-    );
-    assert.equal(await deliverAgain(http, orders, deps), false);
-    assert.deepEqual(receiver.taken(pathOf(config)), ['1', '2', '3', '4']);
-  }
-});
+test(
+  'a worker that is killed in the middle or at the end leaves a delivery that the next one ' +
+    'completes with the same keys',
+  async () => {
+    for (const place of ['writing', 'written'] as const) {
+      const config: HttpConfig = {
+        url: `${receiver.url}/open/${(places += 1)}`,
+        max_request_records: 1,
+      };
+      const slices = [
+        ['1', '2'],
+        ['3', '4'],
+      ].map((rows) => ({
+        base64: Buffer.from(`${rows.join('\n')}\n`).toString('base64'),
+        records: 2,
+      }));
+      const orders = { type: 'HTTP', config, delivery: delivery(), slices, place };
+      await killDelivery(orders, { after_milliseconds: 0 });
+      const taken = receiver.taken(pathOf(config));
+      assert.ok(
+        taken.join() === '1,2,3,4'.slice(0, taken.length * 2 - 1) &&
+          taken.length >= (place === 'writing' ? 2 : 4),
+        taken.join(),
+      );
+      assert.equal(await deliverAgain(http, orders, deps), false);
+      assert.deepEqual(receiver.taken(pathOf(config)), ['1', '2', '3', '4']);
+    }
+  },
+);

@@ -22,7 +22,10 @@ import { openHttpSink } from './sink.ts';
 /** What is sent again when a worker dies in the middle of a slice. */
 const slice_bytes = 50_000_000;
 
-/** Any endpoint that takes rows as JSON over HTTP; at least once, with a key for each request by which a repeat is known. */
+/**
+ * Any endpoint that takes rows as JSON over HTTP; at least once, with a key for each request by
+ * which a repeat is known.
+ */
 export const http: DestinationDefinition<typeof http_config> = {
   type: 'HTTP',
   label: 'HTTP endpoint',
@@ -70,7 +73,10 @@ function check(config: HttpConfig, deps: DestinationDeps): Promise<CheckStep[]> 
           bodyOf(config, []),
         );
         if (refusals_of_nothing.includes(status))
-          return `The endpoint let us in and answered ${status} to a request without rows, as many do.`;
+          return (
+            `The endpoint let us in and answered ${status} to a request without rows, as many ` +
+            'do.'
+          );
         if (error !== undefined) throw error;
         return `The endpoint answered ${status}.`;
       },
@@ -86,6 +92,8 @@ function check(config: HttpConfig, deps: DestinationDeps): Promise<CheckStep[]> 
 /** Nothing can be compared, and that is said instead of nothing. */
 function unreadable(config: HttpConfig, delivered: DeliveredSlices[]): Difference[] {
   if (delivered.length === 0) return [];
-  const detail = `An HTTP endpoint cannot be read again; that ${delivered.length} deliveries were acknowledged is all that is known.`;
+  const detail =
+    `An HTTP endpoint cannot be read again; that ${delivered.length} deliveries were ` +
+    'acknowledged is all that is known.';
   return [{ kind: 'unreadable', name: new URL(config.url).host, detail }];
 }

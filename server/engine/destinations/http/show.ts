@@ -8,7 +8,10 @@ const hidden = '********';
 /** What is different in each request. */
 const of_the_request = '(of the request)';
 
-/** The first request that these lines of JSON would become: its body to the byte but for the token in it, and those of its headers that the export sets itself, secrets masked. */
+/**
+ * The first request that these lines of JSON would become: its body to the byte but for the token
+ * in it, and those of its headers that the export sets itself, secrets masked.
+ */
 export async function showRequest(config: HttpConfig, lines: Buffer): Promise<ShownRequest> {
   // The config's own headers are secret as a whole, their names included.
   const masked: HttpConfig = {

@@ -5,8 +5,10 @@ import type { HttpConfig } from './config.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /**
- * Opens a delivery to an endpoint. What is sent is seen at once and cannot be taken back, so `commit` and `abort` have nothing to do. A slice is finished when all
- * its requests are acknowledged; the next attempt does not send it again. A slice that broke off is sent again from its beginning, with the same keys.
+ * Opens a delivery to an endpoint. What is sent is seen at once and cannot be taken back, so
+ * `commit` and `abort` have nothing to do. A slice is finished when all its requests are
+ * acknowledged; the next attempt does not send it again. A slice that broke off is sent again from
+ * its beginning, with the same keys.
  */
 export function openHttpSink(config: HttpConfig, delivery: Delivery, endpoint: Endpoint): Sink {
   const name = new URL(config.url).host;
@@ -32,8 +34,8 @@ export function openHttpSink(config: HttpConfig, delivery: Delivery, endpoint: E
 }
 
 /**
- * The same for every attempt while the limits of a request are; with others the rows are parted differently, and then the digest keeps the endpoint from taking a request for one that
- * it knows.
+ * The same for every attempt while the limits of a request are; with others the rows are parted
+ * differently, and then the digest keeps the endpoint from taking a request for one that it knows.
  */
 function requestId(delivery: Delivery, slice: number, request: number, body: Body): string {
   return `${delivery.delivery_id}-${slice}-${request}-${body.digest}`;

@@ -14,8 +14,10 @@ import { valueLists } from './rows.ts';
 import { checkTable, insertStatement, tableExists, tableStatement } from './table.ts';
 
 /**
- * Does what a delivery of one row does: in the real table, in a transaction that is rolled back. What the table makes of the values is read from a scratch table like it, because a look for one row in the real one would read
- * all of it. Where the table is not there yet, everything is done with the scratch table.
+ * Does what a delivery of one row does: in the real table, in a transaction that is rolled back.
+ * What the table makes of the values is read from a scratch table like it, because a look for one
+ * row in the real one would read all of it. Where the table is not there yet, everything is done
+ * with the scratch table.
  */
 export async function checkMySql(
   config: MySqlConfig,
@@ -34,7 +36,8 @@ export async function checkMySql(
       },
     );
   } finally {
-    // A step after the making of the scratch table may have failed. One of the session alone goes with it; to drop the other needs a right that a user without that table may lack.
+    // A step after the making of the scratch table may have failed. One of the session alone goes
+    // with it; to drop the other needs a right that a user without that table may lack.
     await connection?.run('ROLLBACK').catch(() => undefined);
     await connection
       ?.run(`DROP TABLE IF EXISTS ${scratch}`)
@@ -159,9 +162,13 @@ async function writeUnseen(
   await write();
   if (hasReceipts)
     await connection.run(
-      `INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest) VALUES (?, ?, ?, ?, 1, '{}')`,
+      `INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest)
+        VALUES (?, ?, ?, ?, 1, '{}')`,
       [randomUUID(), randomUUID(), randomUUID(), name],
     );
   await connection.run('ROLLBACK');
-  return `The table took a row with a value in every column, as deliveries send it${hasReceipts ? ', and that of receipts a receipt' : ''}.`;
+  return (
+    'The table took a row with a value in every column, as deliveries send ' +
+    `it${hasReceipts ? ', and that of receipts a receipt' : ''}.`
+  );
 }

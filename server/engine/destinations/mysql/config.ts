@@ -48,7 +48,8 @@ export const mysql_config = Type.Object(
       Type.Boolean({
         default: true,
         description:
-          'False: where the server offers no TLS, connect without it. Only for private networks: the data travel unprotected.',
+          'False: where the server offers no TLS, connect without it. Only for private ' +
+          'networks: the data travel unprotected.',
       }),
     ),
   },
@@ -98,7 +99,8 @@ export function mySqlViolations(config: MySqlConfig): ConfigViolation[] {
       found.push({ attr, code: 'invalid_input', detail: 'It must not hold NUL.' });
   }
   for (const attr of ['database', 'table_name'] as const) {
-    // A name's characters must be of the basic plane, and a blank at the end is refused by the server.
+    // A name's characters must be of the basic plane, and a blank at the end is refused by the
+    // server.
     if (/[\u{10000}-\u{10ffff}]| $/u.test(config[attr] ?? ''))
       found.push({
         attr,

@@ -5,7 +5,10 @@ import { stopError, throwIfStopped, unlessStopped } from '../../destination/dest
 import type { DestinationDeps } from '../../destination/destination.ts';
 import type { MySqlConfig } from './config.ts';
 
-/** One session on the user's server. Every call rejects at once when the connection is lost or the signal that it was opened with is aborted. */
+/**
+ * One session on the user's server. Every call rejects at once when the connection is lost or the
+ * signal that it was opened with is aborted.
+ */
 export type Connection = {
   rows<Row>(statement: string, values?: unknown[]): Promise<Row[]>;
   /** Runs a statement that gives no rows, and gives how many it touched. */
@@ -28,15 +31,22 @@ const close_timeout_milliseconds = 5_000;
 const idle_seconds_max = 3_600;
 const lock_seconds_max = 60;
 
-/** Backslashes escape in literals, wrong values are errors, instants are UTC, and a lock is waited for a minute. */
-const session_statement = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', autocommit = 1, lock_wait_timeout = ${lock_seconds_max},
-  innodb_lock_wait_timeout = ${lock_seconds_max}, wait_timeout = ${idle_seconds_max}, net_read_timeout = ${idle_seconds_max}, net_write_timeout = ${idle_seconds_max}`;
+/**
+ * Backslashes escape in literals, wrong values are errors, instants are UTC, and a lock is waited
+ * for a minute.
+ */
+const session_statement = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',
+  time_zone = '+00:00', autocommit = 1, lock_wait_timeout = ${lock_seconds_max},
+  innodb_lock_wait_timeout = ${lock_seconds_max}, wait_timeout = ${idle_seconds_max},
+    net_read_timeout = ${idle_seconds_max}, net_write_timeout = ${idle_seconds_max}`;
 
 type Opening = Pick<DestinationDeps, 'signal' | 'noteProgress'> & { starting: AbortSignal };
 
 /**
- * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config says otherwise; the address that was checked is the one that is
- * used; the server cannot ask for files of ours; the session is open within 60 seconds or not at all; an aborted signal ends it at once.
+ * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config
+ * says otherwise; the address that was checked is the one that is used; the server cannot ask for
+ * files of ours; the session is open within 60 seconds or not at all; an aborted signal ends it at
+ * once.
  */
 export async function connect(
   config: MySqlConfig,
@@ -66,7 +76,8 @@ async function open(
 ): Promise<Connection> {
   const mysql = await import('mysql2');
   const socket = new Socket();
-  // The name that the certificate is checked for where the host is an address: without it Node would check for `localhost`.
+  // The name that the certificate is checked for where the host is an address: without it Node
+  // would check for `localhost`.
   Object.assign(socket, { _host: config.host });
   socket.setNoDelay(true).setKeepAlive(true, 10_000);
   socket.connect(config.port ?? 3306, address);
@@ -134,7 +145,10 @@ function lossOf(client: Client, socket: Socket): Promise<never> {
   });
 }
 
-/** Rejects when the signal is aborted, and ends the connection then. The signal lets go of it when the connection has ended. */
+/**
+ * Rejects when the signal is aborted, and ends the connection then. The signal lets go of it when
+ * the connection has ended.
+ */
 function stopOf(signal: AbortSignal, socket: Socket): Promise<never> {
   return new Promise<never>((_resolve, reject) => {
     const stop = () => {
@@ -156,7 +170,8 @@ type Answering = {
 function answering(lost: Promise<never>, noteProgress: DestinationDeps['noteProgress']): Answering {
   return {
     lost,
-    // The loss first: what is asked of a lost connection is refused by the client with an error that says less.
+    // The loss first: what is asked of a lost connection is refused by the client with an error
+    // that says less.
     during: async (statement) => {
       const answer = await Promise.race([lost, statement()]);
       noteProgress?.();

@@ -4,24 +4,30 @@ import type { Fault } from '../../destination/faults.ts';
 
 const unverified = lasting(
   'tls_not_verified',
-  'The certificate of the server is not signed by an authority known here, or is for another host. Install a right one, or set has_self_signed_cert to true.',
+  'The certificate of the server is not signed by an authority known here, or is for another ' +
+    'host. Install a right one, or set has_self_signed_cert to true.',
 );
 const unreachable = passing(
   'connection_failed',
-  'The server does not answer at this host and port. Check both, and that its firewall lets this server in.',
+  'The server does not answer at this host and port. Check both, and that its firewall lets ' +
+    'this server in.',
 );
 const broken = passing('connection_lost', 'The connection to the server broke.');
 const credentials = lasting(
   'authentication_failed',
-  'The server refused user or password (%). Check the keys user and password, and from where the user may come.',
+  'The server refused user or password (%). Check the keys user and password, and from where ' +
+    'the user may come.',
 );
 const denied = lasting(
   'permission_denied',
-  'The user has not the rights it needs (%). Grant SELECT and INSERT on the table and on sluice_receipts, UPDATE too for persons and for repeats, CREATE where the tables are to be made, DROP and ALTER beside it for a stage.',
+  'The user has not the rights it needs (%). Grant SELECT and INSERT on the table and on ' +
+    'sluice_receipts, UPDATE too for persons and for repeats, CREATE where the tables are to be ' +
+    'made, DROP and ALTER beside it for a stage.',
 );
 const value = lasting(
   'value_refused',
-  'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.',
+  'The table does not take a value (%). Change the type of the column, or leave the table to ' +
+    'be made by the export.',
 );
 const constraint = lasting(
   'constraint_violated',
@@ -42,7 +48,10 @@ const not_mysql = lasting(
   'What answers at this host and port is not MySQL; check both.',
 );
 
-/** By the name of MySQL's or MariaDB's error or the error code of Node. `%` stands for what the server said. */
+/**
+ * By the name of MySQL's or MariaDB's error or the error code of Node. `%` stands for what the
+ * server said.
+ */
 const faults: Record<string, Fault> = {
   ...byConnectionCode({
     host_not_found: lasting('host_not_found', 'There is no host of this name; check the key host.'),
@@ -59,7 +68,8 @@ const faults: Record<string, Fault> = {
   PROTOCOL_INCORRECT_PACKET_SEQUENCE: not_mysql,
   HANDSHAKE_NO_SSL_SUPPORT: lasting(
     'tls_not_offered',
-    'The server offers no TLS. Switch it on there, or, on a private network only, set require_tls to false.',
+    'The server offers no TLS. Switch it on there, or, on a private network only, set ' +
+      'require_tls to false.',
   ),
   HANDSHAKE_SSL_ERROR: broken,
   ER_ACCESS_DENIED_ERROR: credentials,
@@ -94,7 +104,8 @@ const faults: Record<string, Fault> = {
   ER_OUTOFMEMORY: passing('out_of_resources', 'The server is short of resources (%).'),
   ER_TRANS_CACHE_FULL: lasting(
     'limit_exceeded',
-    'The delivery is larger than the server lets a transaction be (%). Raise max_binlog_cache_size, or choose a shorter interval.',
+    'The delivery is larger than the server lets a transaction be (%). Raise ' +
+      'max_binlog_cache_size, or choose a shorter interval.',
   ),
   ER_DUP_ENTRY: constraint,
   ER_NO_REFERENCED_ROW_2: constraint,
@@ -130,7 +141,9 @@ const faults: Record<string, Fault> = {
   ER_STATEMENT_TIMEOUT: cancelled,
 };
 
-/** A fault of the server or the way to it as an error that says what to do; others stay as they are. */
+/**
+ * A fault of the server or the way to it as an error that says what to do; others stay as they are.
+ */
 export function mySqlError(error: unknown): unknown {
   return explain(error, (known: Error & { code?: unknown; sqlState?: unknown }) => {
     const { code, sqlState, message } = known;
@@ -151,7 +164,8 @@ function faultOf(code: string, sqlState: string | undefined, message: string): F
   if (sqlState.startsWith('42'))
     return lasting(
       'statement_refused',
-      'The server refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
+      'The server refused the statement (%). The table may not fit the export: compare its ' +
+        'columns with those of the preview, or export to a table of its own.',
     );
   if (sqlState.startsWith('08')) return broken;
   return passing('server_fault', 'The server reported a fault (%).');

@@ -102,7 +102,8 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     const instant = "DATE_FORMAT(timestamp, '%Y-%m-%dT%H:%i:%s.%fZ') AS timestamp";
     // Without a key, InnoDB's own row number orders the rows.
     const found = await rows<Record<string, unknown>>(
-      `SELECT uuid, event, properties, note, ${instant}, CAST(amount AS CHAR) AS amount, CAST(ratio AS CHAR) AS ratio, is_new FROM ${inDatabase(config)}`,
+      `SELECT uuid, event, properties, note, ${instant}, CAST(amount AS CHAR) AS amount,
+        CAST(ratio AS CHAR) AS ratio, is_new FROM ${inDatabase(config)}`,
     );
     return found.map((row) => ({
       ...row,
@@ -197,7 +198,8 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
         run(`INSERT INTO ${inDatabase(config)} SELECT * FROM ${inDatabase(config)} LIMIT 1`),
       value: (config) =>
         run(
-          `UPDATE ${inDatabase(config)} SET event = 'plane', properties = '{"a": 2}' WHERE event = 'plain'`,
+          `UPDATE ${inDatabase(config)} SET event = 'plane', properties = '{"a": 2}'
+            WHERE event = 'plain'`,
         ),
       missing: (config) => run(`DELETE FROM ${inDatabase(config)} LIMIT 1`),
       added: (config) => run(`INSERT INTO ${inDatabase(config)} (uuid) VALUES ('stranger')`),
@@ -206,18 +208,22 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     recovers: true,
   });
 
-  test('TLS is verified by name and authority unless the config says otherwise, and left out only when it may be', async () => {
-    const config = { ...(await freshConfig()), has_self_signed_cert: false };
-    tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
-    const status = async (changes: Partial<MySqlConfig>) =>
-      (await mysql.check({ ...config, ...changes }, noteOnly, deps)).find(
-        (step) => step.status === 'failed',
-      )?.detail ?? 'passed';
-    assert.match(await status({}), /certificate of the server/);
-    assert.equal(await status({ host: 'localhost' }), 'passed');
-    assert.match(await status({ port: plain.port }), /offers no TLS/);
-    assert.equal(await status({ port: plain.port, require_tls: false }), 'passed');
-  });
+  test(
+    'TLS is verified by name and authority unless the config says otherwise, and left out only ' +
+      'when it may be',
+    async () => {
+      const config = { ...(await freshConfig()), has_self_signed_cert: false };
+      tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+      const status = async (changes: Partial<MySqlConfig>) =>
+        (await mysql.check({ ...config, ...changes }, noteOnly, deps)).find(
+          (step) => step.status === 'failed',
+        )?.detail ?? 'passed';
+      assert.match(await status({}), /certificate of the server/);
+      assert.equal(await status({ host: 'localhost' }), 'passed');
+      assert.match(await status({ port: plain.port }), /offers no TLS/);
+      assert.equal(await status({ port: plain.port, require_tls: false }), 'passed');
+    },
+  );
 
   test('persons are merged: a row gives way to a higher version only, whole', async () => {
     const config = { ...(await freshConfig()), table_name: 'persons' };
@@ -241,7 +247,8 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
         row('d', 3, 0, 'high'),
     );
     const found = await rows<{ person: string }>(
-      `SELECT CONCAT(distinct_id, ':', JSON_VALUE(properties, '$.name'), ':', person_version, ':', person_distinct_id_version) AS person FROM ${inDatabase(config, 'persons')} ORDER BY 1`,
+      `SELECT CONCAT(distinct_id, ':', JSON_VALUE(properties, '$.name'), ':', person_version, ':',
+        person_distinct_id_version) AS person FROM ${inDatabase(config, 'persons')} ORDER BY 1`,
     );
     assert.deepEqual(
       found.map(({ person }) => person),
@@ -279,7 +286,8 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
       ['UNIQUE (distinct_id, team_id)', true],
     ] as const) {
       await run(
-        `CREATE OR REPLACE TABLE ${inDatabase(config, 'persons')} (team_id bigint, distinct_id varchar(100), x int, ${index})`,
+        `CREATE OR REPLACE TABLE ${inDatabase(config, 'persons')} (team_id bigint,
+          distinct_id varchar(100), x int, ${index})`,
       );
       const done = deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\n');
       if (isRight) await done;
@@ -295,7 +303,8 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
   test("a table of the user's own keeps its defaults, and a value that does not fit is final", async () => {
     const config = await freshConfig();
     await run(
-      `CREATE TABLE ${inDatabase(config)} (id int AUTO_INCREMENT PRIMARY KEY, Note varchar(3) UNIQUE, own text DEFAULT ('own'))`,
+      `CREATE TABLE ${inDatabase(config)} (id int AUTO_INCREMENT PRIMARY KEY,
+        Note varchar(3) UNIQUE, own text DEFAULT ('own'))`,
     );
     await deliver(config, freshDelivery({ columns: noteOnly }), 'abc\n');
     assert.deepEqual(await rows(`SELECT id, note, own FROM ${inDatabase(config)}`), [

@@ -56,62 +56,78 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     ['written', [], false],
     ['committed', [0, 1, 2, 3], true],
   ] as const) {
-    test(`a worker that is killed (${place}) has shown all or nothing, and the next one completes it once`, async () => {
-      const orders = world.freshOrders(place);
-      await killDelivery(orders, { after_milliseconds: 0 });
-      assert.deepEqual(await world.delivered(orders), visible);
-      assert.equal(await deliverAgain(mysql, orders, deps), isThere);
-      assert.deepEqual(await world.delivered(orders), [0, 1, 2, 3]);
-    });
+    test(
+      `a worker that is killed (${place}) has shown all or nothing, and the next one completes ` +
+        'it once',
+      async () => {
+        const orders = world.freshOrders(place);
+        await killDelivery(orders, { after_milliseconds: 0 });
+        assert.deepEqual(await world.delivered(orders), visible);
+        assert.equal(await deliverAgain(mysql, orders, deps), isThere);
+        assert.deepEqual(await world.delivered(orders), [0, 1, 2, 3]);
+      },
+    );
   }
 
-  test('a worker that is killed anywhere in its commit leaves nothing that the next one doubles or misses', async () => {
-    for (const after_milliseconds of [0, 2]) {
-      const orders = world.freshOrders('committing');
-      await killDelivery(orders, { after_milliseconds });
-      await deliverAgain(mysql, orders, deps);
-      assert.deepEqual(
-        await world.delivered(orders),
-        [0, 1, 2, 3],
-        `killed after ${after_milliseconds} ms`,
-      );
-    }
-  });
+  test(
+    'a worker that is killed anywhere in its commit leaves nothing that the next one doubles or ' +
+      'misses',
+    async () => {
+      for (const after_milliseconds of [0, 2]) {
+        const orders = world.freshOrders('committing');
+        await killDelivery(orders, { after_milliseconds });
+        await deliverAgain(mysql, orders, deps);
+        assert.deepEqual(
+          await world.delivered(orders),
+          [0, 1, 2, 3],
+          `killed after ${after_milliseconds} ms`,
+        );
+      }
+    },
+  );
 
-  test('a server that is killed between two slices or while it commits comes back, and the next attempt makes it all', async () => {
-    for (const isCommitting of [false, true]) {
-      const orders = world.freshOrders('written');
+  test(
+    'a server that is killed between two slices or while it commits comes back, and the next ' +
+      'attempt makes it all',
+    async () => {
+      for (const isCommitting of [false, true]) {
+        const orders = world.freshOrders('written');
+        const sink = await mysql.open(orders.config, orders.delivery, deps);
+        const outcomes = await writeSlices(sink, orders);
+        const killed = world.server.kill();
+        if (isCommitting)
+          await sink
+            .commit(outcomes, manifest)
+            .catch((error: unknown) => assert.ok(isLost(error), String(error)));
+        await killed;
+        if (!isCommitting) await assert.rejects(sink.commit(outcomes, manifest), isLost);
+        await sink.close();
+        await deliverAgain(mysql, orders, deps);
+        assert.deepEqual(await world.delivered(orders), [0, 1, 2, 3]);
+      }
+    },
+  );
+
+  test(
+    'a connection that is cut in the middle ends the write at once, and the next attempt does ' +
+      'it all',
+    async () => {
+      const orders = world.freshOrders('writing');
       const sink = await mysql.open(orders.config, orders.delivery, deps);
-      const outcomes = await writeSlices(sink, orders);
-      const killed = world.server.kill();
-      if (isCommitting)
-        await sink
-          .commit(outcomes, manifest)
-          .catch((error: unknown) => assert.ok(isLost(error), String(error)));
-      await killed;
-      if (!isCommitting) await assert.rejects(sink.commit(outcomes, manifest), isLost);
+      const endless = Readable.from(
+        (async function* () {
+          for (let sent = 0; ; sent += 1) {
+            yield Buffer.from('1\n'.repeat(1_000));
+            if (sent === 5) world.proxy.cut();
+          }
+        })(),
+      );
+      await assert.rejects(sink.write({ number: 0, records: 1 }, endless), isLost);
       await sink.close();
       await deliverAgain(mysql, orders, deps);
       assert.deepEqual(await world.delivered(orders), [0, 1, 2, 3]);
-    }
-  });
-
-  test('a connection that is cut in the middle ends the write at once, and the next attempt does it all', async () => {
-    const orders = world.freshOrders('writing');
-    const sink = await mysql.open(orders.config, orders.delivery, deps);
-    const endless = Readable.from(
-      (async function* () {
-        for (let sent = 0; ; sent += 1) {
-          yield Buffer.from('1\n'.repeat(1_000));
-          if (sent === 5) world.proxy.cut();
-        }
-      })(),
-    );
-    await assert.rejects(sink.write({ number: 0, records: 1 }, endless), isLost);
-    await sink.close();
-    await deliverAgain(mysql, orders, deps);
-    assert.deepEqual(await world.delivered(orders), [0, 1, 2, 3]);
-  });
+    },
+  );
 
   test('an attempt that works on the delivery is waited for, and its receipt is found then', async () => {
     const orders = world.freshOrders('written');
@@ -119,7 +135,8 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     const second = world.openSink(orders, 2);
     const waiters = () =>
       world.rows(
-        "SELECT 1 FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT GET_LOCK%' AND STATE LIKE 'User lock'",
+        "SELECT 1 FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT GET_LOCK%' AND " +
+          "STATE LIKE 'User lock'",
       );
     const end = performance.now() + 10_000;
     while ((await waiters()).length === 0)
@@ -168,24 +185,32 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     }
   });
 
-  test('a table that another session holds is waited for before any row is read, and the wait can be stopped', async () => {
-    const orders = world.freshOrders('written');
-    await world.run(`CREATE TABLE warehouse.${orders.config.table_name} (n bigint)`);
-    const other = await world.server.admin();
-    await other.query(`LOCK TABLES warehouse.${orders.config.table_name} WRITE`);
-    const stop = new AbortController();
-    const sink = await mysql.open(orders.config, orders.delivery, { ...deps, signal: stop.signal });
-    const waiting = assert.rejects(sink.recover([]), /stopped/);
-    const end = performance.now() + 10_000;
-    const waiters = () =>
-      world.rows(
-        "SELECT 1 FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table metadata lock'",
-      );
-    while ((await waiters()).length === 0)
-      assert.ok(performance.now() < end, 'nobody waits for the table');
-    stop.abort('cancelled');
-    await waiting;
-    await sink.close();
-    await other.end();
-  });
+  test(
+    'a table that another session holds is waited for before any row is read, and the wait can ' +
+      'be stopped',
+    async () => {
+      const orders = world.freshOrders('written');
+      await world.run(`CREATE TABLE warehouse.${orders.config.table_name} (n bigint)`);
+      const other = await world.server.admin();
+      await other.query(`LOCK TABLES warehouse.${orders.config.table_name} WRITE`);
+      const stop = new AbortController();
+      const sink = await mysql.open(orders.config, orders.delivery, {
+        ...deps,
+        signal: stop.signal,
+      });
+      const waiting = assert.rejects(sink.recover([]), /stopped/);
+      const end = performance.now() + 10_000;
+      const waiters = () =>
+        world.rows(
+          "SELECT 1 FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table " +
+            "metadata lock'",
+        );
+      while ((await waiters()).length === 0)
+        assert.ok(performance.now() < end, 'nobody waits for the table');
+      stop.abort('cancelled');
+      await waiting;
+      await sink.close();
+      await other.end();
+    },
+  );
 });

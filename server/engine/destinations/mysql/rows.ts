@@ -9,12 +9,17 @@ export type ValueList = { text: string; records: number };
 /** What a list of values may be: bytes of the text, and the most that one row may have. */
 export type ValueLimits = { bytes: number; row_bytes: number };
 
-/** How values are written: texts as literals, and what every row begins with, which is SQL and ends with a comma or is empty. */
+/**
+ * How values are written: texts as literals, and what every row begins with, which is SQL and ends
+ * with a comma or is empty.
+ */
 export type ValueForm = { escape: (value: string) => string; before: string };
 
 /**
- * Turns ClickHouse's tab-separated text into lists of values, in order; each holds one row at least and no more bytes than the limit unless it holds one row alone. Memory is that of
- * one list. Rejects with the error of the stream, and with NonRetryableError `limit_exceeded` for a row that the server could not take.
+ * Turns ClickHouse's tab-separated text into lists of values, in order; each holds one row at least
+ * and no more bytes than the limit unless it holds one row alone. Memory is that of one list.
+ * Rejects with the error of the stream, and with NonRetryableError `limit_exceeded` for a row that
+ * the server could not take.
  */
 export async function* valueLists(
   columns: Column[],
@@ -33,7 +38,8 @@ export async function* valueLists(
     if (size > limits.row_bytes) {
       throw new NonRetryableError(
         'limit_exceeded',
-        `A row of ${size} bytes is larger than the server takes (max_allowed_packet). Raise that on the server, or leave such events out at their source.`,
+        `A row of ${size} bytes is larger than the server takes (max_allowed_packet). Raise ` +
+          'that on the server, or leave such events out at their source.',
       );
     }
     if (rows.length > 0 && held + size > limits.bytes) {

@@ -36,8 +36,10 @@ const statement_bytes = 1_000_000;
 const overhead_bytes = 64_000;
 
 /**
- * Opens an attempt at a delivery. Whatever it does it does while it holds the delivery's named lock, which keeps a dead worker's attempt and ours apart: who gets it later sees the receipt that the earlier one
- * committed. What makes, renames or drops a table ends a transaction of MySQL, so it is done before one begins or after it.
+ * Opens an attempt at a delivery. Whatever it does it does while it holds the delivery's named
+ * lock, which keeps a dead worker's attempt and ours apart: who gets it later sees the receipt that
+ * the earlier one committed. What makes, renames or drops a table ends a transaction of MySQL, so
+ * it is done before one begins or after it.
  */
 export async function openMySqlSink(
   config: MySqlConfig,
@@ -75,7 +77,8 @@ export async function openMySqlSink(
       move: (outcomes) => moveStage(stage, outcomes),
       writeReceipt: (records, manifest, is_repeat) =>
         (is_repeat ? replaceReceipt : insertReceipt)(session, records, manifest),
-      // InnoDB checks everything before; what comes with COMMIT is the end of the connection, or of a group of servers.
+      // InnoDB checks everything before; what comes with COMMIT is the end of the connection, or of
+      // a group of servers.
       isRefusal: (error) => (error as { code?: unknown }).code === 'ER_LOCK_DEADLOCK',
       dropStage: () => dropStages(stage),
       tidyUp: () => tidyUp(session),
@@ -114,7 +117,10 @@ async function letGo(session: Session, statement: 'COMMIT' | 'ROLLBACK'): Promis
   await session.connection.run('DO RELEASE_LOCK(?)', [lockName(session)]);
 }
 
-/** The transaction that is opened again afterwards has read the table, which keeps its columns as they are; another session's lock on it is waited for here, a minute at most. */
+/**
+ * The transaction that is opened again afterwards has read the table, which keeps its columns as
+ * they are; another session's lock on it is waited for here, a minute at most.
+ */
 async function outsideTransaction<Result>(
   session: Session,
   work: () => Promise<Result>,
@@ -171,7 +177,8 @@ async function replaceReceipt(
     if ((error as { code?: unknown }).code !== 'ER_TABLEACCESS_DENIED_ERROR') throw error;
     throw new NonRetryableError(
       'permission_denied',
-      `The rows of this delivery are there with the receipt of an earlier run, which the user may not replace. Grant UPDATE on ${receipts}, then retry the run.`,
+      'The rows of this delivery are there with the receipt of an earlier run, which the user ' +
+        `may not replace. Grant UPDATE on ${receipts}, then retry the run.`,
       { cause: error },
     );
   }
@@ -184,12 +191,16 @@ async function insertReceipt(
 ): Promise<void> {
   const { receipts, name } = targetOf(config);
   await connection.run(
-    `INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest) VALUES (?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest)
+      VALUES (?, ?, ?, ?, ?, ?)`,
     [delivery.delivery_id, delivery.batch_export_id, delivery.run_id, name, records, manifest.text],
   );
 }
 
-/** The delivery is there and whole by now, so a fault in removing what it waited in is no fault of the delivery. */
+/**
+ * The delivery is there and whole by now, so a fault in removing what it waited in is no fault of
+ * the delivery.
+ */
 async function tidyUp({ stage, delivery, log }: Session): Promise<void> {
   try {
     await dropStages(stage);

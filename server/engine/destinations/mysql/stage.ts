@@ -19,9 +19,11 @@ import type { Connection } from './connection.ts';
 import { columnList, insertStatement } from './table.ts';
 
 /**
- * The stage of one attempt: a table beside the target, in which finished slices outlive the attempt. Its rows carry the number of their write, and a write is one transaction, so as many rows as were written are
- * all rows or none. Its name is the attempt's own: the next attempt renames it, which is the fence against the earlier one. All functions here work under the delivery's lock; those that say so outside a
- * transaction, which MySQL would end.
+ * The stage of one attempt: a table beside the target, in which finished slices outlive the
+ * attempt. Its rows carry the number of their write, and a write is one transaction, so as many
+ * rows as were written are all rows or none. Its name is the attempt's own: the next attempt
+ * renames it, which is the fence against the earlier one. All functions here work under the
+ * delivery's lock; those that say so outside a transaction, which MySQL would end.
  */
 export type Stage = {
   connection: Connection;
@@ -36,7 +38,8 @@ export function stageOf(connection: Connection, config: MySqlConfig, delivery: D
 }
 
 /**
- * Renames what an earlier attempt has staged, and gives those of the outcomes that are there and whole; every other stage of the delivery is removed. From here on the earlier attempt can stage
+ * Renames what an earlier attempt has staged, and gives those of the outcomes that are there and
+ * whole; every other stage of the delivery is removed. From here on the earlier attempt can stage
  * nothing more. To be called outside a transaction.
  */
 export async function takeStageOver(
@@ -54,7 +57,8 @@ export async function takeStageOver(
 }
 
 /**
- * Makes the stage with the target's own types, so that a value that does not fit is refused when it is staged. False where the user may not make, rename and drop tables; then there is none. To be
+ * Makes the stage with the target's own types, so that a value that does not fit is refused when it
+ * is staged. False where the user may not make, rename and drop tables; then there is none. To be
  * called outside a transaction.
  */
 export async function makeStage(stage: Stage): Promise<boolean> {
@@ -70,7 +74,8 @@ export async function makeStage(stage: Stage): Promise<boolean> {
   if (
     await unlessDenied(() =>
       connection.run(
-        `ALTER TABLE ${name} COMMENT = 'Rows of an export that wait to be shown; removed with the end of its run.'`,
+        `ALTER TABLE ${name} COMMENT =
+          'Rows of an export that wait to be shown; removed with the end of its run.'`,
       ),
     )
   )
@@ -79,7 +84,10 @@ export async function makeStage(stage: Stage): Promise<boolean> {
   return false;
 }
 
-/** Written out, because servers with GTIDs refused a table made of a SELECT for long; with a primary key, for servers that demand one. */
+/**
+ * Written out, because servers with GTIDs refused a table made of a SELECT for long; with a primary
+ * key, for servers that demand one.
+ */
 async function stageStatement(stage: Stage): Promise<string> {
   const { connection, config, delivery } = stage;
   const found = await connection.rows<{
@@ -88,7 +96,8 @@ async function stageStatement(stage: Stage): Promise<string> {
     is_nullable: string;
     collation: string | null;
   }>(
-    `SELECT COLUMN_NAME AS name, COLUMN_TYPE AS type, IS_NULLABLE AS is_nullable, COLLATION_NAME AS collation FROM information_schema.COLUMNS
+    `SELECT COLUMN_NAME AS name, COLUMN_TYPE AS type, IS_NULLABLE AS is_nullable,
+      COLLATION_NAME AS collation FROM information_schema.COLUMNS
       WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?`,
     [config.database, targetOf(config).table],
   );
@@ -97,16 +106,21 @@ async function stageStatement(stage: Stage): Promise<string> {
     .filter(({ name }) => own.has(name.toLowerCase()))
     .map(
       ({ name, type, is_nullable, collation }) =>
-        `${quoted(name)} ${type}${collation === null ? '' : ` COLLATE ${collation}`} ${is_nullable === 'YES' ? 'NULL' : 'NOT NULL'}`,
+        `${quoted(name)} ${type}${collation === null ? '' : ` COLLATE ${collation}`} ` +
+        `${is_nullable === 'YES' ? 'NULL' : 'NOT NULL'}`,
     );
   const ours = [
     `${rowColumn(stage)} bigint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY`,
     `${writeColumn(stage)} bigint NOT NULL`,
   ];
-  return `CREATE TABLE ${inDatabase(config, stage.table)} (${[...ours, ...columns].join(', ')}) ENGINE = InnoDB`;
+  return `CREATE TABLE ${inDatabase(config, stage.table)} (${[...ours, ...columns].join(', ')})
+    ENGINE = InnoDB`;
 }
 
-/** Inserts the rows of a slice in the open transaction, with the function that sends lists of values. Throws `slice_lost` when another attempt has taken the stage over. */
+/**
+ * Inserts the rows of a slice in the open transaction, with the function that sends lists of
+ * values. Throws `slice_lost` when another attempt has taken the stage over.
+ */
 export async function stageSlice(
   stage: Stage,
   bytes: Readable,
@@ -114,17 +128,22 @@ export async function stageSlice(
 ): Promise<StagedState> {
   const write = newWrite();
   let slice_bytes = 0;
-  const into = `INSERT INTO ${inDatabase(stage.config, stage.table)} (${writeColumn(stage)}, ${columnList(stage.delivery.columns)}) `;
+  const into = `INSERT INTO ${inDatabase(stage.config, stage.table)} (${writeColumn(stage)},
+    ${columnList(stage.delivery.columns)}) `;
   const counted = measured(bytes, (size) => (slice_bytes += size));
   await unlessGone(() => send({ before: into, row: `${write},` }, counted));
   return { write, slice_bytes };
 }
 
-/** Moves the rows of the slices into the target, in the open transaction. Throws `slice_lost` when another attempt has taken the stage over, and `count_mismatch`. */
+/**
+ * Moves the rows of the slices into the target, in the open transaction. Throws `slice_lost` when
+ * another attempt has taken the stage over, and `count_mismatch`.
+ */
 export async function moveStage(stage: Stage, outcomes: SliceOutcome[]): Promise<void> {
   const { connection, config, delivery } = stage;
   const { before, after } = insertStatement(targetOf(config).quoted, delivery);
-  const staged = `FROM ${inDatabase(config, stage.table)} WHERE ${isOfSlices(writeColumn(stage), outcomes)}`;
+  const staged = `FROM ${inDatabase(config, stage.table)}
+    WHERE ${isOfSlices(writeColumn(stage), outcomes)}`;
   await unlessGone(async () => {
     const moved = await connection.run(
       `${before}SELECT ${columnList(delivery.columns)} ${staged}${after}`,
@@ -137,7 +156,10 @@ export async function moveStage(stage: Stage, outcomes: SliceOutcome[]): Promise
   });
 }
 
-/** Removes all stages of the delivery, whoever made them, but for the kept one. To be called outside a transaction. */
+/**
+ * Removes all stages of the delivery, whoever made them, but for the kept one. To be called outside
+ * a transaction.
+ */
 export async function dropStages(stage: Stage, kept?: string): Promise<void> {
   for (const table of await listStages(stage))
     if (table !== kept)
@@ -147,7 +169,8 @@ export async function dropStages(stage: Stage, kept?: string): Promise<void> {
 async function listStages({ connection, config, delivery }: Stage): Promise<string[]> {
   const prefix = stagePrefix(delivery);
   const found = await connection.rows<{ name: string }>(
-    'SELECT TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND LEFT(TABLE_NAME, ?) = ?',
+    'SELECT TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND ' +
+      'LEFT(TABLE_NAME, ?) = ?',
     [config.database, prefix.length, prefix],
   );
   return found.map(({ name }) => name);
@@ -155,12 +178,16 @@ async function listStages({ connection, config, delivery }: Stage): Promise<stri
 
 async function countWrites(stage: Stage, table: string): Promise<Map<number, number>> {
   const rows = await stage.connection.rows<{ number: number; records: number }>(
-    `SELECT ${writeColumn(stage)} AS number, COUNT(*) AS records FROM ${inDatabase(stage.config, table)} GROUP BY 1`,
+    `SELECT ${writeColumn(stage)} AS number, COUNT(*) AS records
+      FROM ${inDatabase(stage.config, table)} GROUP BY 1`,
   );
   return new Map(rows.map(({ number, records }) => [number, records]));
 }
 
-/** False where the right has been taken away since the stage was made: then its rows are written again. */
+/**
+ * False where the right has been taken away since the stage was made: then its rows are written
+ * again.
+ */
 function renamed({ connection, config, table }: Stage, from: string): Promise<boolean> {
   return unlessDenied(() =>
     connection.run(`RENAME TABLE ${inDatabase(config, from)} TO ${inDatabase(config, table)}`),

@@ -8,7 +8,10 @@ import { quoted, targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 import type { Connection } from './connection.ts';
 
-/** JSON is kept as text: MySQL's own JSON type rounds numbers, and refuses some, which would stop an export for one event. */
+/**
+ * JSON is kept as text: MySQL's own JSON type rounds numbers, and refuses some, which would stop an
+ * export for one event.
+ */
 const types: Record<ColumnType, string> = {
   uuid: 'char(36)',
   text: 'longtext',
@@ -22,24 +25,35 @@ const types: Record<ColumnType, string> = {
 /** An index of InnoDB holds 3,072 bytes of a key, four for a character. */
 const key_text_type = 'varchar(700)';
 
-/** Collations that tell every two texts apart, also by blanks at their ends, of MySQL and of MariaDB; the last one is everywhere and does not see such blanks. */
+/**
+ * Collations that tell every two texts apart, also by blanks at their ends, of MySQL and of
+ * MariaDB; the last one is everywhere and does not see such blanks.
+ */
 const exact_collations = ['utf8mb4_0900_bin', 'utf8mb4_nopad_bin', 'utf8mb4_bin'];
 
-/** Two less than a table can have: the stage has two more, for the number of the row and that of its write. */
+/**
+ * Two less than a table can have: the stage has two more, for the number of the row and that of its
+ * write.
+ */
 const columns_max = 1_015;
 
-/** What MySQL cannot take of a query's columns. Its names have no letter case, no characters beyond U+FFFF and no blank at the end. */
+/**
+ * What MySQL cannot take of a query's columns. Its names have no letter case, no characters beyond
+ * U+FFFF and no blank at the end.
+ */
 export function mySqlColumnFaults(columns: Column[]): string[] {
   const faults: string[] = [];
   const names = new Set<string>();
   for (const { name } of columns) {
     if (/[\u{10000}-\u{10ffff}]| $/u.test(name))
       faults.push(
-        `MySQL takes no names with characters beyond U+FFFF or a blank at the end: give the column \`${name}\` another alias.`,
+        'MySQL takes no names with characters beyond U+FFFF or a blank at the end: give the ' +
+          `column \`${name}\` another alias.`,
       );
     if (names.has(name.toLowerCase()))
       faults.push(
-        `MySQL does not tell upper from lower case in names: give the column \`${name}\` another alias.`,
+        `MySQL does not tell upper from lower case in names: give the column \`${name}\` ` +
+          'another alias.',
       );
     names.add(name.toLowerCase());
   }
@@ -66,12 +80,14 @@ export async function tableStatement(
     [exact_collations],
   );
   const collation = exact_collations.find((name) => found.some((row) => row.name === name));
-  return `CREATE TABLE IF NOT EXISTS ${target} (${columns.join(', ')}) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE ${collation}`;
+  return `CREATE TABLE IF NOT EXISTS ${target} (${columns.join(', ')}) ENGINE = InnoDB CHARACTER
+    SET utf8mb4 COLLATE ${collation}`;
 }
 
 /**
- * Makes the table and the table of receipts where they are missing, and refuses a table that cannot take the export: missing columns are all named, persons need a unique index on
- * their key. To be called outside a transaction, which the making of a table would end.
+ * Makes the table and the table of receipts where they are missing, and refuses a table that cannot
+ * take the export: missing columns are all named, persons need a unique index on their key. To be
+ * called outside a transaction, which the making of a table would end.
  */
 export async function prepareTables(
   connection: Connection,
@@ -83,7 +99,11 @@ export async function prepareTables(
     await connection.run(await tableStatement(connection, target.quoted, layout));
   if (!(await tableExists(connection, config, 'sluice_receipts'))) {
     await connection.run(
-      `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id char(36) PRIMARY KEY, batch_export_id char(36) NOT NULL, run_id char(36) NOT NULL, table_name varchar(200) NOT NULL, records bigint NOT NULL, manifest longtext NOT NULL, delivered_at datetime(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+      `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id char(36) PRIMARY KEY,
+        batch_export_id char(36) NOT NULL, run_id char(36) NOT NULL,
+        table_name varchar(200) NOT NULL, records bigint NOT NULL, manifest longtext NOT NULL,
+        delivered_at datetime(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)) ENGINE = InnoDB CHARACTER
+        SET utf8mb4 COLLATE utf8mb4_bin`,
     );
   }
   await checkTable(connection, config, layout);
@@ -102,7 +122,10 @@ export async function tableExists(
   return found.length > 0;
 }
 
-/** Refuses a table that cannot take the export: engine, columns that are missing or that no row fits, and the index of persons. */
+/**
+ * Refuses a table that cannot take the export: engine, columns that are missing or that no row
+ * fits, and the index of persons.
+ */
 export async function checkTable(
   connection: Connection,
   config: MySqlConfig,
@@ -111,26 +134,32 @@ export async function checkTable(
   const { table, name } = targetOf(config);
   for (const checked of [table, 'sluice_receipts']) {
     const [found] = await connection.rows<{ engine: string | null }>(
-      'SELECT ENGINE AS engine FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?',
+      'SELECT ENGINE AS engine FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND ' +
+        'TABLE_NAME = ?',
       [config.database, checked],
     );
     if (found !== undefined && found.engine?.toLowerCase() !== 'innodb') {
       throw new NonRetryableError(
         'table_unsuitable',
-        `The table ${config.database}.${checked} has the engine ${found.engine ?? 'of a view'}; a delivery can be shown at once only in InnoDB. Export to such a table.`,
+        `The table ${config.database}.${checked} has the engine ` +
+          `${found.engine ?? 'of a view'}; a delivery can be shown at once only in InnoDB. ` +
+          'Export to such a table.',
       );
     }
   }
   const found = await connection.rows<
     Omit<FoundColumn, 'is_generated' | 'must_be_given'> & { is_generated: number }
   >(
-    `SELECT COLUMN_NAME AS name, COLUMN_TYPE AS type, COALESCE(GENERATION_EXPRESSION, '') <> '' AS is_generated,
+    `SELECT COLUMN_NAME AS name, COLUMN_TYPE AS type, COALESCE(GENERATION_EXPRESSION,
+      '') <> '' AS is_generated,
             CASE WHEN DATA_TYPE IN ('date', 'datetime', 'timestamp', 'time') THEN 'D'
-                 WHEN DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int', 'bigint', 'decimal', 'float', 'double', 'year') THEN 'N' ELSE 'S' END AS category
+                 WHEN DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int', 'bigint', 'decimal',
+                   'float', 'double', 'year') THEN 'N' ELSE 'S' END AS category
        FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?`,
     [config.database, table],
   );
-  // What must be given may come from a trigger, and users need not see those: the server says it of the first row.
+  // What must be given may come from a trigger, and users need not see those: the server says it of
+  // the first row.
   const columns = found.map((column) => ({
     ...column,
     is_generated: column.is_generated === 1,
@@ -148,21 +177,25 @@ export async function checkTable(
 async function checkUniqueIndex(connection: Connection, config: MySqlConfig): Promise<void> {
   const { table, name } = targetOf(config);
   const found = await connection.rows(
-    `SELECT 1 FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND NON_UNIQUE = 0 GROUP BY INDEX_NAME
-     HAVING COUNT(*) = 2 AND COUNT(SUB_PART) = 0 AND SUM(LOWER(COLUMN_NAME) IN ('team_id', 'distinct_id')) = 2`,
+    `SELECT 1 FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?
+      AND NON_UNIQUE = 0 GROUP BY INDEX_NAME
+     HAVING COUNT(*) = 2 AND COUNT(SUB_PART) = 0
+       AND SUM(LOWER(COLUMN_NAME) IN ('team_id', 'distinct_id')) = 2`,
     [config.database, table],
   );
   if (found.length === 0) {
     throw new NonRetryableError(
       'unique_index_missing',
-      `Persons are merged by (team_id, distinct_id), but the table ${name} has no unique index on these columns; make one or export to another table.`,
+      `Persons are merged by (team_id, distinct_id), but the table ${name} has no unique ` +
+        'index on these columns; make one or export to another table.',
     );
   }
 }
 
 /**
- * What stands before and after the rows in the INSERT that shows them. Persons are merged: a row of the table gives way only to one with a higher person version or mapping version; where the
- * export has no versions the newer delivery wins.
+ * What stands before and after the rows in the INSERT that shows them. Persons are merged: a row of
+ * the table gives way only to one with a higher person version or mapping version; where the export
+ * has no versions the newer delivery wins.
  */
 export function insertStatement(target: string, layout: Layout): { before: string; after: string } {
   const names = layout.columns.map((column) => column.name);
@@ -178,12 +211,15 @@ export function insertStatement(target: string, layout: Layout): { before: strin
   if (versions.length === 0)
     return {
       before,
-      after: ` ON DUPLICATE KEY UPDATE ${changed.map((name) => `${there(name)} = ${came(name)}`).join(', ')}`,
+      after:
+        ' ON DUPLICATE KEY UPDATE ' +
+        `${changed.map((name) => `${there(name)} = ${came(name)}`).join(', ')}`,
     };
   const newer = versions
     .map((name) => `${there(name)} IS NULL OR ${came(name)} > ${there(name)}`)
     .join(' OR ');
-  // Assignments are made from left to right, and later ones would see the new versions: so the answer is found once, first.
+  // Assignments are made from left to right, and later ones would see the new versions: so the
+  // answer is found once, first.
   const first = `${key} = IF(@sluice_is_newer := (${newer}), ${key}, ${key})`;
   const others = changed.map(
     (name) => `${there(name)} = IF(@sluice_is_newer, ${came(name)}, ${there(name)})`,

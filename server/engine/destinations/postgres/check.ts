@@ -18,7 +18,10 @@ import { writeReceipt } from './receipts.ts';
 import { canStage, columnList, copyRows } from './stage.ts';
 import { prepareTables } from './table.ts';
 
-/** Does what a delivery of one row does, with the real tables, in a transaction that is rolled back: nobody sees any of it. */
+/**
+ * Does what a delivery of one row does, with the real tables, in a transaction that is rolled back:
+ * nobody sees any of it.
+ */
 export async function checkPostgres(
   config: PostgresConfig,
   columns: Column[],
@@ -104,7 +107,10 @@ function deliveryOf(columns: Column[]): Delivery {
   };
 }
 
-/** As a delivery does, with COPY; what the table checks at the end of a transaction is checked at once. */
+/**
+ * As a delivery does, with COPY; what the table checks at the end of a transaction is checked at
+ * once.
+ */
 async function writeRow(
   connection: Connection,
   target: string,
@@ -121,7 +127,10 @@ async function writeRow(
   return 'The table took a row with a value in every column, as deliveries send it.';
 }
 
-/** The row that the table makes of the sample, as texts. A person is found by its key; an event is written once more, because a search for the one that COPY has written would read the whole table. */
+/**
+ * The row that the table makes of the sample, as texts. A person is found by its key; an event is
+ * written once more, because a search for the one that COPY has written would read the whole table.
+ */
 async function returnedRow(
   connection: Connection,
   target: string,
@@ -134,11 +143,13 @@ async function returnedRow(
     .join(', ');
   const isSame = person_key.map(
     (name) =>
-      `t.${quoted(name)} = '${row.values[delivery.columns.findIndex((column) => column.name === name)]}'`,
+      `t.${quoted(name)} = ` +
+      `'${row.values[delivery.columns.findIndex((column) => column.name === name)]}'`,
   );
   const statement = isMerged(delivery)
     ? `SELECT ${returned} FROM ${target} AS t WHERE ${isSame.join(' AND ')}`
-    : `INSERT INTO ${target} AS t (${columnList(delivery)}) VALUES (${texts}) RETURNING ${returned}`;
+    : `INSERT INTO ${target} AS t (${columnList(delivery)}) VALUES (${texts})
+      RETURNING ${returned}`;
   const [found] = await connection.rows<Record<string, unknown>>(statement);
   if (found === undefined)
     throw new NonRetryableError(
@@ -167,7 +178,8 @@ async function tryReceipt(
     ...(rights?.may_replace === true
       ? []
       : [
-          `Without UPDATE on ${receipts} a receipt cannot be replaced, should a delivery be repeated.`,
+          `Without UPDATE on ${receipts} a receipt cannot be replaced, should a delivery be ` +
+            'repeated.',
         ]),
     ...((await canStage(connection, config))
       ? []

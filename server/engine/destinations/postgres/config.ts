@@ -56,7 +56,8 @@ export const postgres_config = Type.Object(
       Type.Boolean({
         default: true,
         description:
-          'False: where the server offers no TLS, connect without it. Only for private networks: the password and the data travel unprotected.',
+          'False: where the server offers no TLS, connect without it. Only for private ' +
+          'networks: the password and the data travel unprotected.',
       }),
     ),
   },

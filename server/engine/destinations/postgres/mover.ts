@@ -12,12 +12,15 @@ import { prepareTables } from './table.ts';
 import { beginTransaction, lockMove } from './transaction.ts';
 
 /**
- * The second session of an attempt: one open transaction in which staged slices go into the target while the next ones are staged. Its commit is that of the delivery; when it ends otherwise, the
+ * The second session of an attempt: one open transaction in which staged slices go into the target
+ * while the next ones are staged. Its commit is that of the delivery; when it ends otherwise, the
  * stage still has everything.
  */
 export type Mover = {
   connection: Connection;
-  /** Moves the slice when those before it are moved. Does not wait: `settle` rejects when it failed. */
+  /**
+   * Moves the slice when those before it are moved. Does not wait: `settle` rejects when it failed.
+   */
   move(number: number, staged: StagedSlice): void;
   /** How many slices wait to be moved or are being moved. */
   waiting(): number;
@@ -25,13 +28,17 @@ export type Mover = {
   hasFailed(): boolean;
   /** Waits until all slices are moved. */
   settle(): Promise<void>;
-  /** Copies a slice straight into the target, behind all that were moved: it is repeated after a crash. Throws `count_mismatch`. */
+  /**
+   * Copies a slice straight into the target, behind all that were moved: it is repeated after a
+   * crash. Throws `count_mismatch`.
+   */
   copy(slice: Slice, bytes: Readable): Promise<void>;
 };
 
 /**
- * Opens the session. To be called by whoever has the delivery, so that the last who took the stage over is the only one who moves. Undefined where the server gives no second session:
- * then slices are moved when all are staged.
+ * Opens the session. To be called by whoever has the delivery, so that the last who took the stage
+ * over is the only one who moves. Undefined where the server gives no second session: then slices
+ * are moved when all are staged.
  */
 export async function openMover(
   config: PostgresConfig,
@@ -74,7 +81,8 @@ function moverOf(
     connection,
     move: (number, staged) => {
       waiting += 1;
-      // The table is locked with the first slice, when the transaction that made it has been committed.
+      // The table is locked with the first slice, when the transaction that made it has been
+      // committed.
       work = (work ?? prepared())
         .then(() => moveSlice(connection, stage, number, staged))
         .then(() => void (waiting -= 1));

@@ -158,7 +158,8 @@ testDestination({
       )),
     value: async (config) =>
       void (await pool.query(
-        `UPDATE ${inSchema(config)} SET event = 'plane', properties = '{"a": 2}' WHERE event = 'plain'`,
+        `UPDATE ${inSchema(config)} SET event = 'plane', properties = '{"a": 2}'
+          WHERE event = 'plain'`,
       )),
     missing: async (config) =>
       void (await pool.query(
@@ -184,18 +185,22 @@ const outcomeOf = (records: number): SliceOutcome => ({
 const deliver = (config: PostgresConfig, delivery: Delivery, text: string) =>
   deliverText(postgres, { config, delivery, deps }, text);
 
-test('TLS is verified by name and authority unless the config says otherwise, and left out only when it may be', async () => {
-  const config = { ...(await freshConfig()), has_self_signed_cert: false };
-  tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
-  const status = async (changes: Partial<PostgresConfig>) =>
-    (await postgres.check({ ...config, ...changes }, uuid_only, deps)).find(
-      (step) => step.status === 'failed',
-    )?.detail ?? 'passed';
-  assert.match(await status({}), /certificate of the server/);
-  assert.equal(await status({ host: 'localhost' }), 'passed');
-  assert.match(await status({ port: plain.port }), /offers no TLS/);
-  assert.equal(await status({ port: plain.port, require_tls: false }), 'passed');
-});
+test(
+  'TLS is verified by name and authority unless the config says otherwise, and left out only ' +
+    'when it may be',
+  async () => {
+    const config = { ...(await freshConfig()), has_self_signed_cert: false };
+    tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+    const status = async (changes: Partial<PostgresConfig>) =>
+      (await postgres.check({ ...config, ...changes }, uuid_only, deps)).find(
+        (step) => step.status === 'failed',
+      )?.detail ?? 'passed';
+    assert.match(await status({}), /certificate of the server/);
+    assert.equal(await status({ host: 'localhost' }), 'passed');
+    assert.match(await status({ port: plain.port }), /offers no TLS/);
+    assert.equal(await status({ port: plain.port, require_tls: false }), 'passed');
+  },
+);
 
 test('persons are merged: a row gives way to a higher version only', async () => {
   const config = { ...(await freshConfig()), table_name: 'persons' };
@@ -213,7 +218,8 @@ test('persons are merged: a row gives way to a higher version only', async () =>
       row('d', 3, 0, 'high'),
   );
   const found = await pool.query<{ distinct_id: string; name: string }>(
-    `SELECT distinct_id, properties->>'name' AS name FROM ${inSchema(config, 'persons')} ORDER BY 1`,
+    `SELECT distinct_id, properties->>'name' AS name FROM ${inSchema(config, 'persons')}
+      ORDER BY 1`,
   );
   assert.deepEqual(
     found.rows.map((person) => `${person.distinct_id} ${person.name}`),
@@ -245,13 +251,15 @@ test('verify compares persons by key, once each however often they were delivere
 test('persons refuse a table without a unique index on their key', async () => {
   const config = { ...(await freshConfig()), table_name: 'persons' };
   await pool.query(
-    `CREATE TABLE ${inSchema(config, 'persons')} (team_id bigint, distinct_id text, UNIQUE (team_id, distinct_id) INCLUDE (team_id))`,
+    `CREATE TABLE ${inSchema(config, 'persons')} (team_id bigint, distinct_id text, UNIQUE (team_id,
+      distinct_id) INCLUDE (team_id))`,
   );
   const columns = personsModel.columns.tables.slice(0, 2);
   await deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\n');
   await pool.query(`DROP TABLE ${inSchema(config, 'persons')}`);
   await pool.query(
-    `CREATE TABLE ${inSchema(config, 'persons')} (team_id bigint, distinct_id text, x int, UNIQUE (team_id, distinct_id, x))`,
+    `CREATE TABLE ${inSchema(config, 'persons')} (team_id bigint, distinct_id text, x int,
+      UNIQUE (team_id, distinct_id, x))`,
   );
   await assert.rejects(
     deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\n'),
@@ -292,42 +300,50 @@ test('a trigger that leaves rows out does not pass for success', async () => {
   );
 });
 
-test('a connection that is cut in the middle ends the write at once, and the next attempt does it all', async () => {
-  const config = await freshConfig();
-  const given = freshDelivery({ columns: uuid_only });
-  const sink = await postgres.open(config, given, deps);
-  const endless = Readable.from(
-    (async function* () {
-      for (let sent = 0; ; sent += 1) {
-        yield Buffer.from('abc\n'.repeat(1_000));
-        if (sent === 20) secure.cut();
-      }
-    })(),
-  );
-  await assert.rejects(
-    sink.write({ number: 0, records: 1, is_last: true }, endless),
-    (error) => error instanceof RetryableError && error.code === 'connection_lost',
-  );
-  await sink.close();
-  await deliver(config, { ...given, attempt: 2 }, 'abc\n');
-  assert.equal((await pool.query(`SELECT 1 FROM ${inSchema(config)}`)).rowCount, 1);
-});
+test(
+  'a connection that is cut in the middle ends the write at once, and the next attempt does it ' +
+    'all',
+  async () => {
+    const config = await freshConfig();
+    const given = freshDelivery({ columns: uuid_only });
+    const sink = await postgres.open(config, given, deps);
+    const endless = Readable.from(
+      (async function* () {
+        for (let sent = 0; ; sent += 1) {
+          yield Buffer.from('abc\n'.repeat(1_000));
+          if (sent === 20) secure.cut();
+        }
+      })(),
+    );
+    await assert.rejects(
+      sink.write({ number: 0, records: 1, is_last: true }, endless),
+      (error) => error instanceof RetryableError && error.code === 'connection_lost',
+    );
+    await sink.close();
+    await deliver(config, { ...given, attempt: 2 }, 'abc\n');
+    assert.equal((await pool.query(`SELECT 1 FROM ${inSchema(config)}`)).rowCount, 1);
+  },
+);
 
-test('a dead attempt that comes back late finds the delivery done, and two at once wait for each other', async () => {
-  const config = await freshConfig();
-  const given = freshDelivery({ columns: uuid_only });
-  const first = await postgres.open(config, given, deps);
-  await first.write(
-    { number: 0, records: 1, is_last: true },
-    Readable.from([Buffer.from('abc\n')]),
-  );
-  const second = postgres.open(config, { ...given, attempt: 2 }, deps);
-  await first.commit([outcomeOf(1)], { name: 'manifest', text: '{}' });
-  const late = await second;
-  assert.equal(await late.isCommitted(), true);
-  await Promise.all([first.close(), late.close()]);
-  assert.equal((await pool.query(`SELECT 1 FROM ${inSchema(config)}`)).rowCount, 1);
-});
+test(
+  'a dead attempt that comes back late finds the delivery done, and two at once wait for each ' +
+    'other',
+  async () => {
+    const config = await freshConfig();
+    const given = freshDelivery({ columns: uuid_only });
+    const first = await postgres.open(config, given, deps);
+    await first.write(
+      { number: 0, records: 1, is_last: true },
+      Readable.from([Buffer.from('abc\n')]),
+    );
+    const second = postgres.open(config, { ...given, attempt: 2 }, deps);
+    await first.commit([outcomeOf(1)], { name: 'manifest', text: '{}' });
+    const late = await second;
+    assert.equal(await late.isCommitted(), true);
+    await Promise.all([first.close(), late.close()]);
+    assert.equal((await pool.query(`SELECT 1 FROM ${inSchema(config)}`)).rowCount, 1);
+  },
+);
 
 test('faults are told apart by SQLSTATE', () => {
   const cases: [string, boolean, string][] = [

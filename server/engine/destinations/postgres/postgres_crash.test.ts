@@ -80,23 +80,27 @@ const untilMoved = ({ config }: Place) =>
     [`INSERT INTO "${config.schema}"%SELECT%`],
   );
 
-test('a dead attempt repeats one slice at most: what it staged is shown with the rest, once, and no stage stays', async () => {
-  const place = await freshPlace();
-  const dead = await openSink(place);
-  assert.deepEqual(await dead.recover([]), []);
-  const known = [await writeSlice(dead, 0), await writeSlice(dead, 1)];
-  await writeSlice(dead, 2, 'd\n');
-  await dead.close();
-  assert.deepEqual(await rowsOf(place), []);
-  const next = await openSink(place, 2);
-  assert.deepEqual(await next.recover(known), known);
-  const outcomes = [...known, await writeSlice(next, 2)];
-  assert.deepEqual(await rowsOf(place), []);
-  await next.commit(outcomes, manifest);
-  await next.close();
-  assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd']);
-  assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
-});
+test(
+  'a dead attempt repeats one slice at most: what it staged is shown with the rest, once, and ' +
+    'no stage stays',
+  async () => {
+    const place = await freshPlace();
+    const dead = await openSink(place);
+    assert.deepEqual(await dead.recover([]), []);
+    const known = [await writeSlice(dead, 0), await writeSlice(dead, 1)];
+    await writeSlice(dead, 2, 'd\n');
+    await dead.close();
+    assert.deepEqual(await rowsOf(place), []);
+    const next = await openSink(place, 2);
+    assert.deepEqual(await next.recover(known), known);
+    const outcomes = [...known, await writeSlice(next, 2)];
+    assert.deepEqual(await rowsOf(place), []);
+    await next.commit(outcomes, manifest);
+    await next.close();
+    assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd']);
+    assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
+  },
+);
 
 test('all slices may have been staged before the crash', async () => {
   const place = await freshPlace();
@@ -128,14 +132,18 @@ for (const [killed, visible, isThere] of [
   ['written', [], false],
   ['committed', ['a', 'b', 'c'], true],
 ] as const) {
-  test(`a worker that is killed (${killed}) has shown all or nothing, and the next one completes it once`, async () => {
-    const place = await freshPlace();
-    await killDelivery(ordersOf(place, killed), { after_milliseconds: 0 });
-    assert.deepEqual(await rowsOf(place), visible);
-    assert.equal(await deliverAgain(postgres, ordersOf(place, killed), server.deps), isThere);
-    assert.deepEqual(await rowsOf(place), ['a', 'b', 'c']);
-    assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
-  });
+  test(
+    `a worker that is killed (${killed}) has shown all or nothing, and the next one completes ` +
+      'it once',
+    async () => {
+      const place = await freshPlace();
+      await killDelivery(ordersOf(place, killed), { after_milliseconds: 0 });
+      assert.deepEqual(await rowsOf(place), visible);
+      assert.equal(await deliverAgain(postgres, ordersOf(place, killed), server.deps), isThere);
+      assert.deepEqual(await rowsOf(place), ['a', 'b', 'c']);
+      assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
+    },
+  );
 }
 
 test('a worker that is killed in the third of five slices has only that one repeated', async () => {
@@ -151,15 +159,23 @@ test('a worker that is killed in the third of five slices has only that one repe
   assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd', 'e']);
 });
 
-test('a worker that is killed anywhere in its commit leaves nothing that the next one doubles or misses', async () => {
-  for (const after_milliseconds of [0, 4, 8]) {
-    const place = await freshPlace();
-    await killDelivery(ordersOf(place, 'committing'), { after_milliseconds });
-    await deliverAgain(postgres, ordersOf(place, 'committing'), server.deps);
-    assert.deepEqual(await rowsOf(place), ['a', 'b', 'c'], `killed after ${after_milliseconds} ms`);
-    assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
-  }
-});
+test(
+  'a worker that is killed anywhere in its commit leaves nothing that the next one doubles or ' +
+    'misses',
+  async () => {
+    for (const after_milliseconds of [0, 4, 8]) {
+      const place = await freshPlace();
+      await killDelivery(ordersOf(place, 'committing'), { after_milliseconds });
+      await deliverAgain(postgres, ordersOf(place, 'committing'), server.deps);
+      assert.deepEqual(
+        await rowsOf(place),
+        ['a', 'b', 'c'],
+        `killed after ${after_milliseconds} ms`,
+      );
+      assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
+    }
+  },
+);
 
 test('an attempt that was believed dead and comes back stages and shows nothing any more', async () => {
   for (const comesBack of [
@@ -192,33 +208,40 @@ test('an attempt that was believed dead and comes back stages and shows nothing 
   }
 });
 
-test('a stage that a crash of the server has emptied, or that somebody has changed, is written again', async () => {
-  for (const damage of ['TRUNCATE TABLE', 'DROP TABLE', 'DELETE FROM']) {
-    const place = await freshPlace();
-    const dead = await openSink(place);
-    const known = [await writeSlice(dead, 0), await writeSlice(dead, 1)];
-    await dead.close();
-    const stage = (await tablesOf(place)).find((name) => name.startsWith('sluice_stage'));
-    await server.pool.query(
-      `${damage} ${place.config.schema}.${stage}${damage === 'DELETE FROM' ? " WHERE uuid = 'a'" : ''}`,
-    );
-    const next = await openSink(place, 2);
-    assert.deepEqual(
-      (await next.recover(known)).map(({ number }) => number),
-      damage === 'DELETE FROM' ? [1] : [],
-    );
-    await next.abort([]);
-    await next.close();
-    assert.ok(!(await tablesOf(place)).includes(stage!), damage);
-  }
-});
+test(
+  'a stage that a crash of the server has emptied, or that somebody has changed, is written ' +
+    'again',
+  async () => {
+    for (const damage of ['TRUNCATE TABLE', 'DROP TABLE', 'DELETE FROM']) {
+      const place = await freshPlace();
+      const dead = await openSink(place);
+      const known = [await writeSlice(dead, 0), await writeSlice(dead, 1)];
+      await dead.close();
+      const stage = (await tablesOf(place)).find((name) => name.startsWith('sluice_stage'));
+      await server.pool.query(
+        `${damage} ` +
+          `${place.config.schema}.${stage}${damage === 'DELETE FROM' ? " WHERE uuid = 'a'" : ''}`,
+      );
+      const next = await openSink(place, 2);
+      assert.deepEqual(
+        (await next.recover(known)).map(({ number }) => number),
+        damage === 'DELETE FROM' ? [1] : [],
+      );
+      await next.abort([]);
+      await next.close();
+      assert.ok(!(await tablesOf(place)).includes(stage!), damage);
+    }
+  },
+);
 
 test('a trigger that leaves rows out does not pass for success when the stage is moved', async () => {
   const place = await freshPlace();
   const { schema } = place.config;
   await server.pool.query(`CREATE TABLE ${schema}.events (uuid text);
-    CREATE FUNCTION ${schema}.skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.uuid = ''b'' THEN RETURN NULL; END IF; RETURN NEW; END';
-    CREATE TRIGGER skip BEFORE INSERT ON ${schema}.events FOR EACH ROW EXECUTE FUNCTION ${schema}.skip()`);
+    CREATE FUNCTION ${schema}.skip() RETURNS trigger LANGUAGE plpgsql AS
+      'BEGIN IF NEW.uuid = ''b'' THEN RETURN NULL; END IF; RETURN NEW; END';
+    CREATE TRIGGER skip BEFORE INSERT ON ${schema}.events
+      FOR EACH ROW EXECUTE FUNCTION ${schema}.skip()`);
   const sink = await openSink(place);
   const first = await writeSlice(sink, 0);
   const goOn = async () => sink.commit([first, await writeSlice(sink, 1)], manifest);
@@ -231,7 +254,9 @@ test('a user who may not make tables delivers all slices in one transaction', as
   const place = await freshPlace();
   const { schema } = place.config;
   await server.pool.query(`CREATE TABLE ${schema}.events (uuid text);
-    CREATE TABLE ${schema}.sluice_receipts (delivery_id uuid PRIMARY KEY, batch_export_id uuid NOT NULL, run_id uuid NOT NULL, table_name text NOT NULL, records bigint NOT NULL, manifest text NOT NULL,
+    CREATE TABLE ${schema}.sluice_receipts (delivery_id uuid PRIMARY KEY,
+      batch_export_id uuid NOT NULL, run_id uuid NOT NULL, table_name text NOT NULL,
+      records bigint NOT NULL, manifest text NOT NULL,
       delivered_at timestamptz NOT NULL DEFAULT now());
     CREATE ROLE postgres_writer LOGIN PASSWORD 'of the writer';
     GRANT USAGE ON SCHEMA ${schema} TO postgres_writer;
@@ -261,55 +286,64 @@ test('a user who may not make tables delivers all slices in one transaction', as
   assert.deepEqual(await rowsOf(place), ['a', 'b', 'c']);
 });
 
-test('persons of several slices are merged when they are shown, and a column may be called like that of the stage', async () => {
-  const text = { nullable: false, type: 'text' } as const;
-  const columns = [
-    { ...text, name: 'team_id', type: 'integer', expression: 'team_id' } as const,
-    { ...text, name: 'distinct_id', expression: 'distinct_id' },
-    { ...text, name: 'sluice_slice', expression: 'x' },
-    { ...text, name: 'person_version', type: 'integer', expression: 'version' } as const,
-  ];
-  const place = await freshPlace({ model: 'persons', columns });
-  const sink = await openSink(place);
-  const outcomes = [
-    await writeSlice(sink, 0, '7\ta\told\t1\n7\tb\tonly\t1\n'),
-    await writeSlice(sink, 1, '7\ta\tnew\t2\n'),
-  ];
-  await sink.commit(outcomes, manifest);
-  await sink.close();
-  const found = await server.pool.query<{ text: string }>(
-    `SELECT distinct_id || ' ' || sluice_slice AS text FROM ${place.config.schema}.events ORDER BY 1`,
-  );
-  assert.deepEqual(
-    found.rows.map((row) => row.text),
-    ['a new', 'b only'],
-  );
-});
+test(
+  'persons of several slices are merged when they are shown, and a column may be called like ' +
+    'that of the stage',
+  async () => {
+    const text = { nullable: false, type: 'text' } as const;
+    const columns = [
+      { ...text, name: 'team_id', type: 'integer', expression: 'team_id' } as const,
+      { ...text, name: 'distinct_id', expression: 'distinct_id' },
+      { ...text, name: 'sluice_slice', expression: 'x' },
+      { ...text, name: 'person_version', type: 'integer', expression: 'version' } as const,
+    ];
+    const place = await freshPlace({ model: 'persons', columns });
+    const sink = await openSink(place);
+    const outcomes = [
+      await writeSlice(sink, 0, '7\ta\told\t1\n7\tb\tonly\t1\n'),
+      await writeSlice(sink, 1, '7\ta\tnew\t2\n'),
+    ];
+    await sink.commit(outcomes, manifest);
+    await sink.close();
+    const found = await server.pool.query<{ text: string }>(
+      `SELECT distinct_id || ' ' || sluice_slice AS text FROM ${place.config.schema}.events
+      ORDER BY 1`,
+    );
+    assert.deepEqual(
+      found.rows.map((row) => row.text),
+      ['a new', 'b only'],
+    );
+  },
+);
 
-test('slices go into the table while the next ones are staged, the last one straight, and nobody sees any before the commit', async () => {
-  const place = await freshPlace();
-  const text = (name: string) =>
-    Array.from({ length: 20_000 }, (_, row) => `${name} ${row}\n`).join('');
-  const dead = await openSink(place);
-  const known = [await writeSlice(dead, 0, text('a'))];
-  await untilMoved(place);
-  known.push(await writeSlice(dead, 1, text('b')), await writeSlice(dead, 2, text('c'), true));
-  const stage = (await tablesOf(place)).find((name) => name.startsWith('sluice_stage'));
-  assert.equal(
-    (await server.pool.query(`SELECT 1 FROM ${place.config.schema}.${stage}`)).rowCount,
-    40_000,
-  );
-  assert.deepEqual(await rowsOf(place), []);
-  await dead.close();
-  const next = await openSink(place, 2);
-  assert.deepEqual(await next.recover(known), known.slice(0, 2));
-  await next.commit([...known.slice(0, 2), await writeSlice(next, 2, text('c'), true)], manifest);
-  await next.close();
-  const rows = await rowsOf(place);
-  assert.equal(rows.length, 60_000);
-  assert.equal(new Set(rows).size, 60_000);
-  assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
-});
+test(
+  'slices go into the table while the next ones are staged, the last one straight, and nobody ' +
+    'sees any before the commit',
+  async () => {
+    const place = await freshPlace();
+    const text = (name: string) =>
+      Array.from({ length: 20_000 }, (_, row) => `${name} ${row}\n`).join('');
+    const dead = await openSink(place);
+    const known = [await writeSlice(dead, 0, text('a'))];
+    await untilMoved(place);
+    known.push(await writeSlice(dead, 1, text('b')), await writeSlice(dead, 2, text('c'), true));
+    const stage = (await tablesOf(place)).find((name) => name.startsWith('sluice_stage'));
+    assert.equal(
+      (await server.pool.query(`SELECT 1 FROM ${place.config.schema}.${stage}`)).rowCount,
+      40_000,
+    );
+    assert.deepEqual(await rowsOf(place), []);
+    await dead.close();
+    const next = await openSink(place, 2);
+    assert.deepEqual(await next.recover(known), known.slice(0, 2));
+    await next.commit([...known.slice(0, 2), await writeSlice(next, 2, text('c'), true)], manifest);
+    await next.close();
+    const rows = await rowsOf(place);
+    assert.equal(rows.length, 60_000);
+    assert.equal(new Set(rows).size, 60_000);
+    assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
+  },
+);
 
 test('rows that lie elsewhere in the stage than its note says are moved all the same', async () => {
   const place = await freshPlace();
@@ -322,7 +356,8 @@ test('rows that lie elsewhere in the stage than its note says are moved all the 
     [stage],
   );
   await server.pool.query(
-    `COMMENT ON TABLE ${stage} IS '${found.rows[0]!.note.replaceAll('"first_block":0', '"first_block":1')}'`,
+    `COMMENT ON TABLE ${stage} IS ` +
+      `'${found.rows[0]!.note.replaceAll('"first_block":0', '"first_block":1')}'`,
   );
   const next = await openSink(place, 2);
   await next.commit(await next.recover(known), manifest);
@@ -330,34 +365,40 @@ test('rows that lie elsewhere in the stage than its note says are moved all the 
   assert.deepEqual(await rowsOf(place), ['a', 'b', 'c']);
 });
 
-test('neither rows that a dead attempt has moved nor a session that waits for the table stop a delivery', async () => {
-  const place = await freshPlace();
-  const { schema } = place.config;
-  await server.pool.query(`CREATE TABLE ${schema}.events (uuid text UNIQUE)`);
-  const dead = await openSink(place);
-  const first = await writeSlice(dead, 0);
-  await untilMoved(place);
-  const next = await openSink(place, 2);
-  assert.deepEqual(await next.recover([first]), [first]);
-  await untilMoved(place);
-  const altered = server.pool.query(`ALTER TABLE ${schema}.events ADD COLUMN own text`);
-  await until(
-    'nobody waits for the table',
-    "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' AND relation = $1::regclass",
-    [`${schema}.events`],
-  );
-  await next.commit(
-    [first, await writeSlice(next, 1), await writeSlice(next, 2, slices[2], true)],
-    manifest,
-  );
-  await Promise.all([altered, next.close(), dead.close()]);
-  assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd']);
-});
+test(
+  'neither rows that a dead attempt has moved nor a session that waits for the table stop a ' +
+    'delivery',
+  async () => {
+    const place = await freshPlace();
+    const { schema } = place.config;
+    await server.pool.query(`CREATE TABLE ${schema}.events (uuid text UNIQUE)`);
+    const dead = await openSink(place);
+    const first = await writeSlice(dead, 0);
+    await untilMoved(place);
+    const next = await openSink(place, 2);
+    assert.deepEqual(await next.recover([first]), [first]);
+    await untilMoved(place);
+    const altered = server.pool.query(`ALTER TABLE ${schema}.events ADD COLUMN own text`);
+    await until(
+      'nobody waits for the table',
+      "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' AND relation = " +
+        '$1::regclass',
+      [`${schema}.events`],
+    );
+    await next.commit(
+      [first, await writeSlice(next, 1), await writeSlice(next, 2, slices[2], true)],
+      manifest,
+    );
+    await Promise.all([altered, next.close(), dead.close()]);
+    assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd']);
+  },
+);
 
 test('where the server gives one session only, what is staged is moved at the end', async () => {
   const place = await freshPlace();
   await server.pool.query(
-    `CREATE ROLE single LOGIN PASSWORD 'of the single one' CONNECTION LIMIT 1; GRANT ALL ON SCHEMA ${place.config.schema} TO single`,
+    `CREATE ROLE single LOGIN PASSWORD 'of the single one' CONNECTION LIMIT 1; GRANT ALL
+      ON SCHEMA ${place.config.schema} TO single`,
   );
   place.config = { ...place.config, user: 'single', password: 'of the single one' };
   const sink = await openSink(place);

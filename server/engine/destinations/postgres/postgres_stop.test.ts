@@ -55,32 +55,45 @@ test('a server that hangs is left at once when the run is stopped', async () => 
   await Promise.all(waits.map(leave));
 });
 
-test('a table that another session holds is waited for before any row is read, and the wait can be stopped', async () => {
-  const config = await server.freshConfig();
-  await server.pool.query(`CREATE TABLE ${config.schema}.events (uuid text)`);
-  const other = await server.pool.connect();
-  await other.query('BEGIN');
-  await other.query(`LOCK TABLE ${config.schema}.events IN ACCESS EXCLUSIVE MODE`);
-  const stop = new AbortController();
-  const sink = await postgres.open(config, uuidDelivery(), { ...server.deps, signal: stop.signal });
-  const waiting = assert.rejects(sink.recover([]), /stopped/);
-  const waiters = async () =>
-    (await other.query("SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'RowExclusiveLock'"))
-      .rowCount;
-  const end = performance.now() + 10_000;
-  while ((await waiters()) === 0) assert.ok(performance.now() < end, 'nobody waits for the table');
-  stop.abort('cancelled');
-  await waiting;
-  await sink.close();
-  await other.query('ROLLBACK');
-  other.release();
-});
+test(
+  'a table that another session holds is waited for before any row is read, and the wait can be ' +
+    'stopped',
+  async () => {
+    const config = await server.freshConfig();
+    await server.pool.query(`CREATE TABLE ${config.schema}.events (uuid text)`);
+    const other = await server.pool.connect();
+    await other.query('BEGIN');
+    await other.query(`LOCK TABLE ${config.schema}.events IN ACCESS EXCLUSIVE MODE`);
+    const stop = new AbortController();
+    const sink = await postgres.open(config, uuidDelivery(), {
+      ...server.deps,
+      signal: stop.signal,
+    });
+    const waiting = assert.rejects(sink.recover([]), /stopped/);
+    const waiters = async () =>
+      (await other.query("SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'RowExclusiveLock'"))
+        .rowCount;
+    const end = performance.now() + 10_000;
+    while ((await waiters()) === 0)
+      assert.ok(performance.now() < end, 'nobody waits for the table');
+    stop.abort('cancelled');
+    await waiting;
+    await sink.close();
+    await other.query('ROLLBACK');
+    other.release();
+  },
+);
 
-/** A table whose first row takes the server 30 seconds: a session at it does not look whether its client is still there. */
+/**
+ * A table whose first row takes the server 30 seconds: a session at it does not look whether its
+ * client is still there.
+ */
 async function sleepingTable(schema: string): Promise<void> {
   await server.pool.query(`CREATE TABLE ${schema}.events (uuid text);
-    CREATE FUNCTION ${schema}.sleep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(30); RETURN NEW; END';
-    CREATE TRIGGER sleep BEFORE INSERT ON ${schema}.events FOR EACH ROW EXECUTE FUNCTION ${schema}.sleep()`);
+    CREATE FUNCTION ${schema}.sleep() RETURNS trigger LANGUAGE plpgsql AS
+      'BEGIN PERFORM pg_sleep(30); RETURN NEW; END';
+    CREATE TRIGGER sleep BEFORE INSERT ON ${schema}.events
+      FOR EACH ROW EXECUTE FUNCTION ${schema}.sleep()`);
 }
 
 async function sleepers(statement: string): Promise<number> {
@@ -91,31 +104,36 @@ async function sleepers(statement: string): Promise<number> {
   return found.rowCount ?? 0;
 }
 
-test('the server ends a statement as soon as the run is stopped, with TLS and without, and gives its locks back', async () => {
-  const plain = await openPostgresProxy(server.socket_path, { tls: false });
-  for (const changes of [{}, { port: plain.port, require_tls: false }]) {
-    const config = await server.freshConfig(changes);
-    await sleepingTable(config.schema);
-    const stop = new AbortController();
-    const sink = await postgres.open(config, uuidDelivery(), {
-      ...server.deps,
-      signal: stop.signal,
-    });
-    const writing = assert.rejects(
-      sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('abc\n')])),
-      /stopped/,
-    );
-    await eventually('nobody copies', async () => (await sleepers('COPY')) === 1);
-    stop.abort('cancelled');
-    await writing;
-    await sink.close();
-    await eventually('the server goes on copying', async () => (await sleepers('COPY')) === 0);
-    await server.pool.query(
-      `SET lock_timeout = '5s'; LOCK TABLE ${config.schema}.events IN ACCESS EXCLUSIVE MODE; RESET lock_timeout`,
-    );
-  }
-  await plain.close();
-});
+test(
+  'the server ends a statement as soon as the run is stopped, with TLS and without, and gives ' +
+    'its locks back',
+  async () => {
+    const plain = await openPostgresProxy(server.socket_path, { tls: false });
+    for (const changes of [{}, { port: plain.port, require_tls: false }]) {
+      const config = await server.freshConfig(changes);
+      await sleepingTable(config.schema);
+      const stop = new AbortController();
+      const sink = await postgres.open(config, uuidDelivery(), {
+        ...server.deps,
+        signal: stop.signal,
+      });
+      const writing = assert.rejects(
+        sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('abc\n')])),
+        /stopped/,
+      );
+      await eventually('nobody copies', async () => (await sleepers('COPY')) === 1);
+      stop.abort('cancelled');
+      await writing;
+      await sink.close();
+      await eventually('the server goes on copying', async () => (await sleepers('COPY')) === 0);
+      await server.pool.query(
+        `SET lock_timeout = '5s'; LOCK TABLE ${config.schema}.events IN ACCESS EXCLUSIVE MODE; RESET
+        lock_timeout`,
+      );
+    }
+    await plain.close();
+  },
+);
 
 test('an attempt that fails while its slices are moved ends the move at once', async () => {
   const config = await server.freshConfig();
@@ -131,8 +149,11 @@ test('a commit that is refused is known to show nothing, one whose answer is los
   const config = await server.freshConfig();
   const { schema } = config;
   await server.pool.query(`CREATE TABLE ${schema}.events (uuid text);
-    CREATE FUNCTION ${schema}.late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.uuid = 'c' THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF; RAISE EXCEPTION 'no' USING ERRCODE = '23514'; END $$;
-    CREATE CONSTRAINT TRIGGER late AFTER INSERT ON ${schema}.events DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ${schema}.late()`);
+    CREATE FUNCTION ${schema}.late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.uuid = 'c'
+      THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF; RAISE EXCEPTION 'no' USING
+      ERRCODE = '23514'; END $$;
+    CREATE CONSTRAINT TRIGGER late AFTER INSERT ON ${schema}.events DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION ${schema}.late()`);
   for (const [text, code, isCertain] of [
     ['a\n', 'constraint_violated', true],
     ['c\n', 'server_stopping', false],
@@ -150,7 +171,8 @@ test('a commit that is refused is known to show nothing, one whose answer is los
     await sink.close();
   }
   await server.pool.query(
-    `DROP TABLE IF EXISTS ${schema}.sluice_receipts; CREATE VIEW ${schema}.sluice_receipts AS SELECT gen_random_uuid() AS delivery_id WHERE false`,
+    `DROP TABLE IF EXISTS ${schema}.sluice_receipts; CREATE VIEW ${schema}.sluice_receipts AS
+      SELECT gen_random_uuid() AS delivery_id WHERE false`,
   );
   const sink = await postgres.open(config, uuidDelivery(), server.deps);
   await sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('a\n')]));
@@ -161,57 +183,64 @@ test('a commit that is refused is known to show nothing, one whose answer is los
   await sink.close();
 });
 
-test('a table that no row of the export fits is refused before anything is delivered, and by the connection test', async () => {
-  const config = await server.freshConfig();
-  const columns = contractColumns.map(({ name }) => name);
-  const text = (changes: Record<string, string>) =>
-    columns.map((name) => `${name} ${changes[name] ?? ownTypes[name] ?? 'text'}`).join(', ');
-  const cases: [string, string, RegExp][] = [
-    [
-      'wrong types',
-      `CREATE TABLE % (${text({ uuid: 'bigint', event: 'date' })})`,
-      /uuid is bigint, .*; the column event is date/,
-    ],
-    [
-      'an own column that must be given',
-      `CREATE TABLE % (${text({})}, own text NOT NULL)`,
-      /column own must not be null/,
-    ],
-    [
-      'a generated column',
-      `CREATE TABLE % (${text({ note: "text GENERATED ALWAYS AS ('x') STORED" })})`,
-      /column note is generated/,
-    ],
-    [
-      'a view',
-      `CREATE VIEW % AS SELECT ${columns.map((name) => `NULL::${ownTypes[name] ?? 'text'} AS ${name}`).join(', ')}`,
-      /is a view/,
-    ],
-  ];
-  for (const [name, statement, pattern] of cases) {
-    await server.pool.query(statement.replace('%', `${config.schema}.events`));
-    const sink = await postgres.open(
-      config,
-      uuidDelivery({ columns: contractColumns }),
-      server.deps,
-    );
-    await assert.rejects(
-      sink.recover([]),
-      (error) =>
-        error instanceof NonRetryableError &&
-        error.code === 'table_unsuitable' &&
-        pattern.test(error.message),
-      name,
-    );
-    await sink.close();
-    assert.match(
-      await failedStep(config),
-      new RegExp(`^Check the table: .*${pattern.source}`),
-      name,
-    );
-    await server.pool.query(`DROP ${name === 'a view' ? 'VIEW' : 'TABLE'} ${config.schema}.events`);
-  }
-});
+test(
+  'a table that no row of the export fits is refused before anything is delivered, and by the ' +
+    'connection test',
+  async () => {
+    const config = await server.freshConfig();
+    const columns = contractColumns.map(({ name }) => name);
+    const text = (changes: Record<string, string>) =>
+      columns.map((name) => `${name} ${changes[name] ?? ownTypes[name] ?? 'text'}`).join(', ');
+    const cases: [string, string, RegExp][] = [
+      [
+        'wrong types',
+        `CREATE TABLE % (${text({ uuid: 'bigint', event: 'date' })})`,
+        /uuid is bigint, .*; the column event is date/,
+      ],
+      [
+        'an own column that must be given',
+        `CREATE TABLE % (${text({})}, own text NOT NULL)`,
+        /column own must not be null/,
+      ],
+      [
+        'a generated column',
+        `CREATE TABLE % (${text({ note: "text GENERATED ALWAYS AS ('x') STORED" })})`,
+        /column note is generated/,
+      ],
+      [
+        'a view',
+        `CREATE VIEW % AS SELECT
+        ${columns.map((name) => `NULL::${ownTypes[name] ?? 'text'} AS ${name}`).join(', ')}`,
+        /is a view/,
+      ],
+    ];
+    for (const [name, statement, pattern] of cases) {
+      await server.pool.query(statement.replace('%', `${config.schema}.events`));
+      const sink = await postgres.open(
+        config,
+        uuidDelivery({ columns: contractColumns }),
+        server.deps,
+      );
+      await assert.rejects(
+        sink.recover([]),
+        (error) =>
+          error instanceof NonRetryableError &&
+          error.code === 'table_unsuitable' &&
+          pattern.test(error.message),
+        name,
+      );
+      await sink.close();
+      assert.match(
+        await failedStep(config),
+        new RegExp(`^Check the table: .*${pattern.source}`),
+        name,
+      );
+      await server.pool.query(
+        `DROP ${name === 'a view' ? 'VIEW' : 'TABLE'} ${config.schema}.events`,
+      );
+    }
+  },
+);
 
 const ownTypes: Record<string, string> = {
   properties: 'jsonb',

@@ -20,8 +20,9 @@ export async function hasReceipt(
 }
 
 /**
- * Writes the receipt in the open transaction, for which INSERT suffices. That of a repeat (`is_repeat`: `hasReceipt` has found one) replaces the earlier one, so that the place holds what the newest run signed;
- * who may not UPDATE is told so.
+ * Writes the receipt in the open transaction, for which INSERT suffices. That of a repeat
+ * (`is_repeat`: `hasReceipt` has found one) replaces the earlier one, so that the place holds what
+ * the newest run signed; who may not UPDATE is told so.
  */
 export async function writeReceipt(
   connection: Connection,
@@ -43,7 +44,8 @@ export async function writeReceipt(
       manifest.text,
     ]);
   await connection.rows(
-    `INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest) VALUES ($1, $2, $3, $4, $5, $6)`,
+    `INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest)
+      VALUES ($1, $2, $3, $4, $5, $6)`,
     [delivery.delivery_id, delivery.batch_export_id, delivery.run_id, name, records, manifest.text],
   );
 }
@@ -62,7 +64,8 @@ async function replaceReceipt(
     if ((error as { code?: string }).code !== '42501') throw error;
     throw new NonRetryableError(
       'permission_denied',
-      `The rows of this delivery are there with the receipt of an earlier run, which the user may not replace. Grant UPDATE on ${receipts}, then retry the run.`,
+      'The rows of this delivery are there with the receipt of an earlier run, which the user ' +
+        `may not replace. Grant UPDATE on ${receipts}, then retry the run.`,
       { cause: error },
     );
   }

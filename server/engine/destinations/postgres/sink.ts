@@ -34,16 +34,24 @@ import type { Stage } from './stage.ts';
 import { prepareTables } from './table.ts';
 import { beginTransaction, endMove, lockDelivery } from './transaction.ts';
 
-/** One attempt at a delivery. Everything it does is done in transactions that begin with the delivery's lock; that of the mover takes it before it commits. */
+/**
+ * One attempt at a delivery. Everything it does is done in transactions that begin with the
+ * delivery's lock; that of the mover takes it before it commits.
+ */
 type Session = {
   connection: Connection;
   config: PostgresConfig;
   delivery: Delivery;
   deps: DestinationDeps;
   stage: Stage;
-  /** How its rows go into the table; undefined until the first slice or a stage of an earlier attempt decides. */
+  /**
+   * How its rows go into the table; undefined until the first slice or a stage of an earlier
+   * attempt decides.
+   */
   way: 'direct' | 'staged' | undefined;
-  /** Moves staged slices while the next ones are staged; undefined where all are moved at the end. */
+  /**
+   * Moves staged slices while the next ones are staged; undefined where all are moved at the end.
+   */
   mover: Mover | undefined;
   /** The table holds the delivery and its receipt, by this attempt or another one. */
   is_delivered: boolean;
@@ -52,14 +60,19 @@ type Session = {
   is_prepared: boolean;
   /** This attempt has put its receipt there. */
   is_committed: boolean;
-  /** The table may show the delivery: it was there, or the server was told to commit and did not refuse. */
+  /**
+   * The table may show the delivery: it was there, or the server was told to commit and did not
+   * refuse.
+   */
   may_show: boolean;
 };
 
 /**
- * Opens an attempt at a delivery. A delivery of one slice is one transaction. One of several slices puts each, as it ends, into a stage table that outlives the attempt, and behind that a second session moves them into
- * the table, in one transaction with the last slice and the receipt. The advisory lock keeps a dead worker's attempt and ours apart: only its holder stages and commits, and who gets it later sees the receipt that the
- * earlier one committed.
+ * Opens an attempt at a delivery. A delivery of one slice is one transaction. One of several slices
+ * puts each, as it ends, into a stage table that outlives the attempt, and behind that a second
+ * session moves them into the table, in one transaction with the last slice and the receipt. The
+ * advisory lock keeps a dead worker's attempt and ours apart: only its holder stages and commits,
+ * and who gets it later sees the receipt that the earlier one committed.
  */
 export async function openPostgresSink(
   config: PostgresConfig,
@@ -127,7 +140,10 @@ async function end(session: Session, statement: 'COMMIT' | 'ROLLBACK'): Promise<
   session.is_open = false;
 }
 
-/** The table is made, checked and locked here, before the engine opens the query that would wait for it. */
+/**
+ * The table is made, checked and locked here, before the engine opens the query that would wait for
+ * it.
+ */
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
   const { connection, stage } = session;
   await begin(session);
@@ -143,7 +159,10 @@ async function recover(session: Session, outcomes: SliceOutcome[]): Promise<Slic
   return surviving;
 }
 
-/** Persons are merged when all are staged, in the order of their keys: deliveries that merge the same persons bit by bit would wait for each other in a circle. */
+/**
+ * Persons are merged when all are staged, in the order of their keys: deliveries that merge the
+ * same persons bit by bit would wait for each other in a circle.
+ */
 async function startMover(session: Session): Promise<void> {
   const { config, delivery, stage, deps } = session;
   if (!isMerged(delivery)) session.mover = await openMover(config, delivery, stage, deps);
@@ -156,7 +175,10 @@ async function closeMover(session: Session): Promise<void> {
   await mover?.connection.close();
 }
 
-/** Rows of a delivery that is there already are read and left aside: they are in the table since its receipt is. */
+/**
+ * Rows of a delivery that is there already are read and left aside: they are in the table since its
+ * receipt is.
+ */
 async function write(
   session: Session,
   slice: Slice,
@@ -183,7 +205,10 @@ async function writeRows(session: Session, slice: Slice, bytes: Readable): Promi
   );
 }
 
-/** What is the only slice is repeated after a crash in any case, and without a right to make tables there is no stage. */
+/**
+ * What is the only slice is repeated after a crash in any case, and without a right to make tables
+ * there is no stage.
+ */
 async function chooseWay(session: Session, slice: Slice): Promise<'direct' | 'staged'> {
   const { connection, config, stage } = session;
   await takeStageOver(connection, stage, []);
@@ -194,7 +219,10 @@ async function chooseWay(session: Session, slice: Slice): Promise<'direct' | 'st
   return 'staged';
 }
 
-/** The last slice is the one that a crash may repeat, so it need not be staged, unless the mover is so far behind that the source would have to wait for long. */
+/**
+ * The last slice is the one that a crash may repeat, so it need not be staged, unless the mover is
+ * so far behind that the source would have to wait for long.
+ */
 async function writeStaged(session: Session, slice: Slice, bytes: Readable): Promise<void> {
   const { connection, stage, mover } = session;
   if (mover?.hasFailed() === true) await failMove(session, mover);
@@ -202,14 +230,18 @@ async function writeStaged(session: Session, slice: Slice, bytes: Readable): Pro
     await end(session, 'ROLLBACK');
     return mover.copy(slice, bytes);
   }
-  // The mover holds the table; asking for it a second time would wait behind whoever waits for the mover.
+  // The mover holds the table; asking for it a second time would wait behind whoever waits for the
+  // mover.
   if (mover === undefined) await prepare(session);
   const staged = await stageSlice(connection, stage, slice, bytes);
   await end(session, 'COMMIT');
   mover?.move(slice.number, staged);
 }
 
-/** Throws why nothing can be moved any more: an attempt that has taken the stage over ends our mover too, and is then the reason. */
+/**
+ * Throws why nothing can be moved any more: an attempt that has taken the stage over ends our mover
+ * too, and is then the reason.
+ */
 async function failMove({ connection, stage }: Session, mover: Mover): Promise<void> {
   await listStaged(connection, stage);
   await mover.settle();
@@ -240,7 +272,10 @@ async function commit(
   session.is_delivered = true;
 }
 
-/** Commits the transaction that has everything. Constraints that are checked at the end and conflicts are refusals: then the server has rolled it back. */
+/**
+ * Commits the transaction that has everything. Constraints that are checked at the end and
+ * conflicts are refusals: then the server has rolled it back.
+ */
 async function show(session: Session, complete: Connection): Promise<void> {
   const mayShowBefore = session.may_show;
   session.may_show = true;
@@ -254,7 +289,10 @@ async function show(session: Session, complete: Connection): Promise<void> {
   }
 }
 
-/** The connection whose open transaction has all rows of the delivery in the table, the stage removed, and the delivery's lock. */
+/**
+ * The connection whose open transaction has all rows of the delivery in the table, the stage
+ * removed, and the delivery's lock.
+ */
 async function completeRows(session: Session): Promise<Connection> {
   const { connection, delivery, stage, mover } = session;
   if (mover === undefined) {

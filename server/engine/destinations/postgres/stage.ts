@@ -11,8 +11,10 @@ import { mergeStatement } from './table.ts';
 import { endMove } from './transaction.ts';
 
 /**
- * The stage of one delivery: an unlogged table beside the target, in which finished slices outlive the attempt that wrote them. Its comment says which attempt it belongs to and which
- * slices are whole, and changes in the transactions that add rows. All functions here work in the open transaction of the connection that they are given.
+ * The stage of one delivery: an unlogged table beside the target, in which finished slices outlive
+ * the attempt that wrote them. Its comment says which attempt it belongs to and which slices are
+ * whole, and changes in the transactions that add rows. All functions here work in the open
+ * transaction of the connection that they are given.
  */
 export type Stage = {
   delivery: Delivery;
@@ -22,8 +24,10 @@ export type Stage = {
 };
 
 /**
- * A whole slice in the stage. It was copied in one transaction, so its rows are those whose `xmin` is `xid`: the stage needs no column for it, and what is moved is copied as it is. They lie in the blocks of the table
- * from `first_block` up to and without `end_block`, but for rows that took free room before.
+ * A whole slice in the stage. It was copied in one transaction, so its rows are those whose `xmin`
+ * is `xid`: the stage needs no column for it, and what is moved is copied as it is. They lie in the
+ * blocks of the table from `first_block` up to and without `end_block`, but for rows that took free
+ * room before.
  */
 export type StagedSlice = {
   records: number;
@@ -35,10 +39,16 @@ export type StagedSlice = {
 
 type Note = { holder: string; slices: Record<number, StagedSlice> };
 
-/** PostgreSQL extends a table by up to 64 blocks at once, and the next COPY begins in those that were left over. */
+/**
+ * PostgreSQL extends a table by up to 64 blocks at once, and the next COPY begins in those that
+ * were left over.
+ */
 const left_over_blocks = 128;
 
-/** The stage that belongs to the delivery, whether it is there or not, as the attempt `holder` sees it. */
+/**
+ * The stage that belongs to the delivery, whether it is there or not, as the attempt `holder` sees
+ * it.
+ */
 export function stageOf(config: PostgresConfig, delivery: Delivery, holder: string): Stage {
   const { schema, quoted: target } = targetOf(config);
   return {
@@ -59,8 +69,9 @@ export async function canStage(connection: Connection, config: PostgresConfig): 
 }
 
 /**
- * Makes this attempt the owner of what an earlier one has staged, and gives those of the outcomes that are there and whole; the table is removed when there are none.
- * From here on the earlier attempt can stage and show nothing more, and the session in which it moved slices is ended.
+ * Makes this attempt the owner of what an earlier one has staged, and gives those of the outcomes
+ * that are there and whole; the table is removed when there are none. From here on the earlier
+ * attempt can stage and show nothing more, and the session in which it moved slices is ended.
  */
 export async function takeStageOver(
   connection: Connection,
@@ -89,10 +100,14 @@ export async function takeStageOver(
   return whole;
 }
 
-/** Makes an empty stage with the target's own types, so a value that does not fit is refused when it is staged. Large values are compressed when they are moved, once and as the target wants it. */
+/**
+ * Makes an empty stage with the target's own types, so a value that does not fit is refused when it
+ * is staged. Large values are compressed when they are moved, once and as the target wants it.
+ */
 export async function makeStage(connection: Connection, stage: Stage): Promise<void> {
   await connection.run(
-    `CREATE UNLOGGED TABLE ${stage.quoted} WITH (autovacuum_enabled = false) AS SELECT ${columnList(stage.delivery)} FROM ${stage.target} WITH NO DATA`,
+    `CREATE UNLOGGED TABLE ${stage.quoted} WITH (autovacuum_enabled = false) AS
+      SELECT ${columnList(stage.delivery)} FROM ${stage.target} WITH NO DATA`,
   );
   const compressed = await connection.rows<{ name: string }>(
     "SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attstorage = 'x'",
@@ -106,7 +121,11 @@ export async function makeStage(connection: Connection, stage: Stage): Promise<v
   await writeNote(connection, stage, { holder: stage.holder, slices: {} });
 }
 
-/** Copies a slice into the stage. Throws `slice_lost` when another attempt has taken the stage over, and `count_mismatch`. The commit need not wait for the disk: a crash of the server empties the stage anyway. */
+/**
+ * Copies a slice into the stage. Throws `slice_lost` when another attempt has taken the stage over,
+ * and `count_mismatch`. The commit need not wait for the disk: a crash of the server empties the
+ * stage anyway.
+ */
 export async function stageSlice(
   connection: Connection,
   stage: Stage,
@@ -137,7 +156,10 @@ export async function stageSlice(
   return staged;
 }
 
-/** Moves a staged slice into the target. Throws `count_mismatch` when the target did not take all of it. */
+/**
+ * Moves a staged slice into the target. Throws `count_mismatch` when the target did not take all of
+ * it.
+ */
 export async function moveSlice(
   connection: Connection,
   stage: Stage,
@@ -147,7 +169,8 @@ export async function moveSlice(
   const list = columnList(stage.delivery);
   const move = (where: string) =>
     connection.run(
-      `INSERT INTO ${stage.target} (${list}) SELECT ${list} FROM ${stage.quoted} WHERE xmin = '${xid}'::xid AND ${where}`,
+      `INSERT INTO ${stage.target} (${list}) SELECT ${list} FROM ${stage.quoted}
+        WHERE xmin = '${xid}'::xid AND ${where}`,
     );
   // Leans on the range of ctid: without it each slice would read the whole stage.
   const moved = await move(`ctid >= '(${first_block},0)'::tid AND ctid < '(${end_block},0)'::tid`);
@@ -158,7 +181,10 @@ export async function moveSlice(
   requireRecords({ number, records }, moved + others);
 }
 
-/** Moves everything that is staged into the target and drops the stage; persons are merged in the order of their keys. Throws as `listStaged` and `moveSlice`. */
+/**
+ * Moves everything that is staged into the target and drops the stage; persons are merged in the
+ * order of their keys. Throws as `listStaged` and `moveSlice`.
+ */
 export async function moveStage(connection: Connection, stage: Stage): Promise<void> {
   const staged = await listStaged(connection, stage);
   if (isMerged(stage.delivery)) {
@@ -171,7 +197,10 @@ export async function moveStage(connection: Connection, stage: Stage): Promise<v
   await dropStage(connection, stage);
 }
 
-/** The whole slices of the stage by number. Throws `slice_lost` when another attempt has taken it over, or it is gone. */
+/**
+ * The whole slices of the stage by number. Throws `slice_lost` when another attempt has taken it
+ * over, or it is gone.
+ */
 export async function listStaged(
   connection: Connection,
   stage: Stage,
@@ -197,7 +226,9 @@ export function copyStatement(table: string, delivery: Delivery): string {
   return `COPY ${table} (${columnList(delivery)}) FROM STDIN WITH (FORMAT text, ENCODING 'UTF8')`;
 }
 
-/** Brings rows straight into the target, a quoted name, and gives how many came; persons are merged. */
+/**
+ * Brings rows straight into the target, a quoted name, and gives how many came; persons are merged.
+ */
 export async function copyRows(
   connection: Connection,
   target: string,
@@ -206,7 +237,8 @@ export async function copyRows(
 ): Promise<number> {
   if (!isMerged(delivery)) return connection.copy(copyStatement(target, delivery), bytes);
   await connection.rows(
-    `CREATE TEMPORARY TABLE IF NOT EXISTS sluice_stage ON COMMIT DROP AS SELECT ${columnList(delivery)} FROM ${target} WITH NO DATA`,
+    `CREATE TEMPORARY TABLE IF NOT EXISTS sluice_stage ON COMMIT DROP AS
+      SELECT ${columnList(delivery)} FROM ${target} WITH NO DATA`,
   );
   const copied = await connection.copy(copyStatement('pg_temp.sluice_stage', delivery), bytes);
   await connection.rows(mergeStatement(target, 'pg_temp.sluice_stage', delivery.columns));
@@ -220,13 +252,18 @@ async function placeOf(
   stage: Stage,
 ): Promise<{ blocks: number; xid: string }> {
   const [place] = await connection.rows<{ blocks: number; xid: string }>(
-    "SELECT (pg_relation_size(to_regclass($1)) / current_setting('block_size')::integer)::integer AS blocks, pg_current_xact_id()::xid::text AS xid",
+    'SELECT (pg_relation_size(to_regclass($1)) / ' +
+      "current_setting('block_size')::integer)::integer AS blocks, " +
+      'pg_current_xact_id()::xid::text AS xid',
     [stage.quoted],
   );
   return place!;
 }
 
-/** A restart of the server after a crash empties unlogged tables, so the note alone does not prove that the rows are there. */
+/**
+ * A restart of the server after a crash empties unlogged tables, so the note alone does not prove
+ * that the rows are there.
+ */
 async function countSlices(connection: Connection, stage: Stage): Promise<Map<string, number>> {
   const rows = await connection.rows<{ xid: string; records: string }>(
     `SELECT xmin::text AS xid, count(*)::text AS records FROM ${stage.quoted} GROUP BY xmin`,
@@ -239,7 +276,8 @@ async function ownNote(connection: Connection, stage: Stage): Promise<Note> {
   if (note?.holder === stage.holder) return note;
   throw new RetryableError(
     'slice_lost',
-    'Another attempt has taken this delivery over, or its stage table was removed; the delivery goes on with what is there.',
+    'Another attempt has taken this delivery over, or its stage table was removed; the ' +
+      'delivery goes on with what is there.',
   );
 }
 
@@ -252,7 +290,10 @@ async function findNote(connection: Connection, stage: Stage): Promise<Note | un
   return JSON.parse(table.note ?? '{"holder":"","slices":{}}') as Note;
 }
 
-/** The note holds identifiers of ours and numbers, so nothing in it needs an escape. COMMENT takes a lock that readers of the table do not mind. */
+/**
+ * The note holds identifiers of ours and numbers, so nothing in it needs an escape. COMMENT takes a
+ * lock that readers of the table do not mind.
+ */
 async function writeNote(connection: Connection, stage: Stage, note: Note): Promise<void> {
   await connection.run(`COMMENT ON TABLE ${stage.quoted} IS '${JSON.stringify(note)}'`);
 }

@@ -26,9 +26,11 @@ function tableStatement(target: string, delivery: Layout): string {
 }
 
 /**
- * Makes the table and the table of receipts in the open transaction where they are missing, and refuses a table that cannot take the export before
- * anything is written: missing columns and those that no row of the export fits are all named, persons need a unique index on their key. The table stays locked as for writing, so that its columns
- * stay and a wait for another session's lock happens here, bounded by `lock_timeout` (SQLSTATE 55P03).
+ * Makes the table and the table of receipts in the open transaction where they are missing, and
+ * refuses a table that cannot take the export before anything is written: missing columns and those
+ * that no row of the export fits are all named, persons need a unique index on their key. The table
+ * stays locked as for writing, so that its columns stay and a wait for another session's lock
+ * happens here, bounded by `lock_timeout` (SQLSTATE 55P03).
  */
 export async function prepareTables(
   connection: Connection,
@@ -48,7 +50,10 @@ export async function prepareTables(
   await makeTable(
     connection,
     target.receipts,
-    `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id uuid PRIMARY KEY, batch_export_id uuid NOT NULL, run_id uuid NOT NULL, table_name text NOT NULL, records bigint NOT NULL, manifest text NOT NULL, delivered_at timestamptz NOT NULL DEFAULT now())`,
+    `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id uuid PRIMARY KEY,
+      batch_export_id uuid NOT NULL, run_id uuid NOT NULL, table_name text NOT NULL,
+      records bigint NOT NULL, manifest text NOT NULL,
+      delivered_at timestamptz NOT NULL DEFAULT now())`,
   );
   await lockTable(connection, target.quoted);
   await checkKind(connection, target.quoted, target.name);
@@ -56,7 +61,9 @@ export async function prepareTables(
   if (isMerged(delivery)) await checkUniqueIndex(connection, target.quoted, target.name);
 }
 
-/** A table that is there is not made again, because even IF NOT EXISTS needs the right to make one. */
+/**
+ * A table that is there is not made again, because even IF NOT EXISTS needs the right to make one.
+ */
 async function makeTable(connection: Connection, name: string, statement: string): Promise<void> {
   if (await tableExists(connection, name)) return;
   try {
@@ -72,7 +79,10 @@ async function makeTable(connection: Connection, name: string, statement: string
   }
 }
 
-/** ROW EXCLUSIVE is the lock that COPY takes anyway: writers do not exclude each other by it. Only tables can be locked so, not foreign ones; views are left to COPY. */
+/**
+ * ROW EXCLUSIVE is the lock that COPY takes anyway: writers do not exclude each other by it. Only
+ * tables can be locked so, not foreign ones; views are left to COPY.
+ */
 async function lockTable(connection: Connection, target: string): Promise<void> {
   const [table] = await connection.rows(
     "SELECT 1 FROM pg_class WHERE oid = to_regclass($1) AND relkind IN ('r', 'p')",
@@ -94,7 +104,8 @@ export async function tableExists(connection: Connection, name: string): Promise
 async function checkKind(connection: Connection, target: string, name: string): Promise<void> {
   const [view] = await connection.rows(
     `SELECT 1 FROM pg_class AS c WHERE c.oid = to_regclass($1)
-       AND (c.relkind = 'm' OR c.relkind = 'v' AND NOT EXISTS (SELECT 1 FROM pg_trigger AS t WHERE t.tgrelid = c.oid AND t.tgtype::int & 68 = 68))`,
+       AND (c.relkind = 'm' OR c.relkind = 'v' AND NOT EXISTS (SELECT 1 FROM pg_trigger AS t
+         WHERE t.tgrelid = c.oid AND t.tgtype::int & 68 = 68))`,
     [target],
   );
   if (view !== undefined)
@@ -112,10 +123,14 @@ async function checkColumns(
   columns: Column[],
 ): Promise<void> {
   const found = await connection.rows<FoundColumn>(
-    `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type, t.typcategory AS category, a.attgenerated <> '' OR a.attidentity = 'a' AS is_generated,
-            a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AND t.typdefault IS NULL AND NOT EXISTS (
-              SELECT 1 FROM pg_trigger AS g WHERE g.tgrelid = a.attrelid AND g.tgtype::int & 7 = 7) AS must_be_given
-       FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped`,
+    `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type,
+      t.typcategory AS category, a.attgenerated <> '' OR a.attidentity = 'a' AS is_generated,
+            a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AND t.typdefault IS NULL
+              AND NOT EXISTS (
+              SELECT 1 FROM pg_trigger AS g WHERE g.tgrelid = a.attrelid
+                AND g.tgtype::int & 7 = 7) AS must_be_given
+       FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid
+         WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped`,
     [target],
   );
   requireFitting(name, columns, found, {
@@ -131,21 +146,26 @@ async function checkUniqueIndex(
   name: string,
 ): Promise<void> {
   const found = await connection.rows(
-    `SELECT 1 FROM pg_index AS i WHERE i.indrelid = to_regclass($1) AND i.indisunique AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indnkeyatts = 2
-       AND (SELECT array_agg(a.attname::text ORDER BY a.attname) FROM pg_attribute AS a WHERE a.attrelid = i.indrelid AND a.attnum = ANY ((i.indkey::int2[])[0:1])) = ARRAY['distinct_id', 'team_id']`,
+    `SELECT 1 FROM pg_index AS i WHERE i.indrelid = to_regclass($1) AND i.indisunique
+      AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indnkeyatts = 2
+       AND (SELECT array_agg(a.attname::text ORDER BY a.attname) FROM pg_attribute AS a
+         WHERE a.attrelid = i.indrelid AND a.attnum = ANY ((i.indkey::int2[])[0:1])) =
+         ARRAY['distinct_id', 'team_id']`,
     [target],
   );
   if (found.length === 0) {
     throw new NonRetryableError(
       'unique_index_missing',
-      `Persons are merged by (team_id, distinct_id), but the table ${name} has no unique index on these columns; make one or export to another table.`,
+      `Persons are merged by (team_id, distinct_id), but the table ${name} has no unique ` +
+        'index on these columns; make one or export to another table.',
     );
   }
 }
 
 /**
- * Merges the staged rows: a row of the table gives way only to one with a higher person version or mapping version; where the export has no versions the
- * newer delivery wins. Of several staged versions of a person the highest counts.
+ * Merges the staged rows: a row of the table gives way only to one with a higher person version or
+ * mapping version; where the export has no versions the newer delivery wins. Of several staged
+ * versions of a person the highest counts.
  */
 export function mergeStatement(target: string, stage: string, columns: Column[]): string {
   const names = columns.map((column) => column.name);
@@ -162,6 +182,8 @@ export function mergeStatement(target: string, stage: string, columns: Column[])
   const update =
     changed.length === 0
       ? 'DO NOTHING'
-      : `DO UPDATE SET ${changed.join(', ')}${newer.length === 0 ? '' : ` WHERE ${newer.join(' OR ')}`}`;
-  return `INSERT INTO ${target} AS t (${list}) SELECT DISTINCT ON (${key}) ${list} FROM ${stage} ORDER BY ${order} ON CONFLICT (${key}) ${update}`;
+      : 'DO UPDATE SET ' +
+        `${changed.join(', ')}${newer.length === 0 ? '' : ` WHERE ${newer.join(' OR ')}`}`;
+  return `INSERT INTO ${target} AS t (${list}) SELECT DISTINCT ON (${key}) ${list} FROM ${stage}
+    ORDER BY ${order} ON CONFLICT (${key}) ${update}`;
 }

@@ -4,23 +4,31 @@ import type { Connection } from '../../sql_tables/postgres_connection.ts';
 const lock_timeout_seconds = 60;
 
 /**
- * Begins a transaction that waits a minute for locks and is not ended for its length. READ COMMITTED whatever the server's default is: what another session committed while a lock was waited for
- * must be seen after the wait.
+ * Begins a transaction that waits a minute for locks and is not ended for its length. READ
+ * COMMITTED whatever the server's default is: what another session committed while a lock was
+ * waited for must be seen after the wait.
  */
 export async function beginTransaction(connection: Connection): Promise<void> {
   await connection.rows(
-    `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '${lock_timeout_seconds}s'; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`,
+    'BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ' +
+      `'${lock_timeout_seconds}s'; SET LOCAL statement_timeout = 0; SET LOCAL ` +
+      'idle_in_transaction_session_timeout = 0',
   );
 }
 
-/** Waits until no other transaction has this delivery, and has it until the open transaction ends. */
+/**
+ * Waits until no other transaction has this delivery, and has it until the open transaction ends.
+ */
 export async function lockDelivery(connection: Connection, delivery: Delivery): Promise<void> {
   await connection.rows('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
     `sluice ${delivery.delivery_id}`,
   ]);
 }
 
-/** Waits until no other transaction moves slices of this delivery. Only the holder of the stage asks for it, while it has the delivery. */
+/**
+ * Waits until no other transaction moves slices of this delivery. Only the holder of the stage asks
+ * for it, while it has the delivery.
+ */
 export async function lockMove(connection: Connection, delivery: Delivery): Promise<void> {
   await connection.rows('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
     moveKey(delivery),
@@ -28,15 +36,19 @@ export async function lockMove(connection: Connection, delivery: Delivery): Prom
 }
 
 /**
- * Ends the session in which an earlier attempt moves slices of this delivery, for whoever has the delivery: a worker that was believed dead would go on holding the rows that it has moved, and a unique index of the
- * table would make us wait for it. Sessions of other users cannot be ended; for those there is only the wait.
+ * Ends the session in which an earlier attempt moves slices of this delivery, for whoever has the
+ * delivery: a worker that was believed dead would go on holding the rows that it has moved, and a
+ * unique index of the table would make us wait for it. Sessions of other users cannot be ended; for
+ * those there is only the wait.
  */
 export async function endMove(connection: Connection, delivery: Delivery): Promise<void> {
   // pg_locks shows the key of an advisory lock as two halves.
   await connection.rows(
     `SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
-     WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-       AND (classid::bigint << 32) | objid::bigint = hashtextextended($1, 0) AND usename = current_user`,
+     WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND database = (SELECT oid
+       FROM pg_database WHERE datname = current_database())
+       AND (classid::bigint << 32) | objid::bigint = hashtextextended($1, 0)
+         AND usename = current_user`,
     [moveKey(delivery)],
   );
 }

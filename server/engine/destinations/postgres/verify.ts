@@ -70,7 +70,8 @@ async function compareRows(
   const { delivery } = first;
   const list = delivery.columns.map(({ name }) => quoted(name)).join(', ');
   const ofTeam = isMerged(delivery) ? ` WHERE team_id = ${delivery.team_id}` : '';
-  const statement = `COPY (SELECT ${list} FROM ${target.quoted}${ofTeam}) TO STDOUT WITH (FORMAT text, ENCODING 'UTF8')`;
+  const statement = `COPY (SELECT ${list} FROM ${target.quoted}${ofTeam}) TO STDOUT WITH (FORMAT
+    text, ENCODING 'UTF8')`;
   return compareContents(
     {
       name: target.name,

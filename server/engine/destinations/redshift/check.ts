@@ -28,7 +28,11 @@ import { csvLine, insertsOf, rowsOf } from './rows.ts';
 import type { Row } from './rows.ts';
 import { prepareTables, showStatements, stage, stageStatement } from './table.ts';
 
-/** Does what a delivery of one row does, with the real tables, in a transaction that is rolled back, so that nobody sees any of it; objects of the bucket are removed. What the table makes of the values is read from the stage, which has its types. */
+/**
+ * Does what a delivery of one row does, with the real tables, in a transaction that is rolled back,
+ * so that nobody sees any of it; objects of the bucket are removed. What the table makes of the
+ * values is read from the stage, which has its types.
+ */
 export async function checkRedshift(
   config: RedshiftConfig,
   columns: Column[],
@@ -72,7 +76,10 @@ export async function checkRedshift(
         for (const statement of showStatements(target.quoted, target.table, layout, stage))
           await sql(statement);
         await tryReceipt(await connected(), config);
-        return 'The table took a row with a value in every column, as deliveries send it, and that of receipts a receipt.';
+        return (
+          'The table took a row with a value in every column, as deliveries send it, and that ' +
+          'of receipts a receipt.'
+        );
       },
     },
     {

@@ -60,7 +60,8 @@ export const redshift_config = Type.Object(
         enum: ['varchar', 'super'],
         default: 'varchar',
         description:
-          'Type of JSON columns in a table that the export makes: varchar keeps the text (65,535 bytes at most), super the value.',
+          'Type of JSON columns in a table that the export makes: varchar keeps the text ' +
+          '(65,535 bytes at most), super the value.',
       }),
     ),
     mode: Type.Optional(
@@ -69,7 +70,8 @@ export const redshift_config = Type.Object(
         enum: ['INSERT', 'COPY'],
         default: 'INSERT',
         description:
-          'How rows travel: INSERT sends them in statements; COPY has the cluster load them from a bucket, which is much faster.',
+          'How rows travel: INSERT sends them in statements; COPY has the cluster load them ' +
+          'from a bucket, which is much faster.',
       }),
     ),
     bucket_name: optionalText(
@@ -82,11 +84,13 @@ export const redshift_config = Type.Object(
     aws_secret_access_key: optionalText(1000, 'COPY: secret of the access key.'),
     iam_role: optionalText(
       2048,
-      'COPY: ARN of the role that the cluster reads the bucket with, or `default`. Null: the cluster is given the access key.',
+      'COPY: ARN of the role that the cluster reads the bucket with, or `default`. Null: the ' +
+        'cluster is given the access key.',
     ),
     endpoint_url: optionalText(
       2048,
-      'COPY: another way to the same bucket for this server, such as a VPC endpoint. Null or empty: AWS.',
+      'COPY: another way to the same bucket for this server, such as a VPC endpoint. Null or ' +
+        'empty: AWS.',
     ),
     has_self_signed_cert: Type.Optional(
       Type.Boolean({
@@ -99,7 +103,8 @@ export const redshift_config = Type.Object(
       Type.Boolean({
         default: true,
         description:
-          'False: where no TLS is offered, connect without it. Only for private networks: the password and the data travel unprotected.',
+          'False: where no TLS is offered, connect without it. Only for private networks: the ' +
+          'password and the data travel unprotected.',
       }),
     ),
   },
@@ -109,7 +114,10 @@ export const redshift_config = Type.Object(
 /** The values of the keys, as far as a user has set them. */
 export type RedshiftConfig = Static<typeof redshift_config>;
 
-/** The target's parts, its quoted name, the quoted name of the receipts, and how users are told of it. */
+/**
+ * The target's parts, its quoted name, the quoted name of the receipts, and how users are told of
+ * it.
+ */
 export function targetOf(config: RedshiftConfig): {
   schema: string;
   table: string;
@@ -128,7 +136,10 @@ export function targetOf(config: RedshiftConfig): {
   };
 }
 
-/** How the cluster is reached. Its sessions speak UTC, set no bound on statements, and never shorten a string of a SUPER value. */
+/**
+ * How the cluster is reached. Its sessions speak UTC, set no bound on statements, and never shorten
+ * a string of a SUPER value.
+ */
 export function accessOf(config: RedshiftConfig): ServerAccess {
   return {
     ...config,
@@ -182,7 +193,8 @@ function copyViolations(config: RedshiftConfig): ConfigViolation[] {
     .map((attr) => ({ attr, code: 'required', detail: 'The mode COPY needs it.' }));
   const missing = new Set(found.map(({ attr }) => attr));
   found.push(...bucketViolations(bucketOf(config)).filter(({ attr }) => !missing.has(attr)));
-  // These become literals of the statement COPY, where a quote or a backslash may end or change them.
+  // These become literals of the statement COPY, where a quote or a backslash may end or change
+  // them.
   for (const attr of ['prefix', 'aws_access_key_id', 'aws_secret_access_key'] as const) {
     if (/['"\\\p{Cc}]/u.test(config[attr] ?? ''))
       found.push({

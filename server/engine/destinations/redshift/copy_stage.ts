@@ -25,7 +25,10 @@ import { stageMaker } from './stage.ts';
 import type { Stage, StagePlace } from './stage.ts';
 import { listOf, stage } from './table.ts';
 
-/** A staged object: its key, our mark of its upload, its bytes, and those of the slice that it was made of. */
+/**
+ * A staged object: its key, our mark of its upload, its bytes, and those of the slice that it was
+ * made of.
+ */
 type ObjectState = { key: string; mark: string; object_bytes: number; slice_bytes: number };
 
 const row_limit: RowLimit = {
@@ -45,7 +48,10 @@ type StagedPlace = {
   is_held: boolean;
 };
 
-/** The stage of the mode COPY: slices wait as objects in the bucket, one each, and survive the session; a manifest names those that are loaded. */
+/**
+ * The stage of the mode COPY: slices wait as objects in the bucket, one each, and survive the
+ * session; a manifest names those that are loaded.
+ */
 export function copyStage(
   config: RedshiftConfig,
   delivery: Delivery,
@@ -107,8 +113,9 @@ async function hold(at: StagedPlace): Promise<void> {
 }
 
 /**
- * To be called after an object was made. An attempt that was believed dead may have made it after the one that took the delivery over had removed everything, at its beginning or its end: so who does not hold the delivery any more
- * removes its own object. Throws `slice_lost` then.
+ * To be called after an object was made. An attempt that was believed dead may have made it after
+ * the one that took the delivery over had removed everything, at its beginning or its end: so who
+ * does not hold the delivery any more removes its own object. Throws `slice_lost` then.
  */
 async function requireHeld(at: StagedPlace, key: string): Promise<void> {
   const content = await at.store.read(holderKey(at));
@@ -141,7 +148,10 @@ async function removeBut({ store, folder }: StagedPlace, kept: ReadonlySet<strin
     if (!kept.has(key)) await store.remove(key);
 }
 
-/** The key is new each time, so that a worker that was believed dead writes beside us and not into our objects. */
+/**
+ * The key is new each time, so that a worker that was believed dead writes beside us and not into
+ * our objects.
+ */
 async function write(
   at: StagedPlace,
   { delivery, supers }: StagePlace,
@@ -169,7 +179,8 @@ async function write(
   try {
     const parts = await uploadParts(store, key, uploadId, object);
     await withStoreFaults(store, async () => {
-      // There is no such upload after a completion whose answer was lost, or when another attempt has ended it.
+      // There is no such upload after a completion whose answer was lost, or when another attempt
+      // has ended it.
       const isThere =
         (await store.completeUpload(key, uploadId, parts, facts)) ||
         (await store.describe(key))?.mark === mark;
@@ -238,7 +249,10 @@ export function manifestOf(config: RedshiftConfig, keys: string[]): string {
   });
 }
 
-/** The statement that loads the objects of a manifest. Holds the access key where there is no role: see `withoutSecrets`. */
+/**
+ * The statement that loads the objects of a manifest. Holds the access key where there is no role:
+ * see `withoutSecrets`.
+ */
 export function copyStatement(
   config: RedshiftConfig,
   load: { target: string; columns: Column[]; manifest: string; null_marker: string },
@@ -246,7 +260,8 @@ export function copyStatement(
   const role = textOf(config.iam_role);
   const authorization =
     role === undefined
-      ? `ACCESS_KEY_ID ${literal(config.aws_access_key_id)} SECRET_ACCESS_KEY ${literal(config.aws_secret_access_key)}`
+      ? `ACCESS_KEY_ID ${literal(config.aws_access_key_id)} SECRET_ACCESS_KEY ` +
+        `${literal(config.aws_secret_access_key)}`
       : `IAM_ROLE ${role === 'default' ? 'default' : literal(role)}`;
   return [
     `COPY ${load.target} (${listOf(load.columns)})`,
@@ -268,7 +283,10 @@ function literal(text: string | null | undefined): string {
   return `'${(text ?? '').replaceAll("'", "''")}'`;
 }
 
-/** Runs a statement that holds the access key. What the server says of it becomes an error without the key, which keeps nothing of the server's own but its SQLSTATE. */
+/**
+ * Runs a statement that holds the access key. What the server says of it becomes an error without
+ * the key, which keeps nothing of the server's own but its SQLSTATE.
+ */
 export async function withoutSecrets<Result>(
   config: RedshiftConfig,
   work: () => Promise<Result>,

@@ -4,14 +4,18 @@ import type { OwnFaults } from '../../sql_tables/postgres_faults.ts';
 
 const value = lasting(
   'value_refused',
-  'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export with the properties_data_type super.',
+  'The table does not take a value (%). Change the type of the column, or leave the table to ' +
+    'be made by the export with the properties_data_type super.',
 );
 const bucket_denied = lasting(
   'permission_denied',
-  'The cluster may not read the bucket (%). Check iam_role, or the access key: it needs s3:GetObject and s3:ListBucket.',
+  'The cluster may not read the bucket (%). Check iam_role, or the access key: it needs ' +
+    's3:GetObject and s3:ListBucket.',
 );
 
-/** Redshift gives most faults of its own the SQLSTATE XX000, so they are told apart by what it says. */
+/**
+ * Redshift gives most faults of its own the SQLSTATE XX000, so they are told apart by what it says.
+ */
 const own: OwnFaults = {
   by_message: [
     [
@@ -30,7 +34,8 @@ const own: OwnFaults = {
       /NoSuchKey|mandatory file|(manifest|file|prefix|object)\b.* (does not exist|not found)/is,
       passing(
         'slice_lost',
-        'A staged object is gone before it could be loaded; it is made again. A rule of the bucket may remove objects too early.',
+        'A staged object is gone before it could be loaded; it is made again. A rule of the ' +
+          'bucket may remove objects too early.',
       ),
     ],
     [/Load into table .* failed|(stl|sys)_load_error/i, value],
@@ -66,12 +71,18 @@ const own: OwnFaults = {
     ),
     '42501': lasting(
       'permission_denied',
-      'The user has not the rights it needs (%). Grant USAGE on the schema, and CREATE on it where the tables are to be made; SELECT and INSERT on the table and on sluice_receipts, UPDATE on the latter for its lock and DELETE for repeats; DELETE on the table for persons; TEMPORARY on the database.',
+      'The user has not the rights it needs (%). Grant USAGE on the schema, and CREATE on it ' +
+        'where the tables are to be made; SELECT and INSERT on the table and on ' +
+        'sluice_receipts, UPDATE on the latter for its lock and DELETE for repeats; DELETE on ' +
+        'the table for persons; TEMPORARY on the database.',
     ),
   },
 };
 
-/** A fault of the cluster or the way to it as an error that says what to do; every other error, above all the source's, stays as it is. */
+/**
+ * A fault of the cluster or the way to it as an error that says what to do; every other error,
+ * above all the source's, stays as it is.
+ */
 export function redshiftError(error: unknown): unknown {
   return postgresError(error, own);
 }

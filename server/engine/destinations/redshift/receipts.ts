@@ -35,7 +35,10 @@ export async function hasReceipts(
   return (await columnTypes(connection, targetOf(config).schema, 'sluice_receipts')) !== undefined;
 }
 
-/** Writes the receipt of a delivery in the open transaction; where one is there (`is_repeat`) over it, which needs the right DELETE. */
+/**
+ * Writes the receipt of a delivery in the open transaction; where one is there (`is_repeat`) over
+ * it, which needs the right DELETE.
+ */
 export async function writeReceipt(
   connection: Connection,
   config: RedshiftConfig,
@@ -52,7 +55,8 @@ export async function writeReceipt(
     await connection.rows(`DELETE FROM ${receipts} WHERE delivery_id = $1`, [delivery.delivery_id]);
   for (const [part, manifest] of partsOf(text, varchar_bytes_max).entries()) {
     await connection.rows(
-      `INSERT INTO ${receipts} (delivery_id, part, batch_export_id, run_id, table_name, records, manifest) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+      `INSERT INTO ${receipts} (delivery_id, part, batch_export_id, run_id, table_name, records,
+        manifest) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
       [
         delivery.delivery_id,
         part,
@@ -66,7 +70,10 @@ export async function writeReceipt(
   }
 }
 
-/** A text in pieces of at most so many bytes of UTF-8, cut between characters; together they are the text. */
+/**
+ * A text in pieces of at most so many bytes of UTF-8, cut between characters; together they are the
+ * text.
+ */
 export function partsOf(text: string, bytes_max: number): string[] {
   const bytes = Buffer.from(text);
   const parts: string[] = [];

@@ -51,49 +51,58 @@ test('persons are merged: a row gives way to a higher version only', async () =>
   );
 });
 
-test('verify compares persons by key, once each however often they were delivered, and counts rows without a key', async () => {
-  const config = await world.freshConfig({ table_name: 'persons' });
-  const columns = persons.columns.tables.slice(0, 2);
-  const given = [
-    deliveryOf({ model: 'persons', columns }),
-    deliveryOf({ model: 'persons', columns }),
-  ];
-  for (const one of given) await world.deliver(config, one, '7\ta\\\\b\n7\tb\n');
-  const rows: ValueRow[] = [
-    ['7', 'a\\b'],
-    ['7', 'b'],
-  ];
-  const delivered = given.map((delivery) => ({
-    delivery,
-    outcomes: [outcomeOf(1)],
-    manifest: '{}',
-  }));
-  const kinds = async (of: typeof delivered, source = sourceOf(rows)) =>
-    (await redshift.verify(config, of, source, world.deps)).map((one) => one.kind);
-  assert.deepEqual(await kinds(delivered), []);
-  const withoutKey = delivered.map((one) => ({
-    ...one,
-    delivery: { ...one.delivery, columns: columns.map((own) => ({ ...own, is_calculated: true })) },
-  }));
-  const onceEach = sourceOf((id) => [rows[id === given[0]!.delivery_id ? 0 : 1]!]);
-  assert.deepEqual(await kinds(withoutKey, onceEach), []);
-  await world.pool.query(
-    `DELETE FROM ${world.inSchema(config, 'persons')} WHERE distinct_id = 'b'`,
-  );
-  assert.deepEqual(await kinds(delivered), ['missing']);
-  assert.deepEqual(await kinds(withoutKey, onceEach), ['missing']);
-});
+test(
+  'verify compares persons by key, once each however often they were delivered, and counts rows ' +
+    'without a key',
+  async () => {
+    const config = await world.freshConfig({ table_name: 'persons' });
+    const columns = persons.columns.tables.slice(0, 2);
+    const given = [
+      deliveryOf({ model: 'persons', columns }),
+      deliveryOf({ model: 'persons', columns }),
+    ];
+    for (const one of given) await world.deliver(config, one, '7\ta\\\\b\n7\tb\n');
+    const rows: ValueRow[] = [
+      ['7', 'a\\b'],
+      ['7', 'b'],
+    ];
+    const delivered = given.map((delivery) => ({
+      delivery,
+      outcomes: [outcomeOf(1)],
+      manifest: '{}',
+    }));
+    const kinds = async (of: typeof delivered, source = sourceOf(rows)) =>
+      (await redshift.verify(config, of, source, world.deps)).map((one) => one.kind);
+    assert.deepEqual(await kinds(delivered), []);
+    const withoutKey = delivered.map((one) => ({
+      ...one,
+      delivery: {
+        ...one.delivery,
+        columns: columns.map((own) => ({ ...own, is_calculated: true })),
+      },
+    }));
+    const onceEach = sourceOf((id) => [rows[id === given[0]!.delivery_id ? 0 : 1]!]);
+    assert.deepEqual(await kinds(withoutKey, onceEach), []);
+    await world.pool.query(
+      `DELETE FROM ${world.inSchema(config, 'persons')} WHERE distinct_id = 'b'`,
+    );
+    assert.deepEqual(await kinds(delivered), ['missing']);
+    assert.deepEqual(await kinds(withoutKey, onceEach), ['missing']);
+  },
+);
 
 test("a table of the user's own keeps its defaults and types, in whatever letter case it was made", async () => {
   const config = await world.freshConfig();
   await world.pool.query(
-    `CREATE SCHEMA folded; CREATE TABLE folded.events (id bigserial, uuid varchar(3) NOT NULL, props varchar(65535), note varchar(9) NOT NULL DEFAULT 'own')`,
+    `CREATE SCHEMA folded; CREATE TABLE folded.events (id bigserial, uuid varchar(3) NOT NULL,
+      props varchar(65535), note varchar(9) NOT NULL DEFAULT 'own')`,
   );
   const columns: Column[] = [
     { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' },
     { name: 'props', type: 'json', nullable: false, expression: 'props' },
   ];
-  // Of the two ways to fold names only the look-up is tried here: PostgreSQL, unlike Redshift, keeps the letter case of quoted names.
+  // Of the two ways to fold names only the look-up is tried here: PostgreSQL, unlike Redshift,
+  // keeps the letter case of quoted names.
   await world.deliver(
     { ...config, schema: 'folded', table_name: 'events' },
     deliveryOf({ columns }),
@@ -178,27 +187,31 @@ test('fewer rows in the stage than were counted are not shown', async () => {
   assert.equal((await world.pool.query(`SELECT 1 FROM ${world.inSchema(config)}`)).rowCount, 0);
 });
 
-test('a connection that is cut in the middle ends the write at once, and the next attempt does it all', async () => {
-  const config = await world.freshConfig();
-  const given = deliveryOf();
-  const sink = await redshift.open(config, given, world.deps);
-  await sink.recover([]);
-  const endless = Readable.from(
-    (async function* () {
-      for (let sent = 0; ; sent += 1) {
-        yield Buffer.from('abc\n'.repeat(1_000));
-        if (sent === 40) world.server.cut();
-      }
-    })(),
-  );
-  await assert.rejects(
-    sink.write({ number: 0, records: 1 }, endless),
-    (error) => error instanceof RetryableError && error.code === 'connection_lost',
-  );
-  await sink.close();
-  await world.deliver(config, { ...given, attempt: 2 }, 'abc\n');
-  assert.equal((await world.pool.query(`SELECT 1 FROM ${world.inSchema(config)}`)).rowCount, 1);
-});
+test(
+  'a connection that is cut in the middle ends the write at once, and the next attempt does it ' +
+    'all',
+  async () => {
+    const config = await world.freshConfig();
+    const given = deliveryOf();
+    const sink = await redshift.open(config, given, world.deps);
+    await sink.recover([]);
+    const endless = Readable.from(
+      (async function* () {
+        for (let sent = 0; ; sent += 1) {
+          yield Buffer.from('abc\n'.repeat(1_000));
+          if (sent === 40) world.server.cut();
+        }
+      })(),
+    );
+    await assert.rejects(
+      sink.write({ number: 0, records: 1 }, endless),
+      (error) => error instanceof RetryableError && error.code === 'connection_lost',
+    );
+    await sink.close();
+    await world.deliver(config, { ...given, attempt: 2 }, 'abc\n');
+    assert.equal((await world.pool.query(`SELECT 1 FROM ${world.inSchema(config)}`)).rowCount, 1);
+  },
+);
 
 test('of two workers with the same delivery the second finds it done, whenever it began', async () => {
   const config = await world.freshConfig();
@@ -281,7 +294,8 @@ test('a stage that somebody has changed is written again as far as it is', async
     await dead.close();
     const stage = (await world.tables(config)).find((name) => name.startsWith('sluice_stage'))!;
     await world.pool.query(
-      `${damage} ${world.inSchema(config, stage)}${damage === 'DELETE FROM' ? " WHERE uuid = 'a'" : ''}`,
+      `${damage} ` +
+        `${world.inSchema(config, stage)}${damage === 'DELETE FROM' ? " WHERE uuid = 'a'" : ''}`,
     );
     const next = await redshift.open(config, { ...given, attempt: 2 }, world.deps);
     const surviving = await next.recover(known);
@@ -316,23 +330,31 @@ test('the connection test sends real values to the real table, and nobody sees t
   }
 });
 
-test('a user who may not make tables has all slices wait in the session, and a crash repeats them all', async () => {
-  const config = await world.freshConfig();
-  await world.deliver(config, deliveryOf(), 'before\n');
-  const schema = world.inSchema(config).split('.')[0];
-  await world.pool.query(`CREATE ROLE redshift_writer LOGIN PASSWORD 'of the writer';
-    GRANT USAGE ON SCHEMA ${schema} TO redshift_writer; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO redshift_writer`);
-  const writer = { ...config, user: 'redshift_writer', password: 'of the writer' };
-  const given = deliveryOf();
-  const dead = await redshift.open(writer, given, world.deps);
-  const first = await writeSlice(dead, 0, 'a\n');
-  await dead.close();
-  const next = await redshift.open(writer, { ...given, attempt: 2 }, world.deps);
-  assert.deepEqual(await next.recover([first]), []);
-  await next.commit([await writeSlice(next, 0, 'a\n'), await writeSlice(next, 1, 'b\n')], manifest);
-  await next.close();
-  assert.deepEqual(await world.delivered(config), ['a', 'b', 'before']);
-});
+test(
+  'a user who may not make tables has all slices wait in the session, and a crash repeats them ' +
+    'all',
+  async () => {
+    const config = await world.freshConfig();
+    await world.deliver(config, deliveryOf(), 'before\n');
+    const schema = world.inSchema(config).split('.')[0];
+    await world.pool.query(`CREATE ROLE redshift_writer LOGIN PASSWORD 'of the writer';
+    GRANT USAGE ON SCHEMA ${schema} TO redshift_writer; GRANT SELECT, INSERT, UPDATE, DELETE
+      ON ALL TABLES IN SCHEMA ${schema} TO redshift_writer`);
+    const writer = { ...config, user: 'redshift_writer', password: 'of the writer' };
+    const given = deliveryOf();
+    const dead = await redshift.open(writer, given, world.deps);
+    const first = await writeSlice(dead, 0, 'a\n');
+    await dead.close();
+    const next = await redshift.open(writer, { ...given, attempt: 2 }, world.deps);
+    assert.deepEqual(await next.recover([first]), []);
+    await next.commit(
+      [await writeSlice(next, 0, 'a\n'), await writeSlice(next, 1, 'b\n')],
+      manifest,
+    );
+    await next.close();
+    assert.deepEqual(await world.delivered(config), ['a', 'b', 'before']);
+  },
+);
 
 test('what a worker has left that was killed right after its receipt is removed by the next one', async () => {
   const config = await world.freshConfig();

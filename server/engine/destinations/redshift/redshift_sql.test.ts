@@ -45,15 +45,22 @@ test('the statements are those of the manual', () => {
   const cases: [string, string][] = [
     [
       create(config),
-      'CREATE TABLE IF NOT EXISTS "s"."t" ("uuid" varchar(36), "event" varchar(65535), "properties" varchar(65535), "note" varchar(65535), "timestamp" timestamptz, "amount" bigint, "ratio" double precision, "is_new" boolean)',
+      'CREATE TABLE IF NOT EXISTS "s"."t" ("uuid" varchar(36), "event" varchar(65535), ' +
+        '"properties" varchar(65535), "note" varchar(65535), "timestamp" timestamptz, "amount" ' +
+        'bigint, "ratio" double precision, "is_new" boolean)',
     ],
     [
       create({ ...config, properties_data_type: 'super' }),
-      'CREATE TABLE IF NOT EXISTS "s"."t" ("uuid" varchar(36), "event" varchar(65535), "properties" super, "note" varchar(65535), "timestamp" timestamptz, "amount" bigint, "ratio" double precision, "is_new" boolean)',
+      'CREATE TABLE IF NOT EXISTS "s"."t" ("uuid" varchar(36), "event" varchar(65535), ' +
+        '"properties" super, "note" varchar(65535), "timestamp" timestamptz, "amount" bigint, ' +
+        '"ratio" double precision, "is_new" boolean)',
     ],
     [
       receiptsStatement('"s".sluice_receipts'),
-      'CREATE TABLE IF NOT EXISTS "s".sluice_receipts (delivery_id varchar(36) NOT NULL, part integer NOT NULL, batch_export_id varchar(36) NOT NULL, run_id varchar(36) NOT NULL, table_name varchar(512) NOT NULL, records bigint NOT NULL, manifest varchar(65535) NOT NULL, delivered_at timestamp NOT NULL DEFAULT GETDATE())',
+      'CREATE TABLE IF NOT EXISTS "s".sluice_receipts (delivery_id varchar(36) NOT NULL, part ' +
+        'integer NOT NULL, batch_export_id varchar(36) NOT NULL, run_id varchar(36) NOT NULL, ' +
+        'table_name varchar(512) NOT NULL, records bigint NOT NULL, manifest varchar(65535) NOT ' +
+        'NULL, delivered_at timestamp NOT NULL DEFAULT GETDATE())',
     ],
     [
       stageStatement('"s"."t"', two),
@@ -61,7 +68,8 @@ test('the statements are those of the manual', () => {
     ],
     [
       sliceTableStatement('"s"."sluice_stage_1"', '"sluice_write"', '"s"."t"', two),
-      'CREATE TABLE "s"."sluice_stage_1" AS SELECT CAST(0 AS bigint) AS "sluice_write", "uuid", "say ""x""" FROM "s"."t" LIMIT 0',
+      'CREATE TABLE "s"."sluice_stage_1" AS SELECT CAST(0 AS bigint) AS "sluice_write", ' +
+        '"uuid", "say ""x""" FROM "s"."t" LIMIT 0',
     ],
     [
       showStatements('"s"."t"', 't', { model: 'events', columns: two }, 'sluice_stage').join('; '),
@@ -76,7 +84,8 @@ test('the statements are those of the manual', () => {
           ['say "x"', 'boolean'],
         ]),
       ),
-      `SELECT "uuid" AS c0, CASE WHEN "say ""x""" THEN 'true' WHEN NOT "say ""x""" THEN 'false' END AS c1 FROM "s"."t"`,
+      `SELECT "uuid" AS c0, CASE WHEN "say ""x""" THEN 'true'
+        WHEN NOT "say ""x""" THEN 'false' END AS c1 FROM "s"."t"`,
     ],
     [
       textsQuery(
@@ -84,7 +93,8 @@ test('the statements are those of the manual', () => {
         { model: 'persons', columns: persons.columns.tables.slice(0, 2), team_id: 7 },
         new Map(),
       ),
-      'SELECT CAST("team_id" AS varchar(65535)) AS c0, CAST("distinct_id" AS varchar(65535)) AS c1 FROM "s"."t" WHERE team_id = 7',
+      'SELECT CAST("team_id" AS varchar(65535)) AS c0, CAST("distinct_id" AS varchar(65535)) ' +
+        'AS c1 FROM "s"."t" WHERE team_id = 7',
     ],
   ];
   for (const [given, expected] of cases) assert.equal(given, expected);
@@ -98,9 +108,16 @@ test('persons are merged without keys of the table and without ON CONFLICT', () 
   const same =
     '"t"."team_id" = sluice_newest."team_id" AND "t"."distinct_id" = sluice_newest."distinct_id"';
   assert.deepEqual(showStatements('"s"."t"', 't', { model: 'persons', columns }, 'sluice_stage'), [
-    `CREATE TEMPORARY TABLE sluice_newest AS SELECT ${list} FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY "team_id", "distinct_id" ORDER BY COALESCE("person_version", -1) DESC, COALESCE("person_distinct_id_version", -1) DESC) AS sluice_rank FROM sluice_stage) AS ranked WHERE sluice_rank = 1`,
-    `DELETE FROM "s"."t" USING sluice_newest WHERE ${same} AND ("t"."person_version" IS NULL OR sluice_newest."person_version" > "t"."person_version" OR "t"."person_distinct_id_version" IS NULL OR sluice_newest."person_distinct_id_version" > "t"."person_distinct_id_version")`,
-    `INSERT INTO "s"."t" (${list}) SELECT ${list} FROM sluice_newest WHERE NOT EXISTS (SELECT 1 FROM "s"."t" WHERE ${same})`,
+    `CREATE TEMPORARY TABLE sluice_newest AS SELECT ${list}
+      FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY "team_id", "distinct_id"
+      ORDER BY COALESCE("person_version", -1) DESC, COALESCE("person_distinct_id_version",
+      -1) DESC) AS sluice_rank FROM sluice_stage) AS ranked WHERE sluice_rank = 1`,
+    `DELETE FROM "s"."t" USING sluice_newest WHERE ${same} AND ("t"."person_version" IS NULL
+      OR sluice_newest."person_version" > "t"."person_version"
+      OR "t"."person_distinct_id_version" IS NULL
+      OR sluice_newest."person_distinct_id_version" > "t"."person_distinct_id_version")`,
+    `INSERT INTO "s"."t" (${list}) SELECT ${list} FROM sluice_newest WHERE NOT EXISTS (SELECT 1
+      FROM "s"."t" WHERE ${same})`,
     'DROP TABLE sluice_newest',
   ]);
   const calculated = columns.map((one) =>
@@ -128,7 +145,9 @@ test('COPY names the manifest, the way in, and how its objects are to be read', 
     null_marker: nullMarker('1'),
   };
   const statement = (authorization: string) =>
-    `COPY sluice_stage ("uuid", "say ""x""") FROM 's3://loads/a/manifest.json' ${authorization} REGION 'eu-central-1' MANIFEST FORMAT AS CSV GZIP NULL AS 'sluice-null-1' TIMEFORMAT 'auto' COMPUPDATE OFF STATUPDATE OFF`;
+    `COPY sluice_stage ("uuid", "say ""x""") FROM 's3://loads/a/manifest.json' ${authorization}
+      REGION 'eu-central-1' MANIFEST FORMAT AS CSV GZIP NULL AS 'sluice-null-1' TIMEFORMAT 'auto'
+      COMPUPDATE OFF STATUPDATE OFF`;
   const keys = { aws_access_key_id: 'AKIA', aws_secret_access_key: 'a+b/c' };
   const cases: [Partial<RedshiftConfig>, string][] = [
     [keys, "ACCESS_KEY_ID 'AKIA' SECRET_ACCESS_KEY 'a+b/c'"],
@@ -168,7 +187,9 @@ test('an INSERT has at most 32,767 parameters and about 4 MB, and at least one r
     insertsOf({ table: 't', columns: two, supers: new Set(['say "x"']), write }, rows(2, 1)),
   );
   assert.deepEqual(insert, {
-    text: 'INSERT INTO t ("sluice_write", "uuid", "say ""x""") VALUES (9, $1, JSON_PARSE($2)), (9, $3, JSON_PARSE($4))',
+    text:
+      'INSERT INTO t ("sluice_write", "uuid", "say ""x""") VALUES (9, $1, JSON_PARSE($2)), (9, ' +
+      '$3, JSON_PARSE($4))',
     values: ['0', null, '1', null],
     records: 2,
   });
@@ -259,7 +280,8 @@ test('faults are told apart by what the cluster says, then by SQLSTATE', () => {
     ],
     [
       'XX000',
-      'S3ServiceException:The bucket you are attempting to access must be addressed using the specified endpoint.',
+      'S3ServiceException:The bucket you are attempting to access must be addressed using the ' +
+        'specified endpoint.',
       false,
       'wrong_region',
     ],
@@ -271,14 +293,16 @@ test('faults are told apart by what the cluster says, then by SQLSTATE', () => {
     ],
     [
       'XX000',
-      "Load into table 'sluice_stage' failed.  Check 'sys_load_error_detail' system table for details.",
+      "Load into table 'sluice_stage' failed.  Check 'sys_load_error_detail' system table for " +
+        'details.',
       false,
       'value_refused',
     ],
     ['XX000', 'Value too long for character type', false, 'value_refused'],
     [
       'XX000',
-      '1023 DETAIL: Serializable isolation violation on table - 1, transactions forming the cycle are: 1, 2',
+      '1023 DETAIL: Serializable isolation violation on table - 1, transactions forming the ' +
+        'cycle are: 1, 2',
       true,
       'conflict',
     ],

@@ -17,7 +17,8 @@ export type RowLimit = { bytes: number; advice: string };
 const floats: Record<string, string> = { inf: 'Infinity', '-inf': '-Infinity', nan: 'NaN' };
 
 /**
- * The rows of ClickHouse's tab-separated text, in the memory of one. Rejects with the error of the stream; with NonRetryableError `value_refused` for a text that no VARCHAR holds, and
+ * The rows of ClickHouse's tab-separated text, in the memory of one. Rejects with the error of the
+ * stream; with NonRetryableError `value_refused` for a text that no VARCHAR holds, and
  * `limit_exceeded` for a row beyond the limit. Nothing is cut.
  */
 export async function* rowsOf(
@@ -48,11 +49,13 @@ export async function* rowsOf(
 function tooLong({ name, type }: Column, size: number): NonRetryableError {
   const advice =
     type === 'json'
-      ? 'Export to a table where this column is SUPER (properties_data_type super), or leave such events out at their source.'
+      ? 'Export to a table where this column is SUPER (properties_data_type super), or leave ' +
+        'such events out at their source.'
       : 'Leave such events out at their source, or shorten the value in a custom query.';
   return new NonRetryableError(
     'value_refused',
-    `A value of the column ${name} has ${size} bytes, and a VARCHAR holds ${varchar_bytes_max}. ${advice}`,
+    `A value of the column ${name} has ${size} bytes, and a VARCHAR holds ` +
+      `${varchar_bytes_max}. ${advice}`,
   );
 }
 
@@ -68,7 +71,10 @@ const parameters_max = 32_767;
 /** Larger statements are not faster. */
 const statement_bytes = 4_000_000;
 
-/** Where rows go: a table, its columns, those of them that hold SUPER values, and a further column with one number for all rows. */
+/**
+ * Where rows go: a table, its columns, those of them that hold SUPER values, and a further column
+ * with one number for all rows.
+ */
 export type InsertTarget = {
   table: string;
   columns: Column[];
@@ -76,7 +82,10 @@ export type InsertTarget = {
   write?: { column: string; number: number };
 };
 
-/** Rows as INSERTs into a table, in order; each has one row at least, and no more parameters and bytes than a statement may have. JSON for SUPER columns is parsed by the server. */
+/**
+ * Rows as INSERTs into a table, in order; each has one row at least, and no more parameters and
+ * bytes than a statement may have. JSON for SUPER columns is parsed by the server.
+ */
 export async function* insertsOf(
   { table, columns, supers, write }: InsertTarget,
   rows: AsyncIterable<Row>,
@@ -119,7 +128,10 @@ function placesOf(columns: Column[], supers: ReadonlySet<string>, from: number):
     .join(', ');
 }
 
-/** A row as a line of CSV: every value in quotes, null as the marker without them, which no value can be taken for. */
+/**
+ * A row as a line of CSV: every value in quotes, null as the marker without them, which no value
+ * can be taken for.
+ */
 export function csvLine({ values }: Row, null_marker: string): string {
   return `${values.map((value) => (value === null ? null_marker : quoted(value))).join(',')}\n`;
 }

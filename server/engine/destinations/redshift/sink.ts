@@ -23,7 +23,10 @@ import type { Stage, StagePlace } from './stage.ts';
 import { prepareTables, showStatements } from './table.ts';
 import { inTransaction, waiting } from './transactions.ts';
 
-/** One delivery in one session: its rows wait in the stage until one short transaction shows them all. */
+/**
+ * One delivery in one session: its rows wait in the stage until one short transaction shows them
+ * all.
+ */
 type Session = {
   connection: Connection;
   config: RedshiftConfig;
@@ -31,7 +34,9 @@ type Session = {
   stage: Stage;
   deps: DestinationDeps;
   is_delivered: boolean;
-  /** The table may show the delivery: it was there, or everything of it was done but for the COMMIT. */
+  /**
+   * The table may show the delivery: it was there, or everything of it was done but for the COMMIT.
+   */
   may_show: boolean;
   supers: ReadonlySet<string> | undefined;
 };
@@ -39,8 +44,9 @@ type Session = {
 const receipts_name = 'the table of receipts';
 
 /**
- * Opens the delivery's session. Redshift has no advisory locks: two workers with the same delivery are kept apart by the lock on the table of receipts, which is held from before the look at the receipt
- * until the commit, so who comes second sees what the first one committed.
+ * Opens the delivery's session. Redshift has no advisory locks: two workers with the same delivery
+ * are kept apart by the lock on the table of receipts, which is held from before the look at the
+ * receipt until the commit, so who comes second sees what the first one committed.
  */
 export async function openRedshiftSink(
   config: RedshiftConfig,
@@ -112,7 +118,10 @@ async function placeOf(session: Session): Promise<StagePlace> {
   };
 }
 
-/** Rows of a delivery that is there already are read and left aside: they are in the table since its receipt is. */
+/**
+ * Rows of a delivery that is there already are read and left aside: they are in the table since its
+ * receipt is.
+ */
 async function write(
   session: Session,
   slice: Slice,
@@ -136,7 +145,10 @@ async function write(
   }
 }
 
-/** The receipt of a repeat replaces the earlier one, so that the place holds what the newest run signed. */
+/**
+ * The receipt of a repeat replaces the earlier one, so that the place holds what the newest run
+ * signed.
+ */
 async function commit(
   session: Session,
   outcomes: SliceOutcome[],
@@ -147,7 +159,8 @@ async function commit(
   await unlessGone(async () => {
     const source = session.is_delivered ? undefined : await load(session, outcomes);
     await inTransaction(connection, async () => {
-      // The first statement: what the transaction sees is settled by the first one that reads, and that must be after the lock.
+      // The first statement: what the transaction sees is settled by the first one that reads, and
+      // that must be after the lock.
       await waiting(connection, receipts_name, () =>
         connection.rows(`LOCK TABLE ${target.receipts}`),
       );
@@ -175,13 +188,19 @@ async function load(session: Session, outcomes: SliceOutcome[]): Promise<string>
   return source;
 }
 
-/** The tables are looked for whatever the mode is: it may have been another one when an earlier attempt began. */
+/**
+ * The tables are looked for whatever the mode is: it may have been another one when an earlier
+ * attempt began.
+ */
 async function clear(session: Session): Promise<void> {
   await dropSliceTables(session);
   await session.stage.clear();
 }
 
-/** The delivery is there and whole by now, so a fault in removing what it waited in is no fault of the delivery. */
+/**
+ * The delivery is there and whole by now, so a fault in removing what it waited in is no fault of
+ * the delivery.
+ */
 async function tidyUp(session: Session): Promise<void> {
   const { deps, delivery } = session;
   await clear(session).catch((error: unknown) =>

@@ -22,20 +22,29 @@ import { inTransaction, waiting } from './transactions.ts';
 /** Where a delivery goes. */
 type Place = { connection: Connection; config: RedshiftConfig; delivery: Delivery };
 
-/** Puts rows into a table in one transaction, with the number of their write in a column, and gives how many they were. */
+/**
+ * Puts rows into a table in one transaction, with the number of their write in a column, and gives
+ * how many they were.
+ */
 type InsertRows = (
   target: { table: string; write: { column: string; number: number } },
   bytes: Readable,
 ) => Promise<number>;
 
-/** A table of one attempt, in which finished slices outlive it. Its name is the attempt's own: the next attempt renames it, which is the fence against the earlier one. */
+/**
+ * A table of one attempt, in which finished slices outlive it. Its name is the attempt's own: the
+ * next attempt renames it, which is the fence against the earlier one.
+ */
 export type SliceTable = {
   quoted: string;
   /** Writes a slice. Throws `slice_lost` when another attempt has taken the table over. */
   write(insert: InsertRows, bytes: Readable): Promise<{ records: number; state: StagedState }>;
 };
 
-/** Makes a table for slices, beside the target and with its types. Undefined where the user may not. Throws `slice_lost` when the delivery is there by now: then nobody would remove the table. */
+/**
+ * Makes a table for slices, beside the target and with its types. Undefined where the user may not.
+ * Throws `slice_lost` when the delivery is there by now: then nobody would remove the table.
+ */
 export async function openSliceTable(place: Place): Promise<SliceTable | undefined> {
   const { connection, config, delivery } = place;
   if (await hasReceipt(connection, config, delivery.delivery_id)) throw stageLost();
@@ -56,7 +65,10 @@ export async function openSliceTable(place: Place): Promise<SliceTable | undefin
   return sliceTable(place, name);
 }
 
-/** Takes the table of an earlier attempt over, with those of the outcomes that are in it whole, and removes everything else that waits of the delivery. Undefined where nothing is whole. */
+/**
+ * Takes the table of an earlier attempt over, with those of the outcomes that are in it whole, and
+ * removes everything else that waits of the delivery. Undefined where nothing is whole.
+ */
 export async function takeOver(
   place: Place,
   outcomes: SliceOutcome[],
@@ -72,7 +84,10 @@ export async function takeOver(
   return undefined;
 }
 
-/** The lock comes first: what the transaction sees is settled by the first statement that reads, and that must be after a slice that the earlier attempt is writing. */
+/**
+ * The lock comes first: what the transaction sees is settled by the first statement that reads, and
+ * that must be after a slice that the earlier attempt is writing.
+ */
 function renameWhole(
   place: Place,
   outcomes: SliceOutcome[],

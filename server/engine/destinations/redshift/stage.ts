@@ -22,9 +22,15 @@ export type StagePlace = {
 
 /** Where rows wait, in one of two ways, until all of them are brought into the table at once. */
 export type Stage = {
-  /** Of the slices that earlier attempts finished, those that wait whole; what else waits of this delivery is removed. */
+  /**
+   * Of the slices that earlier attempts finished, those that wait whole; what else waits of this
+   * delivery is removed.
+   */
   recover(place: StagePlace, outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
-  /** Takes a slice's rows; gives their number and what finds them again. When it rejects, nothing of the slice counts. */
+  /**
+   * Takes a slice's rows; gives their number and what finds them again. When it rejects, nothing of
+   * the slice counts.
+   */
   write(
     place: StagePlace,
     slice: Slice,
@@ -43,8 +49,9 @@ const row_limit: RowLimit = {
 };
 
 /**
- * The stage of the mode INSERT. A slice is one transaction. What is the only slice waits in a temporary table, as it is repeated after a crash in any case; several wait in a table that survives the session, or, where the
- * user may not make one, in the temporary table as well.
+ * The stage of the mode INSERT. A slice is one transaction. What is the only slice waits in a
+ * temporary table, as it is repeated after a crash in any case; several wait in a table that
+ * survives the session, or, where the user may not make one, in the temporary table as well.
  */
 export function insertStage(): Stage {
   const make = stageMaker();
@@ -93,7 +100,10 @@ function insertRows(
   });
 }
 
-/** Gives what makes the table `sluice_stage` of a session when it is called first, and does nothing later. */
+/**
+ * Gives what makes the table `sluice_stage` of a session when it is called first, and does nothing
+ * later.
+ */
 export function stageMaker(): (place: StagePlace) => Promise<void> {
   let is_made = false;
   return async ({ connection, config, delivery }) => {
@@ -103,7 +113,10 @@ export function stageMaker(): (place: StagePlace) => Promise<void> {
   };
 }
 
-/** Throws when the table does not hold as many rows as the slices have: what is shown must be what was counted. */
+/**
+ * Throws when the table does not hold as many rows as the slices have: what is shown must be what
+ * was counted.
+ */
 export async function requireStaged(
   connection: Connection,
   table: string,

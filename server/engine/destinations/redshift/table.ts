@@ -28,7 +28,10 @@ const system_columns = new Set(['oid', 'tableoid', 'xmin', 'cmin', 'xmax', 'cmax
 /** One less than a table can have: that of the slices has one more, for the number of the write. */
 const columns_max = 1_599;
 
-/** What Redshift cannot take of a query's columns. Its names have no letter case unless the cluster is set so. */
+/**
+ * What Redshift cannot take of a query's columns. Its names have no letter case unless the cluster
+ * is set so.
+ */
 export function redshiftColumnFaults(columns: Column[]): string[] {
   const faults: string[] = [];
   const names = new Set<string>();
@@ -42,7 +45,8 @@ export function redshiftColumnFaults(columns: Column[]): string[] {
       faults.push(`Redshift keeps the name \`${name}\` to itself: give the column another alias.`);
     if (names.has(folded))
       faults.push(
-        `Redshift does not tell upper from lower case in names: give the column \`${name}\` another alias.`,
+        `Redshift does not tell upper from lower case in names: give the column \`${name}\` ` +
+          'another alias.',
       );
     names.add(folded);
   }
@@ -51,31 +55,50 @@ export function redshiftColumnFaults(columns: Column[]): string[] {
     : faults;
 }
 
-/** The statement that makes the table of an export, or a temporary one like it. Redshift does not enforce keys, so it gets none. */
+/**
+ * The statement that makes the table of an export, or a temporary one like it. Redshift does not
+ * enforce keys, so it gets none.
+ */
 export function tableStatement(
   create: 'CREATE TABLE IF NOT EXISTS' | 'CREATE TEMPORARY TABLE',
   name: string,
   config: RedshiftConfig,
   columns: Column[],
 ): string {
-  return `${create} ${name} (${columns.map((column) => `${quoted(column.name)} ${typeOf(config, column)}`).join(', ')})`;
+  return (
+    `${create} ${name} ` +
+    `(${columns.map((column) => `${quoted(column.name)} ${typeOf(config, column)}`).join(', ')})`
+  );
 }
 
-/** The statement that makes the table of receipts; a long manifest is several rows, in the order of `part`. */
+/**
+ * The statement that makes the table of receipts; a long manifest is several rows, in the order of
+ * `part`.
+ */
 export function receiptsStatement(receipts: string): string {
-  return `CREATE TABLE IF NOT EXISTS ${receipts} (delivery_id varchar(36) NOT NULL, part integer NOT NULL, batch_export_id varchar(36) NOT NULL, run_id varchar(36) NOT NULL, table_name varchar(512) NOT NULL, records bigint NOT NULL, manifest varchar(${varchar_bytes_max}) NOT NULL, delivered_at timestamp NOT NULL DEFAULT GETDATE())`;
+  return `CREATE TABLE IF NOT EXISTS ${receipts} (delivery_id varchar(36) NOT NULL,
+    part integer NOT NULL, batch_export_id varchar(36) NOT NULL, run_id varchar(36) NOT NULL,
+    table_name varchar(512) NOT NULL, records bigint NOT NULL,
+    manifest varchar(${varchar_bytes_max}) NOT NULL,
+    delivered_at timestamp NOT NULL DEFAULT GETDATE())`;
 }
 
-/** The type of each column of a table by the column's name in lower case, or undefined when there is no such table. Quoted names lose their letter case unless the cluster is set to keep it. */
+/**
+ * The type of each column of a table by the column's name in lower case, or undefined when there is
+ * no such table. Quoted names lose their letter case unless the cluster is set to keep it.
+ */
 export async function columnTypes(
   connection: Connection,
   schema: string,
   table: string,
 ): Promise<Map<string, string> | undefined> {
   const rows = await connection.rows<{ place: string; name: string; type: string }>(
-    `SELECT n.nspname || '.' || c.relname AS place, a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type
-       FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
-      WHERE lower(n.nspname) = lower($1) AND lower(c.relname) = lower($2) AND c.relkind IN ('r', 'v') AND a.attnum > 0 AND NOT a.attisdropped`,
+    `SELECT n.nspname || '.' || c.relname AS place, a.attname AS name, format_type(a.atttypid,
+      a.atttypmod) AS type
+       FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid JOIN pg_namespace AS n
+         ON n.oid = c.relnamespace
+      WHERE lower(n.nspname) = lower($1) AND lower(c.relname) = lower($2)
+        AND c.relkind IN ('r', 'v') AND a.attnum > 0 AND NOT a.attisdropped`,
     [schema, table],
   );
   const exact = `${schema}.${table}`;
@@ -87,8 +110,9 @@ export async function columnTypes(
 }
 
 /**
- * Makes the table and the table of receipts where they are missing, each in its own transaction, and refuses a table that cannot take the export before anything is written: missing
- * columns are all named. Gives the names of the columns that hold SUPER values.
+ * Makes the table and the table of receipts where they are missing, each in its own transaction,
+ * and refuses a table that cannot take the export before anything is written: missing columns are
+ * all named. Gives the names of the columns that hold SUPER values.
  */
 export async function prepareTables(
   connection: Connection,
@@ -105,7 +129,8 @@ export async function prepareTables(
       'schema_missing',
       `There is no schema ${target.schema} in the database; make it or change the key schema.`,
     );
-  // A table that is there is not made again, because even IF NOT EXISTS needs the right to make one.
+  // A table that is there is not made again, because even IF NOT EXISTS needs the right to make
+  // one.
   if ((await columnTypes(connection, target.schema, 'sluice_receipts')) === undefined)
     await connection.rows(receiptsStatement(target.receipts));
   const found = await columnTypes(connection, target.schema, target.table);
@@ -121,14 +146,18 @@ export async function prepareTables(
   if (missing.length > 0)
     throw new NonRetryableError(
       'columns_missing',
-      `The table ${target.name} lacks the columns ${missing.join(', ')}; add them or export to another table.`,
+      `The table ${target.name} lacks the columns ${missing.join(', ')}; add them or export ` +
+        'to another table.',
     );
   return new Set(
     columns.filter(({ name }) => there.get(name.toLowerCase()) === 'super').map(({ name }) => name),
   );
 }
 
-/** The table of a session that rows are collected in before they are shown; it has the types of the target and goes with the session. */
+/**
+ * The table of a session that rows are collected in before they are shown; it has the types of the
+ * target and goes with the session.
+ */
 export const stage = 'sluice_stage';
 
 /** The statement that makes the stage. */
@@ -136,14 +165,18 @@ export function stageStatement(target: string, columns: Column[]): string {
   return `CREATE TEMPORARY TABLE ${stage} AS SELECT ${listOf(columns)} FROM ${target} LIMIT 0`;
 }
 
-/** The statement that makes a table like the target for slices that outlive their session; `column` says by which write a row came. */
+/**
+ * The statement that makes a table like the target for slices that outlive their session; `column`
+ * says by which write a row came.
+ */
 export function sliceTableStatement(
   name: string,
   column: string,
   target: string,
   columns: Column[],
 ): string {
-  return `CREATE TABLE ${name} AS SELECT CAST(0 AS bigint) AS ${column}, ${listOf(columns)} FROM ${target} LIMIT 0`;
+  return `CREATE TABLE ${name} AS SELECT CAST(0 AS bigint) AS ${column}, ${listOf(columns)}
+    FROM ${target} LIMIT 0`;
 }
 
 /** The names of columns as SQL lists them. */
@@ -152,8 +185,10 @@ export function listOf(columns: Column[]): string {
 }
 
 /**
- * The statements that bring the rows of the source, a quoted table, into the target. Persons are merged: of several staged versions of a person the highest counts, and a row of the table gives way only to one with
- * a higher person version or mapping version; where the export has no versions the newer delivery wins.
+ * The statements that bring the rows of the source, a quoted table, into the target. Persons are
+ * merged: of several staged versions of a person the highest counts, and a row of the table gives
+ * way only to one with a higher person version or mapping version; where the export has no versions
+ * the newer delivery wins.
  */
 export function showStatements(
   target: string,
@@ -176,9 +211,13 @@ export function showStatements(
     )
     .join(' OR ');
   return [
-    `CREATE TEMPORARY TABLE ${newest} AS SELECT ${list} FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY ${key.join(', ')} ORDER BY ${order.join(', ')}) AS sluice_rank FROM ${source}) AS ranked WHERE sluice_rank = 1`,
-    `DELETE FROM ${target} USING ${newest} WHERE ${isSame}${isNewer === '' ? '' : ` AND (${isNewer})`}`,
-    `INSERT INTO ${target} (${list}) SELECT ${list} FROM ${newest} WHERE NOT EXISTS (SELECT 1 FROM ${target} WHERE ${isSame})`,
+    `CREATE TEMPORARY TABLE ${newest} AS SELECT ${list}
+      FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY ${key.join(', ')}
+      ORDER BY ${order.join(', ')}) AS sluice_rank FROM ${source}) AS ranked WHERE sluice_rank = 1`,
+    `DELETE FROM ${target} USING ${newest} WHERE
+      ${isSame}${isNewer === '' ? '' : ` AND (${isNewer})`}`,
+    `INSERT INTO ${target} (${list}) SELECT ${list} FROM ${newest} WHERE NOT EXISTS (SELECT 1
+      FROM ${target} WHERE ${isSame})`,
     `DROP TABLE ${newest}`,
   ];
 }

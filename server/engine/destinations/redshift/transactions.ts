@@ -5,7 +5,11 @@ const lock_wait_milliseconds = 60_000;
 /** What the server says of a statement that took longer than `statement_timeout`. */
 const cancelled = '57014';
 
-/** Runs a statement that may wait for another session's lock on the `locked` (`the table of receipts`), a minute at most. Redshift has no bound on locks alone, so it is one on the statement. */
+/**
+ * Runs a statement that may wait for another session's lock on the `locked`
+ * (`the table of receipts`), a minute at most. Redshift has no bound on locks alone, so it is one
+ * on the statement.
+ */
 export async function waiting<Result>(
   connection: Connection,
   locked: string,
@@ -24,7 +28,10 @@ export async function waiting<Result>(
   }
 }
 
-/** Runs `work` between BEGIN and COMMIT, and rolls back when it fails; the failure is thrown as it is. */
+/**
+ * Runs `work` between BEGIN and COMMIT, and rolls back when it fails; the failure is thrown as it
+ * is.
+ */
 export async function inTransaction<Result>(
   connection: Connection,
   work: () => Promise<Result>,

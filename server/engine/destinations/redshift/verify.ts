@@ -70,7 +70,10 @@ async function compareRows(
   );
 }
 
-/** Every value of the rows that a delivery can have brought as text: `c0`, `c1` and so on in the order of its columns. */
+/**
+ * Every value of the rows that a delivery can have brought as text: `c0`, `c1` and so on in the
+ * order of its columns.
+ */
 export function textsQuery(
   target: string,
   layout: Layout & { team_id: number },
@@ -83,7 +86,10 @@ export function textsQuery(
   return `SELECT ${texts.join(', ')} FROM ${target}${ofTeam}`;
 }
 
-/** Redshift casts no truth value to text, and a SUPER comes as JSON text as it is, which a VARCHAR may be too short for. */
+/**
+ * Redshift casts no truth value to text, and a SUPER comes as JSON text as it is, which a VARCHAR
+ * may be too short for.
+ */
 function textOf(name: string, type: string | undefined): string {
   if (type === 'super') return name;
   if (type === 'boolean') return `CASE WHEN ${name} THEN 'true' WHEN NOT ${name} THEN 'false' END`;
@@ -104,7 +110,8 @@ async function hasOtherDeliveries(
 ): Promise<boolean> {
   const target = targetOf(config);
   const rows = await connection.rows<{ delivery_id: string }>(
-    `SELECT DISTINCT delivery_id FROM ${target.receipts} WHERE table_name = $1 LIMIT ${delivered.length + 1}`,
+    `SELECT DISTINCT delivery_id FROM ${target.receipts} WHERE table_name = $1
+      LIMIT ${delivered.length + 1}`,
     [target.name],
   );
   const known = new Set(delivered.map(({ delivery }) => delivery.delivery_id));

@@ -67,7 +67,8 @@ export const s3_config = Type.Object(
       Type.Boolean({
         default: false,
         description:
-          'With an endpoint_url: the bucket is a part of the host name and not of the path. AWS itself is always addressed so.',
+          'With an endpoint_url: the bucket is a part of the host name and not of the path. ' +
+          'AWS itself is always addressed so.',
       }),
     ),
   },
@@ -104,7 +105,8 @@ export function isWithoutKey(config: S3Config): boolean {
 
 /** What is said of a config without an access key where the operator does not allow that. */
 export const no_environment_credentials =
-  "Give an access key: the operator does not let exports use this server's own credentials (SLUICE_S3_ENVIRONMENT_CREDENTIALS).";
+  "Give an access key: the operator does not let exports use this server's own credentials " +
+  '(SLUICE_S3_ENVIRONMENT_CREDENTIALS).';
 
 function credentialViolations(
   config: S3Config,

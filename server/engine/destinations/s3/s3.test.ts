@@ -322,44 +322,48 @@ test('encryption and addressing are passed on', async () => {
   store.close();
 });
 
-test("the server's own credentials are used only where the operator allows it and the config has no key", async () => {
-  const { aws_access_key_id: _key, aws_secret_access_key: _secret, ...keyless } = base;
-  const attrs = (config: S3Config, has_environment_credentials: boolean) =>
-    s3.validate(config, { has_environment_credentials }).map(({ attr }) => attr);
-  const cases: [S3Config, boolean, string[]][] = [
-    [keyless, false, ['aws_access_key_id', 'aws_secret_access_key']],
-    [keyless, true, []],
-    [{ ...keyless, aws_access_key_id: 'key' }, true, ['aws_secret_access_key']],
-    [{ ...keyless, aws_secret_access_key: 'secret' }, true, ['aws_access_key_id']],
-    [{ ...keyless, aws_access_key_id: 'key' }, false, ['aws_secret_access_key']],
-    [base, false, []],
-  ];
-  for (const [config, isAllowed, expected] of cases)
-    assert.deepEqual(attrs(config, isAllowed), expected);
-  const allowed = { ...deps, has_environment_credentials: true };
-  setEnvironmentCredentials(server);
-  await assert.rejects(
-    s3.open({ ...keyless, prefix: 'own' }, delivery, deps),
-    (error) => error instanceof NonRetryableError && error.code === 'authentication_failed',
-  );
-  const sink = await s3.open({ ...keyless, prefix: 'own' }, delivery, allowed);
-  const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
-  await sink.commit([{ number: 0, ...written, records: 1, bytes: 3, sha256: '' }], {
-    name: 'manifest',
-    text: '{}',
-  });
-  assert.equal((await keys({ ...base, prefix: 'own' })).length, 2);
-  // The config's own key counts where there is one, right or wrong.
-  const wrong = await s3.open(
-    { ...base, aws_secret_access_key: 'wrong', prefix: 'own' },
-    delivery,
-    allowed,
-  );
-  await assert.rejects(
-    wrong.write({ number: 1, records: 1 }, text('{}\n')),
-    (error) => error instanceof NonRetryableError && error.code === 'authentication_failed',
-  );
-});
+test(
+  "the server's own credentials are used only where the operator allows it and the config has " +
+    'no key',
+  async () => {
+    const { aws_access_key_id: _key, aws_secret_access_key: _secret, ...keyless } = base;
+    const attrs = (config: S3Config, has_environment_credentials: boolean) =>
+      s3.validate(config, { has_environment_credentials }).map(({ attr }) => attr);
+    const cases: [S3Config, boolean, string[]][] = [
+      [keyless, false, ['aws_access_key_id', 'aws_secret_access_key']],
+      [keyless, true, []],
+      [{ ...keyless, aws_access_key_id: 'key' }, true, ['aws_secret_access_key']],
+      [{ ...keyless, aws_secret_access_key: 'secret' }, true, ['aws_access_key_id']],
+      [{ ...keyless, aws_access_key_id: 'key' }, false, ['aws_secret_access_key']],
+      [base, false, []],
+    ];
+    for (const [config, isAllowed, expected] of cases)
+      assert.deepEqual(attrs(config, isAllowed), expected);
+    const allowed = { ...deps, has_environment_credentials: true };
+    setEnvironmentCredentials(server);
+    await assert.rejects(
+      s3.open({ ...keyless, prefix: 'own' }, delivery, deps),
+      (error) => error instanceof NonRetryableError && error.code === 'authentication_failed',
+    );
+    const sink = await s3.open({ ...keyless, prefix: 'own' }, delivery, allowed);
+    const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
+    await sink.commit([{ number: 0, ...written, records: 1, bytes: 3, sha256: '' }], {
+      name: 'manifest',
+      text: '{}',
+    });
+    assert.equal((await keys({ ...base, prefix: 'own' })).length, 2);
+    // The config's own key counts where there is one, right or wrong.
+    const wrong = await s3.open(
+      { ...base, aws_secret_access_key: 'wrong', prefix: 'own' },
+      delivery,
+      allowed,
+    );
+    await assert.rejects(
+      wrong.write({ number: 1, records: 1 }, text('{}\n')),
+      (error) => error instanceof NonRetryableError && error.code === 'authentication_failed',
+    );
+  },
+);
 
 test('encryption AES256 is asked for at the upload and at the manifest, and needs no key', async () => {
   const config = { ...base, prefix: 'encrypted', encryption: 'AES256' } as const;

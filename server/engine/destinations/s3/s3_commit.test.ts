@@ -66,37 +66,41 @@ const delivery: Delivery = {
 
 const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
 
-test('a connection that breaks in the middle of a part is tried again by itself, and one that goes on breaking is worth another attempt', async () => {
-  const config = { ...base, prefix: 'dropped' };
-  const piece = Buffer.alloc(1 << 20, 'abcdefghij');
-  const pieces = () => Readable.from(Array.from({ length: 3 }, () => piece));
-  const sink = await s3.open(config, delivery, deps);
-  server.dropNext(/-0000.*partNumber=1/);
-  const before = server.requests.length;
-  const written = await sink.write({ number: 0, records: 1 }, pieces());
-  assert.equal(
-    server.requests.slice(before).filter((request) => request.includes('partNumber=1')).length,
-    2,
-  );
-  for (let times = 0; times < 3; times += 1) server.dropNext(/-0001.*partNumber=1/);
-  await assert.rejects(
-    sink.write({ number: 1, records: 1 }, pieces()),
-    (error) => error instanceof RetryableError && error.code === 'connection_lost',
-  );
-  await sink.commit([{ number: 0, ...written, records: 1, bytes: 3 << 20, sha256: '' }], {
-    name: 'manifest',
-    text: '{}',
-  });
-  assert.deepEqual(
-    Buffer.concat((await (await bucketOf(config).read(written.name))?.toArray()) ?? []),
-    Buffer.concat([piece, piece, piece]),
-  );
-  await sink.abort([]);
-  assert.deepEqual(
-    server.openUploads(bucket_name).filter((key) => key.startsWith('dropped')),
-    [],
-  );
-});
+test(
+  'a connection that breaks in the middle of a part is tried again by itself, and one that goes ' +
+    'on breaking is worth another attempt',
+  async () => {
+    const config = { ...base, prefix: 'dropped' };
+    const piece = Buffer.alloc(1 << 20, 'abcdefghij');
+    const pieces = () => Readable.from(Array.from({ length: 3 }, () => piece));
+    const sink = await s3.open(config, delivery, deps);
+    server.dropNext(/-0000.*partNumber=1/);
+    const before = server.requests.length;
+    const written = await sink.write({ number: 0, records: 1 }, pieces());
+    assert.equal(
+      server.requests.slice(before).filter((request) => request.includes('partNumber=1')).length,
+      2,
+    );
+    for (let times = 0; times < 3; times += 1) server.dropNext(/-0001.*partNumber=1/);
+    await assert.rejects(
+      sink.write({ number: 1, records: 1 }, pieces()),
+      (error) => error instanceof RetryableError && error.code === 'connection_lost',
+    );
+    await sink.commit([{ number: 0, ...written, records: 1, bytes: 3 << 20, sha256: '' }], {
+      name: 'manifest',
+      text: '{}',
+    });
+    assert.deepEqual(
+      Buffer.concat((await (await bucketOf(config).read(written.name))?.toArray()) ?? []),
+      Buffer.concat([piece, piece, piece]),
+    );
+    await sink.abort([]);
+    assert.deepEqual(
+      server.openUploads(bucket_name).filter((key) => key.startsWith('dropped')),
+      [],
+    );
+  },
+);
 
 test('a store that does not answer is left at once when the run is stopped, and nothing stays open', async () => {
   const waits: [RegExp, (sink: Sink, outcome: SliceOutcome) => Promise<unknown>][] = [

@@ -21,7 +21,10 @@ import {
 } from './table.ts';
 import type { TableColumns } from './table.ts';
 
-/** Tries what a delivery does, up to the values that come back, with a scratch table beside the real one, which is removed again; the table of the export is looked at and not made. */
+/**
+ * Tries what a delivery does, up to the values that come back, with a scratch table beside the real
+ * one, which is removed again; the table of the export is looked at and not made.
+ */
 export async function checkSnowflake(
   config: SnowflakeConfig,
   columns: Column[],
@@ -94,7 +97,10 @@ function stepsOf(
             : `CREATE TEMPORARY TABLE ${scratch} LIKE ${target.quoted}`,
         );
         await writeRow(connection, row, types, scratch);
-        return `A row with a value in every column was brought to a stage, and from there into a scratch table${found === undefined ? '' : ` like ${target.name}`}.`;
+        return (
+          'A row with a value in every column was brought to a stage, and from there into a ' +
+          `scratch table${found === undefined ? '' : ` like ${target.name}`}.`
+        );
       },
     },
     {
@@ -104,7 +110,8 @@ function stepsOf(
         if (changed !== undefined)
           throw new NonRetryableError(
             'table_unsuitable',
-            `The table ${target.name} changes values of the columns ${changed}; change their types, look at their masking policies, or export to another table.`,
+            `The table ${target.name} changes values of the columns ${changed}; change their ` +
+              'types, look at their masking policies, or export to another table.',
           );
         return 'The same values came back.';
       },
@@ -167,6 +174,7 @@ function requireOne(done: string, records: number): void {
   if (records !== 1)
     throw new RetryableError(
       'count_mismatch',
-      `Snowflake ${done} ${records} rows where there should be one. Test again; if it comes again, ask Snowflake's support.`,
+      `Snowflake ${done} ${records} rows where there should be one. Test again; if it comes ` +
+        `again, ask Snowflake's support.`,
     );
 }

@@ -6,7 +6,10 @@ import { giveThreadBack, takeThread } from './thread.ts';
 import { openTunnel } from './tunnel.ts';
 import type { Tunnel } from './tunnel.ts';
 
-/** What a fault of the official client is told by; `status` is that of an HTTP answer that was none of Snowflake's. */
+/**
+ * What a fault of the official client is told by; `status` is that of an HTTP answer that was none
+ * of Snowflake's.
+ */
 export type ClientFault = {
   code: string;
   sql_state: string;
@@ -26,7 +29,10 @@ type Call =
     }
   | { kind: 'close' };
 
-/** A request to the thread of the client. To connect it needs the client's options, and the authorities that this process trusts. */
+/**
+ * A request to the thread of the client. To connect it needs the client's options, and the
+ * authorities that this process trusts.
+ */
 export type ClientRequest = Call & { id: number };
 
 /** Its answer. */
@@ -42,12 +48,21 @@ export class SnowflakeFault extends Error {
   }
 }
 
-/** The official client, behind the outbound guard. Every call rejects at once when the client is lost or the signal that it was opened with is aborted. */
+/**
+ * The official client, behind the outbound guard. Every call rejects at once when the client is
+ * lost or the signal that it was opened with is aborted.
+ */
 export type Client = {
   connect(options: Record<string, unknown>): Promise<void>;
-  /** The rows of the answer. With `bytes`, which are handed over, the statement is a PUT and they are its file. */
+  /**
+   * The rows of the answer. With `bytes`, which are handed over, the statement is a PUT and they
+   * are its file.
+   */
   execute(statement: string, values?: string[], bytes?: Uint8Array): Promise<unknown[]>;
-  /** Signs out, also after a stop, and waits for that a few seconds at most; then nothing of the client goes on. Never rejects. */
+  /**
+   * Signs out, also after a stop, and waits for that a few seconds at most; then nothing of the
+   * client goes on. Never rejects.
+   */
   close(): Promise<void>;
 };
 
@@ -56,8 +71,9 @@ const close_timeout_milliseconds = 5_000;
 const login_retries_max = 1;
 
 /**
- * Starts the client in a thread of its own, with a tunnel through the guard as its only way out. A connection that the guard or the system refuses ends the client with that
- * error: the client itself would try for minutes and then not know why.
+ * Starts the client in a thread of its own, with a tunnel through the guard as its only way out. A
+ * connection that the guard or the system refuses ends the client with that error: the client
+ * itself would try for minutes and then not know why.
  */
 export async function openClient({
   outbound,
@@ -136,7 +152,9 @@ class Calls {
       : Promise.reject(this.lost);
   }
 
-  /** As `send`, whether or not something went wrong before; never settles when the thread has ended. */
+  /**
+   * As `send`, whether or not something went wrong before; never settles when the thread has ended.
+   */
   sendLast(thread: Worker, call: Call, handed_over: ArrayBuffer[] = []): Promise<unknown[]> {
     const id = (this.sent += 1);
     const { promise, resolve, reject } = Promise.withResolvers<unknown[]>();
@@ -152,7 +170,9 @@ class Calls {
     else call?.reject(new SnowflakeFault(reply.fault));
   }
 
-  /** Rejects all calls, those that wait and those to come, with the first error that it is given. */
+  /**
+   * Rejects all calls, those that wait and those to come, with the first error that it is given.
+   */
   lose(error: Error): void {
     this.lost ??= error;
     for (const { reject } of this.waiting.values()) reject(this.lost);
@@ -165,7 +185,10 @@ class Calls {
   }
 }
 
-/** The host holds the credentials as well: of the three clients for storage, the one for Azure is given the host alone. */
+/**
+ * The host holds the credentials as well: of the three clients for storage, the one for Azure is
+ * given the host alone.
+ */
 function proxyOptions(tunnel: Tunnel): Record<string, unknown> {
   return {
     proxyHost: `${tunnel.user}:${tunnel.password}@127.0.0.1`,

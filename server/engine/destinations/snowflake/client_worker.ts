@@ -5,8 +5,10 @@ import type { Connection, SnowflakeError } from 'snowflake-sdk';
 import type { ClientFault, ClientReply, ClientRequest } from './client.ts';
 
 /**
- * The thread in which the official client runs, one connection at a time. When the thread is ended, nothing of the client goes on, whatever it was waiting for or trying again. It
- * writes no log. Certificates are checked by chain and name; revocation is not asked about, since that would go past the guard in the clear.
+ * The thread in which the official client runs, one connection at a time. When the thread is ended,
+ * nothing of the client goes on, whatever it was waiting for or trying again. It writes no log.
+ * Certificates are checked by chain and name; revocation is not asked about, since that would go
+ * past the guard in the clear.
  */
 const ignore = (): void => undefined;
 const silent = { error: ignore, warn: ignore, info: ignore, debug: ignore, trace: ignore };

@@ -14,7 +14,8 @@ export const snowflake_config = Type.Object(
       minLength: 1,
       maxLength: 200,
       description:
-        'Account identifier, as myorganization-myaccount; or the locator with its region, as xy12345.eu-central-1.',
+        'Account identifier, as myorganization-myaccount; or the locator with its region, as ' +
+        'xy12345.eu-central-1.',
     }),
     user: Type.String({
       minLength: 1,
@@ -27,7 +28,8 @@ export const snowflake_config = Type.Object(
         enum: ['password', 'keypair'],
         default: 'password',
         description:
-          'How the user signs in: by password, or by keypair, which is the one for users of the type SERVICE.',
+          'How the user signs in: by password, or by keypair, which is the one for users of ' +
+          'the type SERVICE.',
       }),
     ),
     password: Type.Optional(
@@ -97,7 +99,8 @@ export const snowflake_config = Type.Object(
           maxLength: 300,
           default: null,
           description:
-            'Host of the account, and its port when that is not 443, for accounts that are not at <account>.snowflakecomputing.com. Null or empty: that host.',
+            'Host of the account, and its port when that is not 443, for accounts that are ' +
+            'not at <account>.snowflakecomputing.com. Null or empty: that host.',
         }),
       ),
     ),
@@ -111,7 +114,10 @@ export type SnowflakeConfig = Static<typeof snowflake_config>;
 /** What signs in: one of the two. The key is PKCS #8 in PEM, not encrypted. */
 type SnowflakeCredentials = { password: string } | { private_key: string };
 
-/** The quoted names of the table and of the receipts, the table's plain name, and how users are told of it. Names are of the database and schema of the session. */
+/**
+ * The quoted names of the table and of the receipts, the table's plain name, and how users are told
+ * of it. Names are of the database and schema of the session.
+ */
 export function targetOf(config: SnowflakeConfig): {
   table: string;
   quoted: string;
@@ -130,7 +136,10 @@ export function targetOf(config: SnowflakeConfig): {
 /** The table of receipts, beside the target. */
 export const receipts_table = 'sluice_receipts';
 
-/** Where the account is. An underscore of the account's name is a hyphen there, because host names have none. */
+/**
+ * Where the account is. An underscore of the account's name is a hyphen there, because host names
+ * have none.
+ */
 export function addressOf(config: SnowflakeConfig): { host: string; port: number } {
   const [host = '', port] = (
     textOf(config.host) ?? `${config.account.replaceAll('_', '-')}.snowflakecomputing.com`
@@ -156,7 +165,9 @@ export function credentialsOf(config: SnowflakeConfig): SnowflakeCredentials {
   return { private_key };
 }
 
-/** The key in PKCS #8, or undefined when it is no whole RSA key or the passphrase does not open it. */
+/**
+ * The key in PKCS #8, or undefined when it is no whole RSA key or the passphrase does not open it.
+ */
 function readPrivateKey(config: SnowflakeConfig): string | undefined {
   try {
     const passphrase = textOf(config.private_key_passphrase);
@@ -180,7 +191,8 @@ export function snowflakeViolations(config: SnowflakeConfig): ConfigViolation[] 
       attr: 'account',
       code: 'invalid_input',
       detail:
-        'The account is an identifier as myorganization-myaccount, without a protocol, a path or .snowflakecomputing.com.',
+        'The account is an identifier as myorganization-myaccount, without a protocol, a path ' +
+        'or .snowflakecomputing.com.',
     });
   } else if (config.account.toLowerCase().includes('snowflakecomputing')) {
     found.push({

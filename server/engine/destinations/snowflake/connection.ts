@@ -9,32 +9,46 @@ import type { Client } from './client.ts';
 import { addressOf, credentialsOf, textOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 
-/** One session of the user's account. Every call rejects at once when the client is lost or the signal that it was opened with is aborted. */
+/**
+ * One session of the user's account. Every call rejects at once when the client is lost or the
+ * signal that it was opened with is aborted.
+ */
 export type Connection = {
   /** All rows of a statement with a small answer. Values stand for the `?` of the statement. */
   rows<Row>(statement: string, values?: string[]): Promise<Row[]>;
   /**
-   * Brings a file, which is gzip, to a folder of an internal stage; folder and name are plain words. `bytes` are handed over and are of no use afterwards. Rejects when the
-   * storage does not take it; a token of the storage that ends meanwhile is not noticed here, so what is loaded has to be counted.
+   * Brings a file, which is gzip, to a folder of an internal stage; folder and name are plain
+   * words. `bytes` are handed over and are of no use afterwards. Rejects when the storage does not
+   * take it; a token of the storage that ends meanwhile is not noticed here, so what is loaded has
+   * to be counted.
    */
   put(stage: string, folder: string, name: string, bytes: Uint8Array): Promise<void>;
-  /** Ends the session, and with it its temporary tables and stages; what is not committed is rolled back. Never rejects. */
+  /**
+   * Ends the session, and with it its temporary tables and stages; what is not committed is rolled
+   * back. Never rejects.
+   */
   close(): Promise<void>;
 };
 
-/** For everything up to the last statement that the session begins with; a warehouse that sleeps wakes up in this time. */
+/**
+ * For everything up to the last statement that the session begins with; a warehouse that sleeps
+ * wakes up in this time.
+ */
 const start_timeout_milliseconds = 60_000;
 const lock_seconds_max = 60;
 
 /**
- * Quoted names keep their letter case whatever the account says, instants are UTC, a lock is waited for a minute, and what a session that we have left was doing is ended by
- * the server. How long a statement may take is for the account and the warehouse to say.
+ * Quoted names keep their letter case whatever the account says, instants are UTC, a lock is waited
+ * for a minute, and what a session that we have left was doing is ended by the server. How long a
+ * statement may take is for the account and the warehouse to say.
  */
-const session_statement = `ALTER SESSION SET QUOTED_IDENTIFIERS_IGNORE_CASE = FALSE TIMEZONE = 'UTC' AUTOCOMMIT = TRUE LOCK_TIMEOUT = ${lock_seconds_max} ABORT_DETACHED_QUERY = TRUE`;
+const session_statement = `ALTER SESSION SET QUOTED_IDENTIFIERS_IGNORE_CASE = FALSE TIMEZONE = 'UTC'
+  AUTOCOMMIT = TRUE LOCK_TIMEOUT = ${lock_seconds_max} ABORT_DETACHED_QUERY = TRUE`;
 
 /**
- * Opens a session through the outbound guard. Guarantees: TLS with a checked certificate; role, warehouse, database and schema are those of the config, or the call rejects with
- * what is missing; the session is open within 60 seconds or not at all; an aborted signal ends it at once.
+ * Opens a session through the outbound guard. Guarantees: TLS with a checked certificate; role,
+ * warehouse, database and schema are those of the config, or the call rejects with what is missing;
+ * the session is open within 60 seconds or not at all; an aborted signal ends it at once.
  */
 export async function connect(
   config: SnowflakeConfig,
@@ -161,7 +175,8 @@ async function use(client: Client, what: string, code: string, message: string):
       throw error;
     throw new NonRetryableError(
       code,
-      `${message}. Names are taken with their letter case: those that were made without quotes are in upper case.`,
+      `${message}. Names are taken with their letter case: those that were made without ` +
+        'quotes are in upper case.',
       {
         cause: error,
       },
@@ -179,7 +194,9 @@ function connectionOf(client: Client, noteProgress: DestinationDeps['noteProgres
     rows: async <Row>(statement: string, values?: string[]) =>
       (await execute(statement, values)) as Row[],
     put: async (stage, folder, name, bytes) => {
-      const statement = `PUT file://${name} @${quoted(stage)}/${folder} AUTO_COMPRESS = FALSE SOURCE_COMPRESSION = GZIP OVERWRITE = TRUE`;
+      const statement =
+        `PUT file://${name} @${quoted(stage)}/${folder} AUTO_COMPRESS = FALSE ` +
+        'SOURCE_COMPRESSION = GZIP OVERWRITE = TRUE';
       try {
         await execute(statement, undefined, bytes);
       } catch (error) {
@@ -190,7 +207,10 @@ function connectionOf(client: Client, noteProgress: DestinationDeps['noteProgres
   };
 }
 
-/** What the account says has a number; what else goes wrong with a file is the storage's, and the client tells no more than its text. */
+/**
+ * What the account says has a number; what else goes wrong with a file is the storage's, and the
+ * client tells no more than its text.
+ */
 function uploadFault(error: unknown): unknown {
   if (!(error instanceof SnowflakeFault) || error.fault.code !== '') return error;
   return new SnowflakeFault({ ...error.fault, code: 'upload_failed' });

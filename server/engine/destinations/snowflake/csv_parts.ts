@@ -5,7 +5,10 @@ import { NonRetryableError } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { fieldText, linesOf } from '../../sql_tables/tab_separated.ts';
 
-/** A VARCHAR and a VARIANT of a table that says nothing else hold this much; a longer value fails in Snowflake as well, but after the upload. */
+/**
+ * A VARCHAR and a VARIANT of a table that says nothing else hold this much; a longer value fails in
+ * Snowflake as well, but after the upload.
+ */
 const value_bytes_max = 16_777_216;
 /** Before compression; a part holds one row at least. Larger files load no faster. */
 const part_characters = 16_000_000;
@@ -13,8 +16,10 @@ const part_characters = 16_000_000;
 const compress = promisify(gzip);
 
 /**
- * Turns ClickHouse's tab-separated text into files of CSV, compressed with gzip, in order and in the memory of one. Every value stands in quotes, null is an empty field, and each row begins with
- * a field that says nothing, so that no row is an empty line. Rejects with the error of the stream, and with NonRetryableError `limit_exceeded` for a value of more than 16 MB.
+ * Turns ClickHouse's tab-separated text into files of CSV, compressed with gzip, in order and in
+ * the memory of one. Every value stands in quotes, null is an empty field, and each row begins with
+ * a field that says nothing, so that no row is an empty line. Rejects with the error of the stream,
+ * and with NonRetryableError `limit_exceeded` for a value of more than 16 MB.
  */
 export async function* csvParts(columns: Column[], bytes: Readable): AsyncGenerator<Uint8Array> {
   let rows: string[] = [];
@@ -45,7 +50,9 @@ function csvField(text: string | null, column: Column | undefined): string {
   if (text.length * 3 > value_bytes_max && Buffer.byteLength(text) > value_bytes_max) {
     throw new NonRetryableError(
       'limit_exceeded',
-      `A value of the column ${column?.name ?? ''} has ${Buffer.byteLength(text)} bytes, and Snowflake takes ${value_bytes_max}. Leave such events out at their source, or export to files.`,
+      `A value of the column ${column?.name ?? ''} has ${Buffer.byteLength(text)} bytes, and ` +
+        `Snowflake takes ${value_bytes_max}. Leave such events out at their source, or export ` +
+        'to files.',
     );
   }
   if (column?.type === 'timestamp') return `"${text.replace('T', ' ').replace('Z', '')}"`;

@@ -6,7 +6,8 @@ import type { ClientFault } from './client.ts';
 
 const unverified = lasting(
   'tls_not_verified',
-  'The certificate of the host is not signed by an authority known here, or is for another host. Check the keys account and host.',
+  'The certificate of the host is not signed by an authority known here, or is for another ' +
+    'host. Check the keys account and host.',
 );
 const unencrypted = lasting(
   'tls_not_offered',
@@ -14,7 +15,8 @@ const unencrypted = lasting(
 );
 const unreachable = passing(
   'connection_failed',
-  'The account does not answer. Check the keys account and host, and that the firewall of this server lets it out.',
+  'The account does not answer. Check the keys account and host, and that the firewall of ' +
+    'this server lets it out.',
 );
 const broken = passing(
   'connection_lost',
@@ -22,27 +24,36 @@ const broken = passing(
 );
 const credentials = lasting(
   'authentication_failed',
-  'Snowflake refused the user (%). Check the keys user and password or private_key, whether the user is locked or needs a second factor, and the network policy.',
+  'Snowflake refused the user (%). Check the keys user and password or private_key, whether ' +
+    'the user is locked or needs a second factor, and the network policy.',
 );
 const denied = lasting(
   'permission_denied',
-  'The role has not the rights it needs (%). Grant it USAGE on warehouse, database and schema, CREATE STAGE and CREATE TABLE on the schema, and SELECT, INSERT and UPDATE on the table.',
+  'The role has not the rights it needs (%). Grant it USAGE on warehouse, database and ' +
+    'schema, CREATE STAGE and CREATE TABLE on the schema, and SELECT, INSERT and UPDATE on the ' +
+    'table.',
 );
 const value = lasting(
   'value_refused',
-  'The table does not take a value (%). Change the type of the column, or leave the table to be made by the export.',
+  'The table does not take a value (%). Change the type of the column, or leave the table to ' +
+    'be made by the export.',
 );
 const asleep = passing(
   'warehouse_unavailable',
-  'The warehouse cannot work just now (%). Resume it, set AUTO_RESUME, or raise the quota of its resource monitor.',
+  'The warehouse cannot work just now (%). Resume it, set AUTO_RESUME, or raise the quota of ' +
+    'its resource monitor.',
 );
 const cancelled = passing('cancelled_by_server', 'Snowflake cancelled the statement (%).');
 const locked = passing(
   'locked',
-  'Another delivery or session holds a lock on the table or on this delivery for more than a minute.',
+  'Another delivery or session holds a lock on the table or on this delivery for more than a ' +
+    'minute.',
 );
 
-/** By Snowflake's number, with six digits, by the number of the official client, or by the error code of Node. `%` stands for what was said. */
+/**
+ * By Snowflake's number, with six digits, by the number of the official client, or by the error
+ * code of Node. `%` stands for what was said.
+ */
 const faults: Record<string, Fault> = {
   ...byConnectionCode({
     host_not_found: lasting(
@@ -103,13 +114,17 @@ const classes: Record<string, Fault> = {
   ),
   '42': lasting(
     'statement_refused',
-    'Snowflake refused the statement (%). The table may not fit the export: compare its columns with those of the preview, or export to a table of its own.',
+    'Snowflake refused the statement (%). The table may not fit the export: compare its ' +
+      'columns with those of the preview, or export to a table of its own.',
   ),
   '54': lasting('limit_exceeded', 'The delivery is larger than the account allows (%).'),
   '57': cancelled,
 };
 
-/** A fault of the account or the way to it as an error that says what to do; others stay as they are. */
+/**
+ * A fault of the account or the way to it as an error that says what to do; others stay as they
+ * are.
+ */
 export function snowflakeError(error: unknown): unknown {
   return explain(error, (known) => {
     if (known instanceof SnowflakeFault) {

@@ -5,11 +5,15 @@ import { quoted } from '../../sql_tables/layout.ts';
 import type { Connection } from './connection.ts';
 import { csvParts } from './csv_parts.ts';
 
-/** An internal stage and a table of text, both temporary: no other session sees them, and they end with this one. */
+/**
+ * An internal stage and a table of text, both temporary: no other session sees them, and they end
+ * with this one.
+ */
 export type Loader = {
   /**
-   * Brings ClickHouse's tab-separated text into the table of text, in place of what was there, and gives the number of rows that Snowflake took. Columns are named by
-   * `textColumn`. Rejects with the error of `bytes` when they fail; then the table is as it was.
+   * Brings ClickHouse's tab-separated text into the table of text, in place of what was there, and
+   * gives the number of rows that Snowflake took. Columns are named by `textColumn`. Rejects with
+   * the error of `bytes` when they fail; then the table is as it was.
    */
   load(columns: Column[], bytes: Readable): Promise<number>;
   /** The quoted name of the table of text. */
@@ -17,9 +21,17 @@ export type Loader = {
 };
 
 /** CSV as `csvParts` writes it and nothing else: an error of one row is an error of the load. */
-const file_format = `(TYPE = CSV COMPRESSION = GZIP RECORD_DELIMITER = '\\n' FIELD_DELIMITER = ',' FIELD_OPTIONALLY_ENCLOSED_BY = '"' ESCAPE = NONE ESCAPE_UNENCLOSED_FIELD = NONE NULL_IF = () EMPTY_FIELD_AS_NULL = TRUE TRIM_SPACE = FALSE SKIP_BLANK_LINES = FALSE ERROR_ON_COLUMN_COUNT_MISMATCH = TRUE REPLACE_INVALID_CHARACTERS = FALSE SKIP_BYTE_ORDER_MARK = FALSE ENCODING = 'UTF8')`;
+const file_format =
+  `(TYPE = CSV COMPRESSION = GZIP RECORD_DELIMITER = '\\n' FIELD_DELIMITER = ',' ` +
+  `FIELD_OPTIONALLY_ENCLOSED_BY = '"' ESCAPE = NONE ESCAPE_UNENCLOSED_FIELD = NONE NULL_IF = () ` +
+  'EMPTY_FIELD_AS_NULL = TRUE TRIM_SPACE = FALSE SKIP_BLANK_LINES = FALSE ' +
+  'ERROR_ON_COLUMN_COUNT_MISMATCH = TRUE REPLACE_INVALID_CHARACTERS = FALSE ' +
+  `SKIP_BYTE_ORDER_MARK = FALSE ENCODING = 'UTF8')`;
 
-/** The column of the table of text that holds the values of the column at this place; the first one holds nothing. */
+/**
+ * The column of the table of text that holds the values of the column at this place; the first one
+ * holds nothing.
+ */
 export function textColumn(index: number): string {
   return quoted(`c${index + 1}`);
 }
@@ -49,7 +61,8 @@ export async function openLoader(connection: Connection): Promise<Loader> {
       );
       if (parts === 0) return 0;
       const files = await connection.rows<{ rows_loaded?: number }>(
-        `COPY INTO ${table} FROM @${quoted(stage)}/${folder}/ FILE_FORMAT = ${file_format} ON_ERROR = ABORT_STATEMENT PURGE = TRUE`,
+        `COPY INTO ${table} FROM @${quoted(stage)}/${folder}/ FILE_FORMAT = ${file_format} ON_ERROR
+          = ABORT_STATEMENT PURGE = TRUE`,
       );
       return files.reduce((sum, file) => sum + (file.rows_loaded ?? 0), 0);
     },

@@ -25,13 +25,17 @@ export async function findReceipt(
   delivery_id: string,
 ): Promise<string | undefined> {
   const [row] = await connection.rows<{ manifest: string }>(
-    `SELECT "manifest" FROM ${targetOf(config).receipts} WHERE "delivery_id" = ? AND "manifest" IS NOT NULL`,
+    `SELECT "manifest" FROM ${targetOf(config).receipts} WHERE "delivery_id" = ?
+      AND "manifest" IS NOT NULL`,
     [delivery_id],
   );
   return row?.manifest;
 }
 
-/** Says that an attempt is about to deliver: from now on no attempt that said so before may show its rows. */
+/**
+ * Says that an attempt is about to deliver: from now on no attempt that said so before may show its
+ * rows.
+ */
 export async function claim(
   connection: Connection,
   config: SnowflakeConfig,
@@ -40,18 +44,24 @@ export async function claim(
 ): Promise<void> {
   const { receipts, name } = targetOf(config);
   await connection.rows(
-    `INSERT INTO ${receipts} ("delivery_id", "attempt_id", "batch_export_id", "run_id", "table_name", "written_at") SELECT ?, ?, ?, ?, ?, ${now}`,
+    `INSERT INTO ${receipts} ("delivery_id", "attempt_id", "batch_export_id", "run_id",
+      "table_name", "written_at") SELECT ?, ?, ?, ?, ?, ${now}`,
     [delivery.delivery_id, attempt_id, delivery.batch_export_id, delivery.run_id, name],
   );
 }
 
-/** An attempt as the lines of its delivery tell it from the others; `is_delivered` when it has found the delivery there from the beginning, and only writes its receipt anew. */
+/**
+ * An attempt as the lines of its delivery tell it from the others; `is_delivered` when it has found
+ * the delivery there from the beginning, and only writes its receipt anew.
+ */
 type Attempt = { id: string; is_delivered: boolean };
 
 /**
- * To be called in an open transaction, before rows are shown. Tells whether the delivery is there already; otherwise this attempt is the newest. Throws RetryableError `conflict` when
- * another attempt has begun since, or has shown the rows. Snowflake enforces no unique keys, so two attempts are kept apart by a lock: the UPDATE rewrites all lines of the
- * delivery, and who waits for it then reads what the other one committed.
+ * To be called in an open transaction, before rows are shown. Tells whether the delivery is there
+ * already; otherwise this attempt is the newest. Throws RetryableError `conflict` when another
+ * attempt has begun since, or has shown the rows. Snowflake enforces no unique keys, so two
+ * attempts are kept apart by a lock: the UPDATE rewrites all lines of the delivery, and who waits
+ * for it then reads what the other one committed.
  */
 export async function holdClaims(
   connection: Connection,
@@ -66,7 +76,8 @@ export async function holdClaims(
     ours,
   );
   const lines = await connection.rows<{ attempt_id: string; is_shown: boolean }>(
-    `SELECT "attempt_id", "manifest" IS NOT NULL AS "is_shown" FROM ${receipts} WHERE "delivery_id" = ? ORDER BY "written_at" DESC, "attempt_id" DESC`,
+    `SELECT "attempt_id", "manifest" IS NOT NULL AS "is_shown" FROM ${receipts}
+      WHERE "delivery_id" = ? ORDER BY "written_at" DESC, "attempt_id" DESC`,
     ours,
   );
   const shown = lines.find((line) => line.is_shown);
@@ -74,12 +85,16 @@ export async function holdClaims(
   if ((shown ?? lines[0])?.attempt_id !== attempt.id)
     throw new RetryableError(
       'conflict',
-      'Another attempt has taken this delivery over, or its line in the table of receipts was removed by hand.',
+      'Another attempt has taken this delivery over, or its line in the table of receipts was ' +
+        'removed by hand.',
     );
   return { is_shown: shown !== undefined };
 }
 
-/** Writes the receipt over what the attempts of the delivery have left: one line stays. The receipt of a repeat replaces the earlier one. */
+/**
+ * Writes the receipt over what the attempts of the delivery have left: one line stays. The receipt
+ * of a repeat replaces the earlier one.
+ */
 export async function writeReceipt(
   connection: Connection,
   config: SnowflakeConfig,
@@ -90,7 +105,9 @@ export async function writeReceipt(
   const { receipts, name } = targetOf(config);
   await connection.rows(`DELETE FROM ${receipts} WHERE "delivery_id" = ?`, [delivery.delivery_id]);
   await connection.rows(
-    `INSERT INTO ${receipts} ("delivery_id", "attempt_id", "batch_export_id", "run_id", "table_name", "records", "manifest", "written_at") SELECT ?, ?, ?, ?, ?, CAST(? AS NUMBER(38, 0)), ?, ${now}`,
+    `INSERT INTO ${receipts} ("delivery_id", "attempt_id", "batch_export_id", "run_id",
+      "table_name", "records", "manifest", "written_at")
+      SELECT ?, ?, ?, ?, ?, CAST(? AS NUMBER(38, 0)), ?, ${now}`,
     [
       delivery.delivery_id,
       attempt_id,

@@ -37,7 +37,10 @@ import type { TableColumns } from './table.ts';
 /** What an attempt has found and made. */
 type Prepared = { loader: Loader; columns: TableColumns };
 
-/** One attempt at a delivery. `prepared` is there from `recover` on, `stage` from the first slice on, that of an earlier attempt too. */
+/**
+ * One attempt at a delivery. `prepared` is there from `recover` on, `stage` from the first slice
+ * on, that of an earlier attempt too.
+ */
 type Session = {
   connection: Connection;
   config: SnowflakeConfig;
@@ -45,13 +48,18 @@ type Session = {
   log: Logger;
   attempt_id: string;
   is_delivered: boolean;
-  /** The table may show the delivery: it was there, or everything of it was done but for the COMMIT. */
+  /**
+   * The table may show the delivery: it was there, or everything of it was done but for the COMMIT.
+   */
   may_show: boolean;
   prepared: Prepared | undefined;
   stage: Stage | undefined;
 };
 
-/** Opens an attempt: finds whether the delivery is there already, and then removes what is left of its stage; otherwise nothing is changed yet. */
+/**
+ * Opens an attempt: finds whether the delivery is there already, and then removes what is left of
+ * its stage; otherwise nothing is changed yet.
+ */
 export async function openSnowflakeSink(
   config: SnowflakeConfig,
   delivery: Delivery,
@@ -102,7 +110,9 @@ async function openSession(
   }
 }
 
-/** The tables are made and checked here, before the engine opens the query that would wait for them. */
+/**
+ * The tables are made and checked here, before the engine opens the query that would wait for them.
+ */
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
   if (session.is_delivered) return outcomes;
   const { connection, config, delivery, attempt_id } = session;
@@ -120,7 +130,10 @@ async function prepare(session: Session): Promise<Prepared> {
   return session.prepared!;
 }
 
-/** The stage has the target's own types, so a value that does not fit is refused while slices are written and not in the commit. */
+/**
+ * The stage has the target's own types, so a value that does not fit is refused while slices are
+ * written and not in the commit.
+ */
 async function prepareStage(
   session: Session,
   { columns }: Prepared,
@@ -132,7 +145,10 @@ async function prepareStage(
   return session.stage;
 }
 
-/** Rows of a delivery that is there already are read and left aside: they are in the table since its receipt is. */
+/**
+ * Rows of a delivery that is there already are read and left aside: they are in the table since its
+ * receipt is.
+ */
 async function write(
   session: Session,
   slice: Slice,
@@ -161,7 +177,8 @@ async function stageSlice(
   if (loaded !== slice.records)
     throw new RetryableError(
       'count_mismatch',
-      `Slice ${slice.number} has ${slice.records} rows, but Snowflake took ${loaded}; it is written again.`,
+      `Slice ${slice.number} has ${slice.records} rows, but Snowflake took ${loaded}; it is ` +
+        'written again.',
     );
   const columns = delivery.columns.map((column) => quoted(column.name)).join(', ');
   const values = delivery.columns
@@ -208,7 +225,10 @@ async function commit(
   await tidyUp(session);
 }
 
-/** The delivery is there and whole by now, so a fault in removing what it waited in is no fault of the delivery. */
+/**
+ * The delivery is there and whole by now, so a fault in removing what it waited in is no fault of
+ * the delivery.
+ */
 async function tidyUp(session: Session): Promise<void> {
   await dropStages(session).catch((error: unknown) =>
     session.log.warn(

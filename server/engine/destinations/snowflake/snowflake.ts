@@ -5,7 +5,10 @@ import { openSnowflakeSink } from './sink.ts';
 import { snowflakeColumnFaults } from './table.ts';
 import { verifySnowflake } from './verify.ts';
 
-/** A table in the user's Snowflake account; slices are loaded into a temporary table, and shown with the receipt in one transaction. */
+/**
+ * A table in the user's Snowflake account; slices are loaded into a temporary table, and shown with
+ * the receipt in one transaction.
+ */
 export const snowflake: DestinationDefinition<typeof snowflake_config> = {
   type: 'Snowflake',
   label: 'Snowflake',

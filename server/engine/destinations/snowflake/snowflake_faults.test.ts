@@ -206,19 +206,23 @@ for (const [name, pattern, fault, isRetryable, code] of [
   });
 }
 
-test('what passes by itself is not noticed: a token that ends, an upload and a statement whose connections break', async () => {
-  const sink = await open(delivery());
-  assert.equal(server.sessions(), 1);
-  server.expireTokens();
-  server.fail(/UPLOAD/, 'drop');
-  server.fail(/^COPY/, 'after');
-  await write(sink);
-  await commit(sink);
-  await sink.close();
-  assert.equal(await count('events'), 1);
-  // Signed out, so what is temporary is gone.
-  assert.equal(server.sessions(), 0);
-});
+test(
+  'what passes by itself is not noticed: a token that ends, an upload and a statement whose ' +
+    'connections break',
+  async () => {
+    const sink = await open(delivery());
+    assert.equal(server.sessions(), 1);
+    server.expireTokens();
+    server.fail(/UPLOAD/, 'drop');
+    server.fail(/^COPY/, 'after');
+    await write(sink);
+    await commit(sink);
+    await sink.close();
+    assert.equal(await count('events'), 1);
+    // Signed out, so what is temporary is gone.
+    assert.equal(server.sessions(), 0);
+  },
+);
 
 for (const subject of ['LOGIN', 'UPLOAD', '^COPY', '^COMMIT']) {
   test(`an aborted signal ends a delivery that hangs at ${subject}, and the next one is whole`, async () => {
@@ -261,26 +265,30 @@ test('a commit whose answer is lost is found by the next attempt', async () => {
   await next.close();
 });
 
-test('an attempt that was believed dead cannot show anything after a newer one has begun, nor double what it has shown', async () => {
-  const given = delivery();
-  const old = await open(given);
-  await write(old);
-  const newer = await open(given);
-  await write(newer);
-  await assert.rejects(
-    commit(old),
-    (error) => error instanceof RetryableError && error.code === 'conflict',
-  );
-  assert.equal(await count('events'), 0);
-  await commit(newer);
-  await assert.rejects(
-    commit(old),
-    (error) => error instanceof RetryableError && error.code === 'conflict',
-  );
-  assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
-  await old.close();
-  await newer.close();
-});
+test(
+  'an attempt that was believed dead cannot show anything after a newer one has begun, nor ' +
+    'double what it has shown',
+  async () => {
+    const given = delivery();
+    const old = await open(given);
+    await write(old);
+    const newer = await open(given);
+    await write(newer);
+    await assert.rejects(
+      commit(old),
+      (error) => error instanceof RetryableError && error.code === 'conflict',
+    );
+    assert.equal(await count('events'), 0);
+    await commit(newer);
+    await assert.rejects(
+      commit(old),
+      (error) => error instanceof RetryableError && error.code === 'conflict',
+    );
+    assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
+    await old.close();
+    await newer.close();
+  },
+);
 
 test('two attempts that commit at once show the rows once', async () => {
   const given = delivery();
@@ -331,66 +339,75 @@ test('an attempt that loses its session in the third of five slices has only tha
   assert.deepEqual(await stages(), []);
 });
 
-test('an attempt whose stage another one has taken over adds nothing to it, and an end leaves no stage', async () => {
-  for (const end of ['commit', 'abort'] as const) {
-    const given = delivery();
-    const dead = await open(given);
-    const first = await writeOne(dead, 0);
-    const next = await open(given);
-    assert.deepEqual(await next.recover([first]), [first]);
-    await assert.rejects(writeOne(dead, 1), isLost);
-    const before = await count('events');
-    await (end === 'commit'
-      ? next.commit([first, await writeOne(next, 1)], manifest)
-      : next.abort([first]));
-    await next.close();
-    await assert.rejects(writeOne(dead, 1), isLost);
-    await dead.close();
-    assert.equal((await count('events')) - before, end === 'commit' ? 2 : 0);
-    assert.deepEqual(await stages(), [], end);
-  }
-});
+test(
+  'an attempt whose stage another one has taken over adds nothing to it, and an end leaves no ' +
+    'stage',
+  async () => {
+    for (const end of ['commit', 'abort'] as const) {
+      const given = delivery();
+      const dead = await open(given);
+      const first = await writeOne(dead, 0);
+      const next = await open(given);
+      assert.deepEqual(await next.recover([first]), [first]);
+      await assert.rejects(writeOne(dead, 1), isLost);
+      const before = await count('events');
+      await (end === 'commit'
+        ? next.commit([first, await writeOne(next, 1)], manifest)
+        : next.abort([first]));
+      await next.close();
+      await assert.rejects(writeOne(dead, 1), isLost);
+      await dead.close();
+      assert.equal((await count('events')) - before, end === 'commit' ? 2 : 0);
+      assert.deepEqual(await stages(), [], end);
+    }
+  },
+);
 
-test('a role that may not make tables has all slices wait in the session; of persons in a stage the newest counts', async () => {
-  await deliver(delivery());
-  server.fail(
-    /^CREATE TRANSIENT TABLE/,
-    refusal('003001', '42501', "Insufficient privileges to operate on schema 'S'"),
-    2,
-  );
-  const sink = await open(delivery());
-  const outcomes = [await writeOne(sink, 0), await writeOne(sink, 1)];
-  assert.deepEqual(await stages(), []);
-  await sink.commit(outcomes, manifest);
-  await sink.close();
-  assert.equal(await count('events'), 3);
-  server.recover();
-  const column = (name: string, type: 'integer' | 'text') => ({
-    name,
-    type,
-    nullable: false,
-    expression: name,
-  });
-  const columns = [
-    column('team_id', 'integer'),
-    column('distinct_id', 'text'),
-    column('sluice_write', 'text'),
-    column('person_version', 'integer'),
-  ];
-  config = { ...config, table_name: 'persons' };
-  const persons = await open({ ...delivery(), model: 'persons', columns });
-  await persons.commit(
-    [
-      await writeSlice(persons, 0, '7\ta\told\t1\n'),
-      await writeSlice(persons, 1, '7\ta\tnew\t2\n'),
-    ],
-    manifest,
-  );
-  await persons.close();
-  assert.deepEqual((await pool.query(`SELECT sluice_write FROM "${config.schema}".persons`)).rows, [
-    { sluice_write: 'new' },
-  ]);
-});
+test(
+  'a role that may not make tables has all slices wait in the session; of persons in a stage ' +
+    'the newest counts',
+  async () => {
+    await deliver(delivery());
+    server.fail(
+      /^CREATE TRANSIENT TABLE/,
+      refusal('003001', '42501', "Insufficient privileges to operate on schema 'S'"),
+      2,
+    );
+    const sink = await open(delivery());
+    const outcomes = [await writeOne(sink, 0), await writeOne(sink, 1)];
+    assert.deepEqual(await stages(), []);
+    await sink.commit(outcomes, manifest);
+    await sink.close();
+    assert.equal(await count('events'), 3);
+    server.recover();
+    const column = (name: string, type: 'integer' | 'text') => ({
+      name,
+      type,
+      nullable: false,
+      expression: name,
+    });
+    const columns = [
+      column('team_id', 'integer'),
+      column('distinct_id', 'text'),
+      column('sluice_write', 'text'),
+      column('person_version', 'integer'),
+    ];
+    config = { ...config, table_name: 'persons' };
+    const persons = await open({ ...delivery(), model: 'persons', columns });
+    await persons.commit(
+      [
+        await writeSlice(persons, 0, '7\ta\told\t1\n'),
+        await writeSlice(persons, 1, '7\ta\tnew\t2\n'),
+      ],
+      manifest,
+    );
+    await persons.close();
+    assert.deepEqual(
+      (await pool.query(`SELECT sluice_write FROM "${config.schema}".persons`)).rows,
+      [{ sluice_write: 'new' }],
+    );
+  },
+);
 
 test('the tunnel lets nobody through without its password, nor to a place that the guard refuses', async () => {
   const faults: Error[] = [];

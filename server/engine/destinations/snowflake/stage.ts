@@ -26,17 +26,25 @@ type Place = {
 };
 
 /**
- * A table like the target in which the rows of finished slices wait. One that outlives the session carries the number of each row's write, and its name is the attempt's own: the next attempt renames it, which is the
- * fence against the earlier one.
+ * A table like the target in which the rows of finished slices wait. One that outlives the session
+ * carries the number of each row's write, and its name is the attempt's own: the next attempt
+ * renames it, which is the fence against the earlier one.
  */
 export type Stage = {
-  /** Inserts rows in one statement, all or none, and gives the number of the write, or undefined for a stage that ends with the session. Throws `slice_lost` when another attempt has taken the stage over. */
+  /**
+   * Inserts rows in one statement, all or none, and gives the number of the write, or undefined for
+   * a stage that ends with the session. Throws `slice_lost` when another attempt has taken the
+   * stage over.
+   */
   insert(rows: { columns: string; values: string; from: string }): Promise<number | undefined>;
   /** What stands behind FROM to read the rows of the slices and no others. */
   rowsOf(outcomes: SliceOutcome[]): string;
 };
 
-/** The stage of a delivery of one slice, which is repeated after a crash in any case, or of a role that may not make tables: it ends with the session. */
+/**
+ * The stage of a delivery of one slice, which is repeated after a crash in any case, or of a role
+ * that may not make tables: it ends with the session.
+ */
 export async function openTemporaryStage({ connection, config }: Place): Promise<Stage> {
   const table = quoted(temporaryName('rows'));
   await connection.rows(`CREATE TEMPORARY TABLE ${table} LIKE ${targetOf(config).quoted}`);
@@ -49,7 +57,10 @@ export async function openTemporaryStage({ connection, config }: Place): Promise
   };
 }
 
-/** Makes a stage that outlives the session. Undefined where the role may not make tables. Throws `slice_lost` when the delivery is there by now: then nobody would remove the stage. */
+/**
+ * Makes a stage that outlives the session. Undefined where the role may not make tables. Throws
+ * `slice_lost` when the delivery is there by now: then nobody would remove the stage.
+ */
 export async function openStage(place: Place): Promise<Stage | undefined> {
   const { connection, config, delivery } = place;
   if ((await findReceipt(connection, config, delivery.delivery_id)) !== undefined)
@@ -64,12 +75,16 @@ export async function openStage(place: Place): Promise<Stage | undefined> {
   await connection.rows(
     `ALTER TABLE ${quoted(name)} ADD COLUMN ${writeColumn(place)} NUMBER(38, 0)`,
   );
-  // Nobody looks back at what it held: without this its rows would be kept, and paid for, a day after it is dropped.
+  // Nobody looks back at what it held: without this its rows would be kept, and paid for, a day
+  // after it is dropped.
   await connection.rows(`ALTER TABLE ${quoted(name)} SET DATA_RETENTION_TIME_IN_DAYS = 0`);
   return stageAt(place, name);
 }
 
-/** Takes the stage of an earlier attempt over, with those of the outcomes that are in it whole, and removes every other stage of the delivery. Undefined where nothing is whole. */
+/**
+ * Takes the stage of an earlier attempt over, with those of the outcomes that are in it whole, and
+ * removes every other stage of the delivery. Undefined where nothing is whole.
+ */
 export async function takeOver(
   place: Place,
   outcomes: SliceOutcome[],
@@ -105,14 +120,16 @@ function stageAt(place: Place, name: string): Stage {
       const write = newWrite();
       try {
         await place.connection.rows(
-          `INSERT INTO ${quoted(name)} (${column}, ${columns}) SELECT ${write}, ${values} FROM ${from}`,
+          `INSERT INTO ${quoted(name)} (${column}, ${columns}) SELECT ${write}, ${values}
+            FROM ${from}`,
         );
       } catch (error) {
         throw sqlState(error) === '42S02' ? stageLost(error) : error;
       }
       return write;
     },
-    // Also leaves aside what an insert of an earlier attempt has brought that was under way when its stage got another name.
+    // Also leaves aside what an insert of an earlier attempt has brought that was under way when
+    // its stage got another name.
     rowsOf: (outcomes) => `${quoted(name)} WHERE ${isOfSlices(column, outcomes)}`,
   };
 }
@@ -124,7 +141,8 @@ async function listStages({
 }: Omit<Place, 'columns'>): Promise<string[]> {
   const prefix = stagePrefix(delivery);
   const found = await connection.rows<{ name: string }>(
-    `SELECT TABLE_NAME AS "name" FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = ? AND LEFT(TABLE_NAME, ${prefix.length}) = ? ORDER BY TABLE_NAME`,
+    `SELECT TABLE_NAME AS "name" FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = ?
+      AND LEFT(TABLE_NAME, ${prefix.length}) = ? ORDER BY TABLE_NAME`,
     [config.schema, prefix],
   );
   return found.map(({ name }) => name);
@@ -132,7 +150,8 @@ async function listStages({
 
 async function countWrites(place: Place, name: string): Promise<Map<number, number>> {
   const rows = await place.connection.rows<{ number: number; records: number }>(
-    `SELECT ${writeColumn(place)} AS "number", COUNT(*) AS "records" FROM ${quoted(name)} GROUP BY ${writeColumn(place)}`,
+    `SELECT ${writeColumn(place)} AS "number", COUNT(*) AS "records" FROM ${quoted(name)}
+      GROUP BY ${writeColumn(place)}`,
   );
   return new Map(rows.map(({ number, records }) => [number, records]));
 }

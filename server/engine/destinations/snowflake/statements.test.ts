@@ -29,8 +29,10 @@ const column = (name: string, type: Column['type'] = 'text', is_calculated = fal
 test('the table of events is made with these types', () => {
   assert.equal(
     tableStatement('"events"', events.columns.tables),
-    'CREATE TABLE IF NOT EXISTS "events" ("uuid" VARCHAR, "event" VARCHAR, "properties" VARIANT, "elements" VARIANT, "set" VARIANT, "set_once" VARIANT, "distinct_id" VARCHAR, ' +
-      '"team_id" NUMBER(38, 0), "ip" VARCHAR, "site_url" VARCHAR, "timestamp" TIMESTAMP_NTZ(6), "inserted_at" TIMESTAMP_NTZ(6))',
+    'CREATE TABLE IF NOT EXISTS "events" ("uuid" VARCHAR, "event" VARCHAR, "properties" ' +
+      'VARIANT, "elements" VARIANT, "set" VARIANT, "set_once" VARIANT, "distinct_id" VARCHAR, ' +
+      '"team_id" NUMBER(38, 0), "ip" VARCHAR, "site_url" VARCHAR, "timestamp" ' +
+      'TIMESTAMP_NTZ(6), "inserted_at" TIMESTAMP_NTZ(6))',
   );
   assert.equal(
     tableStatement('"a ""b"""', [column('x "y"', 'float'), column('z', 'boolean')]),
@@ -58,14 +60,20 @@ test('persons are merged by their key and versions', () => {
   const rank = '"sluice_rank_among_the_rows_of_this_delivery_that_have_the_same_key_newest_first"';
   const list = '"team_id", "distinct_id", "properties", "person_version"';
   const merge = (order: string) =>
-    `MERGE INTO "persons" AS there USING (SELECT ${list} FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY "team_id", "distinct_id" ORDER BY ${order}) AS ${rank} FROM "stage") AS ranked ` +
-    `WHERE ${rank} = 1) AS came ON there."team_id" = came."team_id" AND there."distinct_id" = came."distinct_id"`;
+    `MERGE INTO "persons" AS there USING (SELECT ${list}
+      FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY "team_id", "distinct_id"
+      ORDER BY ${order}) AS ${rank} FROM "stage") AS ranked ` +
+    `WHERE ${rank} = 1) AS came ON there."team_id" = came."team_id"
+      AND there."distinct_id" = came."distinct_id"`;
   const update =
     'THEN UPDATE SET "properties" = came."properties", "person_version" = came."person_version"';
-  const insert = `WHEN NOT MATCHED THEN INSERT (${list}) VALUES (came."team_id", came."distinct_id", came."properties", came."person_version")`;
+  const insert =
+    `WHEN NOT MATCHED THEN INSERT (${list}) VALUES (came."team_id", came."distinct_id", ` +
+    'came."properties", came."person_version")';
   assert.equal(
     showStatement('"persons"', '"stage"', { model: 'persons', columns }),
-    `${merge('"person_version" DESC NULLS LAST')} WHEN MATCHED AND (there."person_version" IS NULL OR came."person_version" > there."person_version") ${update} ${insert}`,
+    `${merge('"person_version" DESC NULLS LAST')} WHEN MATCHED AND (there."person_version" IS ` +
+      `NULL OR came."person_version" > there."person_version") ${update} ${insert}`,
   );
   const unversioned = columns.map((one) =>
     one.name === 'person_version' ? { ...one, is_calculated: true } : one,
@@ -93,26 +101,30 @@ test('values are made of text by the type of the column, and JSON by the type of
     assert.equal(valueExpression(column('x', type), '"c1"', new Map([['x', there]])), expected);
 });
 
-test('the text of a value is that of its column, and of an instant it has all microseconds whatever the type of the table', () => {
-  const cases: [Column['type'], string, string][] = [
-    ['text', 'TEXT', 'CAST(t."x" AS VARCHAR)'],
-    [
-      'timestamp',
-      'TIMESTAMP_NTZ',
-      `TO_VARCHAR(CAST(t."x" AS TIMESTAMP_NTZ(6)), 'YYYY-MM-DD HH24:MI:SS.FF6')`,
-    ],
-    [
-      'timestamp',
-      'TEXT',
-      `TO_VARCHAR(CAST(t."x" AS TIMESTAMP_NTZ(6)), 'YYYY-MM-DD HH24:MI:SS.FF6')`,
-    ],
-    ['json', 'VARIANT', 'TO_JSON(t."x")'],
-    ['json', 'ARRAY', 'TO_JSON(t."x")'],
-    ['json', 'TEXT', 'CAST(t."x" AS VARCHAR)'],
-  ];
-  for (const [type, there, expected] of cases)
-    assert.equal(textExpression(column('x', type), 't."x"', new Map([['x', there]])), expected);
-});
+test(
+  'the text of a value is that of its column, and of an instant it has all microseconds ' +
+    'whatever the type of the table',
+  () => {
+    const cases: [Column['type'], string, string][] = [
+      ['text', 'TEXT', 'CAST(t."x" AS VARCHAR)'],
+      [
+        'timestamp',
+        'TIMESTAMP_NTZ',
+        `TO_VARCHAR(CAST(t."x" AS TIMESTAMP_NTZ(6)), 'YYYY-MM-DD HH24:MI:SS.FF6')`,
+      ],
+      [
+        'timestamp',
+        'TEXT',
+        `TO_VARCHAR(CAST(t."x" AS TIMESTAMP_NTZ(6)), 'YYYY-MM-DD HH24:MI:SS.FF6')`,
+      ],
+      ['json', 'VARIANT', 'TO_JSON(t."x")'],
+      ['json', 'ARRAY', 'TO_JSON(t."x")'],
+      ['json', 'TEXT', 'CAST(t."x" AS VARCHAR)'],
+    ];
+    for (const [type, there, expected] of cases)
+      assert.equal(textExpression(column('x', type), 't."x"', new Map([['x', there]])), expected);
+  },
+);
 
 test('names that Snowflake keeps for itself are faults', () => {
   assert.deepEqual(
@@ -141,7 +153,8 @@ test('an account is at a host of its own', () => {
 test('CSV keeps null, the empty text and every character apart, and no row is an empty line', async () => {
   const columns = [column('note'), column('at', 'timestamp')];
   const text =
-    '\\N\t\\N\n\t1900-01-01T00:00:00.000001Z\n\\\\N "a",\\n\\té😀\\0\\x\t2020-01-01T00:00:00.000000Z\n';
+    '\\N\t\\N\n\t1900-01-01T00:00:00.000001Z\n\\\\N ' +
+    '"a",\\n\\té😀\\0\\x\t2020-01-01T00:00:00.000000Z\n';
   const parts = await Array.fromAsync(
     csvParts(
       columns,
@@ -150,7 +163,8 @@ test('CSV keeps null, the empty text and every character apart, and no row is an
   );
   assert.equal(
     (await buffer(Readable.from(parts.map((part) => gunzipSync(part))))).toString(),
-    '1,,\n1,"","1900-01-01 00:00:00.000001"\n1,"\\N ""a"",\n\té😀\0x","2020-01-01 00:00:00.000000"\n',
+    '1,,\n1,"","1900-01-01 00:00:00.000001"\n1,"\\N ""a"",\n\té😀\0x","2020-01-01 ' +
+      '00:00:00.000000"\n',
   );
   const tooLong = Readable.from([Buffer.from(`${'x'.repeat(16_777_217)}\t\\N\n`)]);
   await assert.rejects(

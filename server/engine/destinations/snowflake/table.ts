@@ -17,40 +17,52 @@ const types: Record<ColumnType, string> = {
   boolean: 'BOOLEAN',
 };
 
-/** A table's columns, each with its type as the information schema names it (`TEXT`, `VARIANT`, `NUMBER`). */
+/**
+ * A table's columns, each with its type as the information schema names it (`TEXT`, `VARIANT`,
+ * `NUMBER`).
+ */
 export type TableColumns = ReadonlyMap<string, string>;
 
-/** What Snowflake cannot take of a query's columns: names that its streams add to a table, and NUL. */
+/**
+ * What Snowflake cannot take of a query's columns: names that its streams add to a table, and NUL.
+ */
 export function snowflakeColumnFaults(columns: Column[]): string[] {
   return columns
     .filter(({ name }) => name.toUpperCase().startsWith('METADATA$') || name.includes('\0'))
     .map(
       ({ name }) =>
-        `Snowflake keeps names that begin with METADATA$ for itself, and takes no NUL: give the column \`${name.replaceAll('\0', '\\0')}\` another alias.`,
+        'Snowflake keeps names that begin with METADATA$ for itself, and takes no NUL: give ' +
+        `the column \`${name.replaceAll('\0', '\\0')}\` another alias.`,
     );
 }
 
 /** The statement that makes the table of an export under this name, which is quoted already. */
 export function tableStatement(table: string, columns: Column[]): string {
-  return `CREATE TABLE IF NOT EXISTS ${table} (${columns.map((column) => `${quoted(column.name)} ${types[column.type]}`).join(', ')})`;
+  return `CREATE TABLE IF NOT EXISTS ${table}
+    (${columns.map((column) => `${quoted(column.name)} ${types[column.type]}`).join(', ')})`;
 }
 
-/** The kind of a table or view of the schema as the information schema names it (`BASE TABLE`, `VIEW`), or undefined when there is none that the role may see. */
+/**
+ * The kind of a table or view of the schema as the information schema names it (`BASE TABLE`,
+ * `VIEW`), or undefined when there is none that the role may see.
+ */
 export async function findTableKind(
   connection: Connection,
   config: SnowflakeConfig,
   table: string,
 ): Promise<string | undefined> {
   const [found] = await connection.rows<{ kind: string }>(
-    'SELECT TABLE_TYPE AS "kind" FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?',
+    'SELECT TABLE_TYPE AS "kind" FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = ? AND ' +
+      'TABLE_NAME = ?',
     [config.schema, table],
   );
   return found?.kind;
 }
 
 /**
- * Makes the table and the table of receipts where they are missing, and refuses a table that cannot take the export: all missing columns are named. To be called outside a
- * transaction, which the making of a table would end.
+ * Makes the table and the table of receipts where they are missing, and refuses a table that cannot
+ * take the export: all missing columns are named. To be called outside a transaction, which the
+ * making of a table would end.
  */
 export async function prepareTables(
   connection: Connection,
@@ -73,10 +85,14 @@ function receiptsStatement(receipts: string): string {
     '"records" NUMBER(38, 0)',
     '"manifest" VARCHAR',
   ];
-  return `CREATE TABLE IF NOT EXISTS ${receipts} (${columns.join(', ')}, "written_at" TIMESTAMP_NTZ(6) NOT NULL)`;
+  return `CREATE TABLE IF NOT EXISTS ${receipts} (${columns.join(', ')},
+    "written_at" TIMESTAMP_NTZ(6) NOT NULL)`;
 }
 
-/** The columns of the export's table. Refuses a table that cannot take the export: what is no table of Snowflake's own, and one that lacks columns, of which all are named. */
+/**
+ * The columns of the export's table. Refuses a table that cannot take the export: what is no table
+ * of Snowflake's own, and one that lacks columns, of which all are named.
+ */
 export async function checkTable(
   connection: Connection,
   config: SnowflakeConfig,
@@ -92,7 +108,8 @@ export async function checkTable(
   if (kind !== 'BASE TABLE') {
     throw new NonRetryableError(
       'table_unsuitable',
-      `${name} is of the kind ${kind}; rows and receipt can be shown at once only in a standard table. Export to such a table.`,
+      `${name} is of the kind ${kind}; rows and receipt can be shown at once only in a ` +
+        'standard table. Export to such a table.',
     );
   }
   const columns = await columnTypes(connection, config, table);
@@ -102,7 +119,8 @@ export async function checkTable(
   if (missing.length > 0)
     throw new NonRetryableError(
       'columns_missing',
-      `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to another table.`,
+      `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to ` +
+        'another table.',
     );
   return columns;
 }
@@ -114,15 +132,17 @@ export async function columnTypes(
   table: string,
 ): Promise<TableColumns> {
   const found = await connection.rows<{ name: string; type: string }>(
-    'SELECT COLUMN_NAME AS "name", DATA_TYPE AS "type" FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?',
+    'SELECT COLUMN_NAME AS "name", DATA_TYPE AS "type" FROM INFORMATION_SCHEMA.COLUMNS WHERE ' +
+      'TABLE_SCHEMA = ? AND TABLE_NAME = ?',
     [config.schema, table],
   );
   return new Map(found.map((column) => [column.name, column.type]));
 }
 
 /**
- * A column's value out of its text. JSON becomes a VARIANT: what Snowflake cannot read as JSON stays as a string with the same text, and of equal keys of an object the last one
- * stays. In a column of text it stays as it is, to the byte.
+ * A column's value out of its text. JSON becomes a VARIANT: what Snowflake cannot read as JSON
+ * stays as a string with the same text, and of equal keys of an object the last one stays. In a
+ * column of text it stays as it is, to the byte.
  */
 export function valueExpression(column: Column, text: string, columns: TableColumns): string {
   if (column.type !== 'json') return `CAST(${text} AS ${types[column.type]})`;
@@ -133,8 +153,9 @@ export function valueExpression(column: Column, text: string, columns: TableColu
 }
 
 /**
- * The text of a column's value, for a comparison with what was written; `value` is what names it. An instant has its microseconds, where a cast would have as many digits as the account's format; JSON is that of the VARIANT,
- * so that a string which only looks like an object is told from one.
+ * The text of a column's value, for a comparison with what was written; `value` is what names it.
+ * An instant has its microseconds, where a cast would have as many digits as the account's format;
+ * JSON is that of the VARIANT, so that a string which only looks like an object is told from one.
  */
 export function textExpression(column: Column, value: string, columns: TableColumns): string {
   if (column.type === 'timestamp')
@@ -150,8 +171,9 @@ const rank_name = quoted(
 );
 
 /**
- * The statement that shows staged rows; `stage` is what stands behind FROM. Persons are merged: of equal keys the newest row counts, and a row of the table gives way only to one with a higher person version or
- * mapping version; where the export has no versions the newer delivery wins.
+ * The statement that shows staged rows; `stage` is what stands behind FROM. Persons are merged: of
+ * equal keys the newest row counts, and a row of the table gives way only to one with a higher
+ * person version or mapping version; where the export has no versions the newer delivery wins.
  */
 export function showStatement(table: string, stage: string, layout: Layout): string {
   const names = layout.columns.map((column) => quoted(column.name));
@@ -161,7 +183,8 @@ export function showStatement(table: string, stage: string, layout: Layout): str
   const versions = versionColumns(layout).map(quoted);
   const order =
     versions.length === 0 ? list : versions.map((name) => `${name} DESC NULLS LAST`).join(', ');
-  const ranked = `SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY ${keys.join(', ')} ORDER BY ${order}) AS ${rank_name} FROM ${stage}`;
+  const ranked = `SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY ${keys.join(', ')}
+    ORDER BY ${order}) AS ${rank_name} FROM ${stage}`;
   const changed = names.filter((name) => !keys.includes(name));
   const newer = versions
     .map((name) => `there.${name} IS NULL OR came.${name} > there.${name}`)
@@ -169,9 +192,13 @@ export function showStatement(table: string, stage: string, layout: Layout): str
   const update =
     changed.length === 0
       ? ''
-      : ` WHEN MATCHED${newer === '' ? '' : ` AND (${newer})`} THEN UPDATE SET ${changed.map((name) => `${name} = came.${name}`).join(', ')}`;
+      : ` WHEN MATCHED${newer === '' ? '' : ` AND (${newer})`} THEN UPDATE SET ` +
+        `${changed.map((name) => `${name} = came.${name}`).join(', ')}`;
   return (
-    `MERGE INTO ${table} AS there USING (SELECT ${list} FROM (${ranked}) AS ranked WHERE ${rank_name} = 1) AS came ON ${keys.map((name) => `there.${name} = came.${name}`).join(' AND ')}` +
-    `${update} WHEN NOT MATCHED THEN INSERT (${list}) VALUES (${names.map((name) => `came.${name}`).join(', ')})`
+    `MERGE INTO ${table} AS there USING (SELECT ${list} FROM (${ranked}) AS ranked
+      WHERE ${rank_name} = 1) AS came ON
+      ${keys.map((name) => `there.${name} = came.${name}`).join(' AND ')}` +
+    `${update} WHEN NOT MATCHED THEN INSERT (${list}) VALUES ` +
+    `(${names.map((name) => `came.${name}`).join(', ')})`
   );
 }

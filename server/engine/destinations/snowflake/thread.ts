@@ -1,13 +1,17 @@
 import { Worker } from 'node:worker_threads';
 
-/** How long a thread that nobody uses is kept: it takes a second to load the client, and some 80 MB to hold it. */
+/**
+ * How long a thread that nobody uses is kept: it takes a second to load the client, and some 80 MB
+ * to hold it.
+ */
 const spare_milliseconds = 60_000;
 
 let spare: { thread: Worker; timer: NodeJS.Timeout } | undefined;
 
 /**
- * A thread with the official client in it and no connection: one that was given back, or a new one. It has no environment of the process: so the client asks no cloud for metadata,
- * finds no proxy and no credentials, and sends no telemetry. What it writes to its console is read by nobody.
+ * A thread with the official client in it and no connection: one that was given back, or a new one.
+ * It has no environment of the process: so the client asks no cloud for metadata, finds no proxy
+ * and no credentials, and sends no telemetry. What it writes to its console is read by nobody.
  */
 export function takeThread(): Worker {
   if (spare === undefined) {
@@ -28,7 +32,10 @@ export function takeThread(): Worker {
   return thread;
 }
 
-/** Keeps a thread whose connection was closed and of which nothing is awaited; one is kept at most, and it does not keep the process alive. */
+/**
+ * Keeps a thread whose connection was closed and of which nothing is awaited; one is kept at most,
+ * and it does not keep the process alive.
+ */
 export function giveThreadBack(thread: Worker): void {
   // By name: without one, a listener of the thread's own would go too.
   for (const event of ['message', 'error', 'exit']) thread.removeAllListeners(event);

@@ -6,7 +6,10 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 
-/** A forward proxy of the loopback interface whose every connection passes the outbound guard. Only who knows its password may use it. */
+/**
+ * A forward proxy of the loopback interface whose every connection passes the outbound guard. Only
+ * who knows its password may use it.
+ */
 export type Tunnel = {
   port: number;
   user: string;
@@ -18,8 +21,10 @@ export type Tunnel = {
 const user = 'sluice';
 
 /**
- * Opens a tunnel for a client that connects by itself and knows proxies. It does CONNECT and nothing else, so what passes is TLS from end to end. `onFault` is told of a
- * connection that could not be made, with the guard's or the system's own error: the client itself hears only that the proxy refused.
+ * Opens a tunnel for a client that connects by itself and knows proxies. It does CONNECT and
+ * nothing else, so what passes is TLS from end to end. `onFault` is told of a connection that could
+ * not be made, with the guard's or the system's own error: the client itself hears only that the
+ * proxy refused.
  */
 export async function openTunnel(
   outbound: Outbound,

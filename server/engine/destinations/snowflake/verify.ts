@@ -21,7 +21,10 @@ import type { TableColumns } from './table.ts';
 
 const page_characters = 4_000_000;
 
-/** Compares receipts, then all rows of the table with those of the source, value by value. The texts of the rows go into a temporary table of the account, to be read page by page. */
+/**
+ * Compares receipts, then all rows of the table with those of the source, value by value. The texts
+ * of the rows go into a temporary table of the account, to be read page by page.
+ */
 export function verifySnowflake(
   config: SnowflakeConfig,
   delivered: DeliveredSlices[],
@@ -72,7 +75,10 @@ async function compareRows(
   return compareContents({ name: target.name, is_shared, rows }, delivered, source);
 }
 
-/** Every value of the rows that a delivery can have brought as text: `c0`, `c1` and so on in the order of its columns, with the number of a page of about 4 MB. */
+/**
+ * Every value of the rows that a delivery can have brought as text: `c0`, `c1` and so on in the
+ * order of its columns, with the number of a page of about 4 MB.
+ */
 function textsQuery(
   target: string,
   layout: Layout & { team_id: number },
@@ -85,7 +91,9 @@ function textsQuery(
   );
   const ofTeam = isMerged(layout) ? ` WHERE t."team_id" = ${layout.team_id}` : '';
   const size = names.map((name) => `COALESCE(LENGTH(CAST(${name} AS VARCHAR)), 0)`).join(' + ');
-  return `SELECT ${names.join(', ')}, FLOOR(SUM(${size}) OVER (ORDER BY ${names[0]} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) / ${page_characters}) AS "page" FROM (SELECT ${texts.join(', ')} FROM ${target} AS t${ofTeam}) AS texts`;
+  return `SELECT ${names.join(', ')}, FLOOR(SUM(${size}) OVER (ORDER BY ${names[0]} ROWS BETWEEN
+    UNBOUNDED PRECEDING AND CURRENT ROW) / ${page_characters}) AS "page"
+    FROM (SELECT ${texts.join(', ')} FROM ${target} AS t${ofTeam}) AS texts`;
 }
 
 async function* pagesOf(
@@ -112,7 +120,8 @@ async function hasOtherDeliveries(
 ): Promise<boolean> {
   const target = targetOf(config);
   const rows = await connection.rows<{ delivery_id: string }>(
-    `SELECT "delivery_id" FROM ${target.receipts} WHERE "table_name" = ? AND "manifest" IS NOT NULL LIMIT ${delivered.length + 1}`,
+    `SELECT "delivery_id" FROM ${target.receipts} WHERE "table_name" = ? AND "manifest" IS NOT NULL
+      LIMIT ${delivered.length + 1}`,
     [target.name],
   );
   const known = new Set(delivered.map(({ delivery }) => delivery.delivery_id));

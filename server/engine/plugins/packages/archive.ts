@@ -7,9 +7,11 @@ import { readTar } from './tar.ts';
 import { readZip } from './zip.ts';
 
 /**
- * Reads an archive, zip or tar (packed with gzip or not), told apart by their content. Guarantee: everything happens in memory and within the limits; what is
- * given back are relative names that are different on every file system, with texts whose sizes and checksums were right. Links, devices, encrypted or
- * overlapping entries, names that lead out, and archives that are damaged or cut short are refused by a `PluginError` that says which and why.
+ * Reads an archive, zip or tar (packed with gzip or not), told apart by their content. Guarantee:
+ * everything happens in memory and within the limits; what is given back are relative names that
+ * are different on every file system, with texts whose sizes and checksums were right. Links,
+ * devices, encrypted or overlapping entries, names that lead out, and archives that are damaged or
+ * cut short are refused by a `PluginError` that says which and why.
  */
 export async function readArchive(
   bytes: AsyncIterable<Uint8Array> | Buffer,
@@ -42,7 +44,8 @@ async function gather(bytes: AsyncIterable<Uint8Array>, size_bytes_max: number):
 function tooLarge(size_bytes_max: number): PluginError {
   return new PluginError(
     'too_large',
-    `The archive is larger than ${showBytes(size_bytes_max)}; leave out what the plugin does not need to run.`,
+    `The archive is larger than ${showBytes(size_bytes_max)}; leave out what the plugin does ` +
+      'not need to run.',
   );
 }
 

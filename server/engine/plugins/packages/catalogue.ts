@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import type { PluginCollection } from '../plugin.ts';
 import { isObject } from './faults.ts';
 
-/** A package that the server offers by name. `url` is an address as `openOrigin` takes it; `maintainer` says whose it is: the platform's own makers' or the community's. */
+/**
+ * A package that the server offers by name. `url` is an address as `openOrigin` takes it;
+ * `maintainer` says whose it is: the platform's own makers' or the community's.
+ */
 export type CatalogueEntry = {
   name: string;
   description: string;
@@ -21,8 +24,10 @@ const maintainers: CatalogueEntry['maintainer'][] = ['official', 'community'];
 const own_catalogue = join(import.meta.dirname, 'catalogue.json');
 
 /**
- * The entries of the catalogue: a JSON file with a list of them, the server's own when no path is given. Guarantee: names and addresses are different, and nothing else than
- * the documented keys is in an entry. A file that is missing or wrong throws an error for the operator that names the file and every fault.
+ * The entries of the catalogue: a JSON file with a list of them, the server's own when no path is
+ * given. Guarantee: names and addresses are different, and nothing else than the documented keys is
+ * in an entry. A file that is missing or wrong throws an error for the operator that names the file
+ * and every fault.
  */
 export function readCatalogue(path: string | undefined): CatalogueEntry[] {
   const file = path ?? own_catalogue;

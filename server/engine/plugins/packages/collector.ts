@@ -5,17 +5,27 @@ import { showBytes } from './limits.ts';
 import type { PackageLimits } from './limits.ts';
 
 /**
- * Gathers the files of one package while they are read. Guarantee: every member throws `PluginError` at the first name, count or size that breaks a rule,
- * before more of it is read; nothing but memory is touched.
+ * Gathers the files of one package while they are read. Guarantee: every member throws
+ * `PluginError` at the first name, count or size that breaks a rule, before more of it is read;
+ * nothing but memory is touched.
  */
 export type Collector = {
-  /** Announces a file or folder by the name that the origin gives it, and gives the name to keep it under. */
+  /**
+   * Announces a file or folder by the name that the origin gives it, and gives the name to keep it
+   * under.
+   */
   add(kind: 'file' | 'folder', name: string): string;
   /** Says that so many more bytes have been unpacked. */
   count(bytes: number): void;
-  /** Keeps the content of a file that was announced; what is not UTF-8 text is checked and counted like the rest and then left out. */
+  /**
+   * Keeps the content of a file that was announced; what is not UTF-8 text is checked and counted
+   * like the rest and then left out.
+   */
   keep(name: string, content: Buffer): void;
-  /** The files by name. When everything lies in one folder, as in archives of npm, GitHub and GitLab, that folder is taken off. */
+  /**
+   * The files by name. When everything lies in one folder, as in archives of npm, GitHub and
+   * GitLab, that folder is taken off.
+   */
   finish(): PluginFiles;
 };
 
@@ -33,7 +43,8 @@ export function openCollector(limits: PackageLimits, packed_bytes: number | unde
       if (counts[kind] > limits.files_max)
         throw new PluginError(
           'too_large',
-          `The package has more than ${limits.files_max} ${kind}s; leave out what it does not need to run.`,
+          `The package has more than ${limits.files_max} ${kind}s; leave out what it does not ` +
+            'need to run.',
         );
       if (kind === 'file') names.push(name);
       enter(kinds, name, kind);
@@ -66,12 +77,16 @@ function checkName(given: string): string {
   if (fault !== undefined)
     throw new PluginError(
       'invalid',
-      `The package has a file whose name ${showName(given)} ${fault}. Pack it again without this file.`,
+      `The package has a file whose name ${showName(given)} ${fault}. Pack it again without ` +
+        'this file.',
     );
   return name;
 }
 
-/** Notes a name and the folders that it implies; a second file of the same name, in any case or composition, would hide the first one from a reviewer. */
+/**
+ * Notes a name and the folders that it implies; a second file of the same name, in any case or
+ * composition, would hide the first one from a reviewer.
+ */
 function enter(kinds: Map<string, 'file' | 'folder'>, name: string, kind: 'file' | 'folder'): void {
   const fold = foldName(name);
   const parts = fold.split('/');
@@ -88,7 +103,8 @@ function enter(kinds: Map<string, 'file' | 'folder'>, name: string, kind: 'file'
 function duplicate(name: string): PluginError {
   return new PluginError(
     'invalid',
-    `The package has two entries named ${showName(name)} (in some spelling of upper and lower case). Keep one of them.`,
+    `The package has two entries named ${showName(name)} (in some spelling of upper and lower ` +
+      'case). Keep one of them.',
   );
 }
 
@@ -96,7 +112,8 @@ function checkSize(unpacked: number, packed: number | undefined, limits: Package
   if (unpacked > limits.unpacked_bytes_max) {
     throw new PluginError(
       'too_large',
-      `The package is larger than ${showBytes(limits.unpacked_bytes_max)} unpacked; leave out what it does not need to run.`,
+      `The package is larger than ${showBytes(limits.unpacked_bytes_max)} unpacked; leave out ` +
+        'what it does not need to run.',
     );
   }
   if (
@@ -106,12 +123,16 @@ function checkSize(unpacked: number, packed: number | undefined, limits: Package
   ) {
     throw new PluginError(
       'too_large',
-      `The package unpacks to more than ${limits.ratio_max} times its packed size, which no code does; leave out the files that are all the same byte.`,
+      `The package unpacks to more than ${limits.ratio_max} times its packed size, which no ` +
+        'code does; leave out the files that are all the same byte.',
     );
   }
 }
 
-/** The text of UTF-8 bytes; undefined for everything else and for text with U+0000, which the database cannot hold. */
+/**
+ * The text of UTF-8 bytes; undefined for everything else and for text with U+0000, which the
+ * database cannot hold.
+ */
 function readText(content: Buffer): string | undefined {
   if (content.includes(0)) return undefined;
   try {

@@ -46,8 +46,10 @@ const checks: Record<keyof ConfigField, Check> = {
 };
 
 /**
- * The fields of a configuration schema in the list layout. It is a list of fields, each with its key, or the older object of fields by key, which is put in
- * its `order`. Guarantee: without faults, keys are different, a field without a key is a block of markdown, and a choice has choices and is no secret.
+ * The fields of a configuration schema in the list layout. It is a list of fields, each with its
+ * key, or the older object of fields by key, which is put in its `order`. Guarantee: without
+ * faults, keys are different, a field without a key is a block of markdown, and a choice has
+ * choices and is no secret.
  */
 export function readFields(schema: unknown, faults: Faults): ConfigField[] {
   const items = isObject(schema)

@@ -10,12 +10,16 @@ const default_main = ['index.js', 'index.ts'];
 const site_files = ['site.ts', 'site.tsx', 'site.js'];
 const frontend_files = ['frontend.tsx', 'frontend.jsx', 'frontend.ts', 'frontend.js'];
 
-/** The files at which the code of a package begins: on the server, on a customer's page, in the console. Null where it has none. */
+/**
+ * The files at which the code of a package begins: on the server, on a customer's page, in the
+ * console. Null where it has none.
+ */
 export type EntryFiles = { server: string | null; site: string | null; frontend: string | null };
 
 /**
- * SHA-256 in hexadecimal over names and texts of all files. Guarantee: the same files give the same hash in whatever order they are, and two packages that
- * differ in any name or text give different ones.
+ * SHA-256 in hexadecimal over names and texts of all files. Guarantee: the same files give the same
+ * hash in whatever order they are, and two packages that differ in any name or text give different
+ * ones.
  */
 export function contentSha256(files: PluginFiles): string {
   const hash = createHash('sha256');
@@ -27,7 +31,10 @@ export function contentSha256(files: PluginFiles): string {
   return hash.digest('hex');
 }
 
-/** The entry files of a package. Guarantee: each is a name in `files`; a `main` of plugin.json that is not there throws `PluginError`. */
+/**
+ * The entry files of a package. Guarantee: each is a name in `files`; a `main` of plugin.json that
+ * is not there throws `PluginError`.
+ */
 export function findEntryFiles(files: PluginFiles, main: string | null): EntryFiles {
   const first = (names: string[]) => names.find((name) => Object.hasOwn(files, name)) ?? null;
   const named = main?.replace(/^(\.\/)+/, '');
@@ -36,7 +43,8 @@ export function findEntryFiles(files: PluginFiles, main: string | null): EntryFi
   if (named !== undefined && server === null)
     throw new PluginError(
       'invalid',
-      `plugin.json names "${main}" as its main file, which the package does not have. Build it before packing, or correct main.`,
+      `plugin.json names "${main}" as its main file, which the package does not have. Build ` +
+        'it before packing, or correct main.',
       {
         file: manifest_file,
       },
@@ -45,8 +53,10 @@ export function findEntryFiles(files: PluginFiles, main: string | null): EntryFi
 }
 
 /**
- * Checks the files of a package or of source written in the browser. Guarantee: names, texts, count and size are within the limits of every package, and there
- * is an entry file for the collection: `site` or `frontend` for frontend apps, the main file for the others. Throws `PluginError` with what is wrong.
+ * Checks the files of a package or of source written in the browser. Guarantee: names, texts, count
+ * and size are within the limits of every package, and there is an entry file for the collection:
+ * `site` or `frontend` for frontend apps, the main file for the others. Throws `PluginError` with
+ * what is wrong.
  */
 export function checkPackage(files: PluginFiles, collection: PluginCollection): void {
   const collector = openCollector(package_limits, undefined);
@@ -67,17 +77,22 @@ export function checkPackage(files: PluginFiles, collection: PluginCollection): 
     if (entries.site === null && entries.frontend === null)
       throw new PluginError(
         'invalid',
-        'A frontend app needs a site.ts (runs on web pages) or a frontend.tsx; the package has neither.',
+        'A frontend app needs a site.ts (runs on web pages) or a frontend.tsx; the package ' +
+          'has neither.',
       );
   } else if (entries.server === null) {
     throw new PluginError(
       'invalid',
-      'The package has no code: it needs an index.js or index.ts, or the file that plugin.json names as main.',
+      'The package has no code: it needs an index.js or index.ts, or the file that ' +
+        'plugin.json names as main.',
     );
   }
 }
 
-/** A package out of its files. `tag` is what its origin calls this version; without one it is the manifest's version and the beginning of the content's hash. */
+/**
+ * A package out of its files. `tag` is what its origin calls this version; without one it is the
+ * manifest's version and the beginning of the content's hash.
+ */
 export function assemblePackage(files: PluginFiles, tag: string | null): PluginPackage {
   const manifest = readManifest(files);
   const content_sha256 = contentSha256(files);
@@ -89,7 +104,10 @@ export function assemblePackage(files: PluginFiles, tag: string | null): PluginP
   };
 }
 
-/** As semantic versioning writes a build: two contents under one version are told apart, and the version stays readable. */
+/**
+ * As semantic versioning writes a build: two contents under one version are told apart, and the
+ * version stays readable.
+ */
 function contentTag(version: string | null, content_sha256: string): string {
   const build = content_sha256.slice(0, 12);
   return version === null ? build : `${version}+${build}`;

@@ -2,8 +2,9 @@ const name_bytes_max = 255;
 const depth_max = 20;
 
 /**
- * What is wrong with a file's name within a package, as the end of a sentence, or undefined. Guarantee: a name that passes is relative, stays inside the
- * package on every system, looks like what it is, and is safe as the key of an object.
+ * What is wrong with a file's name within a package, as the end of a sentence, or undefined.
+ * Guarantee: a name that passes is relative, stays inside the package on every system, looks like
+ * what it is, and is safe as the key of an object.
  */
 export function nameFault(name: string): string | undefined {
   if (name === '') return 'is empty';
@@ -20,7 +21,10 @@ export function nameFault(name: string): string | undefined {
   return undefined;
 }
 
-/** A name as file systems that ignore case and Unicode composition see it: two names with the same fold are the same file somewhere. */
+/**
+ * A name as file systems that ignore case and Unicode composition see it: two names with the same
+ * fold are the same file somewhere.
+ */
 export function foldName(name: string): string {
   return name.normalize('NFC').toLowerCase().normalize('NFC');
 }

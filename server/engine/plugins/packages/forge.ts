@@ -5,7 +5,10 @@ import { assemblePackage } from './content.ts';
 import { nameFault } from './file_names.ts';
 import type { Origin } from './origin.ts';
 
-/** What of a repository an address means. `path` is a branch, tag or commit with the folder behind it, which only the forge can part, since branches have slashes too. */
+/**
+ * What of a repository an address means. `path` is a branch, tag or commit with the folder behind
+ * it, which only the forge can part, since branches have slashes too.
+ */
 export type Wanted =
   | { kind: 'newest' }
   | { kind: 'release' }
@@ -13,13 +16,18 @@ export type Wanted =
   | { kind: 'commit'; id: string }
   | { kind: 'path'; parts: string[] };
 
-/** What GitHub and GitLab both can tell about one repository. Guarantee of each: as `requestOrigin`. */
+/**
+ * What GitHub and GitLab both can tell about one repository. Guarantee of each: as `requestOrigin`.
+ */
 export type ForgeApi = {
   /** The name of the forge and of the repository, for sentences. */
   title: string;
   /** Names of branches or tags that begin with the text, in any order. */
   listRefs(kind: 'branch' | 'tag', beginning: string, signal: AbortSignal): Promise<string[]>;
-  /** The id of the newest commit, of the branch and below the folder if they are given; undefined when there is none. */
+  /**
+   * The id of the newest commit, of the branch and below the folder if they are given; undefined
+   * when there is none.
+   */
   findNewestCommit(
     branch: string | undefined,
     folder: string,
@@ -31,12 +39,18 @@ export type ForgeApi = {
   downloadArchive(ref: string, signal: AbortSignal): Promise<Buffer>;
 };
 
-/** A tag, branch or commit as git allows them (git check-ref-format), so that a name can never become another part of an address. */
+/**
+ * A tag, branch or commit as git allows them (git check-ref-format), so that a name can never
+ * become another part of an address.
+ */
 const ref_form =
   /^(?!.*(?:\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)))[^\s~^:?*[\]\\\p{Cc}./-][^\s~^:?*[\]\\\p{Cc}]*(?<![./])$/u;
 const commit_form = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 
-/** The origin of a package in a repository, or in a folder of it. A tag is a git tag or the full id of a commit. */
+/**
+ * The origin of a package in a repository, or in a folder of it. A tag is a git tag or the full id
+ * of a commit.
+ */
 export function openForgeOrigin(
   kind: 'github' | 'gitlab',
   shown_url: string,
@@ -55,7 +69,9 @@ export function openForgeOrigin(
       if (tag === null)
         throw new PluginError(
           'not_found',
-          `${api.title} has no commit yet${place.folder === '' ? '' : ` in the folder ${place.folder}`}. Check the address.`,
+          `${api.title} has no commit ` +
+            `yet${place.folder === '' ? '' : ` in the folder ${place.folder}`}. Check the ` +
+            'address.',
         );
       if (!ref_form.test(tag))
         throw new PluginError(
@@ -68,7 +84,10 @@ export function openForgeOrigin(
   };
 }
 
-/** Part of a repository: at one `ref`, or else at whatever is newest on the branch (undefined: the default one). An empty folder is the whole. */
+/**
+ * Part of a repository: at one `ref`, or else at whatever is newest on the branch (undefined: the
+ * default one). An empty folder is the whole.
+ */
 type Place = { ref: string | undefined; branch: string | undefined; folder: string };
 
 async function findPlace(wanted: Wanted, api: ForgeApi, signal: AbortSignal): Promise<Place> {
@@ -85,7 +104,8 @@ async function findPlace(wanted: Wanted, api: ForgeApi, signal: AbortSignal): Pr
       if (tag === undefined)
         throw new PluginError(
           'not_found',
-          `${api.title} has no release that can be seen. Publish one, give a token if the repository is private, or give the address of a branch.`,
+          `${api.title} has no release that can be seen. Publish one, give a token if the ` +
+            'repository is private, or give the address of a branch.',
         );
       return at(tag);
     }
@@ -94,7 +114,10 @@ async function findPlace(wanted: Wanted, api: ForgeApi, signal: AbortSignal): Pr
   }
 }
 
-/** The longest branch, or else tag, that the path begins with; what is left is the folder. A commit counts when no branch or tag has its name. */
+/**
+ * The longest branch, or else tag, that the path begins with; what is left is the folder. A commit
+ * counts when no branch or tag has its name.
+ */
 async function partPath(parts: string[], api: ForgeApi, signal: AbortSignal): Promise<Place> {
   const first = parts[0]!;
   const rest = parts.slice(1).join('/');
@@ -129,18 +152,23 @@ function takeFolder(files: PluginFiles, folder: string, title: string): PluginFi
   return Object.fromEntries(inside.map(([name, text]) => [name.slice(folder.length + 1), text]));
 }
 
-/** Checks what an address says of a repository, so that it can be put into other addresses. Throws `PluginError` for names that no forge and no git has. */
+/**
+ * Checks what an address says of a repository, so that it can be put into other addresses. Throws
+ * `PluginError` for names that no forge and no git has.
+ */
 export function checkPlace(repository: string[], wanted: Wanted): void {
   const isName = (part: string) => /^[\w.-]+$/.test(part) && part !== '.' && part !== '..';
   if (repository.length < 2 || !repository.every(isName))
     throw new PluginError(
       'invalid',
-      'The address names no repository. It must be followed by the owner and the name, as in /acme/plugin.',
+      'The address names no repository. It must be followed by the owner and the name, as in ' +
+        '/acme/plugin.',
     );
   if (!isSafe(wanted))
     throw new PluginError(
       'invalid',
-      'What follows the repository in the address is no branch, tag, commit or folder. Copy the address from the page of the one you mean.',
+      'What follows the repository in the address is no branch, tag, commit or folder. Copy ' +
+        'the address from the page of the one you mean.',
     );
 }
 

@@ -2,7 +2,10 @@ import { PluginError } from '../plugin.ts';
 import { isObject } from './faults.ts';
 import { unreadable } from './origin_request.ts';
 
-/** The texts under one key of a list of objects. Guarantee: an answer of any other shape throws `PluginError` of code `unreachable` that names the forge. */
+/**
+ * The texts under one key of a list of objects. Guarantee: an answer of any other shape throws
+ * `PluginError` of code `unreachable` that names the forge.
+ */
 export function textsOf(origin: string, found: unknown, key: string): string[] {
   if (!Array.isArray(found)) throw unreadable(origin);
   return found.map((item) => {

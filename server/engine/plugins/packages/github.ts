@@ -7,7 +7,11 @@ import { requestJson, requestOrigin } from './origin_request.ts';
 
 const origin = 'GitHub';
 
-/** Reads the parts of an address's path: owner, name, and then nothing, `tree/...`, `commit/...`, `releases[/latest]`, `releases/tag/...` or `archive/....zip`. Throws `PluginError` for other pages. */
+/**
+ * Reads the parts of an address's path: owner, name, and then nothing, `tree/...`, `commit/...`,
+ * `releases[/latest]`, `releases/tag/...` or `archive/....zip`. Throws `PluginError` for other
+ * pages.
+ */
 export function readGithubPlace(parts: string[]): { repository: string; wanted: Wanted } {
   const [owner = '', name = '', ...tail] = parts;
   const repository = [owner, name.replace(/\.git$/, '')];
@@ -29,14 +33,17 @@ function readTail([page, ...rest]: string[]): Wanted {
   if (archived?.[2] === undefined)
     throw new PluginError(
       'invalid',
-      'This page of GitHub is no package. Give the address of the repository, of a branch, tag, commit or release, or of a folder.',
+      'This page of GitHub is no package. Give the address of the repository, of a branch, ' +
+        'tag, commit or release, or of a folder.',
     );
   return archived[1] === 'refs/tags/'
     ? { kind: 'tag', name: archived[2] }
     : { kind: 'path', parts: archived[2].split('/') };
 }
 
-/** GitHub's REST interface for one repository; also GitHub Enterprise's, which has it under /api/v3. */
+/**
+ * GitHub's REST interface for one repository; also GitHub Enterprise's, which has it under /api/v3.
+ */
 export function githubApi(
   deps: OriginDeps,
   repository: string,

@@ -8,8 +8,9 @@ import { requestJson, requestOrigin } from './origin_request.ts';
 const origin = 'GitLab';
 
 /**
- * Reads the parts of an address's path: groups and project, and then nothing, or `-` followed by `tree/...`, `commit/...`, `tags/...`, `releases[/<tag>]` or
- * `archive/<ref>/<file>`. Throws `PluginError` for other pages.
+ * Reads the parts of an address's path: groups and project, and then nothing, or `-` followed by
+ * `tree/...`, `commit/...`, `tags/...`, `releases[/<tag>]` or `archive/<ref>/<file>`. Throws
+ * `PluginError` for other pages.
  */
 export function readGitlabPlace(parts: string[]): { repository: string; wanted: Wanted } {
   const dash = parts.indexOf('-');
@@ -32,7 +33,8 @@ function readTail([page, ...rest]: string[]): Wanted {
   if (page === 'archive' && rest.length >= 2) return { kind: 'path', parts: rest.slice(0, -1) };
   throw new PluginError(
     'invalid',
-    'This page of GitLab is no package. Give the address of the project, of a branch, tag, commit or release, or of a folder.',
+    'This page of GitLab is no package. Give the address of the project, of a branch, tag, ' +
+      'commit or release, or of a folder.',
   );
 }
 

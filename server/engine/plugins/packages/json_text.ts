@@ -7,7 +7,10 @@ const space = /[ \t\n\r]*/y;
 
 type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | ':' | ', or end' | 'nothing more';
 
-/** The value of JSON text. Throws `PluginError` that names the file and, counted from 1, the line and column at which the text stops being JSON. */
+/**
+ * The value of JSON text. Throws `PluginError` that names the file and, counted from 1, the line
+ * and column at which the text stops being JSON.
+ */
 export function parseJson(text: string, file: string): unknown {
   const json = text.replace(/^\uFEFF/, '');
   try {
@@ -29,8 +32,8 @@ export function parseJson(text: string, file: string): unknown {
 }
 
 /**
- * Where text stops being JSON: the offset of the first token that does not fit, the text's length when it ends too early, undefined for JSON. `JSON.parse`
- * gives the place for some faults only.
+ * Where text stops being JSON: the offset of the first token that does not fit, the text's length
+ * when it ends too early, undefined for JSON. `JSON.parse` gives the place for some faults only.
  */
 export function faultOffset(text: string): number | undefined {
   const open: ('{' | '[')[] = [];

@@ -1,9 +1,14 @@
-/** What a package may be at most. Sizes in bytes; `files_max` bounds files, and folders once more. */
+/**
+ * What a package may be at most. Sizes in bytes; `files_max` bounds files, and folders once more.
+ */
 export type PackageLimits = {
   packed_bytes_max: number;
   unpacked_bytes_max: number;
   files_max: number;
-  /** Unpacked over packed size, looked at from `ratio_bytes_min` unpacked bytes on: smaller packages harm nobody. */
+  /**
+   * Unpacked over packed size, looked at from `ratio_bytes_min` unpacked bytes on: smaller packages
+   * harm nobody.
+   */
   ratio_max: number;
   ratio_bytes_min: number;
 };

@@ -14,15 +14,17 @@ import type { Origin } from './origin.ts';
 const left_out = new Set(['node_modules', '.git']);
 
 /**
- * The origin of a folder below the server's plugin folder. Guarantee: nothing outside of the plugin folder is read, whatever is linked there; links within the
- * package and what is neither file nor folder are refused, and the limits of archives hold. `node_modules` and `.git` are left out.
+ * The origin of a folder below the server's plugin folder. Guarantee: nothing outside of the plugin
+ * folder is read, whatever is linked there; links within the package and what is neither file nor
+ * folder are refused, and the limits of archives hold. `node_modules` and `.git` are left out.
  */
 export function openLocalOrigin(folder: string, plugin_dir: string): Origin {
   const fault = nameFault(folder);
   if (fault !== undefined)
     throw new PluginError(
       'invalid',
-      `The name ${showName(folder)} ${fault}. Give the name of a folder in the server's plugin folder.`,
+      `The name ${showName(folder)} ${fault}. Give the name of a folder in the server's ` +
+        'plugin folder.',
     );
   const read = async (signal: AbortSignal) =>
     assemblePackage(await readFolder(await realFolder(folder, plugin_dir), signal), null);
@@ -45,7 +47,8 @@ async function realFolder(folder: string, plugin_dir: string): Promise<string> {
   }
   throw new PluginError(
     'not_found',
-    `The server's plugin folder has no folder ${showName(folder)}. Put the package there, or correct the name.`,
+    `The server's plugin folder has no folder ${showName(folder)}. Put the package there, or ` +
+      'correct the name.',
   );
 }
 
@@ -65,7 +68,8 @@ async function readFolder(root: string, signal: AbortSignal): Promise<PluginFile
       else
         throw new PluginError(
           'invalid',
-          `The folder has ${showName(name)}, which is a link or no file. Put a copy of the file in its place.`,
+          `The folder has ${showName(name)}, which is a link or no file. Put a copy of the ` +
+            'file in its place.',
         );
     }
   };

@@ -23,15 +23,18 @@ const lengths_max = {
 };
 
 /**
- * What plugin.json says. Guarantee: a `PluginError` names the file, and the line and column where the text is not JSON, or every key whose value is wrong with
- * what it must be; keys that are not ours are left alone, since packages carry some for other programs. The version is plugin.json's, or else package.json's.
+ * What plugin.json says. Guarantee: a `PluginError` names the file, and the line and column where
+ * the text is not JSON, or every key whose value is wrong with what it must be; keys that are not
+ * ours are left alone, since packages carry some for other programs. The version is plugin.json's,
+ * or else package.json's.
  */
 export function readManifest(files: PluginFiles): PluginManifest {
   const text = Object.hasOwn(files, manifest_file) ? files[manifest_file]! : undefined;
   if (text === undefined)
     throw new PluginError(
       'invalid',
-      'The package has no plugin.json at its top level. Add one with at least a name, or give the folder that has it.',
+      'The package has no plugin.json at its top level. Add one with at least a name, or give ' +
+        'the folder that has it.',
       {
         file: manifest_file,
       },
@@ -121,7 +124,10 @@ function packageVersion(files: PluginFiles): string | null {
   }
 }
 
-/** One thing that is wrong with a configuration: the field's key, a code of the API's list and a sentence. Never the value, which may be a secret. */
+/**
+ * One thing that is wrong with a configuration: the field's key, a code of the API's list and a
+ * sentence. Never the value, which may be a secret.
+ */
 export type ConfigFault = {
   attr: string;
   code: 'required' | 'unknown_field' | 'invalid_choice' | 'invalid_input';
@@ -129,9 +135,11 @@ export type ConfigFault = {
 };
 
 /**
- * What is wrong with a configuration, at most one fault per key; none when it may be used. A field's default stands for a value that is not given; null and the
- * empty text count as none. `required_if` and `visible_if` hold when all their pairs do, and what is not visible is not required. Attachments are objects
- * `{file_name, content_type, contents}` with the contents in base64; all other values are text, that of a `json` field JSON text.
+ * What is wrong with a configuration, at most one fault per key; none when it may be used. A
+ * field's default stands for a value that is not given; null and the empty text count as none.
+ * `required_if` and `visible_if` hold when all their pairs do, and what is not visible is not
+ * required. Attachments are objects `{file_name, content_type, contents}` with the contents in
+ * base64; all other values are text, that of a `json` field JSON text.
  */
 export function configFaults(
   fields: ConfigField[],
@@ -185,7 +193,8 @@ function valueFault(field: ConfigField, value: unknown): Omit<ConfigFault, 'attr
       : {
           code: 'invalid_input',
           detail:
-            'Must be an object {file_name, content_type, contents} of texts, the contents in base64.',
+            'Must be an object {file_name, content_type, contents} of texts, the contents in ' +
+            'base64.',
         };
   if (typeof value !== 'string')
     return {

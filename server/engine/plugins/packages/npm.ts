@@ -8,14 +8,20 @@ import { isObject } from './faults.ts';
 import type { Origin, OriginDeps } from './origin.ts';
 import { requestJson, requestOrigin, unreadable } from './origin_request.ts';
 
-/** A package of a registry and which versions of it are meant: an exact version, a range of semantic versioning, or a distribution tag. */
+/**
+ * A package of a registry and which versions of it are meant: an exact version, a range of semantic
+ * versioning, or a distribution tag.
+ */
 export type NpmAddress = { name: string; wanted: string };
 
 const origin = 'The npm registry';
 const name_form = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 const name_characters_max = 214;
 
-/** Reads `name`, `@scope/name`, either with `@version`, `@range` or `@tag`; the tag is `latest` when there is none. Throws `PluginError` for anything else. */
+/**
+ * Reads `name`, `@scope/name`, either with `@version`, `@range` or `@tag`; the tag is `latest` when
+ * there is none. Throws `PluginError` for anything else.
+ */
 export function readNpmAddress(address: string): NpmAddress {
   const at = address.indexOf('@', 1);
   const name = at === -1 ? address : address.slice(0, at);
@@ -23,17 +29,22 @@ export function readNpmAddress(address: string): NpmAddress {
   if (!name_form.test(name) || name.length > name_characters_max)
     throw new PluginError(
       'invalid',
-      'This is no name of an npm package, nor an address. Names have small letters, digits, "-", "_" and ".", and may begin with @scope/.',
+      'This is no name of an npm package, nor an address. Names have small letters, digits, ' +
+        '"-", "_" and ".", and may begin with @scope/.',
     );
   if (wanted === '' || (semver.validRange(wanted) === null && !/^[A-Za-z][\w.-]*$/.test(wanted)))
     throw new PluginError(
       'invalid',
-      'What follows the @ is neither a version, nor a range of versions, nor a distribution tag. Write for example name@1.2.3, name@^1.2 or name@latest.',
+      'What follows the @ is neither a version, nor a range of versions, nor a distribution ' +
+        'tag. Write for example name@1.2.3, name@^1.2 or name@latest.',
     );
   return { name, wanted };
 }
 
-/** The origin of a package in the registry. Guarantee: as `Origin`, and a package is given only when its bytes have the SHA-512 that the registry's metadata says. */
+/**
+ * The origin of a package in the registry. Guarantee: as `Origin`, and a package is given only when
+ * its bytes have the SHA-512 that the registry's metadata says.
+ */
 export function openNpmOrigin(
   address: NpmAddress,
   shown_url: string,
@@ -53,7 +64,8 @@ export function openNpmOrigin(
       if (version === null || dist === undefined)
         throw new PluginError(
           'not_found',
-          `The npm registry has no version ${tag ?? address.wanted} of ${address.name}. Choose one that is published.`,
+          `The npm registry has no version ${tag ?? address.wanted} of ${address.name}. ` +
+            'Choose one that is published.',
         );
       return fetchVersion(address.name, version, dist, deps, token, signal);
     },
@@ -94,7 +106,10 @@ async function readMetadata(
   return { tags: new Map(tags), versions: new Map(versions) };
 }
 
-/** As npm chooses: the tag's version; of a range the version tagged latest if it is in it, or else the highest. */
+/**
+ * As npm chooses: the tag's version; of a range the version tagged latest if it is in it, or else
+ * the highest.
+ */
 function pickVersion({ wanted }: NpmAddress, { tags, versions }: Metadata): string | null {
   if (semver.validRange(wanted) === null) {
     const tagged = tags.get(wanted);
@@ -123,7 +138,8 @@ async function fetchVersion(
   else if (url.protocol !== 'https:')
     throw new PluginError(
       'refused',
-      `The npm registry has the archive of ${name} at an address that is not https. Choose another version.`,
+      `The npm registry has the archive of ${name} at an address that is not https. Choose ` +
+        'another version.',
     );
   const bytes = await requestOrigin(
     deps,
@@ -139,18 +155,23 @@ async function fetchVersion(
   return assemblePackage(await readArchive(bytes), version);
 }
 
-/** Metadata may list several hashes of the same bytes; those of SHA-512 count, and one of them must be right. */
+/**
+ * Metadata may list several hashes of the same bytes; those of SHA-512 count, and one of them must
+ * be right.
+ */
 function checkIntegrity(bytes: Buffer, integrity: string, what: string): void {
   const expected = integrity.split(/\s+/).filter((hash) => hash.startsWith('sha512-'));
   if (expected.length === 0)
     throw new PluginError(
       'refused',
-      `The npm registry has no SHA-512 for ${what}, so it cannot be told whether it is whole. Choose a version that was published since 2017.`,
+      `The npm registry has no SHA-512 for ${what}, so it cannot be told whether it is whole. ` +
+        'Choose a version that was published since 2017.',
     );
   const found = `sha512-${createHash('sha512').update(bytes).digest('base64')}`;
   if (!expected.some((hash) => hash.replace(/\?.*$/, '') === found))
     throw new PluginError(
       'refused',
-      `The archive of ${what} is not the one that was published: its SHA-512 differs from the registry's metadata. Do not install it.`,
+      `The archive of ${what} is not the one that was published: its SHA-512 differs from the ` +
+        `registry's metadata. Do not install it.`,
     );
 }

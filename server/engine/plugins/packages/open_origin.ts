@@ -14,8 +14,10 @@ const public_gitlab_url = 'https://gitlab.com';
 const npm_site_url = 'https://www.npmjs.com';
 
 /**
- * The origin behind an address or a folder of the server's plugin folder. Nothing is fetched yet. Throws `PluginError` of code `invalid` with what an address may be. Addresses: an npm
- * package (`name`, `@scope/name`, `name@range`, its page on npmjs.com), a repository on GitHub or GitLab with what may follow it there, or the https address of an archive.
+ * The origin behind an address or a folder of the server's plugin folder. Nothing is fetched yet.
+ * Throws `PluginError` of code `invalid` with what an address may be. Addresses: an npm package
+ * (`name`, `@scope/name`, `name@range`, its page on npmjs.com), a repository on GitHub or GitLab
+ * with what may follow it there, or the https address of an archive.
  */
 export function openOrigin(source: { url: string } | { folder: string }, deps: OriginDeps): Origin {
   if ('folder' in source) return openLocalOrigin(source.folder, deps.plugin_dir);
@@ -108,6 +110,7 @@ function readNpmPage(parts: string[]) {
 function invalid(what: string): PluginError {
   return new PluginError(
     'invalid',
-    `${what} Give the name of an npm package, the address of a GitHub or GitLab repository, or the https address of a zip or tar.gz archive.`,
+    `${what} Give the name of an npm package, the address of a GitHub or GitLab repository, ` +
+      'or the https address of a zip or tar.gz archive.',
   );
 }

@@ -3,20 +3,31 @@ import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import type { PluginPackage } from '../plugin.ts';
 
 /**
- * Where the versions of one package come from. Guarantee of both functions: bounded in time, size and reach, nothing is written anywhere, and every fault that a user
- * or the origin can mend is a `PluginError` with a sentence; when the signal ends they throw its reason.
+ * Where the versions of one package come from. Guarantee of both functions: bounded in time, size
+ * and reach, nothing is written anywhere, and every fault that a user or the origin can mend is a
+ * `PluginError` with a sentence; when the signal ends they throw its reason.
  */
 export type Origin = {
   kind: 'npm' | 'github' | 'gitlab' | 'archive' | 'local';
   /** The address without its query and fragment, where tokens are. */
   shown_url: string;
-  /** The tag of the newest version that the address stands for, null when the origin has none. An address of one exact version always gives this one. */
+  /**
+   * The tag of the newest version that the address stands for, null when the origin has none. An
+   * address of one exact version always gives this one.
+   */
   findLatest(signal: AbortSignal): Promise<string | null>;
-  /** The package of this tag, or the newest one for null; its `tag` says which it is. Archives and folders have but one version, whatever tag is asked for. */
+  /**
+   * The package of this tag, or the newest one for null; its `tag` says which it is. Archives and
+   * folders have but one version, whatever tag is asked for.
+   */
   fetch(tag: string | null, signal: AbortSignal): Promise<PluginPackage>;
 };
 
-/** What origins need. Addresses have no slash at the end; a token of the operator is used where the package's address has no `private_token`. `download_seconds` bounds each request, 60 when not given. */
+/**
+ * What origins need. Addresses have no slash at the end; a token of the operator is used where the
+ * package's address has no `private_token`. `download_seconds` bounds each request, 60 when not
+ * given.
+ */
 export type OriginDeps = {
   outbound: Outbound;
   plugin_dir: string;

@@ -10,10 +10,15 @@ import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { PluginError } from '../plugin.ts';
 import { package_limits, showBytes } from './limits.ts';
 
-/** What requests to origins need. `download_seconds` bounds each of them; 60 when it is not given. */
+/**
+ * What requests to origins need. `download_seconds` bounds each of them; 60 when it is not given.
+ */
 export type RequestDeps = { outbound: Outbound; log: Logger; download_seconds?: number };
 
-/** One request to an origin. `origin` names it in sentences ("GitHub"), `thing` what is asked for ("the repository acme/plugin"). The token goes to no other origin. */
+/**
+ * One request to an origin. `origin` names it in sentences ("GitHub"), `thing` what is asked for
+ * ("the repository acme/plugin"). The token goes to no other origin.
+ */
 export type OriginRequest = {
   origin: string;
   thing: string;
@@ -25,9 +30,10 @@ export type OriginRequest = {
 const seconds_default = 60;
 
 /**
- * The body of an origin's answer. Guarantee: at most 20 MiB, within the time limit, from addresses that the guard lets through; everything else is a `PluginError` with a sentence
- * for the user: `not_found`, `refused` (guard, credentials), `too_large`, `timeout`, `unreachable` (network, rate limits, faults of the origin). Neither it nor the log has the token or
- * the address's query.
+ * The body of an origin's answer. Guarantee: at most 20 MiB, within the time limit, from addresses
+ * that the guard lets through; everything else is a `PluginError` with a sentence for the user:
+ * `not_found`, `refused` (guard, credentials), `too_large`, `timeout`, `unreachable` (network, rate
+ * limits, faults of the origin). Neither it nor the log has the token or the address's query.
  */
 export async function requestOrigin(
   deps: RequestDeps,
@@ -79,7 +85,8 @@ export async function requestJson(
 export function unreadable(origin: string, cause?: unknown): PluginError {
   return new PluginError(
     'unreachable',
-    `${origin} did not answer as it should. Try again later; if it stays so, the operator should check the address that is set for it.`,
+    `${origin} did not answer as it should. Try again later; if it stays so, the operator ` +
+      'should check the address that is set for it.',
     { cause },
   );
 }
@@ -97,7 +104,8 @@ function statusFault(
   if (isLimited)
     return new PluginError(
       'unreachable',
-      `${origin} takes no more requests for now. Try again later, or give a token, which may ask more often.`,
+      `${origin} takes no more requests for now. Try again later, or give a token, which may ` +
+        'ask more often.',
     );
   const advice =
     token === undefined
@@ -120,7 +128,8 @@ function networkFault({ origin, url, thing }: OriginRequest, error: unknown): Pl
   if (error instanceof DownloadTooLarge)
     return new PluginError(
       'too_large',
-      `${origin} sends more than ${showBytes(error.size_bytes_max)} for ${thing}. Leave out what the plugin does not need to run.`,
+      `${origin} sends more than ${showBytes(error.size_bytes_max)} for ${thing}. Leave out ` +
+        'what the plugin does not need to run.',
     );
   if (error instanceof DownloadTooSlow)
     return new PluginError(

@@ -3,7 +3,10 @@ import type { Faults } from './faults.ts';
 
 const payload_types = ['string', 'boolean', 'json', 'number', 'date', 'daterange'];
 
-/** The jobs that people may start: an object of jobs by name, each with the fields of its payload. Guarantee: without faults, every payload field has a known type. */
+/**
+ * The jobs that people may start: an object of jobs by name, each with the fields of its payload.
+ * Guarantee: without faults, every payload field has a known type.
+ */
 export function readPublicJobs(jobs: unknown, faults: Faults): Record<string, unknown> {
   if (!isObject(jobs)) {
     faults.add('publicJobs', `must be an object of jobs by name, not ${show(jobs)}`);

@@ -11,7 +11,10 @@ const meta_bytes_max = 64 * 1024;
 const file_types = new Set(['File', 'OldFile', 'ContiguousFile']);
 const link_types = new Set(['Link', 'SymbolicLink']);
 
-/** Reads a tar archive into the collector. Guarantee: as `readArchive`; its headers' checksums are right, and it ends where its end is marked. */
+/**
+ * Reads a tar archive into the collector. Guarantee: as `readArchive`; its headers' checksums are
+ * right, and it ends where its end is marked.
+ */
 export async function readTar(
   archive: Buffer,
   is_gzip: boolean,
@@ -29,7 +32,8 @@ export async function readTar(
       state.is_ended = true;
     });
     for await (const chunk of unpack(archive, is_gzip, collector)) {
-      // What follows the end is unpacked, so that its size counts, and thrown away: the parser would pile it up.
+      // What follows the end is unpacked, so that its size counts, and thrown away: the parser
+      // would pile it up.
       if (!state.is_ended) parser.write(chunk);
     }
     if (!state.is_ended)
@@ -47,7 +51,10 @@ export async function readTar(
   }
 }
 
-/** The archive's blocks, counted. The first chunk is a whole block at least, because the parser judges by it whether the archive is packed once more. */
+/**
+ * The archive's blocks, counted. The first chunk is a whole block at least, because the parser
+ * judges by it whether the archive is packed once more.
+ */
 async function* unpack(
   archive: Buffer,
   is_gzip: boolean,
@@ -101,6 +108,7 @@ function refuse(entry: ReadEntry): never {
     );
   throw new PluginError(
     'invalid',
-    `The tar archive has an entry that is neither file nor folder, ${showName(entry.path)} (${entry.type}). Leave it out.`,
+    `The tar archive has an entry that is neither file nor folder, ${showName(entry.path)} ` +
+      `(${entry.type}). Leave it out.`,
   );
 }

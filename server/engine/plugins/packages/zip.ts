@@ -12,7 +12,10 @@ const file_kind_mask = 0o170000;
 const file_kinds = new Set([0, 0o100000, 0o040000]);
 const link_kind = 0o120000;
 
-/** Reads a zip archive into the collector. Guarantee: as `readArchive`; sizes, checksums and local headers agree with the directory of the archive, and no bytes serve two entries. */
+/**
+ * Reads a zip archive into the collector. Guarantee: as `readArchive`; sizes, checksums and local
+ * headers agree with the directory of the archive, and no bytes serve two entries.
+ */
 export async function readZip(archive: Buffer, collector: Collector): Promise<void> {
   try {
     // Names stay bytes: yauzl would turn backslashes into slashes or refuse them in its own words.
@@ -75,17 +78,20 @@ function checkEntry(entry: Entry, name: string): void {
   if (!file_kinds.has(kind))
     throw new PluginError(
       'invalid',
-      `The zip archive has an entry that is neither file nor folder, ${showName(name)}. Leave it out.`,
+      `The zip archive has an entry that is neither file nor folder, ${showName(name)}. Leave ` +
+        'it out.',
     );
   if (entry.isEncrypted())
     throw new PluginError(
       'invalid',
-      `The file ${showName(name)} of the zip archive is encrypted. Make the archive without a password.`,
+      `The file ${showName(name)} of the zip archive is encrypted. Make the archive without a ` +
+        'password.',
     );
   if (!entry.canDecodeFileData())
     throw new PluginError(
       'invalid',
-      `The file ${showName(name)} of the zip archive is packed by method ${entry.compressionMethod}. Pack it with Deflate or store it.`,
+      `The file ${showName(name)} of the zip archive is packed by method ` +
+        `${entry.compressionMethod}. Pack it with Deflate or store it.`,
     );
 }
 
@@ -97,7 +103,8 @@ function checkOverlaps(files: Listed[]): void {
     if (before !== undefined && file.start < before.end)
       throw new PluginError(
         'invalid',
-        `The entries ${showName(before.name)} and ${showName(file.name)} of the zip archive overlap. Make it anew.`,
+        `The entries ${showName(before.name)} and ${showName(file.name)} of the zip archive ` +
+          'overlap. Make it anew.',
       );
   }
 }

@@ -9,7 +9,11 @@ const size_bytes_max = 20 * 1024 * 1024;
 const list_length_max = 1_000;
 const writes_per_trim = 200;
 
-/** What a plugin keeps for a while, as in Redis: values that expire, counters, lists of at most 1,000 items (the first are kept). Beyond 10,000 keys or 20 MiB what was written longest ago is forgotten. */
+/**
+ * What a plugin keeps for a while, as in Redis: values that expire, counters, lists of at most
+ * 1,000 items (the first are kept). Beyond 10,000 keys or 20 MiB what was written longest ago is
+ * forgotten.
+ */
 export function openCache(db: Database, config_id: number): HostServices['cache'] {
   let writes = 0;
   const written = async () => {
@@ -50,8 +54,8 @@ export function openCache(db: Database, config_id: number): HostServices['cache'
     },
     expire: async (key, seconds) =>
       (await db.run(sql`
-        UPDATE plugin_cache SET expires_at = now() + make_interval(secs => ${seconds}) WHERE plugin_config_id = ${config_id} AND key = ${readKey(key)} AND ${isAlive}`)) >
-      0,
+        UPDATE plugin_cache SET expires_at = now() + make_interval(secs => ${seconds})
+          WHERE plugin_config_id = ${config_id} AND key = ${readKey(key)} AND ${isAlive}`)) > 0,
     lpush: async (key, values) => {
       const length = await changeList(readKey(key), (list) => {
         const next = [...values.toReversed(), ...list].slice(0, list_length_max);
@@ -81,7 +85,8 @@ const isAlive = sql`(expires_at IS NULL OR expires_at > now())`;
 
 async function find(db: Queryable, config_id: number, key: string): Promise<unknown> {
   const row = await db.row<{ value: string }>(
-    sql`SELECT value::text AS value FROM plugin_cache WHERE plugin_config_id = ${config_id} AND key = ${key} AND ${isAlive}`,
+    sql`SELECT value::text AS value FROM plugin_cache WHERE plugin_config_id = ${config_id}
+      AND key = ${key} AND ${isAlive}`,
   );
   return row === undefined ? undefined : (JSON.parse(row.value) as unknown);
 }
@@ -98,12 +103,17 @@ async function put(
   const isKept = seconds === 'keep';
   await db.run(sql`
     INSERT INTO plugin_cache AS old (plugin_config_id, key, value, expires_at)
-    VALUES (${config_id}, ${key}, ${JSON.stringify(value)}::json, now() + make_interval(secs => ${lasting}::float8))
+    VALUES (${config_id}, ${key}, ${JSON.stringify(value)}::json,
+      now() + make_interval(secs => ${lasting}::float8))
     ON CONFLICT (plugin_config_id, key) DO UPDATE SET value = excluded.value, written_at = now(),
-      expires_at = CASE WHEN ${isKept} AND (old.expires_at IS NULL OR old.expires_at > now()) THEN old.expires_at ELSE excluded.expires_at END`);
+      expires_at = CASE WHEN ${isKept} AND (old.expires_at IS NULL
+        OR old.expires_at > now()) THEN old.expires_at ELSE excluded.expires_at END`);
 }
 
-/** Also a key that is not there yet is one transaction's alone: there is no row that could be locked. */
+/**
+ * Also a key that is not there yet is one transaction's alone: there is no row that could be
+ * locked.
+ */
 async function lockKey(tx: Transaction, config_id: number, key: string): Promise<void> {
   await tx.row(
     sql`SELECT pg_advisory_xact_lock(${config_id}::integer, hashtext(${`plugin cache ${key}`}))`,
@@ -115,8 +125,10 @@ async function trim(db: Database, config_id: number): Promise<void> {
   await db.run(sql`
     DELETE FROM plugin_cache WHERE plugin_config_id = ${config_id} AND key IN (
       SELECT key FROM (
-        SELECT key, row_number() OVER newest AS number, sum(pg_column_size(value)) OVER newest AS bytes FROM plugin_cache
-        WHERE plugin_config_id = ${config_id} WINDOW newest AS (ORDER BY written_at DESC, key)) ranked
+        SELECT key, row_number() OVER newest AS number,
+          sum(pg_column_size(value)) OVER newest AS bytes FROM plugin_cache
+        WHERE plugin_config_id = ${config_id} WINDOW newest AS (ORDER BY written_at DESC,
+          key)) ranked
       WHERE number > ${keys_max} OR bytes > ${size_bytes_max})`);
 }
 
@@ -133,7 +145,10 @@ function part(list: unknown[], first: number, last: number): unknown[] {
   return list.slice(Math.max(place(first), 0), Math.max(place(last) + 1, 0));
 }
 
-/** The first `count` that are equal to the value, from the end where it is negative, all where it is 0. */
+/**
+ * The first `count` that are equal to the value, from the end where it is negative, all where it is
+ * 0.
+ */
 function removeFrom(
   list: unknown[],
   count: number,

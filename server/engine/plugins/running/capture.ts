@@ -15,8 +15,10 @@ type Capturer = { team_id: number; config_id: number; plugin_name: string };
 const name_space = 'd7b8a1c6-52f4-4d0e-9a53-6f1c1e0b7c35';
 
 /**
- * Stores an event in the plugin's project, by the way that events sent to the API take. Guarantees: when it resolves, the event survives a crash; the same event captured again by a call that is tried again, and
- * one with a timestamp captured again by any call, is stored once. Throws a PluginError for an event that is not taken, another error for a store that does not take it now.
+ * Stores an event in the plugin's project, by the way that events sent to the API take. Guarantees:
+ * when it resolves, the event survives a crash; the same event captured again by a call that is
+ * tried again, and one with a timestamp captured again by any call, is stored once. Throws a
+ * PluginError for an event that is not taken, another error for a store that does not take it now.
  */
 export async function captureEvent(
   ingestion: Ingestion,

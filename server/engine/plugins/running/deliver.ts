@@ -14,10 +14,11 @@ const batch_rows_max = 500;
 const single_bytes_max = 4 * 1024 * 1024;
 
 /**
- * Hands the plugin the next events of its project, in order, and keeps how far it has come. Guarantees: only events that are final are read, so none can appear before the cursor; an event is passed over only
- * when it was acknowledged, dropped by `processEvent`, or failed with an error that another try
- * cannot mend (which is logged); a crash repeats at most one batch. What waits for a host that
- * is not allowed has failed with a HostNeededError. Throws LeaseLostError.
+ * Hands the plugin the next events of its project, in order, and keeps how far it has come.
+ * Guarantees: only events that are final are read, so none can appear before the cursor; an event
+ * is passed over only when it was acknowledged, dropped by `processEvent`, or failed with an error
+ * that another try cannot mend (which is logged); a crash repeats at most one batch. What waits for
+ * a host that is not allowed has failed with a HostNeededError. Throws LeaseLostError.
  */
 export async function deliverEvents(delivery: Delivery, state: ConfigState): Promise<DeliveryEnd> {
   const { running, lease, plugin, signal } = delivery;
@@ -62,7 +63,8 @@ function batchBounds(config: Record<string, unknown>): BatchBounds {
   const ignored =
     typeof config['exportEventsToIgnore'] === 'string' ? config['exportEventsToIgnore'] : '';
   return {
-    // Text in characters is what a call is bounded by, and every one of these bytes can be an escape in it.
+    // Text in characters is what a call is bounded by, and every one of these bytes can be an
+    // escape in it.
     bytes_max: within(config['exportEventsBufferBytes'], 1024 * 1024, 4 * 1024 * 1024),
     seconds: within(config['exportEventsBufferSeconds'], 10, 600),
     ignored: new Set(

@@ -4,17 +4,26 @@ import { HostNeededError } from './needed_hosts.ts';
 
 const pause_seconds_max = 3_600;
 
-/** Seconds to wait after so many failures in a row (1 is the first): doubling from `first`, an hour at most. */
+/**
+ * Seconds to wait after so many failures in a row (1 is the first): doubling from `first`, an hour
+ * at most.
+ */
 export function retrySeconds(first: number, failures: number): number {
   return Math.min(first * 2 ** (failures - 1), pause_seconds_max);
 }
 
-/** True when the same call may succeed later: the plugin threw RetryError, the sandbox ended under it, or the fault is not the plugin's. */
+/**
+ * True when the same call may succeed later: the plugin threw RetryError, the sandbox ended under
+ * it, or the fault is not the plugin's.
+ */
 export function mayPass(error: unknown): boolean {
   return error instanceof PluginCallError ? error.is_retry : !(error instanceof PluginError);
 }
 
-/** The fault as a sentence for the plugin's log, with the place in the plugin's source. Of a fault that is not the plugin's nothing is told that could be of the inside. */
+/**
+ * The fault as a sentence for the plugin's log, with the place in the plugin's source. Of a fault
+ * that is not the plugin's nothing is told that could be of the inside.
+ */
 export function describeFailure(error: unknown): string {
   if (error instanceof HostNeededError) return error.message;
   if (!(error instanceof PluginError)) return 'The server could not do its part.';

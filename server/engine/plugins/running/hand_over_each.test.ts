@@ -53,7 +53,9 @@ const post = `
     if (status >= 500) throw new RetryError('answered ' + status);
     if (status >= 400) throw new Error('refused ' + status);
   };`;
-const sending = `${post} export const onEvent = (event, { config }) => post(config, { uuid: event.uuid, by: event.distinct_id });`;
+const sending =
+  `${post} export const onEvent = (event, { config }) => post(config, { uuid: event.uuid, by: ` +
+  'event.distinct_id });';
 const enable = (code: string, allowed_hosts = ['127.0.0.1']) =>
   enabledPlugin(harness, home, 'pipeline_destinations', code, {
     config: { address: target.url },
@@ -102,43 +104,51 @@ test('a plugin that captures events has one event under way at a time', async ()
   assert.equal((await stored()).filter(({ event }) => event === 'seen').length, 20);
 });
 
-test('an event that is refused for now keeps the place before it, and nothing that was behind it comes twice', async () => {
-  await enable(sending);
-  await sendEvents(harness, home, 30);
-  const [first] = await stored();
-  let tries = 0;
-  target.answer = ({ uuid }) => {
-    if (uuid !== first!.uuid) return undefined;
-    tries += 1;
-    return tries <= 2 ? 503 : undefined;
-  };
-  run();
-  await taken(30);
-  assert.equal(tries, 3);
-  assertTaken(
-    target.taken.map(({ uuid }) => uuid),
-    await stored(),
-  );
-});
+test(
+  'an event that is refused for now keeps the place before it, and nothing that was behind it ' +
+    'comes twice',
+  async () => {
+    await enable(sending);
+    await sendEvents(harness, home, 30);
+    const [first] = await stored();
+    let tries = 0;
+    target.answer = ({ uuid }) => {
+      if (uuid !== first!.uuid) return undefined;
+      tries += 1;
+      return tries <= 2 ? 503 : undefined;
+    };
+    run();
+    await taken(30);
+    assert.equal(tries, 3);
+    assertTaken(
+      target.taken.map(({ uuid }) => uuid),
+      await stored(),
+    );
+  },
+);
 
-test('the place moves over a finished beginning only: what was under way when the worker ended comes again', async () => {
-  await enable(sending);
-  await sendEvents(harness, home, 40);
-  const [first] = await stored();
-  const never = Promise.withResolvers<void>();
-  target.before_answer = ({ uuid }) => (uuid === first!.uuid ? never.promise : Promise.resolve());
-  run();
-  // All but those of the first event's person, and the person waits.
-  await taken(36);
-  await stopAll();
-  target.before_answer = async () => {};
-  run();
-  const all = await stored();
-  await soon('all events', async () =>
-    new Set(target.taken.map(({ uuid }) => uuid)).size === all.length ? true : undefined,
-  );
-  never.resolve();
-});
+test(
+  'the place moves over a finished beginning only: what was under way when the worker ended ' +
+    'comes again',
+  async () => {
+    await enable(sending);
+    await sendEvents(harness, home, 40);
+    const [first] = await stored();
+    const never = Promise.withResolvers<void>();
+    target.before_answer = ({ uuid }) => (uuid === first!.uuid ? never.promise : Promise.resolve());
+    run();
+    // All but those of the first event's person, and the person waits.
+    await taken(36);
+    await stopAll();
+    target.before_answer = async () => {};
+    run();
+    const all = await stored();
+    await soon('all events', async () =>
+      new Set(target.taken.map(({ uuid }) => uuid)).size === all.length ? true : undefined,
+    );
+    never.resolve();
+  },
+);
 
 test('one that never ends is passed over with its file and line, and those beside it are not', async () => {
   const code = `${post}
@@ -179,8 +189,12 @@ const held_codes: Record<string, string> = {
   'onEvent throws something else': `${post} export const onEvent = async (event, { config }) => {
     try { await post(config, { uuid: event.uuid }); } catch { throw new Error('It did not work.'); }
   };`,
-  composeWebhook: `export const composeWebhook = (event, { config }) => ({ url: config.address, body: { uuid: event.uuid } });`,
-  exportEvents: `${post} export const exportEvents = async (events, { config }) => { for (const { uuid } of events) await post(config, { uuid }); };`,
+  composeWebhook:
+    'export const composeWebhook = (event, { config }) => ({ url: config.address, body: { uuid: ' +
+    'event.uuid } });',
+  exportEvents:
+    `${post} export const exportEvents = async (events, { config }) => { for (const { uuid } of ` +
+    'events) await post(config, { uuid }); };',
   setupPlugin: `${post} export const setupPlugin = ({ config }) => post(config, null);
     export const onEvent = (event, { config }) => post(config, { uuid: event.uuid });`,
 };
@@ -191,7 +205,8 @@ for (const [name, code] of Object.entries(held_codes)) {
     run();
     const read = async () => (await harness.request('GET', url, { key: home.key })).body;
     const sentence =
-      'The plugin may not reach 127.0.0.1: add it to the allowed_hosts of this config. Until then nothing is passed over; what comes in waits.';
+      'The plugin may not reach 127.0.0.1: add it to the allowed_hosts of this config. Until ' +
+      'then nothing is passed over; what comes in waits.';
     await soon('the reason', async () =>
       (await read()).error?.message === sentence ? true : undefined,
     );

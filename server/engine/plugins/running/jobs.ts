@@ -30,7 +30,8 @@ export async function addJob(
   const id = uuidv7();
   const added = await db.run(sql`
     INSERT INTO plugin_jobs (id, plugin_config_id, name, payload, is_started_by_person, run_at)
-    SELECT ${id}::uuid, ${config_id}::integer, ${readKey(name)}::text, ${JSON.stringify(payload ?? null)}::json, ${by === 'person'}::boolean,
+    SELECT ${id}::uuid, ${config_id}::integer, ${readKey(name)}::text,
+      ${JSON.stringify(payload ?? null)}::json, ${by === 'person'}::boolean,
       now() + make_interval(secs => ${delay_ms / 1000}::float8)
     WHERE (SELECT count(*) FROM plugin_jobs WHERE plugin_config_id = ${config_id}) < ${jobs_max}`);
   if (added === 0)

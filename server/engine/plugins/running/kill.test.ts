@@ -46,75 +46,79 @@ const code = `
     if (status !== 200) throw new RetryError('answered ' + status);
   }`;
 
-test('10,000 events arrive in their order although the worker is killed twice: none is lost, and what comes twice is one batch for each kill', async () => {
-  const { address } = await start('api');
-  const ask = async (
-    method: string,
-    path: string,
-    body?: unknown,
-  ): Promise<Record<string, any>> => {
-    const answer = await call(address, key, method, path, body);
-    assert.ok(answer.status < 300, `${method} ${path}: ${JSON.stringify(answer.body)}`);
-    return answer.body;
-  };
-  const made = await ask('POST', '/api/organizations/@current/pipeline_destinations/', {
-    plugin_type: 'source',
-    name: 'Counting',
-  });
-  const files = {
-    'plugin.json': JSON.stringify({ name: 'Counting', config: target_fields }),
-    'index.ts': code,
-  };
-  await ask(
-    'PATCH',
-    `/api/organizations/@current/pipeline_destinations/${made['id']}/update_source/`,
-    { source: files },
-  );
-  const settings = {
-    plugin: made['id'],
-    enabled: true,
-    config: { address: target.url },
-    allowed_hosts: ['127.0.0.1'],
-  };
-  await ask('POST', `${project}/plugin_configs/`, settings);
-  const sent: string[] = [];
-  for (let number = 0; number < events_sent; number += 2_000) {
-    const events = Array.from({ length: 2_000 }, () => ({
-      uuid: randomUUID(),
-      event: 'sent',
-      distinct_id: 'somebody',
-    }));
-    sent.push(...events.map(({ uuid }) => uuid));
-    await ask('POST', `${project}/events/`, { events });
-  }
-  // A request that comes in, and of which the worker never hears how it ended.
-  for (const batches of [4, 9]) {
-    const worker = await start('worker');
-    const killed = new Promise<void>((resolve) => {
-      target.answer = () => {
-        if (target.taken.length >= batches) void worker.kill().then(resolve);
-        return undefined;
-      };
+test(
+  '10,000 events arrive in their order although the worker is killed twice: none is lost, and ' +
+    'what comes twice is one batch for each kill',
+  async () => {
+    const { address } = await start('api');
+    const ask = async (
+      method: string,
+      path: string,
+      body?: unknown,
+    ): Promise<Record<string, any>> => {
+      const answer = await call(address, key, method, path, body);
+      assert.ok(answer.status < 300, `${method} ${path}: ${JSON.stringify(answer.body)}`);
+      return answer.body;
+    };
+    const made = await ask('POST', '/api/organizations/@current/pipeline_destinations/', {
+      plugin_type: 'source',
+      name: 'Counting',
     });
-    await killed;
-    target.answer = () => undefined;
-  }
-  await start('worker');
-  await until('all events', 40_000, 50, async () =>
-    new Set(target.taken.flat().map(([, uuid]) => uuid)).size === sent.length ? true : undefined,
-  );
-  const seen = new Set<string>();
-  const first_time = target.taken
-    .flat()
-    .filter(([, uuid]: [string, string]) => !seen.has(uuid) && seen.add(uuid) !== undefined);
-  assert.deepEqual(new Set(sent), seen);
-  const instants = first_time.map(([inserted_at]: [string, string]) => inserted_at);
-  assert.deepEqual(instants, instants.toSorted());
-  // Batches that come again are whole, and nothing of an earlier one comes again.
-  const [again, batches] = [
-    target.taken.flat().length - sent.length,
-    target.taken.map((batch) => batch.length),
-  ];
-  assert.ok(again <= 2 * batch_rows, `${again} events came twice`);
-  assert.ok(Math.max(...batches) <= batch_rows);
-});
+    const files = {
+      'plugin.json': JSON.stringify({ name: 'Counting', config: target_fields }),
+      'index.ts': code,
+    };
+    await ask(
+      'PATCH',
+      `/api/organizations/@current/pipeline_destinations/${made['id']}/update_source/`,
+      { source: files },
+    );
+    const settings = {
+      plugin: made['id'],
+      enabled: true,
+      config: { address: target.url },
+      allowed_hosts: ['127.0.0.1'],
+    };
+    await ask('POST', `${project}/plugin_configs/`, settings);
+    const sent: string[] = [];
+    for (let number = 0; number < events_sent; number += 2_000) {
+      const events = Array.from({ length: 2_000 }, () => ({
+        uuid: randomUUID(),
+        event: 'sent',
+        distinct_id: 'somebody',
+      }));
+      sent.push(...events.map(({ uuid }) => uuid));
+      await ask('POST', `${project}/events/`, { events });
+    }
+    // A request that comes in, and of which the worker never hears how it ended.
+    for (const batches of [4, 9]) {
+      const worker = await start('worker');
+      const killed = new Promise<void>((resolve) => {
+        target.answer = () => {
+          if (target.taken.length >= batches) void worker.kill().then(resolve);
+          return undefined;
+        };
+      });
+      await killed;
+      target.answer = () => undefined;
+    }
+    await start('worker');
+    await until('all events', 40_000, 50, async () =>
+      new Set(target.taken.flat().map(([, uuid]) => uuid)).size === sent.length ? true : undefined,
+    );
+    const seen = new Set<string>();
+    const first_time = target.taken
+      .flat()
+      .filter(([, uuid]: [string, string]) => !seen.has(uuid) && seen.add(uuid) !== undefined);
+    assert.deepEqual(new Set(sent), seen);
+    const instants = first_time.map(([inserted_at]: [string, string]) => inserted_at);
+    assert.deepEqual(instants, instants.toSorted());
+    // Batches that come again are whole, and nothing of an earlier one comes again.
+    const [again, batches] = [
+      target.taken.flat().length - sent.length,
+      target.taken.map((batch) => batch.length),
+    ];
+    assert.ok(again <= 2 * batch_rows, `${again} events came twice`);
+    assert.ok(Math.max(...batches) <= batch_rows);
+  },
+);

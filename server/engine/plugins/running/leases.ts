@@ -2,10 +2,16 @@ import sql, { empty } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Queryable } from '../../../platform/postgres/database.ts';
 
-/** A config that a worker has taken on. `id` is new with each claim: who writes with an older one has lost the config, and writes nothing. */
+/**
+ * A config that a worker has taken on. `id` is new with each claim: who writes with an older one
+ * has lost the config, and writes nothing.
+ */
 export type Lease = { id: string; config_id: number; team_id: number };
 
-/** A place in the order of a project's events: everything up to the event of this insertion (ISO 8601) and uuid is done; without a uuid, everything inserted before. */
+/**
+ * A place in the order of a project's events: everything up to the event of this insertion (ISO
+ * 8601) and uuid is done; without a uuid, everything inserted before.
+ */
 export type Position = { inserted_at: string; event_uuid: string | null };
 
 /** What a claimed config is about to do, as of now. */
@@ -16,7 +22,9 @@ export type ConfigState = {
   fingerprint: string;
   position: Position;
   failures: number;
-  /** Where the present series of failures began: a stop goes back to it, so that nothing is lost. */
+  /**
+   * Where the present series of failures began: a stop goes back to it, so that nothing is lost.
+   */
   series: Position | null;
   /** What it waits for although nothing failed, as a sentence. */
   held_reason: string | null;
@@ -28,7 +36,9 @@ export type ConfigState = {
   tasks: { name: string; period: string }[];
 };
 
-/** Thrown when another worker has the config, or nobody shall: it was disabled, deleted or stopped. */
+/**
+ * Thrown when another worker has the config, or nobody shall: it was disabled, deleted or stopped.
+ */
 export class LeaseLostError extends Error {
   constructor() {
     super('The config is not in the hands of this worker any more.');
@@ -36,52 +46,74 @@ export class LeaseLostError extends Error {
   }
 }
 
-/** How long a lease holds without being renewed; a killed worker's configs are taken over after that. */
+/**
+ * How long a lease holds without being renewed; a killed worker's configs are taken over after
+ * that.
+ */
 const lease_seconds = 10;
 
 /** Configs `c` that may run, with their cursor `k`, plugin `p` and its present version `v`. */
 const runnable = sql`
-  plugin_cursors k JOIN plugin_configs c ON c.id = k.plugin_config_id JOIN plugins p ON p.id = c.plugin_id JOIN plugin_versions v ON v.id = p.version_id
+  plugin_cursors k JOIN plugin_configs c ON c.id = k.plugin_config_id JOIN plugins p
+    ON p.id = c.plugin_id JOIN plugin_versions v ON v.id = p.version_id
   JOIN projects t ON t.id = c.team_id JOIN organizations o ON o.id = t.organization_id
   WHERE c.enabled AND p.collection <> 'pipeline_frontend_apps' AND o.plugins_access_level > 0`;
 
 const has_events = sql`(p.collection = 'pipeline_destinations' AND EXISTS (
-  SELECT 1 FROM ingestion_states s WHERE s.team_id = c.team_id AND s.last_inserted_at >= k.inserted_at))`;
+  SELECT 1 FROM ingestion_states s WHERE s.team_id = c.team_id
+    AND s.last_inserted_at >= k.inserted_at))`;
 // Leans on plugin_jobs_by_config.
-const has_jobs = sql`EXISTS (SELECT 1 FROM plugin_jobs j WHERE j.plugin_config_id = c.id AND j.run_at <= now())`;
-/** Scheduled tasks that have not run in their present period, by the clock of the control store, in UTC. */
+const has_jobs = sql`EXISTS (SELECT 1 FROM plugin_jobs j WHERE j.plugin_config_id = c.id
+  AND j.run_at <= now())`;
+/**
+ * Scheduled tasks that have not run in their present period, by the clock of the control store, in
+ * UTC.
+ */
 const due_tasks = sql`
-  SELECT task.name, date_trunc(unit.name, now()) AS period FROM json_array_elements_text(v.capabilities -> 'scheduled_tasks') AS task (name)
-  JOIN (VALUES ('runEveryMinute', 'minute'), ('runEveryHour', 'hour'), ('runEveryDay', 'day')) AS unit (task, name) ON unit.task = task.name
-  WHERE coalesce((k.scheduled ->> task.name)::timestamptz, '-infinity') < date_trunc(unit.name, now())`;
+  SELECT task.name, date_trunc(unit.name, now()) AS period
+    FROM json_array_elements_text(v.capabilities -> 'scheduled_tasks') AS task (name)
+  JOIN (VALUES ('runEveryMinute', 'minute'), ('runEveryHour', 'hour'), ('runEveryDay',
+    'day')) AS unit (task, name) ON unit.task = task.name
+  WHERE coalesce((k.scheduled ->> task.name)::timestamptz, '-infinity') < date_trunc(unit.name,
+    now())`;
 /** A change of settings or code does not sit out the pause after a failure. */
-const is_waiting = sql`coalesce(k.retry_at > now() AND greatest(c.updated_at, p.updated_at) <= k.updated_at, false)`;
+const is_waiting = sql`coalesce(k.retry_at > now()
+  AND greatest(c.updated_at, p.updated_at) <= k.updated_at, false)`;
 
 /**
- * Takes on up to `count` configs that have something to do, those first that were served longest ago. Guarantee: a config is in the hands of one worker at a time; one whose worker died is free after
- * 10 seconds.
+ * Takes on up to `count` configs that have something to do, those first that were served longest
+ * ago. Guarantee: a config is in the hands of one worker at a time; one whose worker died is free
+ * after 10 seconds.
  */
 export async function claimConfigs(db: Database, count: number): Promise<Lease[]> {
   const lease_id = uuidv7();
   // SKIP LOCKED: several workers claim at the same time.
   const rows = await db.rows<{ config_id: number; team_id: number }>(sql`
     WITH free AS (
-      SELECT k.plugin_config_id, c.team_id FROM ${runnable} AND (k.leased_until IS NULL OR k.leased_until < now()) AND NOT ${is_waiting}
+      SELECT k.plugin_config_id, c.team_id FROM ${runnable} AND (k.leased_until IS NULL
+        OR k.leased_until < now()) AND NOT ${is_waiting}
         AND (${has_events} OR ${has_jobs} OR EXISTS (${due_tasks}))
       ORDER BY k.served_at, k.plugin_config_id LIMIT ${count} FOR UPDATE OF k SKIP LOCKED)
-    UPDATE plugin_cursors k SET leased_by = ${lease_id}, leased_until = now() + make_interval(secs => ${lease_seconds}), served_at = now()
-    FROM free WHERE k.plugin_config_id = free.plugin_config_id RETURNING k.plugin_config_id AS config_id, free.team_id`);
+    UPDATE plugin_cursors k SET leased_by = ${lease_id},
+      leased_until = now() + make_interval(secs => ${lease_seconds}), served_at = now()
+    FROM free WHERE k.plugin_config_id = free.plugin_config_id
+      RETURNING k.plugin_config_id AS config_id, free.team_id`);
   return rows.map((row) => ({ id: lease_id, ...row }));
 }
 
-/** Keeps the leases for another 10 seconds and gives those that hold; a config that is disabled, deleted or somebody else's is not among them. */
+/**
+ * Keeps the leases for another 10 seconds and gives those that hold; a config that is disabled,
+ * deleted or somebody else's is not among them.
+ */
 export async function renewLeases(db: Database, leases: Lease[]): Promise<Lease[]> {
   const ids = leases.map(({ config_id }) => config_id);
   // SKIP LOCKED would take a busy row for a lost one: the locks that are waited for here are short.
   const rows = await db.rows<{ config_id: number; leased_by: string }>(sql`
     UPDATE plugin_cursors k SET leased_until = now() + make_interval(secs => ${lease_seconds})
-    FROM unnest(${ids}::integer[], ${leases.map(({ id }) => id)}::uuid[]) AS held (config_id, lease_id), plugin_configs c
-    WHERE k.plugin_config_id = held.config_id AND k.leased_by = held.lease_id AND c.id = k.plugin_config_id AND c.enabled
+    FROM unnest(${ids}::integer[], ${leases.map(({ id }) => id)}::uuid[]) AS held (config_id,
+      lease_id), plugin_configs c
+    WHERE k.plugin_config_id = held.config_id AND k.leased_by = held.lease_id
+      AND c.id = k.plugin_config_id AND c.enabled
     RETURNING k.plugin_config_id AS config_id, k.leased_by`);
   return leases.filter(({ id, config_id }) =>
     rows.some((row) => row.config_id === config_id && row.leased_by === id),
@@ -91,18 +123,24 @@ export async function renewLeases(db: Database, leases: Lease[]): Promise<Lease[
 /** Gives a config back at once. */
 export async function releaseLease(db: Database, lease: Lease): Promise<void> {
   await db.run(
-    sql`UPDATE plugin_cursors SET leased_by = NULL, leased_until = NULL, served_at = now() WHERE ${isHeld(lease)}`,
+    sql`UPDATE plugin_cursors SET leased_by = NULL, leased_until = NULL, served_at = now()
+      WHERE ${isHeld(lease)}`,
   );
 }
 
 /** What the config is about to do. Throws LeaseLostError. */
 export async function getState(db: Database, lease: Lease): Promise<ConfigState> {
   const state = await db.row<ConfigState>(sql`
-    SELECT p.id AS plugin_id, p.name AS plugin_name, v.id || ' ' || c.updated_at || ' ' || p.updated_at AS fingerprint, k.failures, k.held_reason, ${is_waiting} AS is_waiting,
+    SELECT p.id AS plugin_id, p.name AS plugin_name,
+      v.id || ' ' || c.updated_at || ' ' || p.updated_at AS fingerprint, k.failures, k.held_reason,
+      ${is_waiting} AS is_waiting,
       ${has_events} AS has_events, ${has_jobs} AS has_jobs,
-      json_build_object('inserted_at', wire_instant(k.inserted_at), 'event_uuid', k.event_uuid) AS "position",
-      CASE WHEN k.series_inserted_at IS NOT NULL THEN json_build_object('inserted_at', wire_instant(k.series_inserted_at), 'event_uuid', k.series_event_uuid) END AS series,
-      (SELECT coalesce(json_agg(json_build_object('name', due.name, 'period', wire_instant(due.period)) ORDER BY due.name), '[]') FROM (${due_tasks}) due) AS tasks
+      json_build_object('inserted_at', wire_instant(k.inserted_at), 'event_uuid',
+        k.event_uuid) AS "position",
+      CASE WHEN k.series_inserted_at IS NOT NULL THEN json_build_object('inserted_at',
+        wire_instant(k.series_inserted_at), 'event_uuid', k.series_event_uuid) END AS series,
+      (SELECT coalesce(json_agg(json_build_object('name', due.name, 'period',
+        wire_instant(due.period)) ORDER BY due.name), '[]') FROM (${due_tasks}) due) AS tasks
     FROM ${runnable} AND k.plugin_config_id = ${lease.config_id} AND k.leased_by = ${lease.id}`);
   if (state === undefined) throw new LeaseLostError();
   return state;
@@ -117,16 +155,22 @@ type Progress = Pick<ConfigState, 'position' | 'failures' | 'series'> & {
   held?: string;
 };
 
-/** Keeps the progress. Guarantee: a worker that has lost the config changes nothing, and gets a LeaseLostError. */
+/**
+ * Keeps the progress. Guarantee: a worker that has lost the config changes nothing, and gets a
+ * LeaseLostError.
+ */
 export async function saveProgress(
   db: Queryable,
   lease: Lease,
   { position, failures, series, retry_seconds, held }: Progress,
 ): Promise<void> {
   const saved = await db.run(sql`
-    UPDATE plugin_cursors SET inserted_at = ${position.inserted_at}, event_uuid = ${position.event_uuid}, failures = ${failures},
-      series_inserted_at = ${series?.inserted_at ?? null}, series_event_uuid = ${series?.event_uuid ?? null},
-      retry_at = now() + make_interval(secs => ${retry_seconds ?? null}::float8), updated_at = now(),
+    UPDATE plugin_cursors SET inserted_at = ${position.inserted_at},
+      event_uuid = ${position.event_uuid}, failures = ${failures},
+      series_inserted_at = ${series?.inserted_at ?? null},
+        series_event_uuid = ${series?.event_uuid ?? null},
+      retry_at = now() + make_interval(secs => ${retry_seconds ?? null}::float8),
+        updated_at = now(),
       held_reason = ${held ?? null}::text,
       held_at = CASE WHEN ${held ?? null}::text IS NULL THEN NULL
         WHEN held_reason = ${held ?? null}::text THEN held_at ELSE now() END
@@ -134,7 +178,10 @@ export async function saveProgress(
   if (saved === 0) throw new LeaseLostError();
 }
 
-/** Notes that a scheduled task has had its turn in the period, and how many failures there are in a row. Throws LeaseLostError. */
+/**
+ * Notes that a scheduled task has had its turn in the period, and how many failures there are in a
+ * row. Throws LeaseLostError.
+ */
 export async function saveTask(
   db: Queryable,
   lease: Lease,
@@ -142,16 +189,26 @@ export async function saveTask(
   failures: number,
 ): Promise<void> {
   const saved = await db.run(sql`
-    UPDATE plugin_cursors SET scheduled = scheduled || jsonb_build_object(${task.name}::text, ${task.period}::text), failures = ${failures},
+    UPDATE plugin_cursors SET scheduled = scheduled || jsonb_build_object(${task.name}::text,
+      ${task.period}::text), failures = ${failures},
       retry_at = NULL, held_reason = NULL, held_at = NULL, updated_at = now()
     WHERE ${isHeld(lease)}`);
   if (saved === 0) throw new LeaseLostError();
 }
 
-/** Throws LeaseLostError unless the config is still this worker's; with `lock` it stays so until the transaction ends. */
+/**
+ * Throws LeaseLostError unless the config is still this worker's; with `lock` it stays so until the
+ * transaction ends.
+ */
 export async function requireLease(db: Queryable, lease: Lease, lock?: 'lock'): Promise<void> {
   const held = await db.row(
-    sql`SELECT 1 FROM plugin_cursors WHERE ${isHeld(lease)} ${lock === undefined ? empty : sql`FOR UPDATE`}`,
+    sql`SELECT 1 FROM plugin_cursors WHERE ${isHeld(lease)}
+      ${
+        lock === undefined
+          ? empty
+          : sql`FOR
+      UPDATE`
+      }`,
   );
   if (held === undefined) throw new LeaseLostError();
 }

@@ -61,8 +61,10 @@ const log_levels: Record<Parameters<HostServices['log']>[0], LogLevel> = {
 };
 
 /**
- * Loads the plugin of a config: the version that was installed, checked against its seal, with the project's settings, and defaults for what they leave out. Throws a PluginError, `refused` for code that is not
- * what was installed; LeaseLostError when the config is gone. From here on the log hides the secret settings.
+ * Loads the plugin of a config: the version that was installed, checked against its seal, with the
+ * project's settings, and defaults for what they leave out. Throws a PluginError, `refused` for
+ * code that is not what was installed; LeaseLostError when the config is gone. From here on the log
+ * hides the secret settings.
  */
 export async function loadConfig(
   running: Running,
@@ -75,7 +77,8 @@ export async function loadConfig(
   if (code.server === null)
     throw new PluginError('invalid', 'The plugin has no code for the server.');
   const row = await db.row<Row>(sql`
-    SELECT c.config, c.config_secrets, c.secret_keys, c.allowed_hosts, p.config_schema FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id WHERE c.id = ${lease.config_id}`);
+    SELECT c.config, c.config_secrets, c.secret_keys, c.allowed_hosts, p.config_schema
+      FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id WHERE c.id = ${lease.config_id}`);
   if (row === undefined) throw new LeaseLostError();
   const stored = loadPluginConfig(secrets, lease.config_id, row);
   log.hide(row.secret_keys.map((key) => stored[key]));

@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import { openNeededHosts } from './needed_hosts.ts';
 
 const needs = openNeededHosts({
-  code: 'fetch(`https://${config.area}.api-example.com/${event.tenant}`);\n//# sourceMappingURL=data:application/json;base64,ZXZpbA==',
+  code:
+    'fetch(`https://${config.area}.api-example.com/${event.tenant}`);\n//# ' +
+    'sourceMappingURL=data:application/json;base64,ZXZpbA==',
   config: { area: 'EU', address: 'http://127.0.0.1:99/x', mail: 'someone@bücher.de' },
   attachments: {
     key: {

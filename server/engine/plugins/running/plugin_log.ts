@@ -22,7 +22,10 @@ const lines_per_minute_max = 2_000;
 const message_length_max = 5_000;
 const flush_pause_ms = 1_000;
 
-/** Opens a config's log: at most 2,000 lines a minute are taken (one line says that there were more), and the latest 10,000 are kept. `now` is in milliseconds. */
+/**
+ * Opens a config's log: at most 2,000 lines a minute are taken (one line says that there were
+ * more), and the latest 10,000 are kept. `now` is in milliseconds.
+ */
 export function openPluginLog(
   db: Database,
   log: Logger,
@@ -73,7 +76,8 @@ export function openPluginLog(
       else if (taken === lines_per_minute_max + 1)
         take(
           'WARNING',
-          `The plugin logs more than ${lines_per_minute_max} lines a minute; further ones of this minute are dropped.`,
+          `The plugin logs more than ${lines_per_minute_max} lines a minute; further ones of ` +
+            'this minute are dropped.',
         );
     },
     flush,
@@ -91,5 +95,6 @@ async function storeLines(db: Database, config_id: number, lines: Line[]): Promi
   // The index plugin_logs_by_config leads straight to the newest of those that go.
   await db.run(sql`
     DELETE FROM plugin_logs WHERE plugin_config_id = ${config_id} AND id <= (
-      SELECT id FROM plugin_logs WHERE plugin_config_id = ${config_id} ORDER BY id DESC OFFSET ${lines_kept_max} LIMIT 1)`);
+      SELECT id FROM plugin_logs WHERE plugin_config_id = ${config_id}
+        ORDER BY id DESC OFFSET ${lines_kept_max} LIMIT 1)`);
 }

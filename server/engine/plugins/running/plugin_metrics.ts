@@ -84,5 +84,6 @@ async function addMetrics(
         AS counted (name, operation, value)
     WHERE c.id = ${config_id}
     ON CONFLICT (plugin_config_id, name) DO UPDATE SET updated_at = now(), value = CASE m.operation
-      WHEN 'sum' THEN m.value + excluded.value WHEN 'max' THEN greatest(m.value, excluded.value) ELSE least(m.value, excluded.value) END`);
+      WHEN 'sum' THEN m.value + excluded.value WHEN 'max' THEN greatest(m.value, excluded.value)
+        ELSE least(m.value, excluded.value) END`);
 }

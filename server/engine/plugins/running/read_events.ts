@@ -1,7 +1,9 @@
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import type { Position } from './leases.ts';
 
-/** An event as plugins get it. `timestamp` and `inserted_at` are ISO 8601 in UTC with microseconds. */
+/**
+ * An event as plugins get it. `timestamp` and `inserted_at` are ISO 8601 in UTC with microseconds.
+ */
 export type PluginEvent = {
   uuid: string;
   event: string;
@@ -17,7 +19,10 @@ export type PluginEvent = {
   person: { id: string; properties: unknown };
 };
 
-/** Events of a project after a place and inserted before `until` (ISO 8601), at most so many and, but for the first one, so many bytes. */
+/**
+ * Events of a project after a place and inserted before `until` (ISO 8601), at most so many and,
+ * but for the first one, so many bytes.
+ */
 type Wanted = {
   team_id: number;
   after: Position;
@@ -41,7 +46,10 @@ type Row = {
   inserted_at: string;
 };
 
-/** Reads events in the total order (inserted_at, uuid) in which exports read them, both as ClickHouse compares them. Memory is bounded by `bytes_max` and one event. */
+/**
+ * Reads events in the total order (inserted_at, uuid) in which exports read them, both as
+ * ClickHouse compares them. Memory is bounded by `bytes_max` and one event.
+ */
 export async function readEvents(
   clickhouse: ClickHouse,
   { team_id, after, until, rows_max, bytes_max }: Wanted,
@@ -50,11 +58,14 @@ export async function readEvents(
   const isAfter =
     after.event_uuid === null
       ? "inserted_at >= {from:DateTime64(6, 'UTC')}"
-      : "(inserted_at > {from:DateTime64(6, 'UTC')} OR (inserted_at = {from:DateTime64(6, 'UTC')} AND uuid > {uuid:UUID}))";
+      : "(inserted_at > {from:DateTime64(6, 'UTC')} OR (inserted_at = {from:DateTime64(6, " +
+        "'UTC')} AND uuid > {uuid:UUID}))";
   const found = await clickhouse.query({
     // ORDER BY is the table's own order: the store reads on from the place and stops at LIMIT.
-    query: `SELECT uuid, event, distinct_id, person_id, properties, person_properties, elements_chain, timestamp, inserted_at FROM events
-      WHERE team_id = {team_id:Int64} AND inserted_at >= {from:DateTime64(6, 'UTC')} AND ${isAfter} AND inserted_at < {until:DateTime64(6, 'UTC')}
+    query: `SELECT uuid, event, distinct_id, person_id, properties, person_properties,
+      elements_chain, timestamp, inserted_at FROM events
+      WHERE team_id = {team_id:Int64} AND inserted_at >= {from:DateTime64(6, 'UTC')} AND ${isAfter}
+        AND inserted_at < {until:DateTime64(6, 'UTC')}
       ORDER BY inserted_at, uuid LIMIT {rows:UInt32}`,
     query_params: {
       team_id,

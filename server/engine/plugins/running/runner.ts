@@ -11,12 +11,18 @@ import type { Running } from './running.ts';
 import { countFailure, takeTurn } from './take_turn.ts';
 import type { TurnEnd } from './take_turn.ts';
 
-/** How many configs one process has loaded at a time, and for how long one stays loaded without anything to do. */
+/**
+ * How many configs one process has loaded at a time, and for how long one stays loaded without
+ * anything to do.
+ */
 type RunnerLimits = { configs_max: number; idle_seconds: number };
 
 /** Running plugins, until it is stopped. */
 type PluginRunner = {
-  /** Takes nothing new on, lets what is under way come to a safe point (5 s at most), and gives everything back. */
+  /**
+   * Takes nothing new on, lets what is under way come to a safe point (5 s at most), and gives
+   * everything back.
+   */
   stop(): Promise<void>;
 };
 
@@ -35,8 +41,11 @@ const held_ms_max = 30_000;
 type Held = { lease: Lease; lost: AbortController; ended: Promise<void> };
 
 /**
- * Runs plugins: claims configs that have something to do, loads each once, hands it events, tasks and jobs one after the other, and gives it back when it is idle. Guarantees: a config runs in one worker
- * at a time, and one whose worker dies is taken over within about ten seconds; changed settings and code are loaded before the next call; a config that is disabled is left within about two seconds.
+ * Runs plugins: claims configs that have something to do, loads each once, hands it events, tasks
+ * and jobs one after the other, and gives it back when it is idle. Guarantees: a config runs in one
+ * worker at a time, and one whose worker dies is taken over within about ten seconds; changed
+ * settings and code are loaded before the next call; a config that is disabled is left within about
+ * two seconds.
  */
 export function startPluginRunner(running: Running, limits: RunnerLimits): PluginRunner {
   const held = new Set<Held>();
@@ -65,7 +74,8 @@ export function startPluginRunner(running: Running, limits: RunnerLimits): Plugi
     running.log,
     async () => {
       const entries = [...held];
-      // A timer of its own: an answer of the control store that does not come must not keep it from noticing.
+      // A timer of its own: an answer of the control store that does not come must not keep it from
+      // noticing.
       const late = setTimeout(
         () => entries.forEach(({ lost }) => lost.abort(new LeaseLostError())),
         Math.max(renewed_at + unrenewed_ms_max - performance.now(), 0),

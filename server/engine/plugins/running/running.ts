@@ -20,6 +20,9 @@ export type Running = {
   ingestion: Ingestion;
   /** After so many failures in a row a config is stopped. */
   failures_max: number;
-  /** The pause after the first failure that may pass; it doubles with each further one, up to an hour. */
+  /**
+   * The pause after the first failure that may pass; it doubles with each further one, up to an
+   * hour.
+   */
   retry_seconds: number;
 };

@@ -2,7 +2,10 @@
 export type SecretMask = {
   /** Knows these values from now on, whatever their shape. */
   hide(values: readonly unknown[]): void;
-  /** The text with `********` in the place of each of them, also of one that the end of a long line cuts. */
+  /**
+   * The text with `********` in the place of each of them, also of one that the end of a long line
+   * cuts.
+   */
   mask(text: string): string;
 };
 
@@ -45,7 +48,10 @@ function withoutCutEnd(text: string, secrets: readonly string[]): string {
   return text;
 }
 
-/** The texts in a value: of JSON also those inside, of a file its contents, of several lines each that is long. */
+/**
+ * The texts in a value: of JSON also those inside, of a file its contents, of several lines each
+ * that is long.
+ */
 function textsOf(value: unknown): string[] {
   if (typeof value === 'number') return textsOf(String(value));
   if (typeof value === 'string') {

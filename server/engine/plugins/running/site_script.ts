@@ -7,7 +7,10 @@ import { loadVersion } from '../versions.ts';
 import type { Running } from './running.ts';
 import { stopConfig } from './stop_config.ts';
 
-/** The site apps that a project has enabled, and a text that is another one whenever their script is another one. */
+/**
+ * The site apps that a project has enabled, and a text that is another one whenever their script is
+ * another one.
+ */
 type SiteApps = { fingerprint: string; apps: SiteApp[] };
 
 /** An enabled config of a frontend app. `config` has the values that are not secret. */
@@ -19,21 +22,29 @@ type SiteApp = {
   config_schema: unknown;
 };
 
-/** The site apps of a project in their order; none while its organization may not use plugins. Undefined: nobody has the token. Leans on projects_site_token_unique and plugin_configs_by_project. */
+/**
+ * The site apps of a project in their order; none while its organization may not use plugins.
+ * Undefined: nobody has the token. Leans on projects_site_token_unique and
+ * plugin_configs_by_project.
+ */
 export function findSiteApps(db: Queryable, site_token: string): Promise<SiteApps | undefined> {
   return db.row<SiteApps>(sql`
-    SELECT coalesce(string_agg(concat_ws(' ', c.id, c.updated_at, p.updated_at, p.version_id), ';' ORDER BY c."order", c.id), '') AS fingerprint,
-      coalesce(json_agg(json_build_object('id', c.id, 'name', p.name, 'plugin_id', p.id, 'config', c.config, 'config_schema', p.config_schema) ORDER BY c."order", c.id)
+    SELECT coalesce(string_agg(concat_ws(' ', c.id, c.updated_at, p.updated_at, p.version_id), ';'
+      ORDER BY c."order", c.id), '') AS fingerprint,
+      coalesce(json_agg(json_build_object('id', c.id, 'name', p.name, 'plugin_id', p.id, 'config',
+        c.config, 'config_schema', p.config_schema) ORDER BY c."order", c.id)
         FILTER (WHERE c.id IS NOT NULL), '[]') AS apps
     FROM projects t JOIN organizations o ON o.id = t.organization_id
-    LEFT JOIN (plugin_configs c JOIN plugins p ON p.id = c.plugin_id AND p.collection = 'pipeline_frontend_apps' AND p.version_id IS NOT NULL)
+    LEFT JOIN (plugin_configs c JOIN plugins p ON p.id = c.plugin_id
+      AND p.collection = 'pipeline_frontend_apps' AND p.version_id IS NOT NULL)
       ON c.team_id = t.id AND c.enabled AND o.plugins_access_level > 0
     WHERE t.site_token = ${site_token} GROUP BY t.id`);
 }
 
 /**
- * One script of all the apps. Guarantees: they run in their order; a fault of one keeps no other from running; of the settings it has those of `site` fields alone, and never a secret; code that is not what was
- * installed is not in it, and its config is stopped with the reason.
+ * One script of all the apps. Guarantees: they run in their order; a fault of one keeps no other
+ * from running; of the settings it has those of `site` fields alone, and never a secret; code that
+ * is not what was installed is not in it, and its config is stopped with the reason.
  */
 export async function buildSiteScript(
   running: Pick<Running, 'db' | 'secrets'>,
@@ -55,7 +66,8 @@ export async function buildSiteScript(
 function scriptOf({ id, name, config, config_schema }: SiteApp, site: string): string {
   const shown = JSON.stringify(siteConfig(fieldsOf(config_schema), config));
   const label = JSON.stringify(`Site app ${id} (${name ?? 'without a name'}) failed:`);
-  // The app is an expression of its own function, and a promise that it gives is waited for by nobody else.
+  // The app is an expression of its own function, and a promise that it gives is waited for by
+  // nobody else.
   return `(function () {
   var fail = function (error) { console.error(${label}, error); };
   try {

@@ -5,8 +5,10 @@ import type { Transaction } from '../../../platform/postgres/database.ts';
 import type { Running } from './running.ts';
 
 /**
- * Disables a config, with the reason (a sentence) in its `error`, in its log and in one entry of the server in the activity log: all of it or nothing. The cursor goes back to where the
- * series of failures began and stays there: enabled again, the plugin goes on from it. Without effect on a config that is disabled already.
+ * Disables a config, with the reason (a sentence) in its `error`, in its log and in one entry of
+ * the server in the activity log: all of it or nothing. The cursor goes back to where the series of
+ * failures began and stays there: enabled again, the plugin goes on from it. Without effect on a
+ * config that is disabled already.
  */
 export async function stopConfig(
   { db, secrets }: Pick<Running, 'db' | 'secrets'>,
@@ -15,13 +17,18 @@ export async function stopConfig(
 ): Promise<void> {
   await db.transaction(async (tx) => {
     const stopped = await tx.row<{ team_id: number; plugin_id: number }>(sql`
-      UPDATE plugin_configs SET enabled = false, error = ${error}, error_at = now(), updated_at = now() WHERE id = ${config_id} AND enabled RETURNING team_id, plugin_id`);
+      UPDATE plugin_configs SET enabled = false, error = ${error}, error_at = now(),
+        updated_at = now() WHERE id = ${config_id} AND enabled RETURNING team_id, plugin_id`);
     if (stopped === undefined) return;
     await tx.run(sql`
-      UPDATE plugin_cursors SET inserted_at = coalesce(series_inserted_at, inserted_at), event_uuid = CASE WHEN series_inserted_at IS NULL THEN event_uuid ELSE series_event_uuid END,
-        leased_by = NULL, leased_until = NULL, stopped_at = now(), updated_at = now() WHERE plugin_config_id = ${config_id}`);
+      UPDATE plugin_cursors SET inserted_at = coalesce(series_inserted_at, inserted_at),
+        event_uuid = CASE WHEN series_inserted_at IS NULL THEN event_uuid
+        ELSE series_event_uuid END,
+        leased_by = NULL, leased_until = NULL, stopped_at = now(), updated_at = now()
+          WHERE plugin_config_id = ${config_id}`);
     await tx.run(
-      sql`INSERT INTO plugin_logs (plugin_config_id, level, message) VALUES (${config_id}, 'ERROR', ${error})`,
+      sql`INSERT INTO plugin_logs (plugin_config_id, level, message)
+        VALUES (${config_id}, 'ERROR', ${error})`,
     );
     await appendEntry(tx, secrets, config_id, error);
   });
@@ -37,7 +44,8 @@ async function appendEntry(
     organization_id: string;
     name: string | null;
   }>(sql`
-    SELECT t.organization_id, p.name FROM plugin_configs c JOIN projects t ON t.id = c.team_id JOIN plugins p ON p.id = c.plugin_id WHERE c.id = ${config_id}`))!;
+    SELECT t.organization_id, p.name FROM plugin_configs c JOIN projects t ON t.id = c.team_id
+      JOIN plugins p ON p.id = c.plugin_id WHERE c.id = ${config_id}`))!;
   const changes = changesOf({ enabled: true, error: null }, { enabled: false, error });
   const entry = {
     activity: 'stopped',

@@ -6,12 +6,16 @@ import type { HostServices } from '../sandbox/host_services.ts';
 const keys_max = 10_000;
 const size_bytes_max = 100 * 1024 * 1024;
 
-/** What a plugin keeps for good: JSON values by key, at most 10,000 of them with 100 MiB as they are stored. A value that does not fit is refused with a PluginError. */
+/**
+ * What a plugin keeps for good: JSON values by key, at most 10,000 of them with 100 MiB as they are
+ * stored. A value that does not fit is refused with a PluginError.
+ */
 export function openStorage(db: Database, config_id: number): HostServices['storage'] {
   return {
     get: async (key) => {
       const row = await db.row<{ value: string }>(
-        sql`SELECT value::text AS value FROM plugin_storage WHERE plugin_config_id = ${config_id} AND key = ${readKey(key)}`,
+        sql`SELECT value::text AS value FROM plugin_storage WHERE plugin_config_id = ${config_id}
+          AND key = ${readKey(key)}`,
       );
       return row === undefined ? undefined : (JSON.parse(row.value) as unknown);
     },
@@ -20,24 +24,32 @@ export function openStorage(db: Database, config_id: number): HostServices['stor
       const written = await db.run(sql`
         INSERT INTO plugin_storage (plugin_config_id, key, value)
         SELECT ${config_id}::integer, ${readKey(key)}::text, ${text}::json FROM (
-          SELECT count(*) AS keys, coalesce(sum(pg_column_size(value)), 0) AS bytes FROM plugin_storage WHERE plugin_config_id = ${config_id} AND key <> ${key}) others
-        WHERE others.keys < ${keys_max} AND others.bytes + ${Buffer.byteLength(text)} <= ${size_bytes_max}
-        ON CONFLICT (plugin_config_id, key) DO UPDATE SET value = excluded.value, updated_at = now()`);
+          SELECT count(*) AS keys, coalesce(sum(pg_column_size(value)), 0) AS bytes
+            FROM plugin_storage WHERE plugin_config_id = ${config_id} AND key <> ${key}) others
+        WHERE others.keys < ${keys_max} AND others.bytes + ${Buffer.byteLength(text)} <=
+          ${size_bytes_max}
+        ON CONFLICT (plugin_config_id, key) DO UPDATE
+          SET value = excluded.value, updated_at = now()`);
       if (written === 0)
         throw new PluginError(
           'too_large',
-          `The plugin's storage is full: delete keys. It holds ${keys_max} keys and ${size_bytes_max / 1024 / 1024} MiB.`,
+          `The plugin's storage is full: delete keys. It holds ${keys_max} keys and ` +
+            `${size_bytes_max / 1024 / 1024} MiB.`,
         );
     },
     del: async (key) => {
       await db.run(
-        sql`DELETE FROM plugin_storage WHERE plugin_config_id = ${config_id} AND key = ${readKey(key)}`,
+        sql`DELETE FROM plugin_storage WHERE plugin_config_id = ${config_id}
+          AND key = ${readKey(key)}`,
       );
     },
   };
 }
 
-/** The key as it can be stored. Throws a PluginError for one with a null character, which the control store does not take. */
+/**
+ * The key as it can be stored. Throws a PluginError for one with a null character, which the
+ * control store does not take.
+ */
 export function readKey(key: string): string {
   if (key.includes('\0')) throw new PluginError('invalid', 'A key must not have a null character.');
   return key;

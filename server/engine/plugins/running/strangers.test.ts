@@ -229,7 +229,9 @@ test('a default that is a number, where text is meant, is the text of it', async
     { key: 'deep', type: 'json', default: { a: [1] } },
     { key: 'other', type: 'string', required_if: [['size', 11]] },
   ];
-  const code = `export async function onEvent(event, { config }) { const body = [config.size, config.deep]; await ${post}; }`;
+  const code =
+    'export async function onEvent(event, { config }) { const body = [config.size, ' +
+    `config.deep]; await ${post}; }`;
   const { taken } = await delivered(code, 1, { fields });
   assert.deepEqual(taken, [['10', '{"a":[1]}']]);
 });

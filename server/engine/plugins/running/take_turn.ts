@@ -8,7 +8,10 @@ import { requireLease, saveProgress, saveTask } from './leases.ts';
 import type { ConfigState } from './leases.ts';
 import { stopConfig } from './stop_config.ts';
 
-/** How a turn ended: more may be there at once, there is nothing to do now, or the config was stopped. */
+/**
+ * How a turn ended: more may be there at once, there is nothing to do now, or the config was
+ * stopped.
+ */
 export type TurnEnd = 'worked' | 'idle' | 'stopped';
 
 /** What a failure is counted with. */
@@ -16,7 +19,10 @@ type Turn = Pick<Delivery, 'running' | 'lease' | 'log'>;
 
 const job_tries_max = 15;
 
-/** Does one thing that is due for a config: a scheduled task, else a job, else a batch of events. Failures in a row are counted, and too many stop the config. Throws LeaseLostError. */
+/**
+ * Does one thing that is due for a config: a scheduled task, else a job, else a batch of events.
+ * Failures in a row are counted, and too many stop the config. Throws LeaseLostError.
+ */
 export async function takeTurn(delivery: Delivery, state: ConfigState): Promise<TurnEnd> {
   const [task] = state.tasks;
   if (task !== undefined) return runTask(delivery, state, task);
@@ -30,7 +36,10 @@ export async function takeTurn(delivery: Delivery, state: ConfigState): Promise<
   return stopFor(delivery, end.progress.failures, end.error);
 }
 
-/** Counts a failure after which the same is tried again, after a pause; stops the config when there were too many, or when another try makes no sense. Throws LeaseLostError. */
+/**
+ * Counts a failure after which the same is tried again, after a pause; stops the config when there
+ * were too many, or when another try makes no sense. Throws LeaseLostError.
+ */
 export async function countFailure(
   turn: Turn,
   state: ConfigState,
@@ -53,7 +62,8 @@ export async function countFailure(
   if (isRefused || failures >= running.failures_max) return stopFor(turn, failures, error);
   log.write(
     'WARNING',
-    `${describeFailure(error)} It is tried again in ${seconds} s (failure ${failures} of ${running.failures_max} in a row).`,
+    `${describeFailure(error)} It is tried again in ${seconds} s (failure ${failures} of ` +
+      `${running.failures_max} in a row).`,
   );
   return 'worked';
 }
@@ -145,7 +155,8 @@ async function runJob(delivery: Delivery, state: ConfigState): Promise<TurnEnd> 
   }
   log.write(
     isAgain ? 'WARNING' : 'ERROR',
-    `The job ${job.name} failed${isAgain ? ' and is tried again' : ''}: ${describeFailure(fault.error)}`,
+    `The job ${job.name} failed${isAgain ? ' and is tried again' : ''}: ` +
+      `${describeFailure(fault.error)}`,
   );
   return failures < running.failures_max ? 'worked' : stopFor(delivery, failures, fault.error);
 }

@@ -18,9 +18,10 @@ const Webhook = Type.Object({
 const webhook = Compile(Webhook);
 
 /**
- * Sends what `composeWebhook` gave (null: nothing), through the guard and to allowed hosts alone. Resolves when it was answered with 2xx. Throws a PluginCallError; `is_retry` where another attempt may
- * help: no answer, 408, 425, 429 and 5xx. A HostNeededError when the host is not allowed and the
- * plugin needs it.
+ * Sends what `composeWebhook` gave (null: nothing), through the guard and to allowed hosts alone.
+ * Resolves when it was answered with 2xx. Throws a PluginCallError; `is_retry` where another
+ * attempt may help: no answer, 408, 425, 429 and 5xx. A HostNeededError when the host is not
+ * allowed and the plugin needs it.
  */
 export async function sendWebhook(
   outbound: Running['outbound'],
@@ -31,7 +32,8 @@ export async function sendWebhook(
   if (composed === null) return;
   if (!webhook.Check(composed))
     throw fault(
-      'composeWebhook must give {url, method, headers, body} or null; method is an HTTP method, headers an object of texts.',
+      'composeWebhook must give {url, method, headers, body} or null; method is an HTTP ' +
+        'method, headers an object of texts.',
       false,
     );
   const { url, method = 'POST', headers = {}, body } = composed;
@@ -60,7 +62,8 @@ export async function sendWebhook(
     signal.throwIfAborted();
     if (error instanceof HostNotAllowed && needsHost(error.hostname))
       throw new HostNeededError(error.hostname);
-    // undici throws a TypeError with a cause for the network, and without one for a request that it does not take.
+    // undici throws a TypeError with a cause for the network, and without one for a request that it
+    // does not take.
     const isRefused =
       error instanceof OutboundRefused ||
       error instanceof RangeError ||

@@ -30,11 +30,13 @@ const loaders: Record<string, Loader> = {
 };
 
 /**
- * Compiles each part of a package into one text. Every file is translated on its own and linked here: esbuild's bundler would look into the server's own
- * file system for an import whose path is an expression. Nothing is read but `files`, and nothing is run.
+ * Compiles each part of a package into one text. Every file is translated on its own and linked
+ * here: esbuild's bundler would look into the server's own file system for an import whose path is
+ * an expression. Nothing is read but `files`, and nothing is run.
  *
- * `server` is the body of a function of (module, exports, require) and carries its source map in a last comment; `site` is an expression whose value is
- * the exports; `frontend` is an expression whose value is a function of `require` that gives the exports.
+ * `server` is the body of a function of (module, exports, require) and carries its source map in a
+ * last comment; `site` is an expression whose value is the exports; `frontend` is an expression
+ * whose value is a function of `require` that gives the exports.
  */
 export async function bundlePackage(
   files: PluginFiles,
@@ -52,10 +54,12 @@ export async function bundlePackage(
       server: server && linkWithMap(server),
       site:
         site &&
-        `(function (require) {\nvar module = { exports: {} };\n${link(site).text}\nreturn module.exports;\n})(${refusal})`,
+        `(function (require) {\nvar module = { exports: {} };\n${link(site).text}\nreturn ` +
+          `module.exports;\n})(${refusal})`,
       frontend:
         frontend &&
-        `(function (require) {\nvar module = { exports: {} };\n${link(frontend).text}\nreturn module.exports;\n})`,
+        `(function (require) {\nvar module = { exports: {} };\n${link(frontend).text}\nreturn ` +
+          'module.exports;\n})',
     };
   } catch (error) {
     if (error instanceof Fault) return { fault: error.fault };
@@ -64,7 +68,8 @@ export async function bundlePackage(
 }
 
 const refusal =
-  'function (name) { throw new Error("The module " + name + " cannot be used on a web page: put it into the package."); }';
+  'function (name) { throw new Error("The module " + name + " cannot be used on a web page: ' +
+  'put it into the package."); }';
 
 class Fault extends Error {
   readonly fault: CompileFault;
@@ -94,7 +99,9 @@ async function collect(files: PluginFiles, entry: string, kind: EntryKind): Prom
       });
     if (length > source_length_max)
       throw new Fault({
-        message: `The imported files have more than ${source_length_max / 1024 / 1024} MiB: make them smaller.`,
+        message:
+          `The imported files have more than ${source_length_max / 1024 / 1024} MiB: make them ` +
+          'smaller.',
         file,
       });
     const module = await translate(files, file, kind);
@@ -133,7 +140,8 @@ async function translate(files: PluginFiles, file: string, kind: EntryKind): Pro
   } satisfies TransformOptions;
   // esbuild would read the map that a comment names; the same length keeps the columns.
   const mapless = files[file]!.replaceAll(/([#@]\s*sourceMappingURL)=/g, '$1:');
-  // A first line for a shell would stand in the middle of the linked text, where it is no JavaScript.
+  // A first line for a shell would stand in the middle of the linked text, where it is no
+  // JavaScript.
   const source = mapless.replace(/^#!/, '//');
   const { code, map } = await transformed(source, options);
   const specifiers = [...code.matchAll(/\brequire\("((?:[^"\\\n]|\\.)*)"\)/g)].map(([, text]) =>
@@ -175,7 +183,10 @@ function isBehind(one: CompileFault, other: CompileFault): boolean {
   return lines > 0 || (lines === 0 && (one.column ?? 0) > (other.column ?? 0));
 }
 
-/** The text of a literal; undefined for one that JavaScript alone can write, such as "\\x01", which is no file's name. */
+/**
+ * The text of a literal; undefined for one that JavaScript alone can write, such as "\\x01", which
+ * is no file's name.
+ */
 function readText(literal: string): string | undefined {
   try {
     return JSON.parse(literal) as string;
@@ -195,7 +206,10 @@ function faultOf(error: unknown, file: string): unknown {
   });
 }
 
-/** The modules and a loader for them as statements that set `module.exports`, and the line, from 0, on which each module's code begins. */
+/**
+ * The modules and a loader for them as statements that set `module.exports`, and the line, from 0,
+ * on which each module's code begins.
+ */
 function link(modules: Module[]): { text: string; begins: number[] } {
   const lines = ['var modules = {'];
   const begins: number[] = [];

@@ -37,7 +37,8 @@ const works: [string, PluginFiles, unknown][] = [
     'TypeScript',
     {
       'index.ts':
-        'type A = { b: number }; export const value = (a: A): number => a.b!; export const result = value({ b: 1 } as A);',
+        'type A = { b: number }; export const value = (a: A): number => a.b!; export const ' +
+        'result = value({ b: 1 } as A);',
     },
     1,
   ],
@@ -87,7 +88,8 @@ const works: [string, PluginFiles, unknown][] = [
     'types of packages that are not there',
     {
       'index.ts':
-        "import type { A } from '@posthog/plugin-scaffold'; import { B } from 'missing'; export const result: A | B = 8 as B;",
+        "import type { A } from '@posthog/plugin-scaffold'; import { B } from 'missing'; " +
+        'export const result: A | B = 8 as B;',
     },
     8,
   ],
@@ -244,7 +246,8 @@ test('finds the place of an error through the source map', async () => {
 test('compiles what pages load, and parts that are missing are null', async () => {
   const site = {
     'site.ts':
-      "import { greet } from './greet'; export function inject({ config }: { config: { name: string } }) { return greet(config.name); }",
+      "import { greet } from './greet'; export function inject({ config }: { config: { name: " +
+      'string } }) { return greet(config.name); }',
     'greet.ts': 'export const greet = (n: string) => `hello ${n}`;',
   };
   const compiled = await compilePlugin(site, plain_manifest);
@@ -295,19 +298,23 @@ test('resolves within the package alone', () => {
   assert.equal(findEntry(files, plain_manifest, 'site'), undefined);
 });
 
-test('takes a first line for a shell, imports of names that JavaScript alone can write, and very many lines', async () => {
-  const cases: [string, string, unknown][] = [
-    ['shell', '#!/usr/bin/env node\nexports.result = 1;', 1],
-    [
-      'name',
-      'try { require("./a\\x01b"); } catch (error) { exports.result = error.message; }',
-      'outside: ./a\x01b',
-    ],
-    ['lines', `var n = 0;\n${'n += 1;\n'.repeat(200_000)}exports.result = n;`, 200_000],
-  ];
-  for (const [name, source, result] of cases)
-    assert.equal((await run({ 'index.js': source }))['result'], result, name);
-});
+test(
+  'takes a first line for a shell, imports of names that JavaScript alone can write, and very ' +
+    'many lines',
+  async () => {
+    const cases: [string, string, unknown][] = [
+      ['shell', '#!/usr/bin/env node\nexports.result = 1;', 1],
+      [
+        'name',
+        'try { require("./a\\x01b"); } catch (error) { exports.result = error.message; }',
+        'outside: ./a\x01b',
+      ],
+      ['lines', `var n = 0;\n${'n += 1;\n'.repeat(200_000)}exports.result = n;`, 200_000],
+    ];
+    for (const [name, source, result] of cases)
+      assert.equal((await run({ 'index.js': source }))['result'], result, name);
+  },
+);
 
 test('begins with index.js where there is index.ts too, as packages that were built have them', async () => {
   assert.equal(
@@ -318,20 +325,24 @@ test('begins with index.js where there is index.ts too, as packages that were bu
   );
 });
 
-test('of an error in a very large file the file alone is told, because its map would hold up the server', async () => {
-  const code = await compilePlugin(
-    {
-      'index.js': `import './small';\n${'a(b, c);\n'.repeat(100_000)}`,
-      'small.js': '\n\nthrow new Error();',
-    },
-    plain_manifest,
-  );
-  const { text, locate } = readCode(code.server!);
-  const lineOf = (part: string) => text.split('\n').findIndex((line) => line.includes(part)) + 1;
-  assert.deepEqual(locate(`at plugin.js:${lineOf('a(b, c)')}:1`), { file: 'index.js' });
-  assert.deepEqual(locate(`at plugin.js:${lineOf('throw new Error()')}:1`), {
-    file: 'small.js',
-    line: 3,
-    column: 1,
-  });
-});
+test(
+  'of an error in a very large file the file alone is told, because its map would hold up the ' +
+    'server',
+  async () => {
+    const code = await compilePlugin(
+      {
+        'index.js': `import './small';\n${'a(b, c);\n'.repeat(100_000)}`,
+        'small.js': '\n\nthrow new Error();',
+      },
+      plain_manifest,
+    );
+    const { text, locate } = readCode(code.server!);
+    const lineOf = (part: string) => text.split('\n').findIndex((line) => line.includes(part)) + 1;
+    assert.deepEqual(locate(`at plugin.js:${lineOf('a(b, c)')}:1`), { file: 'index.js' });
+    assert.deepEqual(locate(`at plugin.js:${lineOf('throw new Error()')}:1`), {
+      file: 'small.js',
+      line: 3,
+      column: 1,
+    });
+  },
+);

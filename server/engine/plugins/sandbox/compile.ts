@@ -11,7 +11,10 @@ import { encodeFrame, openFrameReader } from './frames.ts';
 import { frame_bytes_max } from './limits.ts';
 import { openSlots } from '../../../platform/slots.ts';
 
-/** The parts of a package, compiled: see `bundlePackage` for what each text is. A part that the package does not have is null. */
+/**
+ * The parts of a package, compiled: see `bundlePackage` for what each text is. A part that the
+ * package does not have is null.
+ */
 export type CompiledPlugin = {
   server: string | null;
   site: string | null;
@@ -40,9 +43,11 @@ const answer = Compile(
 );
 
 /**
- * Compiles the package's own files: TypeScript, JSX, JSON, relative imports between them; everything else that is imported is left to the sandbox. Nothing of
- * the package is run. Throws a PluginError `compile` with file, line and column of the first fault.
- * A process of its own does it and is gone afterwards, because source can be made that breaks the compiler or takes all memory. Two are at work at a time; others wait.
+ * Compiles the package's own files: TypeScript, JSX, JSON, relative imports between them;
+ * everything else that is imported is left to the sandbox. Nothing of the package is run. Throws a
+ * PluginError `compile` with file, line and column of the first fault. A process of its own does it
+ * and is gone afterwards, because source can be made that breaks the compiler or takes all memory.
+ * Two are at work at a time; others wait.
  */
 export async function compilePlugin(
   files: PluginFiles,
@@ -98,7 +103,8 @@ function encodeOrder(files: PluginFiles, manifest: PluginManifest): Buffer {
   } catch (error) {
     throw new PluginError(
       'compile',
-      `The package's texts are too long to be compiled: at most ${frame_bytes_max / 1024 / 1024} MiB are taken.`,
+      `The package's texts are too long to be compiled: at most ` +
+        `${frame_bytes_max / 1024 / 1024} MiB are taken.`,
       {
         cause: error,
       },

@@ -23,7 +23,10 @@ before(async () => {
 });
 after(() => world.close());
 
-/** What an attempt must come to: a value, or the codes of a fault of which one is met. `again` is a fault after which the call may be made again, such as a process that took itself down. */
+/**
+ * What an attempt must come to: a value, or the codes of a fault of which one is met. `again` is a
+ * fault after which the call may be made again, such as a process that took itself down.
+ */
 type Outcome =
   | { gives: unknown }
   | { fails: ('runtime' | 'timeout' | 'memory' | 'again' | 'compile')[] };
@@ -33,7 +36,8 @@ const fails = (...codes: ('runtime' | 'timeout' | 'memory' | 'again' | 'compile'
   fails: codes,
 });
 
-// Each is the body of an `onEvent(event, meta)`; a body that begins with // stands at the top of the module instead.
+// Each is the body of an `onEvent(event, meta)`; a body that begins with // stands at the top of
+// the module instead.
 const attempts: [string, string, Outcome][] = [
   // To reach what is outside.
   [
@@ -96,17 +100,20 @@ const attempts: [string, string, Outcome][] = [
   ],
   [
     'Function of an error',
-    'try { require("x") } catch (error) { return error.constructor.constructor("return typeof process")(); }',
+    'try { require("x") } catch (error) { return error.constructor.constructor("return typeof ' +
+      'process")(); }',
     gives('undefined'),
   ],
   [
     'Function of an error of a computation',
-    'try { new URL("x") } catch (error) { return error.constructor.constructor("return typeof process")() + error.stack.includes("node:"); }',
+    'try { new URL("x") } catch (error) { return error.constructor.constructor("return typeof ' +
+      'process")() + error.stack.includes("node:"); }',
     gives('undefinedfalse'),
   ],
   [
     'Function of an async generator',
-    'return (async function* () {}).constructor("yield typeof process")().next().then(({ value }) => value);',
+    'return (async function* () {}).constructor("yield typeof process")().next().then(({ ' +
+      'value }) => value);',
     gives('undefined'),
   ],
   [
@@ -121,7 +128,8 @@ const attempts: [string, string, Outcome][] = [
   ],
   [
     'names of the global object',
-    'return Object.getOwnPropertyNames(globalThis).filter((name) => /process|require|ivm|isolate|native|guest|send|compute|platform|WebAssembly|Shared|Atomics|Deno|Bun/i.test(name));',
+    'return Object.getOwnPropertyNames(globalThis).filter((name) => ' +
+      '/process|require|ivm|isolate|native|guest|send|compute|platform|WebAssembly|Shared|Atomics|Deno|Bun/i.test(name));',
     gives([]),
   ],
   [
@@ -150,7 +158,8 @@ const attempts: [string, string, Outcome][] = [
   ],
   [
     'callers',
-    'const seen = []; let f = arguments.callee; try { for (; f && seen.length < 20; f = f.caller) seen.push(String(f)); } catch {} return seen.slice(1);',
+    'const seen = []; let f = arguments.callee; try { for (; f && seen.length < 20; f = ' +
+      'f.caller) seen.push(String(f)); } catch {} return seen.slice(1);',
     gives([]),
   ],
   [
@@ -181,17 +190,20 @@ const attempts: [string, string, Outcome][] = [
   ],
   [
     'JSON of our own',
-    'JSON.stringify = () => \'{"__proto__":{"polluted":1}}\'; JSON.parse = () => ({ forged: 1 }); return { a: event };',
+    'JSON.stringify = () => \'{"__proto__":{"polluted":1}}\'; JSON.parse = () => ({ forged: 1 ' +
+      '}); return { a: event };',
     gives({ a: 1 }),
   ],
   [
     'a polluting result',
-    'return JSON.parse(\'{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}\');',
+    'return ' +
+      'JSON.parse(\'{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}\');',
     gives(JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}')),
   ],
   [
     'a polluting key of storage',
-    'await meta.storage.set("__proto__", { polluted: 1 }); await meta.storage.set("constructor", 1); return ({}).polluted ?? "none";',
+    'await meta.storage.set("__proto__", { polluted: 1 }); await ' +
+      'meta.storage.set("constructor", 1); return ({}).polluted ?? "none";',
     gives('none'),
   ],
   [
@@ -201,7 +213,8 @@ const attempts: [string, string, Outcome][] = [
   ],
   [
     'a service that there is not',
-    'try { return await meta.jobs.constructor("x")?.runNow?.() ?? "none"; } catch { return "none"; }',
+    'try { return await meta.jobs.constructor("x")?.runNow?.() ?? "none"; } catch { return ' +
+      '"none"; }',
     gives('none'),
   ],
   [
@@ -212,13 +225,15 @@ const attempts: [string, string, Outcome][] = [
   ],
   [
     'a thrown Proxy',
-    'throw new Proxy({}, { get() { throw new Error("trap"); }, getPrototypeOf() { throw new Error("trap"); } });',
+    'throw new Proxy({}, { get() { throw new Error("trap"); }, getPrototypeOf() { throw new ' +
+      'Error("trap"); } });',
     fails('runtime'),
   ],
   ['a thrown null', 'throw null;', fails('runtime')],
   [
     'an error with a forged stack',
-    'throw Object.assign(new Error("x"), { stack: "at plugin.js:1:1 at plugin.js:999999999:999999999 at /etc/passwd" });',
+    'throw Object.assign(new Error("x"), { stack: "at plugin.js:1:1 at ' +
+      'plugin.js:999999999:999999999 at /etc/passwd" });',
     fails('runtime'),
   ],
   [
@@ -241,7 +256,8 @@ const attempts: [string, string, Outcome][] = [
   ],
   [
     'the loader of the module',
-    'return module.constructor.constructor("return typeof process")() + require.constructor("return typeof process")();',
+    'return module.constructor.constructor("return typeof process")() + ' +
+      'require.constructor("return typeof process")();',
     gives('undefinedundefined'),
   ],
   [
@@ -251,22 +267,26 @@ const attempts: [string, string, Outcome][] = [
   ],
   [
     'fetch to loopback',
-    'return fetch("http://127.0.0.1:1234/").catch((error) => /not globally reachable/.test(error.message));',
+    'return fetch("http://127.0.0.1:1234/").catch((error) => /not globally ' +
+      'reachable/.test(error.message));',
     gives(true),
   ],
   [
     'fetch to the metadata address',
-    'return fetch("http://169.254.169.254/latest/").catch((error) => /not globally reachable/.test(error.message));',
+    'return fetch("http://169.254.169.254/latest/").catch((error) => /not globally ' +
+      'reachable/.test(error.message));',
     gives(true),
   ],
   [
     'fetch of a file',
-    'return fetch("file:///etc/passwd").catch((error) => /Only http and https/.test(error.message));',
+    'return fetch("file:///etc/passwd").catch((error) => /Only http and ' +
+      'https/.test(error.message));',
     gives(true),
   ],
   [
     'fetch with a forged object',
-    'return fetch({ toString: () => "http://[::1]/" }, { method: { toString: () => "GET" } }).catch((error) => /not globally reachable/.test(error.message));',
+    'return fetch({ toString: () => "http://[::1]/" }, { method: { toString: () => "GET" } ' +
+      '}).catch((error) => /not globally reachable/.test(error.message));',
     gives(true),
   ],
   // To stay, or to take everything.
@@ -286,7 +306,8 @@ const attempts: [string, string, Outcome][] = [
   ['a loop of awaits', 'for (;;) await null;', fails('timeout')],
   [
     'a loop that is left behind',
-    'Promise.resolve().then(() => Promise.resolve()).then(() => { for (;;); }); await new Promise((resolve) => setTimeout(resolve, 50));',
+    'Promise.resolve().then(() => Promise.resolve()).then(() => { for (;;); }); await new ' +
+      'Promise((resolve) => setTimeout(resolve, 50));',
     fails('timeout'),
   ],
   ['a loop in toJSON', 'return { toJSON() { for (;;); } };', fails('timeout')],
@@ -315,7 +336,8 @@ const attempts: [string, string, Outcome][] = [
   ['waiting without end', 'await new Promise(() => {});', fails('timeout')],
   [
     'work in small pieces',
-    'for (;;) { const end = Date.now() + 100; while (Date.now() < end); await new Promise((resolve) => setTimeout(resolve, 1)); }',
+    'for (;;) { const end = Date.now() + 100; while (Date.now() < end); await new ' +
+      'Promise((resolve) => setTimeout(resolve, 1)); }',
     fails('timeout'),
   ],
   ['a slow regular expression', 'return /^(a+)+$/.test("a".repeat(40) + "b");', fails('timeout')],
@@ -329,7 +351,8 @@ const attempts: [string, string, Outcome][] = [
   ['recursion', 'const f = () => f() + 1; return f();', fails('runtime')],
   [
     'recursion with a service at its end',
-    'const f = () => { try { return f(); } catch { return console.log("deep"); } }; f(); return "back";',
+    'const f = () => { try { return f(); } catch { return console.log("deep"); } }; f(); ' +
+      'return "back";',
     gives('back'),
   ],
   [
@@ -339,7 +362,8 @@ const attempts: [string, string, Outcome][] = [
   ],
   [
     'memory of strings',
-    'const all = []; for (;;) { const text = ("x" + all.length).repeat(1e6); text.charCodeAt(5); all.push(text); }',
+    'const all = []; for (;;) { const text = ("x" + all.length).repeat(1e6); ' +
+      'text.charCodeAt(5); all.push(text); }',
     fails('memory', 'timeout', 'runtime'),
   ],
   [
@@ -401,24 +425,28 @@ const attempts: [string, string, Outcome][] = [
   ['many events', 'for (;;) await sluice.capture("a");', fails('runtime', 'timeout')],
   [
     'a promise that rejects with nobody there',
-    'Promise.reject(new Error("alone")); await new Promise((resolve) => setTimeout(resolve, 10)); return "went on";',
+    'Promise.reject(new Error("alone")); await new Promise((resolve) => setTimeout(resolve, ' +
+      '10)); return "went on";',
     fails('runtime'),
   ],
   [
     'many hashes',
-    'const crypto = require("crypto"); for (;;) crypto.createHash("sha512").update("x".repeat(1e6)).digest();',
+    'const crypto = require("crypto"); for (;;) ' +
+      'crypto.createHash("sha512").update("x".repeat(1e6)).digest();',
     fails('timeout'),
   ],
   [
     'an archive that grows',
-    'const zlib = require("zlib"); let data = zlib.gzipSync(new Uint8Array(8e6)); return zlib.gunzipSync(zlib.gzipSync("x".repeat(1e7))).length < 1e8;',
+    'const zlib = require("zlib"); let data = zlib.gzipSync(new Uint8Array(8e6)); return ' +
+      'zlib.gunzipSync(zlib.gzipSync("x".repeat(1e7))).length < 1e8;',
     fails('runtime', 'memory', 'timeout'),
   ],
   // These are computed outside of the isolate, in the memory of all plugins.
   ['a query of five million names', 'new URLSearchParams("a&".repeat(4.9e6));', fails('runtime')],
   [
     'a query that grows',
-    'const query = new URLSearchParams("a".repeat(2e5)); query.append("b", "c".repeat(2e5)); return query.toString();',
+    'const query = new URLSearchParams("a".repeat(2e5)); query.append("b", "c".repeat(2e5)); ' +
+      'return query.toString();',
     fails('runtime'),
   ],
   [
@@ -455,7 +483,8 @@ for (const [name, body, expected] of attempts) {
       );
     assert.doesNotMatch(JSON.stringify(outcome), new RegExp(marker));
     assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
-    // A process that was ended takes the canary with it once, and says that the call may be made again.
+    // A process that was ended takes the canary with it once, and says that the call may be made
+    // again.
     const alive = await canary
       .call('onEvent', 1, never)
       .catch((error: PluginCallError) =>
@@ -479,10 +508,12 @@ test('a flood of lines is cut, and says so', async () => {
 
 test('two plugins share nothing', async () => {
   const writer = await world.loadCode(
-    'exports.onEvent = () => { globalThis.shared = 1; Array.prototype.shared = 1; Object.prototype.shared = 1; sluice.shared = 1; };',
+    'exports.onEvent = () => { globalThis.shared = 1; Array.prototype.shared = 1; ' +
+      'Object.prototype.shared = 1; sluice.shared = 1; };',
   );
   const reader = await world.loadCode(
-    'exports.onEvent = () => [typeof globalThis.shared, typeof [].shared, typeof ({}).shared, typeof sluice.shared];',
+    'exports.onEvent = () => [typeof globalThis.shared, typeof [].shared, typeof ({}).shared, ' +
+      'typeof sluice.shared];',
   );
   await writer.plugin.call('onEvent', 1, never).catch(() => {});
   assert.deepEqual(await reader.plugin.call('onEvent', 1, never), [

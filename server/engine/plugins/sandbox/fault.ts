@@ -4,7 +4,10 @@ import { Compile } from 'typebox/compile';
 import { PluginError } from '../plugin.ts';
 import { ThrownError } from './protocol.ts';
 
-/** A fault of a call. `is_retry`: the same call can succeed later, because the plugin said so (RetryError) or because the sandbox ended under it. */
+/**
+ * A fault of a call. `is_retry`: the same call can succeed later, because the plugin said so
+ * (RetryError) or because the sandbox ended under it.
+ */
 export class PluginCallError extends PluginError {
   readonly is_retry: boolean;
   constructor(
@@ -20,7 +23,10 @@ export class PluginCallError extends PluginError {
 
 type Place = { file?: string; line?: number; column?: number };
 
-/** Code that the compiler made, parted: what is run, and how to find the place in the package's own files. */
+/**
+ * Code that the compiler made, parted: what is run, and how to find the place in the package's own
+ * files.
+ */
 export type MappedCode = { text: string; locate(stack: string): Place };
 
 // A tenth of a second of work, which a stack trace can ask for once for each of its frames.
@@ -30,7 +36,10 @@ const frames_max = 5;
 const map_comment = /\n\/\/# sourceMappingURL=data:application\/json;base64,([A-Za-z0-9+/=]+)\s*$/;
 const thrown = Compile(ThrownError);
 
-/** Takes the source map off compiled code. Code without one runs as well; its faults have no place then. */
+/**
+ * Takes the source map off compiled code. Code without one runs as well; its faults have no place
+ * then.
+ */
 export function readCode(code: string): MappedCode {
   const found = map_comment.exec(code);
   if (found === null) return { text: code, locate: () => ({}) };
@@ -55,7 +64,10 @@ export function readCode(code: string): MappedCode {
 /** The map of one file, from the line of the linked code on which it begins. */
 type Section = { offset: { line: number; column: number }; map: SourceMapPayload };
 
-/** The place in the package's files of one in the linked code, both counted from 0; the file alone where it is too large, undefined for what is of no file. */
+/**
+ * The place in the package's files of one in the linked code, both counted from 0; the file alone
+ * where it is too large, undefined for what is of no file.
+ */
 function placeIn(sections: Section[], line: number, column: number): Place | undefined {
   const section = sections.findLast(({ offset }) => offset.line <= line);
   if (section === undefined) return undefined;
@@ -65,7 +77,8 @@ function placeIn(sections: Section[], line: number, column: number): Place | und
     version: 3,
     sections: [section],
   } as unknown as SourceMapPayload).findEntry(line, column);
-  // Where a line has no mapping of its own, the one before it is given: that would be another place.
+  // Where a line has no mapping of its own, the one before it is given: that would be another
+  // place.
   if (!('originalSource' in entry) || entry.generatedLine !== line) return undefined;
   return {
     file: entry.originalSource,
@@ -83,7 +96,8 @@ export function thrownError(text: string, code: MappedCode): PluginCallError {
   const kind = error.name === 'SyntaxError' && place.file === undefined ? 'compile' : 'runtime';
   const said =
     error.name === 'Error' || error.is_retry ? error.message : `${error.name}: ${error.message}`;
-  // The sentence is stored where a plugin is stopped for it: it must not be one that no store takes.
+  // The sentence is stored where a plugin is stopped for it: it must not be one that no store
+  // takes.
   const message = said.toWellFormed().replaceAll('\0', '\uFFFD');
   return new PluginCallError(
     kind,

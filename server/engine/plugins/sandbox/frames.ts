@@ -1,7 +1,10 @@
 /** Bytes before each frame: its length, unsigned, big-endian. */
 const head_bytes = 4;
 
-/** One message as it goes over a pipe: four bytes of length, then JSON in UTF-8. Throws a RangeError when it is longer than the other side takes. */
+/**
+ * One message as it goes over a pipe: four bytes of length, then JSON in UTF-8. Throws a RangeError
+ * when it is longer than the other side takes.
+ */
 export function encodeFrame(message: unknown, bytes_max: number): Buffer {
   const body = Buffer.from(JSON.stringify(message), 'utf8');
   if (body.length > bytes_max)
@@ -14,8 +17,9 @@ export function encodeFrame(message: unknown, bytes_max: number): Buffer {
 }
 
 /**
- * Takes a pipe's bytes as they come and gives `onMessage` each whole message, in order, as `unknown`. Throws, before it has kept the bytes, when a frame
- * announces more than `bytes_max`, and when one is not JSON; after that the pipe has to be closed.
+ * Takes a pipe's bytes as they come and gives `onMessage` each whole message, in order, as
+ * `unknown`. Throws, before it has kept the bytes, when a frame announces more than `bytes_max`,
+ * and when one is not JSON; after that the pipe has to be closed.
  */
 export function openFrameReader(
   bytes_max: number,

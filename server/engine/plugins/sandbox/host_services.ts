@@ -7,7 +7,10 @@ import { PluginError } from '../plugin.ts';
 import { parse } from './fault.ts';
 import { HostNotAllowed, PluginRequest, fetchForPlugin } from './plugin_fetch.ts';
 
-/** An event that a plugin adds to its project; without `distinct_id` and `timestamp` the platform's own are meant. */
+/**
+ * An event that a plugin adds to its project; without `distinct_id` and `timestamp` the platform's
+ * own are meant.
+ */
 export type CapturedEvent = {
   event: string;
   distinct_id: string | null;
@@ -16,8 +19,9 @@ export type CapturedEvent = {
 };
 
 /**
- * What the platform does for one plugin. Keys are the plugin's own; values are JSON, at most 1 MB of text each. What a function throws as a PluginError reaches the
- * plugin with its sentence; anything else reaches it as a RetryError that says nothing.
+ * What the platform does for one plugin. Keys are the plugin's own; values are JSON, at most 1 MB
+ * of text each. What a function throws as a PluginError reaches the plugin with its sentence;
+ * anything else reaches it as a RetryError that says nothing.
  */
 export type HostServices = {
   /** Values that stay; `get` gives undefined or null for a key that is not there. */
@@ -134,7 +138,10 @@ const services: Record<string, Service> = {
 /** An answer to a request: JSON of the result, or of the error's name and message. */
 export type ServiceAnswer = { is_ok: boolean; text: string };
 
-/** Serves one request, of which nothing is believed: name, shape and size are checked first. Never rejects. */
+/**
+ * Serves one request, of which nothing is believed: name, shape and size are checked first. Never
+ * rejects.
+ */
 export async function serveRequest(desk: Desk, name: string, text: string): Promise<ServiceAnswer> {
   const known = Object.hasOwn(services, name) ? services[name] : undefined;
   if (known === undefined) return refusal('Error', `The platform has no service ${name}.`);
@@ -145,7 +152,8 @@ export async function serveRequest(desk: Desk, name: string, text: string): Prom
     const [first] = Value.Errors(known.schema, parameters);
     return refusal(
       'TypeError',
-      `${name} was called with something that it does not take: ${first?.instancePath ?? ''} ${first?.message ?? ''}.`,
+      `${name} was called with something that it does not take: ${first?.instancePath ?? ''} ` +
+        `${first?.message ?? ''}.`,
     );
   }
   try {
@@ -168,7 +176,10 @@ function refusal(name: string, message: string): ServiceAnswer {
   return { is_ok: false, text: JSON.stringify({ name, message }) };
 }
 
-/** undici says `fetch failed`, and why in the cause; of the cause only its code, since its message can name addresses of the inside. */
+/**
+ * undici says `fetch failed`, and why in the cause; of the cause only its code, since its message
+ * can name addresses of the inside.
+ */
 function describeFault(error: unknown): string {
   const { name, message, cause } = error as Error;
   const code = (cause as { code?: unknown } | undefined)?.code;

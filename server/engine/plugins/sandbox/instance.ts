@@ -13,7 +13,10 @@ import { CountedMetrics, Inspection } from './protocol.ts';
 import type { OrderMessage } from './protocol.ts';
 import { openSlots } from '../../../platform/slots.ts';
 
-/** What an instance is made of. `setup` is the JSON text that the code is set up with; without a desk it can ask for nothing. */
+/**
+ * What an instance is made of. `setup` is the JSON text that the code is set up with; without a
+ * desk it can ask for nothing.
+ */
 export type InstanceOptions = {
   code: string;
   setup: string;
@@ -22,11 +25,17 @@ export type InstanceOptions = {
   holder: ProcessHolder;
 };
 
-/** One plugin's code, loaded in a sandbox process. Every fault is a PluginCallError; after one of the sandbox's own, or `isGone`, another instance is needed. */
+/**
+ * One plugin's code, loaded in a sandbox process. Every fault is a PluginCallError; after one of
+ * the sandbox's own, or `isGone`, another instance is needed.
+ */
 export type Instance = {
   inspection: Static<typeof Inspection>;
   readonly isGone: boolean;
-  /** The result of a method as JSON text. Rejects with the signal's reason when it is aborted, and the instance is gone then. */
+  /**
+   * The result of a method as JSON text. Rejects with the signal's reason when it is aborted, and
+   * the instance is gone then.
+   */
   call(method: string, text: string, signal: AbortSignal): Promise<string>;
   /** Ends it at once; calls under way reject. */
   end(): void;
@@ -37,10 +46,13 @@ type Pending = { resolve(text: string): void; reject(error: unknown): void };
 const levels = ['debug', 'log', 'info', 'warn', 'error'] as const;
 const inspection = Compile(Inspection);
 const counted = Compile(CountedMetrics);
-// The sandbox counts those of the calls under way; ones that a call left behind may still be served.
+// The sandbox counts those of the calls under way; ones that a call left behind may still be
+// served.
 const requests_served_max = 4 * calls_max * requests_open_max;
 
-/** Loads code in a process, runs it and its `setupPlugin`, and resolves when that has ended well. */
+/**
+ * Loads code in a process, runs it and its `setupPlugin`, and resolves when that has ended well.
+ */
 export async function openInstance(
   options: InstanceOptions,
   signal: AbortSignal,
@@ -49,7 +61,8 @@ export async function openInstance(
   if (code.text.length + options.setup.length > text_length_max)
     throw new PluginCallError(
       'compile',
-      `Compiled code, config and attachments have more than ${text_length_max} characters: make them smaller.`,
+      `Compiled code, config and attachments have more than ${text_length_max} characters: ` +
+        'make them smaller.',
       false,
     );
   const pending = new Map<number, Pending>();
@@ -134,7 +147,10 @@ export async function openInstance(
 
 type Ask = (make: (call: number) => OrderMessage, signal: AbortSignal) => Promise<string>;
 
-/** The function that gives an order and waits for its end, at most as long as a call may take; whatever ends it early ends the instance. */
+/**
+ * The function that gives an order and waits for its end, at most as long as a call may take;
+ * whatever ends it early ends the instance.
+ */
 function asker(
   limits: SandboxLimits,
   seat: Seat,
@@ -157,7 +173,9 @@ function asker(
     const late = async (): Promise<void> => {
       const place = await places.find();
       if (!pending.has(call)) return;
-      const text = `The call took longer than ${limits.call_milliseconds / 1_000} s${place.file === undefined ? '' : ', and waited for this'}.`;
+      const text =
+        `The call took longer than ${limits.call_milliseconds / 1_000} ` +
+        `s${place.file === undefined ? '' : ', and waited for this'}.`;
       endWith(new PluginCallError('timeout', text, false, place));
     };
     const timer = setTimeout(() => void late(), limits.call_milliseconds);
@@ -257,7 +275,8 @@ function faultError(
   const [slice, total] = [limits.slice_milliseconds / 1_000, limits.cpu_milliseconds / 1_000];
   return new PluginCallError(
     'timeout',
-    `The plugin ran for more than ${slice} s without a pause, or used more than ${total} s of the processor in a call: do less at a time.`,
+    `The plugin ran for more than ${slice} s without a pause, or used more than ${total} s of ` +
+      'the processor in a call: do less at a time.',
     false,
     place,
   );

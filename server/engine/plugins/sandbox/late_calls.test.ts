@@ -42,7 +42,8 @@ const cases: [string, string, number | undefined, RegExp][] = [
   ],
   [
     'waiting for the platform',
-    'export async function onEvent(_event, { storage }) {\n  await storage.set("a", 1);\n  await storage.get("never");\n}',
+    'export async function onEvent(_event, { storage }) {\n  await storage.set("a", 1);\n  ' +
+      'await storage.get("never");\n}',
     3,
     /and waited for this/,
   ],
@@ -54,7 +55,8 @@ const cases: [string, string, number | undefined, RegExp][] = [
   ],
   [
     'many stretches',
-    `export async function onEvent(_event, { storage }) {\n  ${busy}\n  for (;;) {\n    work();\n    await storage.get("a");\n  }\n}`,
+    `export async function onEvent(_event, { storage }) {\n  ${busy}\n  for (;;) {\n    ` +
+      'work();\n    await storage.get("a");\n  }\n}',
     5,
     /more than 0\.6 s of the processor/,
   ],

@@ -1,6 +1,9 @@
 /** What one plugin may use. */
 export type SandboxLimits = {
-  /** Memory of its isolate. V8 may overshoot it by a factor of two or three before it ends the isolate. */
+  /**
+   * Memory of its isolate. V8 may overshoot it by a factor of two or three before it ends the
+   * isolate.
+   */
   memory_megabytes: number;
   /** How long its code may run without giving way. */
   slice_milliseconds: number;
@@ -18,10 +21,16 @@ export const default_limits: SandboxLimits = {
   cpu_milliseconds: 5_000,
 };
 
-/** The longest message between the server and the sandbox process, either way: room for the longest text, each character of which JSON can make six bytes of. */
+/**
+ * The longest message between the server and the sandbox process, either way: room for the longest
+ * text, each character of which JSON can make six bytes of.
+ */
 export const frame_bytes_max = 64 * 1024 * 1024;
 
-/** The longest text that crosses the border of an isolate: a call's payload or result, a request to the platform or its answer. In UTF-16 units. */
+/**
+ * The longest text that crosses the border of an isolate: a call's payload or result, a request to
+ * the platform or its answer. In UTF-16 units.
+ */
 export const text_length_max = 10 * 1024 * 1024;
 
 /**

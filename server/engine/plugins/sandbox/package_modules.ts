@@ -1,7 +1,10 @@
 import { posix } from 'node:path';
 import type { PluginFiles, PluginManifest } from '../plugin.ts';
 
-/** A part of a package that is compiled for itself: the server's code, what a web page loads, what the console shows. */
+/**
+ * A part of a package that is compiled for itself: the server's code, what a web page loads, what
+ * the console shows.
+ */
 export type EntryKind = 'server' | 'site' | 'frontend';
 
 const code_endings = ['.ts', '.tsx', '.js', '.jsx', '.mjs', '.cjs', '.mts', '.cts'];
@@ -14,7 +17,10 @@ const written_endings: Record<string, string[]> = {
   '.cjs': ['.cts'],
 };
 
-/** The file that a part of the package begins with; undefined where the package does not have the part. `main` in plugin.json may name a file that is missing: then that name is given. */
+/**
+ * The file that a part of the package begins with; undefined where the package does not have the
+ * part. `main` in plugin.json may name a file that is missing: then that name is given.
+ */
 export function findEntry(
   files: PluginFiles,
   manifest: PluginManifest,
@@ -24,7 +30,8 @@ export function findEntry(
     const main = posix.normalize(manifest.main);
     return resolveFile(files, main) ?? main;
   }
-  // Packages that were built before they were packed have index.js, often with the index.ts that it was made of.
+  // Packages that were built before they were packed have index.js, often with the index.ts that it
+  // was made of.
   const names =
     kind === 'server'
       ? ['.js', ...code_endings].map((ending) => `index${ending}`)
@@ -32,7 +39,10 @@ export function findEntry(
   return names.find((file) => Object.hasOwn(files, file));
 }
 
-/** The file that `specifier` means in `importer`; undefined where it is not a relative path to a file of the package. No path leads out of the package. */
+/**
+ * The file that `specifier` means in `importer`; undefined where it is not a relative path to a
+ * file of the package. No path leads out of the package.
+ */
 export function resolveModule(
   files: PluginFiles,
   importer: string,

@@ -216,7 +216,8 @@ test('a plugin fetches: text, JSON and bytes, both ways', async () => {
 
 test('a plugin hears why it cannot reach something', async () => {
   const { plugin } = await world.load(
-    'export const onEvent = (url) => fetch(url).then((r) => r.status, (error) => [error.name, error.message]);',
+    'export const onEvent = (url) => fetch(url).then((r) => r.status, (error) => [error.name, ' +
+      'error.message]);',
     {
       allowed_hosts: [open],
     },

@@ -40,14 +40,17 @@ export type PluginResponse = {
   body: string;
 };
 
-// The client writes these itself; written by hand they can split a request in two or reach another host behind a proxy.
+// The client writes these itself; written by hand they can split a request in two or reach another
+// host behind a proxy.
 const reserved_headers =
   /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|keep-alive|expect|proxy-.*|sec-.*)$/i;
 
 /**
- * Fetches for a plugin: http and https, hosts that `allowed_hosts` names (`example.com`, or `*.example.com` for every name below it; on every port)
- * and that the server's guard lets through, at most 5 MiB each way, within 10 s. A redirect of GET or HEAD is followed when its target fulfils the same; any
- * other is the answer. Throws an OutboundRefused for what is not allowed, a RangeError for what is too large, and what the client throws for a fault of the network.
+ * Fetches for a plugin: http and https, hosts that `allowed_hosts` names (`example.com`, or
+ * `*.example.com` for every name below it; on every port) and that the server's guard lets through,
+ * at most 5 MiB each way, within 10 s. A redirect of GET or HEAD is followed when its target
+ * fulfils the same; any other is the answer. Throws an OutboundRefused for what is not allowed, a
+ * RangeError for what is too large, and what the client throws for a fault of the network.
  */
 export async function fetchForPlugin(
   outbound: Pick<Outbound, 'fetch'>,
@@ -83,7 +86,10 @@ export async function fetchForPlugin(
   throw new OutboundRefused(`${url.host} redirects more than ${redirects_max} times.`);
 }
 
-/** The URL when it may be asked for by a plugin with these hosts; throws an OutboundRefused otherwise. */
+/**
+ * The URL when it may be asked for by a plugin with these hosts; throws an OutboundRefused
+ * otherwise.
+ */
 function checkUrl(text: string, allowed_hosts: string[]): URL {
   const url = URL.parse(text);
   if (url === null) throw new OutboundRefused('The URL cannot be read.');

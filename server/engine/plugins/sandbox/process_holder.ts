@@ -13,7 +13,10 @@ export type Listener = { onReport(report: InstanceReport): void; onEnd(): void }
 /** The place of an instance in a process. */
 export type Seat = { instance: number; process: SandboxProcess; leave(): void };
 
-/** Keeps one sandbox process for everybody who sits in it: started for the first, ended after the last; after an end, another one for the next. */
+/**
+ * Keeps one sandbox process for everybody who sits in it: started for the first, ended after the
+ * last; after an end, another one for the next.
+ */
 export type ProcessHolder = {
   readonly pid: number | undefined;
   sit(listener: Listener): Promise<Seat>;

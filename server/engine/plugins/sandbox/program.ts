@@ -4,15 +4,19 @@ import { fileURLToPath } from 'node:url';
 import { build, stop } from 'esbuild';
 import type { Plugin } from 'esbuild';
 
-/** The sandbox process as one text for node's standard input, the world that it puts into isolates as another, and the folders that it has to read. */
+/**
+ * The sandbox process as one text for node's standard input, the world that it puts into isolates
+ * as another, and the folders that it has to read.
+ */
 export type SandboxProgram = { child: string; guest: string; folders: string[] };
 
 const require = createRequire(import.meta.url);
 let program: Promise<SandboxProgram> | undefined;
 
 /**
- * Our own two programs, put together from `child/` and `guest/`; made once. The process needs no TypeScript, no WebAssembly and none of the server's
- * files then, so that it can run without the just-in-time compilers and with next to nothing to read.
+ * Our own two programs, put together from `child/` and `guest/`; made once. The process needs no
+ * TypeScript, no WebAssembly and none of the server's files then, so that it can run without the
+ * just-in-time compilers and with next to nothing to read.
  */
 export function sandboxProgram(): Promise<SandboxProgram> {
   program ??= make();

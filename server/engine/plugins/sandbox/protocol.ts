@@ -3,7 +3,10 @@ import type { Static } from 'typebox';
 import { log_line_length_max, metric_max, metrics_length_max, text_length_max } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
 
-/** What the server tells the sandbox process. `instance` is the number of one loaded plugin, never used twice; `call` and `request` count within it. */
+/**
+ * What the server tells the sandbox process. `instance` is the number of one loaded plugin, never
+ * used twice; `call` and `request` count within it.
+ */
 export type OrderMessage =
   | { type: 'start'; guest: string }
   | {
@@ -25,12 +28,16 @@ const Text = Type.String({ maxLength: text_length_max });
 const Stack = Type.String({ maxLength: 20_000 });
 const strict = { additionalProperties: false };
 
-/** What the sandbox process tells the server, which believes none of it: each message is checked against this shape. */
+/**
+ * What the sandbox process tells the server, which believes none of it: each message is checked
+ * against this shape.
+ */
 export const ReportMessage = Type.Union([
   Type.Object({ type: Type.Literal('pong'), size_bytes: Count }, strict),
   Type.Object({ type: Type.Literal('returned'), instance: Count, call: Count, text: Text }, strict),
   Type.Object({ type: Type.Literal('thrown'), instance: Count, call: Count, text: Text }, strict),
-  // The isolate is gone; `is_stuck` says that its thread is not, and that the process has to be ended.
+  // The isolate is gone; `is_stuck` says that its thread is not, and that the process has to be
+  // ended.
   Type.Object(
     {
       type: Type.Literal('fault'),
@@ -75,7 +82,10 @@ export const ReportMessage = Type.Union([
 /** A message of the sandbox process that has the right shape. */
 export type ReportMessage = Static<typeof ReportMessage>;
 
-/** A plugin's error as its code reports it; `stack` is V8's text with positions in the compiled code. */
+/**
+ * A plugin's error as its code reports it; `stack` is V8's text with positions in the compiled
+ * code.
+ */
 export const ThrownError = Type.Object({
   name: Type.String({ maxLength: 200 }),
   message: Type.String({ maxLength: 4_000 }),
@@ -90,7 +100,10 @@ export const CountedMetrics = Type.Record(
   { maxProperties: 100 },
 );
 
-/** What `load` answers: what the code offers. The lists are bounded, the names are what JavaScript allows. */
+/**
+ * What `load` answers: what the code offers. The lists are bounded, the names are what JavaScript
+ * allows.
+ */
 export const Inspection = Type.Object({
   methods: Type.Array(Type.String({ maxLength: 200 }), { maxItems: 100 }),
   jobs: Type.Array(Type.String({ maxLength: 200 }), { maxItems: 100 }),

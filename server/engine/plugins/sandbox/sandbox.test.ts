@@ -56,7 +56,8 @@ const faultyCode: [string, string, Partial<PluginCallError>][] = [
   ],
   [
     'too many names',
-    'exports.jobs = Object.fromEntries(Array.from({ length: 101 }, (_, n) => ["job" + n, () => {}]));',
+    'exports.jobs = Object.fromEntries(Array.from({ length: 101 }, (_, n) => ["job" + n, () ' +
+      '=> {}]));',
     { code: 'runtime' },
   ],
 ];
@@ -192,7 +193,8 @@ test('tells errors apart and where they are', async () => {
         return deep(kind);
       }`,
     'lib/deep.ts':
-      'interface A { b: null }\nexport function deep(kind: string): string {\n  return (kind as any).missing.value;\n}',
+      'interface A { b: null }\nexport function deep(kind: string): string {\n  return (kind ' +
+      'as any).missing.value;\n}',
   });
   const cases: [string, Partial<PluginCallError>][] = [
     ['retry', { message: 'later', is_retry: true, file: 'index.ts', line: 3 }],
@@ -240,7 +242,8 @@ test('a fault of the platform reaches the plugin as a RetryError without details
 
 test('a killed process fails the call for a retry, and the next call works', async () => {
   const { plugin } = await world.load(
-    'let n = 0; export function setupPlugin() { n = 100; } export const onEvent = (wait) => (wait ? new Promise(() => {}) : ++n);',
+    'let n = 0; export function setupPlugin() { n = 100; } export const onEvent = (wait) => ' +
+      '(wait ? new Promise(() => {}) : ++n);',
   );
   const other = await world.load('export const onEvent = () => "other";');
   assert.equal(await plugin.call('onEvent', false, never), 101);

@@ -25,7 +25,10 @@ export type SandboxDeps = {
 /** A file that a project gave as a value of its plugin's config. */
 export type PluginAttachment = { content_type: string; file_name: string; contents: Uint8Array };
 
-/** A plugin of a project, to be loaded. `id` names it in the log; `code` is the server part of a CompiledPlugin; for `allowed_hosts` see `fetchForPlugin`. */
+/**
+ * A plugin of a project, to be loaded. `id` names it in the log; `code` is the server part of a
+ * CompiledPlugin; for `allowed_hosts` see `fetchForPlugin`.
+ */
 export type PluginInstance = {
   id: string;
   code: string;
@@ -47,12 +50,16 @@ export type PluginInspection = {
 export type LoadedPlugin = {
   capabilities: Capabilities;
   /**
-   * Calls an exported method with a JSON value and gives what it returns as a JSON value, null for nothing. `jobs.x` is the job x; setupPlugin, getSettings and the
-   * scheduled tasks get no payload. Calls may overlap. Throws a PluginCallError; where the sandbox or the instance ended meanwhile, the next call loads the
-   * plugin anew, with `setupPlugin`. Aborting ends the instance in the same way, and rejects with the signal's reason.
+   * Calls an exported method with a JSON value and gives what it returns as a JSON value, null for
+   * nothing. `jobs.x` is the job x; setupPlugin, getSettings and the scheduled tasks get no
+   * payload. Calls may overlap. Throws a PluginCallError; where the sandbox or the instance ended
+   * meanwhile, the next call loads the plugin anew, with `setupPlugin`. Aborting ends the instance
+   * in the same way, and rejects with the signal's reason.
    */
   call(method: string, payload: unknown, signal: AbortSignal): Promise<unknown>;
-  /** Calls `teardownPlugin` where there is one, whose faults go to the plugin's log, and unloads. */
+  /**
+   * Calls `teardownPlugin` where there is one, whose faults go to the plugin's log, and unloads.
+   */
   close(): Promise<void>;
 };
 
@@ -60,7 +67,10 @@ export type LoadedPlugin = {
 export type Sandbox = {
   /** The process in which loaded plugins run; undefined while none is loaded. */
   readonly pid: number | undefined;
-  /** Runs the code without calling anything of it, in a process of its own. Throws a PluginCallError. */
+  /**
+   * Runs the code without calling anything of it, in a process of its own. Throws a
+   * PluginCallError.
+   */
   inspect(code: string, signal: AbortSignal): Promise<PluginInspection>;
   /** Runs the code and its `setupPlugin`. Throws a PluginCallError. */
   load(instance: PluginInstance): Promise<LoadedPlugin>;
@@ -80,8 +90,10 @@ const nothing: Setup = { config: {}, attachments: {}, is_inspection: true };
 const inspections_max = 2;
 
 /**
- * Opens the sandbox. Processes are started when they are needed: one for what is loaded, and one for each package that is only inspected, so that a package which
- * nobody has enabled cannot disturb what runs, nor another one that is being installed. A plugin gets no file, no environment, no network but `fetch` to allowed hosts, and bounded time and memory.
+ * Opens the sandbox. Processes are started when they are needed: one for what is loaded, and one
+ * for each package that is only inspected, so that a package which nobody has enabled cannot
+ * disturb what runs, nor another one that is being installed. A plugin gets no file, no
+ * environment, no network but `fetch` to allowed hosts, and bounded time and memory.
  */
 export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
   const running = openProcessHolder(deps.log);
@@ -139,7 +151,8 @@ async function openLoaded(
   host: HostServices,
   log: Logger,
 ): Promise<LoadedPlugin> {
-  // Of nobody's call: a call that is aborted must not take the loading away from others that wait for it.
+  // Of nobody's call: a call that is aborted must not take the loading away from others that wait
+  // for it.
   const closing = new AbortController();
   let held: Promise<Instance> | undefined;
   const current = async (): Promise<Instance> => {

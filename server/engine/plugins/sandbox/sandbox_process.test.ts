@@ -23,7 +23,8 @@ const breaches: [string, string][] = [
   ],
   [
     'says more than a report has',
-    'server.write(frame(JSON.stringify({ type: "returned", instance: 1, call: 1, text: "", extra: 1 })));',
+    'server.write(frame(JSON.stringify({ type: "returned", instance: 1, call: 1, text: "", ' +
+      'extra: 1 })));',
   ],
   ['says something that is not JSON', 'server.write(frame("{"));'],
   ['announces more than is taken', 'server.write(Buffer.from([0x7f, 0xff, 0xff, 0xff]));'],

@@ -16,7 +16,9 @@ export type SandboxProcess = {
   readonly is_alive: boolean;
   /** Throws a RangeError for a message that is too long. */
   send(order: OrderMessage): void;
-  /** While anything is watched the process has to answer; each call is undone by what it returns. */
+  /**
+   * While anything is watched the process has to answer; each call is undone by what it returns.
+   */
   watch(): () => void;
   kill(): void;
   /** Resolves when the process has ended, whatever the reason; never rejects. */
@@ -34,8 +36,9 @@ const output_length_max = 2_000;
 const report = Compile(ReportMessage);
 
 /**
- * Starts a process without environment, without just-in-time compilers and with permission to read the engine of isolates alone; it ends with this one. It is
- * killed when it says something that is not a report, when it does not answer for 2 s while it is watched, and when it grows beyond 2 GB.
+ * Starts a process without environment, without just-in-time compilers and with permission to read
+ * the engine of isolates alone; it ends with this one. It is killed when it says something that is
+ * not a report, when it does not answer for 2 s while it is watched, and when it grows beyond 2 GB.
  */
 export function startSandboxProcess(
   program: SandboxProgram,
@@ -88,7 +91,8 @@ export function startSandboxProcess(
   keepLastWords(child, log);
   void ended.then(watchdog.stop);
   child.stdin!.end(program.child);
-  // The ping is answered before any plugin runs: patience with the start is none with the first plugin.
+  // The ping is answered before any plugin runs: patience with the start is none with the first
+  // plugin.
   for (const order of [{ type: 'start', guest: program.guest }, { type: 'ping' }] as const)
     send(order);
   return {
@@ -124,7 +128,10 @@ function start({ folders }: SandboxProgram): ChildProcess {
   });
 }
 
-/** Counts beats and not time, so that a server that was itself held up does not take it for the silence of the process. */
+/**
+ * Counts beats and not time, so that a server that was itself held up does not take it for the
+ * silence of the process.
+ */
 function openWatchdog(ping: () => void, bark: () => void) {
   let watched = 0;
   let timer: NodeJS.Timeout | undefined;

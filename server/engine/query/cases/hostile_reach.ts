@@ -1,4 +1,7 @@
-/** Texts that try to reach what is not the project's: other tables, files, the net, the server itself. None of them is in the language. */
+/**
+ * Texts that try to reach what is not the project's: other tables, files, the net, the server
+ * itself. None of them is in the language.
+ */
 
 const system_tables = [
   'system.tables',

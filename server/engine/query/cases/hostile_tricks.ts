@@ -1,4 +1,7 @@
-/** Texts that try to mislead the reader: quoting, Unicode, nesting, size, numbers. Each must be refused with a QueryError. */
+/**
+ * Texts that try to mislead the reader: quoting, Unicode, nesting, size, numbers. Each must be
+ * refused with a QueryError.
+ */
 export const refused_tricks: string[] = [
   "SELECT 'a' FROM events WHERE 'x' = 'y\\' OR 1=1 --",
   "SELECT 'unclosed FROM events",
@@ -129,7 +132,8 @@ export const refused_tricks: string[] = [
   'SELECT position(event, distinct_id) AS x FROM events',
   "SELECT replaceAll(event, distinct_id, 'x') AS x FROM events",
   "SELECT arrayMap(x -> replaceRegexpAll(x, 'a*b|a', ''), ['a']) AS x FROM events",
-  'SELECT arrayMap(a -> arrayMap(b -> arrayMap(c -> arrayMap(d -> 1, [1]), [1]), [1]), [1]) AS x FROM events',
+  'SELECT arrayMap(a -> arrayMap(b -> arrayMap(c -> arrayMap(d -> 1, [1]), [1]), [1]), [1]) ' +
+    'AS x FROM events',
   'SELECT quantile(2)(1) AS x FROM events',
   'SELECT quantile(event)(1) AS x FROM events',
   "SELECT match(event, '[ab]{990}[ab]{990}') AS x FROM events",
@@ -137,7 +141,9 @@ export const refused_tricks: string[] = [
   "SELECT extract(event, '((a{1,30}){1,30}){1,30}') AS x FROM events",
   "SELECT replaceRegexpAll(event, '[ab]*a[ab]{100}|[ab]', '') AS x FROM events",
   "SELECT arrayMap(x -> match(x, '[ab]*a[ab]{50}'), [event]) AS x FROM events",
-  `SELECT ${Array.from({ length: 51 }, (_unused, index) => `match(event, 'a${index}') AS x${index}`).join(', ')} FROM events`,
+  `SELECT
+    ${Array.from({ length: 51 }, (_unused, index) => `match(event, 'a${index}') AS x${index}`).join(', ')}
+    FROM events`,
   "SELECT hasToken(event, 'a b') AS x FROM events",
   'SELECT widthBucket(1, 0, 10, -1) AS x FROM events',
   'SELECT leftPad(event, 100000) AS x FROM events',
@@ -166,16 +172,30 @@ export const refused_sizes: string[] = [
   `SELECT properties${'[1]'.repeat(4_000)} FROM events`,
   `SELECT tuple(1)${'.1'.repeat(4_000)} FROM events`,
   `SELECT ${'x -> '.repeat(4_000)}1 FROM events`,
-  `WITH ${Array.from({ length: 2_000 }, (_unused, index) => `${index} AS x${index}`).join(', ')} SELECT x1999 FROM events`,
-  `SELECT ${Array.from({ length: 4_000 }, (_unused, index) => `nothing${index} AS something${index}`).join(', ')} FROM events`,
+  `WITH ${Array.from({ length: 2_000 }, (_unused, index) => `${index} AS x${index}`).join(', ')}
+    SELECT x1999 FROM events`,
+  `SELECT
+    ${Array.from({ length: 4_000 }, (_unused, index) => `nothing${index} AS something${index}`).join(', ')}
+    FROM events`,
   `SELECT event FROM events WHERE event = '${'x'.repeat(70_000)}'`,
   `SELECT ${Array.from({ length: 12_000 }, (_unused, index) => index).join('+')} AS x FROM events`,
-  `SELECT event FROM events WHERE event IN (${Array.from({ length: 12_000 }, (_unused, index) => index).join(',')})`,
-  `WITH ${Array.from({ length: 40 }, (_unused, index) => `${index === 0 ? 'length(event)' : `x${index - 1} + x${index - 1}`} AS x${index}`).join(', ')} SELECT x39 FROM events`,
-  `SELECT ${Array.from({ length: 40 }, (_unused, index) => `${index === 39 ? 'length(event)' : `x${index + 1} * x${index + 1}`} AS x${index}`).join(', ')} FROM events`,
-  `SELECT ${Array.from({ length: 400 }, (_unused, index) => `${index === 399 ? 'length(event)' : `x${index + 1} + 1`} AS x${index}`).join(', ')} FROM events`,
-  `WITH ${Array.from({ length: 30 }, (_unused, index) => (index === 0 ? 'x0 AS (SELECT event FROM events)' : `x${index} AS (SELECT event FROM x${index - 1} UNION ALL SELECT event FROM x${index - 1})`)).join(', ')} SELECT * FROM x29`,
-  `WITH ${Array.from({ length: 15 }, (_unused, index) => (index === 0 ? 'x0 AS (SELECT event FROM events)' : `x${index} AS (SELECT a.event FROM x${index - 1} a JOIN x${index - 1} b ON a.event = b.event)`)).join(', ')} SELECT * FROM x14`,
+  `SELECT event FROM events WHERE event IN
+    (${Array.from({ length: 12_000 }, (_unused, index) => index).join(',')})`,
+  `WITH
+    ${Array.from({ length: 40 }, (_unused, index) => `${index === 0 ? 'length(event)' : `x${index - 1} + x${index - 1}`} AS x${index}`).join(', ')}
+    SELECT x39 FROM events`,
+  `SELECT
+    ${Array.from({ length: 40 }, (_unused, index) => `${index === 39 ? 'length(event)' : `x${index + 1} * x${index + 1}`} AS x${index}`).join(', ')}
+    FROM events`,
+  `SELECT
+    ${Array.from({ length: 400 }, (_unused, index) => `${index === 399 ? 'length(event)' : `x${index + 1} + 1`} AS x${index}`).join(', ')}
+    FROM events`,
+  `WITH
+    ${Array.from({ length: 30 }, (_unused, index) => (index === 0 ? 'x0 AS (SELECT event FROM events)' : `x${index} AS (SELECT event FROM x${index - 1} UNION ALL SELECT event FROM x${index - 1})`)).join(', ')}
+    SELECT * FROM x29`,
+  `WITH
+    ${Array.from({ length: 15 }, (_unused, index) => (index === 0 ? 'x0 AS (SELECT event FROM events)' : `x${index} AS (SELECT a.event FROM x${index - 1} a JOIN x${index - 1} b ON a.event = ` + 'b.event)')).join(', ')}
+    SELECT * FROM x14`,
   `SELECT event FROM events ${'JOIN events ON 1 = 1 '.repeat(20)}`,
   `SELECT ${'nothing.'.repeat(3_000)}x FROM events`,
   `SELECT '${'\\\\'.repeat(40_000)}' AS x FROM events`,

@@ -22,7 +22,10 @@ async function outcomeOf(
   }
 }
 
-/** Fails when the query gives anything that it would not give if the other project had no row at all (no row, count, order or error of it), or when the store does not answer after it. */
+/**
+ * Fails when the query gives anything that it would not give if the other project had no row at all
+ * (no row, count, order or error of it), or when the store does not answer after it.
+ */
 export async function assertOnlyOwnRows({ both, alone }: TwoProjects, text: string): Promise<void> {
   const outcome = await outcomeOf(both, text, () => checkQuery(both, text, 'events', january));
   assert.doesNotMatch(outcome, foreign_mark, text.slice(0, 200));

@@ -101,12 +101,11 @@ const plain = fc
           `SELECT ${text} AS ${name}, ${number} AS number FROM ${table} WHERE ${where}`,
       ),
   );
-const grouped = fc
-  .tuple(events.text, events.number, events.condition)
-  .map(
-    ([key, number, having]) =>
-      `SELECT ${key} AS k, count() AS number, max(${number}) AS m, groupArray(${key}) AS a, countIf(${having}) AS c FROM events GROUP BY k`,
-  );
+const grouped = fc.tuple(events.text, events.number, events.condition).map(
+  ([key, number, having]) =>
+    `SELECT ${key} AS k, count() AS number, max(${number}) AS m, groupArray(${key}) AS a,
+        countIf(${having}) AS c FROM events GROUP BY k`,
+);
 const joined = fc
   .tuple(
     fc.constantFrom('JOIN', 'LEFT JOIN', 'RIGHT JOIN', 'FULL JOIN'),
@@ -115,23 +114,25 @@ const joined = fc
   )
   .map(
     ([join, name, more]) =>
-      `SELECT a.event AS ${name}, b.properties AS number FROM events a ${join} persons b ON a.distinct_id = b.distinct_id${more}`,
+      `SELECT a.event AS ${name}, b.properties AS number FROM events a ${join} persons b
+        ON a.distinct_id = b.distinct_id${more}`,
   );
-const ordered = fc
-  .tuple(events.text, events.number, fc.nat({ max: 5 }))
-  .map(
-    ([text, number, limit]) =>
-      `SELECT ${text} AS t, row_number() OVER (PARTITION BY ${text} ORDER BY ${number}) AS number FROM events ORDER BY ${number} DESC, t LIMIT ${limit + 1}`,
-  );
-const nested = fc
-  .tuple(plain, alias)
-  .map(
-    ([select, name]) =>
-      `WITH ${name} AS (${select}), other AS (SELECT number FROM ${name}) SELECT number, count() AS n FROM other GROUP BY number`,
-  );
+const ordered = fc.tuple(events.text, events.number, fc.nat({ max: 5 })).map(
+  ([text, number, limit]) =>
+    `SELECT ${text} AS t, row_number() OVER (PARTITION BY ${text} ORDER BY ${number}) AS number
+        FROM events ORDER BY ${number} DESC, t LIMIT ${limit + 1}`,
+);
+const nested = fc.tuple(plain, alias).map(
+  ([select, name]) =>
+    `WITH ${name} AS (${select}), other AS (SELECT number FROM ${name})
+        SELECT number, count() AS n FROM other GROUP BY number`,
+);
 const united = fc.tuple(plain, plain).map(([one, other]) => `${one} UNION ALL ${other}`);
 
-/** Queries of many forms that mean something over events and persons, with names and values that try to be another project. A few are refused for their types. */
+/**
+ * Queries of many forms that mean something over events and persons, with names and values that try
+ * to be another project. A few are refused for their types.
+ */
 export const random_query: fc.Arbitrary<string> = fc.oneof(
   plain,
   grouped,

@@ -63,7 +63,10 @@ export async function readSql(
   return result.json<unknown[]>();
 }
 
-/** Does the same for every item, a few at a time: most of the time of a short query is spent on its way. */
+/**
+ * Does the same for every item, a few at a time: most of the time of a short query is spent on its
+ * way.
+ */
 export async function forEachOf<Item>(
   items: Item[],
   work: (item: Item) => Promise<void>,

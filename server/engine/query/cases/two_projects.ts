@@ -49,7 +49,8 @@ const events: EventRow[] = [
     event: 'sign up',
     distinct_id: 'd1',
     properties:
-      '{"plan":"free","price":10.5,"$browser":"Chrome","tags":["a","b"],"nested":{"k":{"z":[1,2]}},"ok":true,"n":3,"id":9007199254740993,"a b":"space","when":"2024-01-05T10:00:00Z","uid":"01890000-0000-7000-8000-000000000001"}',
+      '{"plan":"free","price":10.5,"$browser":"Chrome","tags":["a","b"],"nested":{"k":{"z":[1,2]}},"ok":true,"n":3,"id":9007199254740993,"a ' +
+      'b":"space","when":"2024-01-05T10:00:00Z","uid":"01890000-0000-7000-8000-000000000001"}',
     person_properties: '{"plan":"pro","name":"Ann"}',
     timestamp: '2024-01-05 10:00:00.123456',
     inserted_at: '2024-01-05 10:00:10',
@@ -165,7 +166,8 @@ const persons: PersonRow[] = [
 ];
 
 /**
- * Two stores: `both` has the rows of two projects, `alone` those of the own project only, so that a query gives the same over both or has seen what it must not. In `alone` the views `mine`,
+ * Two stores: `both` has the rows of two projects, `alone` those of the own project only, so that a
+ * query gives the same over both or has seen what it must not. In `alone` the views `mine`,
  * `people` and `people_changed` show what the run selects and what its look-ups see.
  */
 export type TwoProjects = { both: ClickHouse; alone: ClickHouse; close(): Promise<void> };
@@ -189,14 +191,16 @@ export async function openTwoProjects(url: string, migrations: string): Promise<
   await view(
     alone,
     'mine',
-    `SELECT ${columns} FROM events WHERE inserted_at >= '2024-01-01' AND inserted_at < '2024-02-01'`,
+    `SELECT ${columns} FROM events WHERE inserted_at >= '2024-01-01'
+      AND inserted_at < '2024-02-01'`,
   );
   const latest = 'ORDER BY distinct_id, person_version DESC LIMIT 1 BY distinct_id';
   await view(alone, 'people', `SELECT * FROM persons WHERE inserted_at < '2024-02-01' ${latest}`);
   await view(
     alone,
     'people_changed',
-    `SELECT * FROM persons WHERE inserted_at >= '2024-01-01' AND inserted_at < '2024-02-01' ${latest}`,
+    `SELECT * FROM persons WHERE inserted_at >= '2024-01-01'
+      AND inserted_at < '2024-02-01' ${latest}`,
   );
   const close = async () => {
     await alone.close();
@@ -242,7 +246,10 @@ function personRow({ n, is_deleted = 0, ...row }: PersonRow) {
   };
 }
 
-/** The same times of insertion, so that only the project keeps the row out; everything else tells where it is from. */
+/**
+ * The same times of insertion, so that only the project keeps the row out; everything else tells
+ * where it is from.
+ */
 function foreignEvent({ n, inserted_at }: EventRow) {
   const id = `ffffffff-0000-7000-8000-${digits(n)}`;
   const properties = `{"plan":"foreign","price":987654${n},"$browser":"foreign","currency":"foreign","n":987654,"ok":true,"secret":"foreign"}`;

@@ -1,4 +1,6 @@
-/** A query that must work, and SQL for the same rows by hand over the views of `openTwoProjects`. */
+/**
+ * A query that must work, and SQL for the same rows by hand over the views of `openTwoProjects`.
+ */
 export type WorkingQuery = [query: string, sql: string];
 
 /** Columns, properties, literals, operators and conversions. */
@@ -6,11 +8,13 @@ export const working_values: WorkingQuery[] = [
   ['SELECT uuid, event FROM events', 'SELECT uuid, event FROM mine'],
   [
     'SELECT * FROM events',
-    'SELECT uuid, timestamp, created_at, event, properties, distinct_id, elements_chain, person_properties, person_id, inserted_at FROM mine',
+    'SELECT uuid, timestamp, created_at, event, properties, distinct_id, elements_chain, ' +
+      'person_properties, person_id, inserted_at FROM mine',
   ],
   [
     'SELECT e.* FROM events AS e',
-    'SELECT uuid, timestamp, created_at, event, properties, distinct_id, elements_chain, person_properties, person_id, inserted_at FROM mine',
+    'SELECT uuid, timestamp, created_at, event, properties, distinct_id, elements_chain, ' +
+      'person_properties, person_id, inserted_at FROM mine',
   ],
   ['SELECT team_id, uuid FROM events', 'SELECT 11, uuid FROM mine'],
   ['SELECT events.event AS name FROM events', 'SELECT event FROM mine'],
@@ -42,7 +46,8 @@ export const working_values: WorkingQuery[] = [
     "SELECT uuid, if(uuid::String LIKE '%1', '2', NULL) FROM mine",
   ],
   [
-    'SELECT properties.tags[1] AS first, properties.tags[-1] AS last FROM events WHERE properties.tags IS NOT NULL',
+    'SELECT properties.tags[1] AS first, properties.tags[-1] AS last FROM events WHERE ' +
+      'properties.tags IS NOT NULL',
     "SELECT 'a', 'b'",
   ],
   [
@@ -51,19 +56,24 @@ export const working_values: WorkingQuery[] = [
   ],
   [
     'SELECT uuid, properties.price AS p FROM events',
-    "SELECT uuid, multiIf(toString(uuid) LIKE '%1', '10.5', toString(uuid) LIKE '%2', '7', toString(uuid) LIKE '%3', '99.99', toString(uuid) LIKE '%4', '1e400', NULL) FROM mine",
+    "SELECT uuid, multiIf(toString(uuid) LIKE '%1', '10.5', toString(uuid) LIKE '%2', '7', " +
+      "toString(uuid) LIKE '%3', '99.99', toString(uuid) LIKE '%4', '1e400', NULL) FROM mine",
   ],
   [
-    "SELECT properties.big AS b, properties.o AS o, properties.o.w AS w, properties.currency AS c FROM events WHERE properties.big != ''",
-    "SELECT '123456789012345678901234567890', '{\"v\":12345678901234567890123,\"w\":\"x\"}', 'x', 'EUR'",
+    'SELECT properties.big AS b, properties.o AS o, properties.o.w AS w, properties.currency ' +
+      "AS c FROM events WHERE properties.big != ''",
+    'SELECT \'123456789012345678901234567890\', \'{"v":12345678901234567890123,"w":"x"}\', ' +
+      "'x', 'EUR'",
   ],
   [
-    'SELECT properties.q AS q, properties.s AS s, properties.u AS u, properties.lone AS l FROM events WHERE properties.q IS NOT NULL',
+    'SELECT properties.q AS q, properties.s AS s, properties.u AS u, properties.lone AS l ' +
+      'FROM events WHERE properties.q IS NOT NULL',
     "SELECT 'a\"b', 'line\\nbreak\\ttab', 'größe 😀', '\\xEF\\xBF\\xBD'",
   ],
   [
     'SELECT uuid, properties.ok AS ok FROM events',
-    "SELECT uuid, multiIf(JSONType(properties, 'ok') = 'Bool', JSONExtractRaw(properties, 'ok'), NULL) FROM mine",
+    "SELECT uuid, multiIf(JSONType(properties, 'ok') = 'Bool', JSONExtractRaw(properties, " +
+      "'ok'), NULL) FROM mine",
   ],
   [
     'SELECT uuid FROM events WHERE properties.ok',
@@ -83,7 +93,8 @@ export const working_values: WorkingQuery[] = [
   ],
   [
     'SELECT uuid FROM events WHERE properties.price > 10',
-    "SELECT uuid FROM mine WHERE toString(uuid) LIKE '%1' OR toString(uuid) LIKE '%3' OR toString(uuid) LIKE '%4'",
+    "SELECT uuid FROM mine WHERE toString(uuid) LIKE '%1' OR toString(uuid) LIKE '%3' OR " +
+      "toString(uuid) LIKE '%4'",
   ],
   [
     'SELECT uuid FROM events WHERE properties.price = 7',
@@ -127,7 +138,8 @@ export const working_values: WorkingQuery[] = [
   ],
   [
     'SELECT uuid, properties.price * 2 AS twice FROM events WHERE properties.price < 50',
-    "SELECT uuid, if(toString(uuid) LIKE '%1', 21, 14) FROM mine WHERE toString(uuid) LIKE '%1' OR toString(uuid) LIKE '%2'",
+    "SELECT uuid, if(toString(uuid) LIKE '%1', 21, 14) FROM mine WHERE toString(uuid) LIKE " +
+      "'%1' OR toString(uuid) LIKE '%2'",
   ],
   [
     'SELECT uuid, person.properties.plan AS plan FROM events',
@@ -146,7 +158,8 @@ export const working_values: WorkingQuery[] = [
     "SELECT uuid, 'it\\'s \\\\ \\'x\\' \\n {p0:String} ; -- 😀' FROM mine",
   ],
   [
-    'SELECT uuid, 1 AS i, -1 AS m, 1.5 AS f, 1e3 AS e, .5 AS h, 18446744073709551615 AS u, true AS t, NULL AS n FROM events',
+    'SELECT uuid, 1 AS i, -1 AS m, 1.5 AS f, 1e3 AS e, .5 AS h, 18446744073709551615 AS u, ' +
+      'true AS t, NULL AS n FROM events',
     "SELECT uuid, 1, -1, 1.5, 1000, 0.5, '18446744073709551615', true, NULL FROM mine",
   ],
   [
@@ -154,19 +167,22 @@ export const working_values: WorkingQuery[] = [
     'SELECT uuid, -9223372036854775808, 9223372036854775807 FROM mine',
   ],
   [
-    'SELECT uuid, 1 + 2 * 3 - 4 AS a, (1 + 2) * 3 AS b, 7 / 2 AS c, 7 % 4 AS d, -(-3) AS e FROM events',
+    'SELECT uuid, 1 + 2 * 3 - 4 AS a, (1 + 2) * 3 AS b, 7 / 2 AS c, 7 % 4 AS d, -(-3) AS e ' +
+      'FROM events',
     'SELECT uuid, 3, 9, 3.5, 3, 3 FROM mine',
   ],
   [
     'SELECT uuid, length(event) + properties.n AS x FROM events',
-    "SELECT uuid, if(JSONType(properties, 'n') = 'Int64', length(event) + JSONExtractInt(properties, 'n'), NULL) FROM mine",
+    "SELECT uuid, if(JSONType(properties, 'n') = 'Int64', length(event) + " +
+      "JSONExtractInt(properties, 'n'), NULL) FROM mine",
   ],
   [
     "SELECT uuid, event || '-' || distinct_id AS x FROM events",
     "SELECT uuid, concat(event, '-', distinct_id) FROM mine",
   ],
   [
-    "SELECT uuid, event = 'purchase' AS p, event != 'purchase' AS q, event <> 'x' AS r, event == 'x' AS s FROM events",
+    "SELECT uuid, event = 'purchase' AS p, event != 'purchase' AS q, event <> 'x' AS r, event " +
+      "== 'x' AS s FROM events",
     "SELECT uuid, toBool(event = 'purchase'), toBool(event != 'purchase'), true, false FROM mine",
   ],
   [
@@ -206,11 +222,13 @@ export const working_values: WorkingQuery[] = [
     "SELECT uuid FROM mine WHERE event = 'purchase'",
   ],
   [
-    "SELECT uuid FROM events WHERE (event, distinct_id) IN (('purchase', 'd2'), ('page view', 'd3'))",
+    "SELECT uuid FROM events WHERE (event, distinct_id) IN (('purchase', 'd2'), ('page view', " +
+      "'d3'))",
     "SELECT uuid FROM mine WHERE (event, distinct_id) IN (('purchase', 'd2'), ('page view', 'd3'))",
   ],
   [
-    "SELECT uuid FROM events WHERE uuid IN ('01890000-0000-7000-8000-000000000001', '01890000-0000-7000-8000-000000000003')",
+    "SELECT uuid FROM events WHERE uuid IN ('01890000-0000-7000-8000-000000000001', " +
+      "'01890000-0000-7000-8000-000000000003')",
     "SELECT uuid FROM mine WHERE toString(uuid) LIKE '%1' OR toString(uuid) LIKE '%3'",
   ],
   [
@@ -247,10 +265,12 @@ export const working_values: WorkingQuery[] = [
   ],
   [
     'SELECT uuid, now() AS n, today() AS t, yesterday() AS y FROM events',
-    "SELECT uuid, toDateTime64('2024-02-01 00:00:00', 6, 'UTC'), '2024-02-01', '2024-01-31' FROM mine",
+    "SELECT uuid, toDateTime64('2024-02-01 00:00:00', 6, 'UTC'), '2024-02-01', '2024-01-31' " +
+      'FROM mine',
   ],
   [
-    "SELECT uuid, CASE WHEN event = 'purchase' THEN 1 WHEN event = 'sign up' THEN 2 ELSE 0 END AS c FROM events",
+    "SELECT uuid, CASE WHEN event = 'purchase' THEN 1 WHEN event = 'sign up' THEN 2 ELSE 0 " +
+      'END AS c FROM events',
     "SELECT uuid, multiIf(event = 'purchase', 1, event = 'sign up', 2, 0) FROM mine",
   ],
   [
@@ -258,12 +278,14 @@ export const working_values: WorkingQuery[] = [
     "SELECT uuid, if(event = 'purchase', 'p', NULL) FROM mine",
   ],
   [
-    "SELECT uuid, if(event = 'purchase', 1, 2.5) AS x, multiIf(event = 'purchase', 'a', 'b') AS y FROM events",
+    "SELECT uuid, if(event = 'purchase', 1, 2.5) AS x, multiIf(event = 'purchase', 'a', 'b') " +
+      'AS y FROM events',
     "SELECT uuid, if(event = 'purchase', 1., 2.5), if(event = 'purchase', 'a', 'b') FROM mine",
   ],
   [
     "SELECT uuid, coalesce(properties.missing, properties.$browser, 'none') AS x FROM events",
-    "SELECT uuid, if(JSONHas(properties, '$browser'), JSONExtractString(properties, '$browser'), 'none') FROM mine",
+    "SELECT uuid, if(JSONHas(properties, '$browser'), JSONExtractString(properties, " +
+      "'$browser'), 'none') FROM mine",
   ],
   [
     'SELECT uuid, ifNull(properties.n, 0) AS n FROM events',
@@ -271,14 +293,18 @@ export const working_values: WorkingQuery[] = [
   ],
   [
     "SELECT uuid, nullIf(event, 'purchase') AS x, isNull(properties.n) AS y FROM events",
-    "SELECT uuid, nullIf(event, 'purchase'), toBool(JSONExtractRaw(properties, 'n') IN ('', 'null')) FROM mine",
+    "SELECT uuid, nullIf(event, 'purchase'), toBool(JSONExtractRaw(properties, 'n') IN ('', " +
+      "'null')) FROM mine",
   ],
   [
-    "SELECT uuid, CAST(properties.n AS Int64) AS a, properties.n::Float64 AS b, CAST(1.9, 'Int64') AS c, '5'::Int64 AS d FROM events",
-    "SELECT uuid, toInt64OrNull(JSONExtractRaw(properties, 'n')), toFloat64OrNull(JSONExtractRaw(properties, 'n')), 1, 5 FROM mine",
+    'SELECT uuid, CAST(properties.n AS Int64) AS a, properties.n::Float64 AS b, CAST(1.9, ' +
+      "'Int64') AS c, '5'::Int64 AS d FROM events",
+    "SELECT uuid, toInt64OrNull(JSONExtractRaw(properties, 'n')), " +
+      "toFloat64OrNull(JSONExtractRaw(properties, 'n')), 1, 5 FROM mine",
   ],
   [
-    'SELECT uuid, toString(timestamp) AS a, toString(true) AS b, toString([1, 2]) AS c, uuid::text AS d FROM events',
+    'SELECT uuid, toString(timestamp) AS a, toString(true) AS b, toString([1, 2]) AS c, ' +
+      'uuid::text AS d FROM events',
     "SELECT uuid, toString(timestamp), 'true', '[1,2]', toString(uuid) FROM mine",
   ],
   [
@@ -286,12 +312,16 @@ export const working_values: WorkingQuery[] = [
     'SELECT uuid, event, 1. FROM mine',
   ],
   [
-    "SELECT uuid, toFloat64(properties.digits) AS a, toInt64OrNull(event) AS b, toUUIDOrNull('x') AS c FROM events",
-    "SELECT uuid, if(JSONHas(properties, 'q') OR toString(uuid) NOT LIKE '%4', NULL, 77.), NULL, NULL FROM mine",
+    'SELECT uuid, toFloat64(properties.digits) AS a, toInt64OrNull(event) AS b, ' +
+      "toUUIDOrNull('x') AS c FROM events",
+    "SELECT uuid, if(JSONHas(properties, 'q') OR toString(uuid) NOT LIKE '%4', NULL, 77.), " +
+      'NULL, NULL FROM mine',
   ],
   // More literals than fit into a URL.
   [
-    `SELECT uuid, length([${Array.from({ length: 2_000 }, (_unused, index) => `'${index}'`).join(', ')}]) AS n FROM events`,
+    `SELECT uuid,
+      length([${Array.from({ length: 2_000 }, (_unused, index) => `'${index}'`).join(', ')}]) AS n
+      FROM events`,
     'SELECT uuid, 2000 FROM mine',
   ],
   [

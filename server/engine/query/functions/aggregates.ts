@@ -7,8 +7,11 @@ const exact = { exact: true };
 export const aggregates: FunctionTopic = {
   title: 'Aggregates',
   note:
-    'With `If` at the end of the name (`countIf`, `sumIf`, ...) the last argument is a condition; `sum(x) FILTER (WHERE c)` says the same. `OrNull` gives NULL over no rows. `count(DISTINCT x)` and `sum(DISTINCT x)` take each value once. ' +
-    'An aggregate whose result would depend on the order of the rows (`any`, `anyLast`, `topK`, approximate quantiles) is not part of the language.',
+    'With `If` at the end of the name (`countIf`, `sumIf`, ...) the last argument is a ' +
+    'condition; `sum(x) FILTER (WHERE c)` says the same. `OrNull` gives NULL over no rows. ' +
+    '`count(DISTINCT x)` and `sum(DISTINCT x)` take each value once. ' +
+    'An aggregate whose result would depend on the order of the rows (`any`, `anyLast`, ' +
+    '`topK`, approximate quantiles) is not part of the language.',
   functions: [
     define('count', '(any?) -> integer!', 'Rows, or values that are not NULL', 'count()'),
     define(

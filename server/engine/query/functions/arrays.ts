@@ -6,7 +6,10 @@ const exact = { exact: true };
 /** Arrays, tuples and maps. */
 export const arrays: FunctionTopic = {
   title: 'Arrays, tuples and maps',
-  note: '`[a, b]` makes an array, `(a, b)` a tuple. `items[1]` is the first item (an empty value when there is none), `pair.1` the first element. A lambda is written `x -> x + 1` or `(x, y) -> x + y`. As a column of the export they are JSON.',
+  note:
+    '`[a, b]` makes an array, `(a, b)` a tuple. `items[1]` is the first item (an empty value ' +
+    'when there is none), `pair.1` the first element. A lambda is written `x -> x + 1` or `(x, ' +
+    'y) -> x + y`. As a column of the export they are JSON.',
   functions: [
     define('array', '(T...) -> [T]', '`[a, b]`', 'array(1, 2)', exact),
     define('tuple', '(any, any...) -> tuple', '`(a, b)`', "tuple(1, 'a')", exact),

@@ -6,7 +6,9 @@ const exact = { exact: true };
 /** Choice, NULL and logic. */
 export const conditions: FunctionTopic = {
   title: 'Conditions and NULL',
-  note: 'The operators `AND OR NOT = != < <= > >= IN LIKE ILIKE BETWEEN IS NULL` and `CASE` are part of the language and have no function.',
+  note:
+    'The operators `AND OR NOT = != < <= > >= IN LIKE ILIKE BETWEEN IS NULL` and `CASE` are ' +
+    'part of the language and have no function.',
   functions: [
     define(
       'if',

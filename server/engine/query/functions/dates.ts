@@ -4,7 +4,9 @@ import type { FunctionTopic } from './definition.ts';
 /** Time. */
 export const dates: FunctionTopic = {
   title: 'Time',
-  note: 'Timestamps are instants with microseconds. Where a time zone can be named, UTC is meant without it. `timestamp + INTERVAL 1 DAY` and `-` work on timestamps and dates.',
+  note:
+    'Timestamps are instants with microseconds. Where a time zone can be named, UTC is meant ' +
+    'without it. `timestamp + INTERVAL 1 DAY` and `-` work on timestamps and dates.',
   functions: [
     define(
       'now',

@@ -1,7 +1,9 @@
 /**
- * One function of the query language. `signature` says what it takes and gives, as documented in docs/query_language.md; several are parted by ` | `. `engine` is the
- * ClickHouse text with `$1` for an argument and `$*` for all, where it is not `name($*)`. `exact` says that ClickHouse gives the very type that the signature names, so that no
- * conversion is put around it. `example` runs on its own over `events`.
+ * One function of the query language. `signature` says what it takes and gives, as documented in
+ * docs/query_language.md; several are parted by ` | `. `engine` is the ClickHouse text with `$1`
+ * for an argument and `$*` for all, where it is not `name($*)`. `exact` says that ClickHouse gives
+ * the very type that the signature names, so that no conversion is put around it. `example` runs on
+ * its own over `events`.
  */
 export type FunctionDefinition = {
   name: string;
@@ -10,7 +12,10 @@ export type FunctionDefinition = {
   example: string;
   engine?: string;
   exact?: boolean;
-  /** Its text may hold things that are found again and again, which takes time by the square of the text: it is cut and not allowed inside a lambda. */
+  /**
+   * Its text may hold things that are found again and again, which takes time by the square of the
+   * text: it is cut and not allowed inside a lambda.
+   */
   scans?: boolean;
 };
 

@@ -5,7 +5,10 @@ import { readSignatures } from './signature.ts';
 import type { Signature } from './signature.ts';
 import { windows } from './windows.ts';
 
-/** A function that may be called: its definition, its signatures read, and whether it works on one row, many rows, or needs OVER. */
+/**
+ * A function that may be called: its definition, its signatures read, and whether it works on one
+ * row, many rows, or needs OVER.
+ */
 export type KnownFunction = {
   definition: FunctionDefinition;
   signatures: Signature[];
@@ -33,7 +36,9 @@ export function findFunction(name: string): KnownFunction | undefined {
   return known.get(name);
 }
 
-/** The aggregate of this name with its endings (`If`, `OrNull`, both in this order), or undefined. */
+/**
+ * The aggregate of this name with its endings (`If`, `OrNull`, both in this order), or undefined.
+ */
 export function findAggregate(name: string): AggregateName | undefined {
   const or_null = name.endsWith('OrNull');
   const withoutNull = or_null ? name.slice(0, -'OrNull'.length) : name;
@@ -52,7 +57,10 @@ const spellings = new Map<string, string>(
     .map((name) => [name.toLowerCase(), name]),
 );
 
-/** The name as the list spells it, whatever its case is; the name itself where the list has none like it. */
+/**
+ * The name as the list spells it, whatever its case is; the name itself where the list has none
+ * like it.
+ */
 export function spellFunction(name: string): string {
   return spellings.get(name.toLowerCase()) ?? name;
 }

@@ -3,7 +3,10 @@ import { functionTopics } from './index.ts';
 /** The heading behind which docs/query_language.md is written by `scripts/query_docs.ts`. */
 export const functions_heading = '## Functions';
 
-/** Every function of the language as Markdown, from the heading on: a table for each topic, one row for each function with its signature, its meaning and an example that runs. */
+/**
+ * Every function of the language as Markdown, from the heading on: a table for each topic, one row
+ * for each function with its signature, its meaning and an example that runs.
+ */
 export function functionTable(): string {
   const sections = functionTopics.map(({ title, note, functions }) => {
     const rows = functions.map(({ name, signature, meaning, example }) =>

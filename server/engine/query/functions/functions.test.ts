@@ -26,7 +26,8 @@ for (const { title, functions } of functionTopics) {
   test(`${title}: every example runs, and gives the type that its signature names`, async () => {
     for (const { name, example } of functions)
       assert.ok(example.includes(`${name}(`), `The example of ${name} does not call it.`);
-    const all = `SELECT ${functions.map(({ example }, index) => `${example} AS x${index}`).join(', ')} FROM events`;
+    const all = `SELECT
+      ${functions.map(({ example }, index) => `${example} AS x${index}`).join(', ')} FROM events`;
     const rows = await readRows(
       projects.both,
       await checkQuery(projects.both, all, 'events', january),

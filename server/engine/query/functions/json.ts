@@ -4,7 +4,10 @@ import type { FunctionTopic } from './definition.ts';
 /** JSON text. */
 export const json: FunctionTopic = {
   title: 'JSON',
-  note: 'The first argument is JSON text (`properties`, `person_properties`, a property); further ones are keys, and positions from 1 in arrays. For a single value `properties.a.b` is shorter and also reads documents with numbers beyond 64 bits.',
+  note:
+    'The first argument is JSON text (`properties`, `person_properties`, a property); further ' +
+    'ones are keys, and positions from 1 in arrays. For a single value `properties.a.b` is ' +
+    'shorter and also reads documents with numbers beyond 64 bits.',
   functions: [
     define(
       'JSONExtractString',

@@ -6,7 +6,9 @@ const exact = { exact: true };
 /** Arithmetic and rounding. */
 export const numbers: FunctionTopic = {
   title: 'Numbers',
-  note: 'The operators `+ - * / %` are here too. Whole numbers have 64 bits and wrap around; `/` always gives a float.',
+  note:
+    'The operators `+ - * / %` are here too. Whole numbers have 64 bits and wrap around; `/` ' +
+    'always gives a float.',
   functions: [
     define('plus', '(N, N) -> N', '`a + b`', 'plus(1, 2)', exact),
     define('minus', '(N, N) -> N', '`a - b`', 'minus(1, 2)', exact),

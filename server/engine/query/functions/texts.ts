@@ -6,7 +6,12 @@ const scans = { scans: true };
 /** Text and regular expressions. */
 export const texts: FunctionTopic = {
   title: 'Text',
-  note: 'What is looked for (marked `#`) is written as text of up to 1,000 characters. Regular expressions are those of RE2. Of a text the first 4,096 bytes are searched by the functions that find every match, which stand outside of lambdas, and by the others as many as 1,000,000 divided by the characters and classes of the expression; what is not searched is not replaced. `a || b` joins texts.',
+  note:
+    'What is looked for (marked `#`) is written as text of up to 1,000 characters. Regular ' +
+    'expressions are those of RE2. Of a text the first 4,096 bytes are searched by the ' +
+    'functions that find every match, which stand outside of lambdas, and by the others as many ' +
+    'as 1,000,000 divided by the characters and classes of the expression; what is not searched ' +
+    'is not replaced. `a || b` joins texts.',
   functions: [
     define(
       'length',

@@ -4,7 +4,9 @@ import type { FunctionTopic } from './definition.ts';
 /** Addresses and hashes. */
 export const urls: FunctionTopic = {
   title: 'Addresses and hashes',
-  note: 'Raw hashes are bytes: write `hex(MD5(x))`. Hashes of 64 bits have no sign and are exported as text.',
+  note:
+    'Raw hashes are bytes: write `hex(MD5(x))`. Hashes of 64 bits have no sign and are exported ' +
+    'as text.',
   functions: [
     define('protocol', '(text) -> text', 'Protocol of a URL', "protocol('https://a.b/c')"),
     define('domain', '(text) -> text', 'Host of a URL', "domain('https://www.a.b/c')"),

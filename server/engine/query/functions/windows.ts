@@ -6,7 +6,10 @@ const exact = { exact: true };
 /** Functions that need OVER. */
 export const windows: FunctionTopic = {
   title: 'Window functions',
-  note: 'They need `OVER (PARTITION BY ... ORDER BY ...)` with an ORDER BY; every aggregate can stand before OVER too. Rows that the ORDER BY leaves equal are put into a fixed order where it matters, so that a retry numbers them alike.',
+  note:
+    'They need `OVER (PARTITION BY ... ORDER BY ...)` with an ORDER BY; every aggregate can ' +
+    'stand before OVER too. Rows that the ORDER BY leaves equal are put into a fixed order ' +
+    'where it matters, so that a retry numbers them alike.',
   functions: [
     define(
       'row_number',

@@ -14,19 +14,25 @@ export type EngineCheck = {
   signal?: AbortSignal;
 };
 
-/** Thrown when a printed query has something that no printed query may have: a fault of this program, never run, and the same at each attempt. */
+/**
+ * Thrown when a printed query has something that no printed query may have: a fault of this
+ * program, never run, and the same at each attempt.
+ */
 export class ForeignNodeError extends Error {
   constructor(node: string) {
     super(
-      `A printed query was stopped at the gate because of ${node.slice(0, 100)}. Report this with the query.`,
+      `A printed query was stopped at the gate because of ${node.slice(0, 100)}. Report this ` +
+        'with the query.',
     );
     this.name = 'ForeignNodeError';
   }
 }
 
 /**
- * The last gate before a printed query runs: ClickHouse itself says what it reads in the text, without running it, and nothing may be there that the printer does not write. Throws a
- * `ForeignNodeError` otherwise. The text goes through `formatQuery` first, which takes a single statement, because EXPLAIN would run a second one.
+ * The last gate before a printed query runs: ClickHouse itself says what it reads in the text,
+ * without running it, and nothing may be there that the printer does not write. Throws a
+ * `ForeignNodeError` otherwise. The text goes through `formatQuery` first, which takes a single
+ * statement, because EXPLAIN would run a second one.
  */
 export async function gateRelation(
   { clickhouse, signal }: EngineCheck,
@@ -56,7 +62,10 @@ export async function gateRelation(
   if (foreign !== undefined) throw new ForeignNodeError(foreign);
 }
 
-/** The text with one placeholder for each type, and nothing in it: contents would stand in the tree without changing it, and a thousand of them do not fit beside EXPLAIN. */
+/**
+ * The text with one placeholder for each type, and nothing in it: contents would stand in the tree
+ * without changing it, and a thousand of them do not fit beside EXPLAIN.
+ */
 function emptied(text: string): { text: string; parameters: Record<string, string> } {
   const names = new Map<string, string>();
   const placed = text.replace(/\{\w+:([^}]+)\}/g, (_whole, type: string) => {
@@ -78,8 +87,10 @@ function emptyOf(type: string): string {
 }
 
 /**
- * The check of a query when it is stored: the gate, the types that ClickHouse gives its columns against those that were inferred, its regular expressions, and a run over no rows. Reads nothing of
- * the project. Throws a `QueryError` with the author's own line and column for what only ClickHouse finds wrong; what depends on values, such as a division by zero, can still fail a run.
+ * The check of a query when it is stored: the gate, the types that ClickHouse gives its columns
+ * against those that were inferred, its regular expressions, and a run over no rows. Reads nothing
+ * of the project. Throws a `QueryError` with the author's own line and column for what only
+ * ClickHouse finds wrong; what depends on values, such as a division by zero, can still fail a run.
  */
 export async function checkByEngine(check: EngineCheck, query: ResolvedQuery): Promise<void> {
   const nothing = queryRelation(query, { team_id: 0, selection: [], data_interval_end: 0 });
@@ -96,7 +107,9 @@ export async function checkByEngine(check: EngineCheck, query: ResolvedQuery): P
     if (!matchesEngineType(type, found))
       throw queryError(query.text, [
         {
-          message: `The store makes ${found} of the column \`${column.name}\`: convert it to the type that you want, for example with toString.`,
+          message:
+            `The store makes ${found} of the column \`${column.name}\`: convert it to the type ` +
+            'that you want, for example with toString.',
           span: query.tree,
         },
       ]);
@@ -128,7 +141,8 @@ async function checkPatterns(
       throw queryError(query.text, [
         {
           message:
-            'This regular expression is not one of RE2: check its brackets and escapes (a backslash is written \\\\).',
+            'This regular expression is not one of RE2: check its brackets and escapes (a ' +
+            'backslash is written \\\\).',
           span,
         },
       ]);

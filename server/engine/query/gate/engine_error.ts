@@ -5,20 +5,25 @@ import type { ResolvedQuery } from '../query.ts';
 /** An error of ClickHouse as its client gives it: a number as text, and its name. */
 export type EngineError = Error & { code: string; type: string };
 
-// What ClickHouse finds in a query that the language lets pass, by the name of its error. Its own words can hold names of the printed text, so they are not passed on.
+// What ClickHouse finds in a query that the language lets pass, by the name of its error. Its own
+// words can hold names of the printed text, so they are not passed on.
 const sentences: Record<string, string> = {
   CANNOT_COMPILE_REGEXP:
-    'This regular expression is not one of RE2: check its brackets and escapes (a backslash is written \\\\).',
+    'This regular expression is not one of RE2: check its brackets and escapes (a backslash ' +
+    'is written \\\\).',
   MEMORY_LIMIT_EXCEEDED:
-    'The query takes more memory than it may already while it is read: it makes too much of constants.',
+    'The query takes more memory than it may already while it is read: it makes too much of ' +
+    'constants.',
   TIMEOUT_EXCEEDED:
-    'The query takes more time than it may already while it is read: it makes too much of constants.',
+    'The query takes more time than it may already while it is read: it makes too much of ' +
+    'constants.',
   TOO_SLOW: 'The query takes more time than it may.',
   TOO_MANY_ROWS: 'The query reads more rows than it may: narrow its subqueries.',
   INVALID_JOIN_ON_EXPRESSION:
     'The store cannot join on this condition: ON needs an equality between columns of both tables.',
   NOT_IMPLEMENTED:
-    'The store cannot do this: ON needs an equality between columns of both tables, a window a frame that its function takes, and a pattern only what is documented.',
+    'The store cannot do this: ON needs an equality between columns of both tables, a window ' +
+    'a frame that its function takes, and a pattern only what is documented.',
   NO_COMMON_TYPE: 'Values of different types meet here: convert them to one.',
   ILLEGAL_DIVISION: 'This divides by zero.',
   INCORRECT_RESULT_OF_SCALAR_SUBQUERY:
@@ -31,7 +36,8 @@ const sentences: Record<string, string> = {
   TOO_DEEP_AST: 'The query is nested too deep for the store: take it apart.',
   TOO_BIG_AST: 'The query has too many parts for the store: shorten it.',
   ILLEGAL_TYPE_OF_ARGUMENT:
-    'The store does not take these types here. Where one may be NULL, write ifNull or assumeNotNull; an empty array needs items or a cast.',
+    'The store does not take these types here. Where one may be NULL, write ifNull or ' +
+    'assumeNotNull; an empty array needs items or a cast.',
   ILLEGAL_COLUMN: 'The store does not take this argument here.',
   BAD_ARGUMENTS: 'The store does not take this argument here.',
   PARAMETER_OUT_OF_BOUND: 'An argument is out of bounds here.',
@@ -48,7 +54,10 @@ export function isEngineError(error: unknown): error is EngineError {
   );
 }
 
-/** What ClickHouse found wrong, in our own words, at the function that it names where the query calls it once. */
+/**
+ * What ClickHouse found wrong, in our own words, at the function that it names where the query
+ * calls it once.
+ */
 export function explainEngineError(query: ResolvedQuery, error: EngineError): QueryError {
   const called = /\bfunction `?'?([A-Za-z_]\w*)/i.exec(error.message)?.[1];
   const sentence = sentences[error.type] ?? `The store refuses this query (${error.type}).`;

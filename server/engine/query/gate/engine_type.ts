@@ -17,7 +17,10 @@ const engine_types: Partial<Record<Kind, RegExp>> = {
 };
 const containers: Partial<Record<Kind, string>> = { array: 'Array', tuple: 'Tuple', map: 'Map' };
 
-/** Is this ClickHouse type, in ClickHouse's own words, what was inferred? A type that was inferred as possibly NULL may be one that is not. */
+/**
+ * Is this ClickHouse type, in ClickHouse's own words, what was inferred? A type that was inferred
+ * as possibly NULL may be one that is not.
+ */
 export function matchesEngineType(type: ValueType, engineType: string): boolean {
   const isNullable = engineType.startsWith('Nullable(');
   const plain = isNullable ? engineType.slice('Nullable('.length, -1) : engineType;

@@ -1,7 +1,9 @@
 import { models } from '../../models/index.ts';
 import { isPrintedFunction } from './printed_functions.ts';
 
-/** A node of ClickHouse's EXPLAIN AST: how deep it stands, its kind, and the word behind the kind. */
+/**
+ * A node of ClickHouse's EXPLAIN AST: how deep it stands, its kind, and the word behind the kind.
+ */
 type Node = { depth: number; kind: string; word: string };
 
 const kinds = new Set([
@@ -22,7 +24,8 @@ const kinds = new Set([
   'WindowDefinition',
 ]);
 const tables = new Set(['events', 'persons']);
-// The printer's own names, and the columns of the store. No other word: behind IN a name would be a table.
+// The printer's own names, and the columns of the store. No other word: behind IN a name would be a
+// table.
 const printed_name = /^(?:t\d+|c\d+|l\d+|column_\d+|order_\d+)(?:_[a-z]\w*)?$/;
 const store_columns = new Set([
   'team_id',
@@ -30,8 +33,10 @@ const store_columns = new Set([
 ]);
 
 /**
- * What in a tree of EXPLAIN AST (one line for each node, indented by a space for each level) a printed query never has: undefined for one that is as it must be. Guarantee: a tree that passes is
- * a single SELECT without SETTINGS, FORMAT or INTO, reads no table but `events` and `persons`, and calls no function and no table function but those of the list.
+ * What in a tree of EXPLAIN AST (one line for each node, indented by a space for each level) a
+ * printed query never has: undefined for one that is as it must be. Guarantee: a tree that passes
+ * is a single SELECT without SETTINGS, FORMAT or INTO, reads no table but `events` and `persons`,
+ * and calls no function and no table function but those of the list.
  */
 export function findForeignNode(lines: string[]): string | undefined {
   const path: Node[] = [];

@@ -7,8 +7,9 @@ const character_class = /\[\^?\]?(?:\[:[^\]]*:\]|\\[^]|[^\]\\])*(?:\]|$)/y;
 const group_start = /\((?:\?P?<\w*>|\?[A-Za-z-]*[:)])?/y;
 
 /**
- * How many characters and classes a regular expression of RE2 is made of when its repeats are written out (`a{3}b` has 4). What matching a text takes grows with it, for each byte of the
- * text. Never less than that for an expression that RE2 takes; takes time by the length of the pattern.
+ * How many characters and classes a regular expression of RE2 is made of when its repeats are
+ * written out (`a{3}b` has 4). What matching a text takes grows with it, for each byte of the text.
+ * Never less than that for an expression that RE2 takes; takes time by the length of the pattern.
  */
 export function countPositions(pattern: string): number {
   // Of each group that is open: what it has so far, and the last piece, which a quantifier repeats.

@@ -1,6 +1,7 @@
 import { functionTopics } from '../functions/index.ts';
 
-// What the printer writes by itself: operators, conversions, property access, selection and the order of groups.
+// What the printer writes by itself: operators, conversions, property access, selection and the
+// order of groups.
 const printed = `
   and or not equals notEquals less lessOrEquals greater greaterOrEquals in notIn like notLike ilike notILike isNull isNotNull multiIf if coalesce ifNull assumeNotNull toNullable nullIf materialize
   CAST _CAST accurateCast toBool toString toInt64 toInt64OrNull toUInt64 toUInt64OrNull toFloat64 toFloat64OrNull toUUID toUUIDOrNull toDate32 toDateTime64 parseDateTime64BestEffort
@@ -19,7 +20,10 @@ const names = new Set([
   ),
 ]);
 
-/** May a printed query call this function of ClickHouse? Aggregates also with `If`, `Distinct` and `OrNull`. */
+/**
+ * May a printed query call this function of ClickHouse? Aggregates also with `If`, `Distinct` and
+ * `OrNull`.
+ */
 export function isPrintedFunction(name: string): boolean {
   return names.has(name) || names.has(name.replace(/(Distinct)?(If)?(OrNull)?$/, ''));
 }

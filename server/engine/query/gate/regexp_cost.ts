@@ -3,7 +3,9 @@ import type { KnownFunction } from '../functions/find.ts';
 import { countPositions } from './pattern.ts';
 import type { Span } from '../query_error.ts';
 
-// One byte of a text can take a step for each position of the expression, and nothing ends a call before it has read its texts: both are bounded, so that one row takes some hundredths of a second.
+// One byte of a text can take a step for each position of the expression, and nothing ends a call
+// before it has read its texts: both are bounded, so that one row takes some hundredths of a
+// second.
 const positions_max = 1_000;
 const steps_max = 1_000_000;
 // A function that finds every match may begin anew at each byte.
@@ -12,10 +14,16 @@ const scanned_bytes_max = 4_096;
 /** A lambda is called for as many items as memory holds. */
 const lambda_positions_max = 50;
 
-/** Which argument of the function is the text that it searches with a regular expression, and how many bytes of it may be read. */
+/**
+ * Which argument of the function is the text that it searches with a regular expression, and how
+ * many bytes of it may be read.
+ */
 export type Searched = { argument: number; bytes_max: number };
 
-/** What a function may read of its text; undefined for one without a regular expression. Throws a `Fault` where the expression is too large for its place. */
+/**
+ * What a function may read of its text; undefined for one without a regular expression. Throws a
+ * `Fault` where the expression is too large for its place.
+ */
 export function searchedBy(
   { definition, signatures }: KnownFunction,
   contents: unknown[],
@@ -29,7 +37,9 @@ export function searchedBy(
   const most = isInLambda ? lambda_positions_max : isScan ? scanning_positions_max : positions_max;
   if (positions > most)
     throw new Fault(
-      `This regular expression has more than ${most} characters and classes, repeats such as {3} written out, which is the most ${isInLambda ? 'inside a lambda' : `for \`${definition.name}\``}: shorten it.`,
+      `This regular expression has more than ${most} characters and classes, repeats such as ` +
+        '{3} written out, which is the most ' +
+        `${isInLambda ? 'inside a lambda' : `for \`${definition.name}\``}: shorten it.`,
       span,
     );
   return {

@@ -12,8 +12,11 @@ const nodes_max = 5_000;
 // Words that end an expression or a table: none of them can be a name unless it is quoted.
 const reserved = new Set(
   (
-    'SELECT FROM WHERE GROUP HAVING QUALIFY ORDER BY LIMIT OFFSET UNION INTERSECT EXCEPT JOIN ON USING INNER LEFT RIGHT FULL CROSS OUTER ANY ALL ASOF SEMI ANTI GLOBAL ARRAY AS AND OR NOT ' +
-    'IN IS LIKE ILIKE BETWEEN CASE CAST INTERVAL WHEN THEN ELSE END WITH DISTINCT NULL TRUE FALSE ASC DESC NULLS WINDOW OVER FINAL SAMPLE PREWHERE SETTINGS FORMAT INTO FILTER EXISTS'
+    'SELECT FROM WHERE GROUP HAVING QUALIFY ORDER BY LIMIT OFFSET UNION INTERSECT EXCEPT JOIN ' +
+    'ON USING INNER LEFT RIGHT FULL CROSS OUTER ANY ALL ASOF SEMI ANTI GLOBAL ARRAY AS AND OR ' +
+    'NOT ' +
+    'IN IS LIKE ILIKE BETWEEN CASE CAST INTERVAL WHEN THEN ELSE END WITH DISTINCT NULL TRUE ' +
+    'FALSE ASC DESC NULLS WINDOW OVER FINAL SAMPLE PREWHERE SETTINGS FORMAT INTO FILTER EXISTS'
   ).split(' '),
 );
 
@@ -25,19 +28,23 @@ const advice: Record<string, string> = {
     'FORMAT is not part of the language: the destination of the export has a format. Remove it.',
   INTO: 'INTO is not part of the language: the destination of the export takes the rows. Remove it.',
   FINAL:
-    'FINAL is not part of the language and not needed: events are stored once, persons are read in their latest version. Remove it.',
+    'FINAL is not part of the language and not needed: events are stored once, persons are ' +
+    'read in their latest version. Remove it.',
   SAMPLE: 'SAMPLE is not part of the language: an export reads every row. Filter with WHERE.',
   PREWHERE:
     'PREWHERE is not part of the language: write WHERE, the store chooses what it reads first.',
   ARRAY: 'ARRAY JOIN is not part of the language: write arrayJoin(...) in the SELECT list.',
   GLOBAL: 'GLOBAL is not part of the language: remove the word.',
-  ANY: 'ANY is not part of the language: which row it takes is not fixed. Use an aggregate in a subquery.',
+  ANY:
+    'ANY is not part of the language: which row it takes is not fixed. Use an aggregate in a ' +
+    'subquery.',
   ASOF: 'ASOF is not part of the language: use argMax in a subquery.',
   SEMI: 'SEMI is not part of the language: write x IN (SELECT ...).',
   ANTI: 'ANTI is not part of the language: write x NOT IN (SELECT ...).',
   INTERSECT: 'INTERSECT is not part of the language: write x IN (SELECT ...).',
   EXCEPT:
-    'EXCEPT is not part of the language: write x NOT IN (SELECT ...), or name the columns instead of *.',
+    'EXCEPT is not part of the language: write x NOT IN (SELECT ...), or name the columns ' +
+    'instead of *.',
   EXISTS: 'EXISTS is not part of the language: write x IN (SELECT ...).',
 };
 
@@ -54,7 +61,10 @@ export function isPlainName(text: string): boolean {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(text) && !reserved.has(text.toUpperCase());
 }
 
-/** Reads a text's tokens from left to right. Every `expect` and `fail` throws a `Fault` at the present token. */
+/**
+ * Reads a text's tokens from left to right. Every `expect` and `fail` throws a `Fault` at the
+ * present token.
+ */
 export class Cursor {
   private readonly tokens: Token[];
   private index = 0;

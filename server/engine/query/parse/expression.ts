@@ -32,7 +32,10 @@ const predicates = new Set(['IS', 'IN', 'LIKE', 'ILIKE', 'BETWEEN', 'NOT']);
 /** Most operators of one operand, such as casts, that follow each other. */
 const links_max = 30;
 
-/** Reads an expression whose operators all bind more strongly than `power` (Pratt). Throws a `Fault` where there is none. */
+/**
+ * Reads an expression whose operators all bind more strongly than `power` (Pratt). Throws a `Fault`
+ * where there is none.
+ */
 export function parseExpression(grammar: Grammar, power = 0): Expression {
   return grammar.cursor.deeper(() => parseOperators(grammar, parsePrefix(grammar), power));
 }

@@ -1,7 +1,10 @@
 import type { Cursor } from './cursor.ts';
 import type { Expression, Select, TypeName } from './tree.ts';
 
-/** The text being read, and the rules that need each other; `union` reads what may follow the first arm. */
+/**
+ * The text being read, and the rules that need each other; `union` reads what may follow the first
+ * arm.
+ */
 export type Grammar = {
   cursor: Cursor;
   expression(): Expression;
@@ -19,7 +22,10 @@ export function parseList(grammar: Grammar, close: string): Expression[] {
   return items;
 }
 
-/** Reads what stands in round brackets, the first of which is taken already: a SELECT with its UNIONs, or expressions. */
+/**
+ * Reads what stands in round brackets, the first of which is taken already: a SELECT with its
+ * UNIONs, or expressions.
+ */
 export function parseInBrackets(grammar: Grammar): { select: Select } | { items: Expression[] } {
   const { cursor } = grammar;
   if (cursor.acceptSign(')')) return { items: [] };

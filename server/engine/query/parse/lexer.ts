@@ -2,8 +2,9 @@ import { Fault } from '../fault.ts';
 import type { Span } from '../query_error.ts';
 
 /**
- * One token. `word` is an unquoted name or keyword, `quoted` a name in backticks or double quotes, `text` a literal in single quotes, `sign` an operator or punctuation.
- * `value` is the word as written, or the content of a quoted name or text with its escapes resolved.
+ * One token. `word` is an unquoted name or keyword, `quoted` a name in backticks or double quotes,
+ * `text` a literal in single quotes, `sign` an operator or punctuation. `value` is the word as
+ * written, or the content of a quoted name or text with its escapes resolved.
  */
 export type Token = Span & {
   kind: 'word' | 'quoted' | 'text' | 'number' | 'sign' | 'end';
@@ -35,7 +36,10 @@ const escapes: Record<string, string> = {
   f: '\f',
 };
 
-/** The tokens of a text, an `end` last. Throws a `Fault` for text that is too long, ill-formed Unicode, and signs, escapes and literals that the language does not have. */
+/**
+ * The tokens of a text, an `end` last. Throws a `Fault` for text that is too long, ill-formed
+ * Unicode, and signs, escapes and literals that the language does not have.
+ */
 export function tokenize(text: string): Token[] {
   if (text.length > text_length_max)
     throw new Fault(
@@ -156,7 +160,8 @@ function readEscape(text: string, position: number): string {
   const escaped = escapes[text[position + 1] ?? ''];
   if (escaped !== undefined) return escaped;
   throw new Fault(
-    'There is no such escape: write \\\\ for a backslash, or one of \\\' \\" \\` \\n \\t \\r \\b \\f.',
+    'There is no such escape: write \\\\ for a backslash, or one of \\\' \\" \\` \\n \\t \\r ' +
+      '\\b \\f.',
     {
       start: position,
       end: Math.min(position + 2, text.length),
@@ -182,7 +187,8 @@ function unknownSign(text: string, start: number): Fault {
     );
   if (/[\s\p{Z}\p{C}]/u.test(character))
     return new Fault(
-      'There is an invisible character here: only spaces, tabs and line breaks part words. Remove it.',
+      'There is an invisible character here: only spaces, tabs and line breaks part words. ' +
+        'Remove it.',
       span,
     );
   return new Fault(

@@ -5,8 +5,9 @@ import { parseSelect, parseUnion } from './select.ts';
 import type { Select } from './tree.ts';
 
 /**
- * The tree of a text in the query language: one SELECT, which may end with a semicolon. Guarantee: a text that this gives a tree for has at most 65,536 characters, 5,000
- * nodes and 100 levels. Throws a `Fault` at the first piece that is not of the language.
+ * The tree of a text in the query language: one SELECT, which may end with a semicolon. Guarantee:
+ * a text that this gives a tree for has at most 65,536 characters, 5,000 nodes and 100 levels.
+ * Throws a `Fault` at the first piece that is not of the language.
  */
 export function parse(text: string): Select {
   const cursor = new Cursor(text);
@@ -22,7 +23,8 @@ export function parse(text: string): Select {
   if (cursor.isSign(';') && cursor.peek(1).kind === 'end') cursor.next();
   if (cursor.peek().kind !== 'end')
     cursor.fail(
-      'This does not belong to the query: remove it, or look for a comma, operator or bracket missing before it.',
+      'This does not belong to the query: remove it, or look for a comma, operator or bracket ' +
+        'missing before it.',
     );
   return select;
 }

@@ -20,7 +20,10 @@ const interval_units = [
   'YEAR',
 ] as const;
 
-/** Reads what stands between operators: a literal, a name, a call, something in brackets, and the accesses behind it. */
+/**
+ * Reads what stands between operators: a literal, a name, a call, something in brackets, and the
+ * accesses behind it.
+ */
 export function parsePrimary(grammar: Grammar): Expression {
   const { cursor } = grammar;
   let target = parseAtom(grammar);

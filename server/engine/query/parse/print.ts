@@ -30,7 +30,10 @@ const operators = new Set<Expression['kind']>([
   'lambda',
 ]);
 
-/** An expression in the query language's own words. Guarantee: what `parse` reads from it is the same tree, positions aside, and prints the same again. */
+/**
+ * An expression in the query language's own words. Guarantee: what `parse` reads from it is the
+ * same tree, positions aside, and prints the same again.
+ */
 export function printExpression(node: Expression): string {
   switch (node.kind) {
     case 'null':
@@ -92,7 +95,10 @@ function printOperator(
     case 'between':
       return `${operand(node.operand)} ${not}BETWEEN ${operand(node.low)} AND ${operand(node.high)}`;
     case 'like':
-      return `${operand(node.operand)} ${not}${node.insensitive ? 'ILIKE' : 'LIKE'} ${operand(node.pattern)}`;
+      return (
+        `${operand(node.operand)} ${not}${node.insensitive ? 'ILIKE' : 'LIKE'} ` +
+        `${operand(node.pattern)}`
+      );
     case 'in_list':
       return `${operand(node.operand)} ${not}IN (${printList(node.items)})`;
     case 'in_select':
@@ -104,7 +110,10 @@ function printOperator(
     case 'interval':
       return `INTERVAL ${operand(node.count)} ${node.unit}`;
     case 'lambda':
-      return `${node.parameters.length === 1 ? printName(node.parameters[0]!) : `(${node.parameters.map(printName).join(', ')})`} -> ${operand(node.body)}`;
+      return (
+        `${node.parameters.length === 1 ? printName(node.parameters[0]!) : `(${node.parameters.map(printName).join(', ')})`} ` +
+        `-> ${operand(node.body)}`
+      );
   }
 }
 
@@ -210,10 +219,16 @@ function printCase({ operand: compared, branches, otherwise }: ExpressionOf<'cas
   const whens = branches.map(
     ({ when, result }) => ` WHEN ${printExpression(when)} THEN ${printExpression(result)}`,
   );
-  return `CASE${compared === undefined ? '' : ` ${printExpression(compared)}`}${whens.join('')}${otherwise === undefined ? '' : ` ELSE ${printExpression(otherwise)}`} END`;
+  return (
+    `CASE${compared === undefined ? '' : ` ${printExpression(compared)}`}${whens.join('')}${otherwise === undefined ? '' : ` ELSE ${printExpression(otherwise)}`} ` +
+    'END'
+  );
 }
 
-/** A SELECT in the query language's own words, on one line. Guarantee: what `parse` reads from it is the same tree, positions aside, and prints the same again. */
+/**
+ * A SELECT in the query language's own words, on one line. Guarantee: what `parse` reads from it is
+ * the same tree, positions aside, and prints the same again.
+ */
 export function printSelect(select: Select): string {
   if (select.kind === 'core') return printCore(select);
   return select.arms
@@ -249,7 +264,8 @@ function printCore(core: SelectCore): string {
     clause('ORDER BY', printOrder(core.order_by)),
     limit_by === undefined
       ? ''
-      : `LIMIT ${limit_by.count}${limit_by.offset === 0 ? '' : ` OFFSET ${limit_by.offset}`} BY ${printList(limit_by.by)}`,
+      : `LIMIT ${limit_by.count}${limit_by.offset === 0 ? '' : ` OFFSET ${limit_by.offset}`} BY ` +
+        `${printList(limit_by.by)}`,
     clause('LIMIT', core.limit?.toString()),
     clause('OFFSET', core.offset?.toString()),
   ];

@@ -7,7 +7,10 @@ const joins_max = 10;
 /** Most entries of one WITH. */
 const with_max = 100;
 
-/** Reads a SELECT with its UNIONs. ORDER BY and LIMIT belong to a single SELECT; of a union they are asked for in brackets. */
+/**
+ * Reads a SELECT with its UNIONs. ORDER BY and LIMIT belong to a single SELECT; of a union they are
+ * asked for in brackets.
+ */
 export function parseSelect(grammar: Grammar): Select {
   return grammar.cursor.deeper(() => parseUnion(grammar, parseArm(grammar)));
 }
@@ -32,7 +35,10 @@ export function parseUnion(grammar: Grammar, first: Select): Select {
   return { kind: 'union', distinct, arms, ...cursor.since(first.start) };
 }
 
-/** An arm of a union has ORDER BY and LIMIT only in brackets of its own, so that nobody takes them for those of the whole. */
+/**
+ * An arm of a union has ORDER BY and LIMIT only in brackets of its own, so that nobody takes them
+ * for those of the whole.
+ */
 function refuseOrder({ cursor }: Grammar, arm: Select): void {
   if (
     arm.kind === 'core' &&
@@ -40,7 +46,8 @@ function refuseOrder({ cursor }: Grammar, arm: Select): void {
     (arm.order_by.length > 0 || arm.limit !== undefined || arm.offset !== undefined || arm.limit_by)
   )
     cursor.fail(
-      'ORDER BY and LIMIT beside UNION: put the SELECT that they belong to in brackets, or write SELECT * FROM (... UNION ALL ...) ORDER BY.',
+      'ORDER BY and LIMIT beside UNION: put the SELECT that they belong to in brackets, or ' +
+        'write SELECT * FROM (... UNION ALL ...) ORDER BY.',
     );
 }
 

@@ -31,7 +31,10 @@ export type Window = {
   frame?: Frame;
 };
 
-/** One bound of a frame; `rows` is the number before PRECEDING or FOLLOWING, undefined for UNBOUNDED. */
+/**
+ * One bound of a frame; `rows` is the number before PRECEDING or FOLLOWING, undefined for
+ * UNBOUNDED.
+ */
 export type FrameBound = { kind: 'current' } | { kind: 'preceding' | 'following'; rows?: number };
 
 /** ROWS or RANGE BETWEEN two bounds. */

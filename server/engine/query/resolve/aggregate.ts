@@ -15,7 +15,10 @@ import type { ValueType } from '../values/value_type.ts';
 const takes_distinct = new Set(['count', 'sum', 'avg', 'groupArray']);
 const levels_max = 20;
 
-/** The parts of an aggregate's call in ClickHouse: `name(levels)(texts)`, which `wrap` makes the documented type. */
+/**
+ * The parts of an aggregate's call in ClickHouse: `name(levels)(texts)`, which `wrap` makes the
+ * documented type.
+ */
 export type AggregateCall = {
   call: string;
   wrap: (sql: string) => string;
@@ -43,7 +46,10 @@ export function resolveAggregate(
   return { ...value, traits: { ...value.traits, loose: undefined, aggregates: true } };
 }
 
-/** An aggregate's call, its arguments resolved in the scope given. The result does not depend on the order of the rows. */
+/**
+ * An aggregate's call, its arguments resolved in the scope given. The result does not depend on the
+ * order of the rows.
+ */
 export function aggregateCall(
   context: Context,
   scope: Scope,
@@ -138,7 +144,10 @@ function readLevels(node: ExpressionOf<'call'>, wanted: 'none' | 'one' | 'many')
   return `(${parameters.map((one) => String(Number((one as ExpressionOf<'number'>).digits))).join(', ')})`;
 }
 
-/** What is smallest or largest may be several rows; their own value decides then, so that the result is fixed. NULLs count neither as value nor as key. */
+/**
+ * What is smallest or largest may be several rows; their own value decides then, so that the result
+ * is fixed. NULLs count neither as value nor as key.
+ */
 function shapeOf(
   name: string,
   texts: string[],

@@ -14,7 +14,10 @@ import type { Value } from '../values/value.ts';
 import { isContainer } from '../values/value_type.ts';
 import type { Kind } from '../values/value_type.ts';
 
-/** ClickHouse text that makes a result the type that its signature names: ClickHouse's own are often narrower, and narrow ones do not meet in IF or UNION. */
+/**
+ * ClickHouse text that makes a result the type that its signature names: ClickHouse's own are often
+ * narrower, and narrow ones do not meet in IF or UNION.
+ */
 const canonical: Partial<Record<Kind, (sql: string) => string>> = {
   integer: (sql) => `toInt64(${sql})`,
   unsigned: (sql) => `toUInt64(${sql})`,
@@ -56,7 +59,8 @@ export function applyKnown(
   const { definition } = known;
   if (definition.scans === true && scope.lambdas.length > 0)
     throw new Fault(
-      `\`${definition.name}\` cannot stand inside a lambda: apply it to the whole text, or use arrayJoin.`,
+      `\`${definition.name}\` cannot stand inside a lambda: apply it to the whole text, or ` +
+        'use arrayJoin.',
       span,
     );
   const binding = bind(context, scope, known, args, span);
@@ -86,7 +90,10 @@ export function canonicalText(sql: string, kind: Kind): string {
   return isContainer(kind) ? sql : (canonical[kind]?.(sql) ?? sql);
 }
 
-/** A template with its arguments: `$1`, `$*`; a unit behind `Interval` begins with a capital; a time zone that was not given is UTC. */
+/**
+ * A template with its arguments: `$1`, `$*`; a unit behind `Interval` begins with a capital; a time
+ * zone that was not given is UTC.
+ */
 function fill(template: string, texts: string[]): string {
   return template.replace(
     /(Interval)?\$(\d|\*)/g,
@@ -103,7 +110,10 @@ function printCall({ name, engine }: FunctionDefinition, texts: string[]): strin
   return engine === undefined ? `${name}(${texts.join(', ')})` : fill(engine, texts);
 }
 
-/** A call that reads the first bytes of its text; of a text in which it replaces something the rest stays as it is. */
+/**
+ * A call that reads the first bytes of its text; of a text in which it replaces something the rest
+ * stays as it is.
+ */
 function printSearch(
   context: Context,
   definition: FunctionDefinition,

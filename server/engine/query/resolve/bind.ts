@@ -33,10 +33,16 @@ export type Argument = { node: Expression } | { value: Value };
 /** A call's arguments as ClickHouse text, the values behind them, and the type of the result. */
 export type Binding = { texts: string[]; values: Value[]; type: ValueType };
 
-/** Arguments and their forms while they are fitted; a lambda comes last, when the types of the arrays are known. */
+/**
+ * Arguments and their forms while they are fitted; a lambda comes last, when the types of the
+ * arrays are known.
+ */
 type Fitted = { form: Form; argument: Argument; value?: Value; text?: string };
 
-/** Fits the arguments to the first signature that takes them. Throws a `Fault` at the first argument that fits none. */
+/**
+ * Fits the arguments to the first signature that takes them. Throws a `Fault` at the first argument
+ * that fits none.
+ */
 export function bind(
   context: Context,
   scope: Scope,
@@ -56,7 +62,8 @@ export function bind(
   const hasLambda = args[0] !== undefined && 'node' in args[0] && args[0].node.kind === 'lambda';
   const fitting = candidates.find((one) => isLambda(one.parameters[0]?.form) === hasLambda);
   if (fitting === undefined) throw new Fault(`\`${name}\` takes ${signature}.`, span);
-  // Resolved once: a signature that does not fit must not make a second one of a lambda or subquery.
+  // Resolved once: a signature that does not fit must not make a second one of a lambda or
+  // subquery.
   const resolved = args.map((argument) =>
     'node' in argument && isOpen(argument.node)
       ? { value: context.resolve(scope, argument.node), node: argument.node }
@@ -149,7 +156,10 @@ function fitKnown(
   };
 }
 
-/** What each letter of the forms stands for: the one type that can hold every argument at its places. */
+/**
+ * What each letter of the forms stands for: the one type that can hold every argument at its
+ * places.
+ */
 function bindLetters(context: Context, name: string, fitted: Fitted[]): Map<string, ValueType> {
   const found = new Map<string, { type: ValueType; value?: Value }[]>();
   const collect = (form: Form, type: ValueType, value?: Value): void => {
@@ -174,7 +184,8 @@ function bindLetters(context: Context, name: string, fitted: Fitted[]): Map<stri
     const type = unify(types);
     if (type === undefined)
       throw new Fault(
-        `\`${name}\` needs values of one type, these are ${types.map(describeType).join(' and ')}: convert them.`,
+        `\`${name}\` needs values of one type, these are ` +
+          `${types.map(describeType).join(' and ')}: convert them.`,
         fitted.find(({ value }) => value)!.value!.span,
       );
     letters.set(letter, type);
@@ -187,7 +198,8 @@ function numberType(name: string, type: ValueType, value: Value | undefined): Va
   if (type.kind === 'boolean') return { ...type, kind: 'integer' };
   if (!isNumeric(type.kind) && type.kind !== 'null')
     throw new Fault(
-      `\`${name}\` takes numbers, this is ${describeType(type)}: convert it with toFloat64 or toInt64.`,
+      `\`${name}\` takes numbers, this is ${describeType(type)}: convert it with toFloat64 or ` +
+        'toInt64.',
       value?.span ?? { start: 0, end: 0 },
     );
   return type;
@@ -204,7 +216,8 @@ function fitValue(
   const fit = fitForm(context, fitted.form, value, letters);
   if (fit === undefined)
     throw new Fault(
-      `\`${name}\` takes ${describeForm(fitted.form, letters)} here, this is ${describeType(value.type)}: convert it.`,
+      `\`${name}\` takes ${describeForm(fitted.form, letters)} here, this is ` +
+        `${describeType(value.type)}: convert it.`,
       value.span,
     );
   fitted.value = fit;

@@ -10,7 +10,10 @@ import { describeType } from '../values/value_type.ts';
 /** Most lambdas inside each other: each multiplies the work of those around it. */
 const lambdas_max = 3;
 
-/** A lambda over the items of the arrays: its ClickHouse text and the value of its body, a condition where it `isTest`. */
+/**
+ * A lambda over the items of the arrays: its ClickHouse text and the value of its body, a condition
+ * where it `isTest`.
+ */
 export function bindLambda(
   context: Context,
   scope: Scope,
@@ -22,7 +25,8 @@ export function bindLambda(
     throw new Fault(`At most ${lambdas_max} lambdas stand inside each other: use arrayJoin.`, node);
   if (node.parameters.length !== arrays.length)
     throw new Fault(
-      `This lambda has ${node.parameters.length} parameters for ${arrays.length} arrays: one for each.`,
+      `This lambda has ${node.parameters.length} parameters for ${arrays.length} arrays: one ` +
+        'for each.',
       node,
     );
   const parameters = new Map<string, Value>();

@@ -15,7 +15,10 @@ import type { Value } from '../values/value.ts';
 import { describeType, typeOf } from '../values/value_type.ts';
 import type { Kind } from '../values/value_type.ts';
 
-/** The value of a call: an aggregate, a window function, or a function of one row. Throws a `Fault` for what is not on the list. */
+/**
+ * The value of a call: an aggregate, a window function, or a function of one row. Throws a `Fault`
+ * for what is not on the list.
+ */
 export function resolveCall(context: Context, scope: Scope, written: ExpressionOf<'call'>): Value {
   const name = spellFunction(written.name.text);
   const node = { ...written, name: { ...written.name, text: name } };
@@ -63,7 +66,9 @@ function resolveConversion(
     (scale !== undefined && (!takesScale || scale.kind !== 'number'))
   )
     throw new Fault(
-      `\`${node.name.text}\` takes ${takesScale ? 'a value and a number of digits' : 'one value'}; a time zone is named in the functions of time.`,
+      `\`${node.name.text}\` takes ` +
+        `${takesScale ? 'a value and a number of digits' : 'one value'}; a time zone is named ` +
+        'in the functions of time.',
       node,
     );
   return convert(context, context.resolve(scope, arg), kind, node);
@@ -92,7 +97,8 @@ function resolveChoice(context: Context, scope: Scope, node: ExpressionOf<'call'
   const { args } = node;
   if (args.length < 3 || args.length % 2 === 0 || (node.name.text === 'if' && args.length !== 3))
     throw new Fault(
-      `\`${node.name.text}\` takes a condition and a value${node.name.text === 'if' ? '' : ' by turns'}, and a value for all else.`,
+      `\`${node.name.text}\` takes a condition and a ` +
+        `value${node.name.text === 'if' ? '' : ' by turns'}, and a value for all else.`,
       node,
     );
   const conditions = args.filter((_arg, index) => index % 2 === 0 && index < args.length - 1);
@@ -108,14 +114,16 @@ function resolveChoice(context: Context, scope: Scope, node: ExpressionOf<'call'
 function resolveCoalesce(context: Context, scope: Scope, node: ExpressionOf<'call'>): Value {
   if (node.args.length === 0 || (node.name.text === 'ifNull' && node.args.length !== 2))
     throw new Fault(
-      `\`${node.name.text}\` takes ${node.name.text === 'ifNull' ? 'two values' : 'a value or more'}.`,
+      `\`${node.name.text}\` takes ` +
+        `${node.name.text === 'ifNull' ? 'two values' : 'a value or more'}.`,
       node,
     );
   const values = node.args.map((arg) => context.resolve(scope, arg));
   const aligned = align(context.writer, values);
   if (aligned === undefined)
     throw new Fault(
-      `\`${node.name.text}\` needs values of one type, these are ${values.map(({ type }) => describeType(type)).join(' and ')}: convert them.`,
+      `\`${node.name.text}\` needs values of one type, these are ` +
+        `${values.map(({ type }) => describeType(type)).join(' and ')}: convert them.`,
       node,
     );
   const nullable = aligned.values.every(({ type }) => type.nullable);
@@ -141,7 +149,8 @@ function resolveMap(context: Context, scope: Scope, node: ExpressionOf<'call'>):
   );
   if (keys === undefined || items === undefined)
     throw new Fault(
-      'The keys of a map are of one type, and its values too: convert them, for example with toString.',
+      'The keys of a map are of one type, and its values too: convert them, for example with ' +
+        'toString.',
       node,
     );
   if (keys.type.nullable || (keys.type.kind !== 'text' && keys.type.kind !== 'integer'))
@@ -183,7 +192,9 @@ export function resolveItems(
   const aligned = align(context.writer, items);
   if (aligned === undefined)
     throw new Fault(
-      `The items of an array are of one type, these are ${[...new Set(items.map(({ type }) => describeType(type)))].join(' and ')}: convert them.`,
+      'The items of an array are of one type, these are ' +
+        `${[...new Set(items.map(({ type }) => describeType(type)))].join(' and ')}: convert ` +
+        'them.',
       node,
     );
   return compose(

@@ -14,7 +14,8 @@ export function condition(context: Context, scope: Scope, node: Expression): Val
   const asCondition = coerceCondition(context.writer, value);
   if (asCondition === undefined)
     throw new Fault(
-      `A condition is expected here, this is ${describeType(value.type)}: compare it with something.`,
+      `A condition is expected here, this is ${describeType(value.type)}: compare it with ` +
+        'something.',
       node,
     );
   return asCondition;
@@ -25,7 +26,9 @@ export function choose(context: Context, whens: Value[], results: Value[], span:
   const aligned = align(context.writer, results);
   if (aligned === undefined)
     throw new Fault(
-      `The results are of several types (${[...new Set(results.map(({ type }) => describeType(type)))].join(', ')}): convert them to one.`,
+      'The results are of several types ' +
+        `(${[...new Set(results.map(({ type }) => describeType(type)))].join(', ')}): convert ` +
+        'them to one.',
       span,
     );
   const texts = whens.flatMap((when, index) => [when.sql, aligned.values[index]!.sql]);

@@ -8,7 +8,10 @@ import type { Value } from '../values/value.ts';
 import type { ValueType } from '../values/value_type.ts';
 import type { QueryWriter } from '../values/writer.ts';
 
-/** A column of a resolved SELECT: its name in the query, its name in the printed text, the text of its expression, and where it stands in the query. */
+/**
+ * A column of a resolved SELECT: its name in the query, its name in the printed text, the text of
+ * its expression, and where it stands in the query.
+ */
 export type ResolvedColumn = {
   name: string;
   sql: string;

@@ -10,7 +10,8 @@ import type { Value } from '../values/value.ts';
 import { describeType, isContainer, isNumeric, orNull, typeOf } from '../values/value_type.ts';
 import type { Kind, ValueType } from '../values/value_type.ts';
 
-// The types that CAST and :: know, by the names of ClickHouse and of SQL. All whole numbers have 64 bits here.
+// The types that CAST and :: know, by the names of ClickHouse and of SQL. All whole numbers have 64
+// bits here.
 const type_names: Record<string, Kind> = {
   String: 'text',
   text: 'text',
@@ -38,7 +39,8 @@ const type_names: Record<string, Kind> = {
   date: 'date',
 };
 
-// How ClickHouse makes one kind of another, where the author asks for it. What is not here cannot be converted.
+// How ClickHouse makes one kind of another, where the author asks for it. What is not here cannot
+// be converted.
 const conversions: Partial<Record<`${Kind} ${Kind}`, (sql: string) => string>> = {
   'text integer': (sql) => `toInt64(${sql})`,
   'unsigned integer': (sql) => `toInt64(${sql})`,
@@ -56,7 +58,11 @@ const conversions: Partial<Record<`${Kind} ${Kind}`, (sql: string) => string>> =
   'timestamp date': (sql) => `toDate32(${sql})`,
 };
 
-/** The value as one of the kind, as CAST and the conversion functions make it. Of a property what does not fit becomes NULL, of other text it fails the run. Throws a `Fault` where there is no conversion. */
+/**
+ * The value as one of the kind, as CAST and the conversion functions make it. Of a property what
+ * does not fit becomes NULL, of other text it fails the run. Throws a `Fault` where there is no
+ * conversion.
+ */
 export function convert(context: Context, value: Value, kind: Kind, span: Span): Value {
   const as = (sql: string) =>
     compose(sql, { kind, nullable: value.type.nullable, items: [] }, span, [value]);
@@ -131,7 +137,9 @@ export function castTo(context: Context, value: Value, type: TypeName, span: Spa
   }
   const kind = Object.hasOwn(type_names, type.name) ? type_names[type.name] : undefined;
   if (kind === undefined || type.items.length > 0) {
-    const message = `There is no type ${type.name} here: take String, Int64, UInt64, Float64, Bool, UUID, DateTime64 or Date, also inside Nullable(...) or Array(...).`;
+    const message =
+      `There is no type ${type.name} here: take String, Int64, UInt64, Float64, Bool, UUID, ` +
+      'DateTime64 or Date, also inside Nullable(...) or Array(...).';
     throw new Fault(
       message,
       type,

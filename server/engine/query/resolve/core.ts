@@ -114,7 +114,8 @@ function resolveCondition(context: Context, scope: Scope, node: Expression): Val
   const condition = coerceCondition(context.writer, value);
   if (condition === undefined)
     throw new Fault(
-      `A condition is expected here, this is ${describeType(value.type)}: compare it with something.`,
+      `A condition is expected here, this is ${describeType(value.type)}: compare it with ` +
+        'something.',
       node,
     );
   return condition;
@@ -241,7 +242,8 @@ function checkGrouping(core: SelectCore, items: Item[], clauses: Clauses): void 
     : undefined;
   if (loose !== undefined)
     throw new Fault(
-      'This column is neither a key of GROUP BY nor inside an aggregate: add it to GROUP BY, or take min, max or argMax of it.',
+      'This column is neither a key of GROUP BY nor inside an aggregate: add it to GROUP BY, ' +
+        'or take min, max or argMax of it.',
       loose,
     );
 }
@@ -269,7 +271,8 @@ function print(
     for (const [alias, column] of rowColumns(scope)) list.push(`${column} AS ${alias}`);
   const isCut =
     core.limit !== undefined || core.offset !== undefined || core.limit_by !== undefined;
-  // Which rows a LIMIT takes is fixed only where no two rows are equal in order: every column decides in the end.
+  // Which rows a LIMIT takes is fixed only where no two rows are equal in order: every column
+  // decides in the end.
   const cut = isCut
     ? [
         ...clauses.order.map(({ item, value }) => `${value.sql}${printDirection(item)}`),
@@ -288,7 +291,8 @@ function print(
     clause('ORDER BY', cut.join(', ')),
     core.limit_by === undefined
       ? ''
-      : ` LIMIT ${core.limit_by.offset}, ${core.limit_by.count} BY ${clauses.limit_by.map(({ sql }) => sql).join(', ')}`,
+      : ` LIMIT ${core.limit_by.offset}, ${core.limit_by.count} BY ` +
+        `${clauses.limit_by.map(({ sql }) => sql).join(', ')}`,
     clause('LIMIT', core.limit?.toString()),
     clause('OFFSET', core.offset?.toString()),
     ')',
@@ -296,10 +300,14 @@ function print(
   return { text: text.join(''), columns, order, is_row_wise: isRowWise };
 }
 
-/** The keys of ORDER BY as columns of the result: an output column where there is one, else a further one. */
+/**
+ * The keys of ORDER BY as columns of the result: an output column where there is one, else a
+ * further one.
+ */
 function exposeOrder(order: Order[], columns: ResolvedColumn[], list: string[]): OrderKey[] {
   return order.map(({ item, value, output }, index) => {
-    // A further column would make rows differ that DISTINCT takes for one, so an output column stands for itself.
+    // A further column would make rows differ that DISTINCT takes for one, so an output column
+    // stands for itself.
     if (output === undefined) list.push(`${value.sql} AS order_${index + 1}`);
     return {
       sql: output === undefined ? `order_${index + 1}` : columns[output]!.sql,

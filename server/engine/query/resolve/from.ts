@@ -12,12 +12,16 @@ import { compose } from '../values/value.ts';
 import type { Value } from '../values/value.ts';
 import { describeType } from '../values/value_type.ts';
 
-/** FROM with its joins, opened in the scope. `text` gives ClickHouse's text once everything that uses the sources has been resolved. */
+/**
+ * FROM with its joins, opened in the scope. `text` gives ClickHouse's text once everything that
+ * uses the sources has been resolved.
+ */
 export type OpenFrom = { text(): string; is_model_table: boolean };
 
 /**
- * Opens what a SELECT reads. The first table gives the run's rows wherever the SELECT itself does; a joined table of the other model, and everything inside a look-up, gives all rows
- * up to the end of the run's selection.
+ * Opens what a SELECT reads. The first table gives the run's rows wherever the SELECT itself does;
+ * a joined table of the other model, and everything inside a look-up, gives all rows up to the end
+ * of the run's selection.
  */
 export function openFrom(
   context: Context,

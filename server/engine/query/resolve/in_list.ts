@@ -47,7 +47,8 @@ function inParameter(
   if (kind === 'property' && integers !== undefined) {
     const [whole, float] = [coerce(writer, operand, 'integer')!, coerce(writer, operand, 'float')!];
     return result(
-      `coalesce(in(${whole.sql}, ${writer.list('Int64', integers)}), in(${float.sql}, ${writer.list('Float64', integers)}))`,
+      `coalesce(in(${whole.sql}, ${writer.list('Int64', integers)}), in(${float.sql}, ` +
+        `${writer.list('Float64', integers)}))`,
       true,
     );
   }
@@ -100,7 +101,8 @@ export function resolveInSelect(
     const fitted = coerce(context.writer, operand, only.type.kind);
     if (fitted === undefined)
       throw new Fault(
-        `The SELECT gives ${describeType(only.type)}, on the left of IN stands ${describeType(operand.type)}: convert one of them.`,
+        `The SELECT gives ${describeType(only.type)}, on the left of IN stands ` +
+          `${describeType(operand.type)}: convert one of them.`,
         node,
       );
     left = fitted;

@@ -13,7 +13,10 @@ import { describeType, isTextual, orNull } from '../values/value_type.ts';
 
 type Step = Span & ({ name: string } | { index: Expression } | { position: number });
 
-/** A column, alias or parameter by its name, with what is taken out of it: properties, items, elements. */
+/**
+ * A column, alias or parameter by its name, with what is taken out of it: properties, items,
+ * elements.
+ */
 export function resolveAccess(
   context: Context,
   scope: Scope,
@@ -159,7 +162,8 @@ function takeSteps(context: Context, scope: Scope, base: Value, steps: Step[]): 
       const end = count < 0 ? steps.length : taken + count;
       if (end === taken)
         throw new Fault(
-          "A property is named by text or a number in the query itself: write properties['name'] or properties.list[1].",
+          'A property is named by text or a number in the query itself: write ' +
+            "properties['name'] or properties.list[1].",
           steps[taken]!,
         );
       value = takeProperty(context, value, steps.slice(taken, end));
@@ -242,7 +246,8 @@ function takeStep(context: Context, scope: Scope, value: Value, step: Step): Val
   const what = describeType(value.type);
   const advice = isTextual(kind) ? ' Use substring(...) for a part of a text.' : '';
   throw new Fault(
-    `There is nothing to take out of ${/^[aeiou]/.test(what) ? 'an' : 'a'} ${what} in this way.${advice}`,
+    `There is nothing to take out of ${/^[aeiou]/.test(what) ? 'an' : 'a'} ${what} in this ` +
+      `way.${advice}`,
     span,
   );
 }

@@ -11,7 +11,10 @@ import { compose } from '../values/value.ts';
 import type { Value } from '../values/value.ts';
 import { describeType, isTextual } from '../values/value_type.ts';
 
-/** Most characters of a LIKE pattern, and most of its wildcards: matching takes time by their product. */
+/**
+ * Most characters of a LIKE pattern, and most of its wildcards: matching takes time by their
+ * product.
+ */
 const pattern_characters_max = 1_000;
 const pattern_wildcards_max = 16;
 
@@ -123,7 +126,10 @@ function resolveBinary(context: Context, scope: Scope, node: ExpressionOf<'binar
     : resolveArithmetic(context, scope, name, [left, right], node);
 }
 
-/** The operands of a row of equal operators, which ClickHouse takes as one call: long ones would nest too deep for it. */
+/**
+ * The operands of a row of equal operators, which ClickHouse takes as one call: long ones would
+ * nest too deep for it.
+ */
 function operands(node: ExpressionOf<'binary'>, operator: 'AND' | 'OR'): Expression[] {
   const found: Expression[] = [node.right];
   let left = node.left;
@@ -171,7 +177,8 @@ function resolveLike(context: Context, scope: Scope, node: ExpressionOf<'like'>)
     );
   if (node.pattern.kind !== 'text')
     throw new Fault(
-      "The pattern of LIKE is written as text, as in LIKE 'a%'; use startsWith or position for other texts.",
+      "The pattern of LIKE is written as text, as in LIKE 'a%'; use startsWith or position " +
+        'for other texts.',
       node.pattern,
     );
   const { value } = node.pattern;
@@ -180,7 +187,8 @@ function resolveLike(context: Context, scope: Scope, node: ExpressionOf<'like'>)
     (value.match(/[%_]/g)?.length ?? 0) > pattern_wildcards_max
   )
     throw new Fault(
-      `A pattern of LIKE has at most ${pattern_characters_max} characters and ${pattern_wildcards_max} signs % and _.`,
+      `A pattern of LIKE has at most ${pattern_characters_max} characters and ` +
+        `${pattern_wildcards_max} signs % and _.`,
       node.pattern,
     );
   if (/(?:^|[^\\])(?:\\\\)*\\$/.test(value))

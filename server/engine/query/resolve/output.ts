@@ -5,13 +5,17 @@ import { name_characters_max } from './output_name.ts';
 import { columnTypeOf, describeType, engineTypeOf, isContainer } from '../values/value_type.ts';
 import type { ValueType } from '../values/value_type.ts';
 
-/** The columns of the export. Guarantee: each has a name of 1 to 64 characters that no other has, and a type that every destination knows. Throws a `Fault` for others. */
+/**
+ * The columns of the export. Guarantee: each has a name of 1 to 64 characters that no other has,
+ * and a type that every destination knows. Throws a `Fault` for others.
+ */
 export function outputColumns(columns: ResolvedColumn[]): Column[] {
   const names = new Set<string>();
   return columns.map(({ name, type, span }, index) => {
     if (name === '' || [...name].length > name_characters_max)
       throw new Fault(
-        `The name of a column has 1 to ${name_characters_max} characters: give it a shorter alias with AS.`,
+        `The name of a column has 1 to ${name_characters_max} characters: give it a shorter ` +
+          'alias with AS.',
         span,
       );
     if (names.has(name))

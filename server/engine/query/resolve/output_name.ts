@@ -4,7 +4,10 @@ import type { Expression } from '../parse/tree.ts';
 /** Most characters of the name of an export's column. */
 export const name_characters_max = 64;
 
-/** The name of a column without an alias: the last name of a column or property, else the expression itself, cut where it is long. */
+/**
+ * The name of a column without an alias: the last name of a column or property, else the expression
+ * itself, cut where it is long.
+ */
 export function nameColumn(node: Expression): string {
   if (node.kind === 'column') return node.parts.at(-1)!.text;
   if (node.kind === 'field') return node.name.text;

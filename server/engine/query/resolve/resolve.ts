@@ -13,7 +13,10 @@ import { isTooLarge, orNull, typeOf } from '../values/value_type.ts';
 
 /** Most expressions inside each other, aliases written out. */
 const levels_max = 200;
-/** Most work of one compilation, in characters of the texts of all expressions on the way, so that small texts that repeat large ones end early. */
+/**
+ * Most work of one compilation, in characters of the texts of all expressions on the way, so that
+ * small texts that repeat large ones end early.
+ */
 const written_max = 4_000_000;
 /** What resolving one expression counts, however short its text is. */
 const written_by_each = 100;
@@ -25,7 +28,8 @@ const uint64_max = 2n ** 64n - 1n;
 export type Levels = { expressions: number; selects: number; written: number };
 
 /**
- * What an expression means in a scope: ClickHouse text and type. Guarantee: the text holds no word of the query: names are the printer's own, contents of literals are parameters, functions are
+ * What an expression means in a scope: ClickHouse text and type. Guarantee: the text holds no word
+ * of the query: names are the printer's own, contents of literals are parameters, functions are
  * those of the list. Throws a `Fault` for what has no meaning.
  */
 export function resolve(context: Context, levels: Levels, scope: Scope, node: Expression): Value {
@@ -40,7 +44,8 @@ export function resolve(context: Context, levels: Levels, scope: Scope, node: Ex
     levels.written += written_by_each + value.sql.length;
     if (levels.written > written_max)
       throw new FinalFault(
-        'The query grows too large when its aliases, windows and WITH entries are written out: use them less often.',
+        'The query grows too large when its aliases, windows and WITH entries are written ' +
+          'out: use them less often.',
         node,
       );
     if (isTooLarge(value.type))
@@ -61,8 +66,9 @@ export function resolve(context: Context, levels: Levels, scope: Scope, node: Ex
 }
 
 /**
- * An array that is the same for every row, such as that of a scalar subquery, would be looked through for each item of another one in time that no limit of ClickHouse sees. As a full
- * column it takes memory first, and that has a limit.
+ * An array that is the same for every row, such as that of a scalar subquery, would be looked
+ * through for each item of another one in time that no limit of ClickHouse sees. As a full column
+ * it takes memory first, and that has a limit.
  */
 function isRepeated(scope: Scope, node: Expression, { type }: Value): boolean {
   if (type.kind !== 'array' && type.kind !== 'map') return false;

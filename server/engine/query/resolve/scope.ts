@@ -33,7 +33,9 @@ export type Scope = {
   is_one_row: boolean;
   /** Aliases that are being resolved: one that comes up again would never end. */
   open_aliases: Set<string>;
-  /** Where aggregates, or window functions, cannot stand: the words for the error, as in "in WHERE". */
+  /**
+   * Where aggregates, or window functions, cannot stand: the words for the error, as in "in WHERE".
+   */
   aggregates_refused?: string;
   windows_refused?: string;
 };
@@ -65,7 +67,8 @@ export function findOwner(scope: Scope, name: Name): Source | undefined {
   const owners = scope.sources.filter((source) => source.column(name.text) !== undefined);
   if (owners.length > 1)
     throw new Fault(
-      `Several tables have a column \`${name.text}\`: write the table before it, as in ${owners[0]!.name ?? 'alias'}.${name.text}.`,
+      `Several tables have a column \`${name.text}\`: write the table before it, as in ` +
+        `${owners[0]!.name ?? 'alias'}.${name.text}.`,
       name,
     );
   return owners[0];

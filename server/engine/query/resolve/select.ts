@@ -10,7 +10,10 @@ import { describeType } from '../values/value_type.ts';
 /** Most SELECTs inside each other, entries of WITH written out. */
 const selects_max = 20;
 
-/** A SELECT with its UNIONs as ClickHouse text in brackets. Its rows are those of the one project, whatever it says. Throws a `Fault` for what has no meaning. */
+/**
+ * A SELECT with its UNIONs as ClickHouse text in brackets. Its rows are those of the one project,
+ * whatever it says. Throws a `Fault` for what has no meaning.
+ */
 export function resolveSelect(
   context: Context,
   levels: Levels,
@@ -19,7 +22,8 @@ export function resolveSelect(
 ): ResolvedSelect {
   if (levels.selects >= selects_max)
     throw new Fault(
-      `More than ${selects_max} SELECTs stand inside each other, entries of WITH written out: take the query apart.`,
+      `More than ${selects_max} SELECTs stand inside each other, entries of WITH written out: ` +
+        'take the query apart.',
       node,
     );
   const { expressions } = levels;
@@ -30,7 +34,8 @@ export function resolveSelect(
       node.kind === 'core' ? resolveCore(context, node, use) : resolveUnion(context, node, use);
     if (resolved.text.length > sql_length_max)
       throw new Fault(
-        'The query grows too large when its aliases and WITH entries are written out: use them less often.',
+        'The query grows too large when its aliases and WITH entries are written out: use ' +
+          'them less often.',
         node,
       );
     return resolved;
@@ -40,7 +45,10 @@ export function resolveSelect(
   }
 }
 
-/** The arms under each other: their columns meet by position, each in the one type that holds those of all arms. */
+/**
+ * The arms under each other: their columns meet by position, each in the one type that holds those
+ * of all arms.
+ */
 function resolveUnion(context: Context, node: SelectUnion, use: SelectUse): ResolvedSelect {
   const arms = node.arms.map((arm) => context.select(arm, { ...use, is_outermost: false }));
   const [first] = arms;
@@ -48,7 +56,8 @@ function resolveUnion(context: Context, node: SelectUnion, use: SelectUse): Reso
   for (const [index, arm] of arms.entries())
     if (arm.columns.length !== first.columns.length)
       throw new Fault(
-        `This SELECT gives ${arm.columns.length} columns, the first of the UNION ${first.columns.length}.`,
+        `This SELECT gives ${arm.columns.length} columns, the first of the UNION ` +
+          `${first.columns.length}.`,
         node.arms[index]!,
       );
   const names = first.columns.map(() => context.writer.name('c'));
@@ -89,7 +98,9 @@ function alignColumn(
   const aligned = align(context.writer, values);
   if (aligned === undefined)
     throw new Fault(
-      `The column \`${first.name}\` is ${[...new Set(columns.map(({ type }) => describeType(type)))].join(' and ')} in the arms of the UNION: convert them to one type.`,
+      `The column \`${first.name}\` is ` +
+        `${[...new Set(columns.map(({ type }) => describeType(type)))].join(' and ')} in the ` +
+        'arms of the UNION: convert them to one type.',
       node,
     );
   return { texts: aligned.values.map(({ sql }) => sql), type: aligned.type };

@@ -24,13 +24,19 @@ export type Source = {
   column(name: string): SourceColumn | undefined;
   /** Text at a path of one of the model's own JSON columns; undefined for another column. */
   property(column: string, path: string[]): SourceColumn | undefined;
-  /** ClickHouse text of columns that no two rows have alike, or of all columns where nothing is known. */
+  /**
+   * ClickHouse text of columns that no two rows have alike, or of all columns where nothing is
+   * known.
+   */
   identity(): string[];
   /** ClickHouse text for FROM. */
   text(): string;
 };
 
-/** The rows that the tables of a query give: the run's own for its model, and those of a look-up; of events, in both, only those that pass the filter. */
+/**
+ * The rows that the tables of a query give: the run's own for its model, and those of a look-up; of
+ * events, in both, only those that pass the filter.
+ */
 export type Rows = {
   team_id: number;
   selection: Rectangle[];
@@ -44,8 +50,9 @@ function modelColumns(model: Model['name']): string[] {
 }
 
 /**
- * A model's table as a query may read it: a subquery over `Model.relation`, which is the one place that says which rows of which project. Guarantee: `team_id` is the project's own number
- * as a parameter, whatever the query calls by that name.
+ * A model's table as a query may read it: a subquery over `Model.relation`, which is the one place
+ * that says which rows of which project. Guarantee: `team_id` is the project's own number as a
+ * parameter, whatever the query calls by that name.
  */
 export function openTable(
   writer: QueryWriter,
@@ -104,12 +111,17 @@ export function openTable(
       const list = Array.from(used, ([alias, expression]) => `${expression} AS ${alias}`).join(
         ', ',
       );
-      return `(SELECT ${list} FROM ${relation(rows.team_id, isLookup ? rows.lookup : rows.selection, rows.event_filter).text}) AS ${id}`;
+      return `(SELECT ${list} FROM
+        ${relation(rows.team_id, isLookup ? rows.lookup : rows.selection, rows.event_filter).text})
+        AS ${id}`;
     },
   };
 }
 
-/** A subquery's columns under its alias; `columns` are its printed names and types by the names that the query knows. */
+/**
+ * A subquery's columns under its alias; `columns` are its printed names and types by the names that
+ * the query knows.
+ */
 export function openDerived(
   writer: QueryWriter,
   name: string | undefined,

@@ -4,8 +4,9 @@ const distance_max = 5;
 const candidates_max = 250;
 
 /**
- * The candidate that was probably meant by `name`: equal but for case, or at most a third of the letters and five away (insertions, deletions, replacements, and two neighbours
- * swapped count one each). Undefined when none is that near.
+ * The candidate that was probably meant by `name`: equal but for case, or at most a third of the
+ * letters and five away (insertions, deletions, replacements, and two neighbours swapped count one
+ * each). Undefined when none is that near.
  */
 export function suggest(name: string, candidates: Iterable<string>): string | undefined {
   if (name.length > candidate_characters_max) return undefined;
@@ -28,7 +29,10 @@ export function suggest(name: string, candidates: Iterable<string>): string | un
   return best?.candidate;
 }
 
-/** The distance where it is at most `allowed`, else a larger number: only the cells beside the diagonal can be part of a shorter way. */
+/**
+ * The distance where it is at most `allowed`, else a larger number: only the cells beside the
+ * diagonal can be part of a shorter way.
+ */
 function editDistance(one: string, other: string, allowed: number): number {
   const far = allowed + 1;
   const newRow = () => new Uint8Array(other.length + 1).fill(far);

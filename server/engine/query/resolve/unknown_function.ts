@@ -14,9 +14,11 @@ const instead: Record<string, string> = {
   current_timestamp: 'Write now(): the end of the data interval of the run.',
   repeat: '`repeat` is not part of the language: use leftPad or rightPad.',
   windowFunnel:
-    'Write the steps of a funnel with minIf: the first time of each step for each person, and compare them.',
+    'Write the steps of a funnel with minIf: the first time of each step for each person, and ' +
+    'compare them.',
   toTimeZone:
-    'Timestamps have no zone of their own: write formatDateTime with a zone, or name the zone in toStartOfDay, toHour and the like.',
+    'Timestamps have no zone of their own: write formatDateTime with a zone, or name the zone ' +
+    'in toStartOfDay, toHour and the like.',
 
   visitParamExtractString: 'Write JSONExtractString.',
   JSONExtract: 'Write JSONExtractString, JSONExtractInt or another one with the type in its name.',

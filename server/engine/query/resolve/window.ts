@@ -62,7 +62,8 @@ function windowOf(scope: Scope, node: ExpressionOf<'call'>): Window {
   const named = scope.windows.get(window.name.text);
   if (named === undefined)
     throw new Fault(
-      `There is no window \`${window.name.text}\`: define it with WINDOW ${window.name.text} AS (...).`,
+      `There is no window \`${window.name.text}\`: define it with WINDOW ${window.name.text} ` +
+        'AS (...).',
       window.name,
     );
   return named;

@@ -6,7 +6,9 @@ import { isNumeric, isTextual, typeOf, unify } from './value_type.ts';
 import type { Kind, ValueType } from './value_type.ts';
 import type { LiteralType, QueryWriter } from './writer.ts';
 
-/** ClickHouse text that reads a property, Nullable(String), as another kind: NULL where it is none. */
+/**
+ * ClickHouse text that reads a property, Nullable(String), as another kind: NULL where it is none.
+ */
 const property_readers: Partial<Record<Kind, (sql: string) => string>> = {
   float: (sql) => `toFloat64OrNull(${sql})`,
   integer: (sql) => `toInt64OrNull(${sql})`,
@@ -28,8 +30,9 @@ const widenings: Partial<Record<`${Kind} ${Kind}`, (sql: string) => string>> = {
 };
 
 /**
- * The value as one of the kind, without loss: integers as floats, dates as timestamps, properties as anything (NULL where they do not fit), texts of the query itself as instants, dates
- * and uuids. Undefined where only a conversion that the author asks for would do.
+ * The value as one of the kind, without loss: integers as floats, dates as timestamps, properties
+ * as anything (NULL where they do not fit), texts of the query itself as instants, dates and uuids.
+ * Undefined where only a conversion that the author asks for would do.
  */
 export function coerce(writer: QueryWriter, value: Value, kind: Kind): Value | undefined {
   const { type, sql } = value;
@@ -55,12 +58,17 @@ function isWholeLiteral({ type, literal }: Value): boolean {
   return type.kind === 'integer' && typeof literal === 'bigint' && literal >= 0n;
 }
 
-/** Do literals beside this kind become one of it: texts beside timestamps, dates and uuids, whole numbers beside unsigned ones? */
+/**
+ * Do literals beside this kind become one of it: texts beside timestamps, dates and uuids, whole
+ * numbers beside unsigned ones?
+ */
 export function takesLiterals(kind: Kind): boolean {
   return kind === 'timestamp' || kind === 'date' || kind === 'uuid' || kind === 'unsigned';
 }
 
-/** The value as one of the type, inside arrays, tuples and maps too. Undefined where it cannot be. */
+/**
+ * The value as one of the type, inside arrays, tuples and maps too. Undefined where it cannot be.
+ */
 export function coerceTo(writer: QueryWriter, value: Value, type: ValueType): Value | undefined {
   if (type.items.length === 0 || value.type.kind === 'null')
     return coerce(writer, value, type.kind);
@@ -106,7 +114,10 @@ export function align(
   return aligned.every((value) => value !== undefined) ? { values: aligned, type } : undefined;
 }
 
-/** The value as the condition of WHERE and the like: a boolean, a number other than 0, a property that is true. Undefined for anything else. */
+/**
+ * The value as the condition of WHERE and the like: a boolean, a number other than 0, a property
+ * that is true. Undefined for anything else.
+ */
 export function coerceCondition(writer: QueryWriter, value: Value): Value | undefined {
   if (value.type.kind === 'boolean') return value;
   if (isNumeric(value.type.kind))
@@ -116,13 +127,19 @@ export function coerceCondition(writer: QueryWriter, value: Value): Value | unde
   return coerce(writer, value, 'boolean');
 }
 
-/** The value as a number of its own kind; properties become floats, booleans 0 or 1. Undefined for anything else. */
+/**
+ * The value as a number of its own kind; properties become floats, booleans 0 or 1. Undefined for
+ * anything else.
+ */
 export function coerceNumber(writer: QueryWriter, value: Value): Value | undefined {
   if (value.type.kind === 'boolean') return coerce(writer, value, 'integer');
   return isNumeric(value.type.kind) ? value : coerce(writer, value, 'float');
 }
 
-/** The content of a text literal as ClickHouse's literal of another kind; undefined where the text is none. */
+/**
+ * The content of a text literal as ClickHouse's literal of another kind; undefined where the text
+ * is none.
+ */
 export function literalOf(
   text: string,
   kind: Kind,

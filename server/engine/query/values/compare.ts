@@ -20,8 +20,9 @@ const functions = {
 export type Comparison = keyof typeof functions;
 
 /**
- * Two values compared. A property takes the kind of the other side: beside a number it is read as a number (whole ones exactly), beside a boolean, timestamp or uuid as that, and it is
- * NULL where it is none. Throws a `Fault` for kinds that have no order between them.
+ * Two values compared. A property takes the kind of the other side: beside a number it is read as a
+ * number (whole ones exactly), beside a boolean, timestamp or uuid as that, and it is NULL where it
+ * is none. Throws a `Fault` for kinds that have no order between them.
  */
 export function compare(
   writer: QueryWriter,
@@ -38,10 +39,12 @@ export function compare(
   const aligned = alignForComparison(writer, left, right);
   if (aligned === undefined)
     throw new Fault(
-      `Values of the types ${describeType(left.type)} and ${describeType(right.type)} cannot be compared: convert one of them.`,
+      `Values of the types ${describeType(left.type)} and ${describeType(right.type)} cannot ` +
+        'be compared: convert one of them.',
       span,
     );
-  // The property as a whole number decides where it is one: a float would take neighbours of more than 15 digits for equal.
+  // The property as a whole number decides where it is one: a float would take neighbours of more
+  // than 15 digits for equal.
   if (exact !== undefined)
     return result(`coalesce(${apply(...exact)}, ${apply(...aligned)})`, true);
   return result(apply(...aligned), nullable || aligned.some((value) => value.type.nullable));

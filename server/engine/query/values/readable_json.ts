@@ -1,22 +1,41 @@
-// ClickHouse's reader gives up a whole document for one number beyond 64 bits or half of a surrogate pair. In such documents numbers become strings that begin with a mark, and
-// half pairs U+FFFD; they begin with a space, which JSON allows and which tells them from those that are read as they are.
+// ClickHouse's reader gives up a whole document for one number beyond 64 bits or half of a
+// surrogate pair. In such documents numbers become strings that begin with a mark, and half pairs
+// U+FFFD; they begin with a space, which JSON allows and which tells them from those that are read
+// as they are.
 const mark = '\\\\\\\\u0001\\\\\\\\u0002\\\\\\\\u0001';
 
-/** ClickHouse text of a JSON document that ClickHouse's reader takes, however large its numbers are. What is taken out of it goes through `extractText`. */
+/**
+ * ClickHouse text of a JSON document that ClickHouse's reader takes, however large its numbers are.
+ * What is taken out of it goes through `extractText`.
+ */
 export function readableJson(document: string): string {
-  const numbers = `replaceRegexpAll(${document}, '("(?:[^"\\\\\\\\]|\\\\\\\\.)*")|(-?[0-9]+(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?)', '\\\\1\\x01\\\\2\\x01')`;
-  const quoted = `replaceRegexpAll(replaceAll(${numbers}, '\\x01\\x01', ''), '\\x01([^\\x01]*)\\x01', '"${mark}\\\\1"')`;
-  const aside = `replaceRegexpAll(replaceAll(${quoted}, '\\\\\\\\', '\\x01'), '\\\\\\\\u([dD][89abAB][0-9a-fA-F]{2})\\\\\\\\u([dD][c-fC-F][0-9a-fA-F]{2})', '\\x02\\\\1\\x02\\\\2')`;
+  const numbers =
+    `replaceRegexpAll(${document}, ` +
+    `'("(?:[^"\\\\\\\\]|\\\\\\\\.)*")|(-?[0-9]+(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?)', ` +
+    `'\\\\1\\x01\\\\2\\x01')`;
+  const quoted =
+    `replaceRegexpAll(replaceAll(${numbers}, '\\x01\\x01', ''), '\\x01([^\\x01]*)\\x01', ` +
+    `'"${mark}\\\\1"')`;
+  const aside =
+    `replaceRegexpAll(replaceAll(${quoted}, '\\\\\\\\', '\\x01'), ` +
+    `'\\\\\\\\u([dD][89abAB][0-9a-fA-F]{2})\\\\\\\\u([dD][c-fC-F][0-9a-fA-F]{2})', ` +
+    `'\\x02\\\\1\\x02\\\\2')`;
   const lone = `replaceRegexpAll(${aside}, '\\\\\\\\u[dD][89a-fA-F][0-9a-fA-F]{2}', '\\\\\\\\ufffd')`;
-  return `if(isValidJSON(${document}), ${document}, concat(' ', replaceAll(replaceAll(${lone}, '\\x02', '\\\\u'), '\\x01', '\\\\\\\\')))`;
+  return (
+    `if(isValidJSON(${document}), ${document}, concat(' ', replaceAll(replaceAll(${lone}, ` +
+    `'\\x02', '\\\\u'), '\\x01', '\\\\\\\\')))`
+  );
 }
 
 /**
- * ClickHouse text, Nullable(String), of the value at a path of a readable document: a string without its quotes, numbers and booleans as their text, objects and arrays as JSON text;
- * NULL where there is nothing or null.
+ * ClickHouse text, Nullable(String), of the value at a path of a readable document: a string
+ * without its quotes, numbers and booleans as their text, objects and arrays as JSON text; NULL
+ * where there is nothing or null.
  */
 export function extractText(readable: string, path: string[]): string {
   const extracted = `JSONExtract(${[readable, ...path].join(', ')}, 'Nullable(String)')`;
-  const unmarked = `replaceRegexpAll(replaceAll(${extracted}, '\\x01\\x02\\x01', ''), '"\\\\\\\\u0001\\\\\\\\u0002\\\\\\\\u0001([^"]*)"', '\\\\1')`;
+  const unmarked =
+    `replaceRegexpAll(replaceAll(${extracted}, '\\x01\\x02\\x01', ''), ` +
+    `'"\\\\\\\\u0001\\\\\\\\u0002\\\\\\\\u0001([^"]*)"', '\\\\1')`;
   return `if(startsWith(${readable}, ' '), ${unmarked}, ${extracted})`;
 }

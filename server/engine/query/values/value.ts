@@ -28,7 +28,10 @@ export type Value = {
   property?: (path: string[]) => { sql: string; type: ValueType } | undefined;
 };
 
-/** Most characters of the ClickHouse text of one expression or query: aliases and WITH can repeat what stands once in the query. */
+/**
+ * Most characters of the ClickHouse text of one expression or query: aliases and WITH can repeat
+ * what stands once in the query.
+ */
 export const sql_length_max = 400_000;
 
 /** Traits of what does nothing else, such as a literal. */
@@ -58,7 +61,8 @@ export function compose(
 ): Value {
   if (sql.length > sql_length_max)
     throw new Fault(
-      'The query grows too large when its aliases and WITH entries are written out: use them less often.',
+      'The query grows too large when its aliases and WITH entries are written out: use them ' +
+        'less often.',
       span,
     );
   return { sql, type, span, traits: mergeTraits(parts) };

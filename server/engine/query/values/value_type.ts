@@ -1,8 +1,9 @@
 import type { ColumnType } from '../../models/column.ts';
 
 /**
- * What a value is. `integer` has 64 bits with a sign, `unsigned` 64 bits without; `property` is a value of a JSON object whose kind only its rows know; `bytes` are raw
- * hashes; `null` is NULL itself.
+ * What a value is. `integer` has 64 bits with a sign, `unsigned` 64 bits without; `property` is a
+ * value of a JSON object whose kind only its rows know; `bytes` are raw hashes; `null` is NULL
+ * itself.
  */
 export type Kind =
   | 'null'
@@ -22,7 +23,10 @@ export type Kind =
   | 'tuple'
   | 'map';
 
-/** A kind, whether NULL can occur, and what is inside: an array's items, a tuple's elements, a map's key and value. Arrays, tuples and maps are never NULL. */
+/**
+ * A kind, whether NULL can occur, and what is inside: an array's items, a tuple's elements, a map's
+ * key and value. Arrays, tuples and maps are never NULL.
+ */
 export type ValueType = { kind: Kind; nullable: boolean; items: ValueType[] };
 
 /** A type that is never NULL. */
@@ -40,10 +44,16 @@ export function isContainer(kind: Kind): boolean {
   return kind === 'array' || kind === 'tuple' || kind === 'map';
 }
 
-/** Most types that one type is made of: subqueries can double a tuple at each level, and what looks at types looks at each of them. */
+/**
+ * Most types that one type is made of: subqueries can double a tuple at each level, and what looks
+ * at types looks at each of them.
+ */
 const parts_max = 1_000;
 
-/** Is the type made of more types than a query may have? Takes time by that bound, however large the type is. */
+/**
+ * Is the type made of more types than a query may have? Takes time by that bound, however large the
+ * type is.
+ */
 export function isTooLarge(type: ValueType): boolean {
   const waiting = [type];
   for (let seen = 0; waiting.length > 0; seen += 1) {
@@ -63,7 +73,10 @@ export function isTextual(kind: Kind): boolean {
   return kind === 'text' || kind === 'json' || kind === 'property';
 }
 
-/** The one type that can hold all of these, or undefined when there is none. Properties take the kind of what they stand beside. */
+/**
+ * The one type that can hold all of these, or undefined when there is none. Properties take the
+ * kind of what they stand beside.
+ */
 export function unify(types: ValueType[]): ValueType | undefined {
   const known = types.filter((type) => type.kind !== 'null');
   const nullable = types.some((type) => type.nullable);
@@ -99,7 +112,10 @@ function unifyKinds(kinds: Set<Kind>): Kind | undefined {
 /** The type as its author would say it, for errors and documentation. */
 export function describeType({ kind, items }: ValueType): string {
   if (kind === 'array')
-    return `array of ${items[0] === undefined || items[0].kind === 'null' ? 'anything' : describeType(items[0])}`;
+    return (
+      'array of ' +
+      `${items[0] === undefined || items[0].kind === 'null' ? 'anything' : describeType(items[0])}`
+    );
   if (kind === 'tuple') return `tuple of ${items.map(describeType).join(' and ')}`;
   if (kind === 'map') return `map from ${items.map(describeType).join(' to ')}`;
   return kind === 'unsigned' ? 'unsigned integer' : kind;
@@ -123,7 +139,10 @@ const column_types: Partial<Record<Kind, ColumnType>> = {
   map: 'json',
 };
 
-/** The type of an export's column that holds such values; undefined for those that cannot be exported (intervals and raw bytes). */
+/**
+ * The type of an export's column that holds such values; undefined for those that cannot be
+ * exported (intervals and raw bytes).
+ */
 export function columnTypeOf(type: ValueType): ColumnType | undefined {
   return column_types[type.kind];
 }

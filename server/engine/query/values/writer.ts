@@ -14,8 +14,9 @@ export type LiteralType =
   | "DateTime64(6, 'UTC')";
 
 /**
- * Gives out the names and parameters of one printed query. Guarantee: no name that it gives can be a name of the query's author, of a column of the store or of a function;
- * no content of a literal ever becomes part of the text.
+ * Gives out the names and parameters of one printed query. Guarantee: no name that it gives can be
+ * a name of the query's author, of a column of the store or of a function; no content of a literal
+ * ever becomes part of the text.
  */
 export class QueryWriter {
   private readonly parameters = new Map<string, string>();

@@ -6,9 +6,15 @@ export type Connection = { readonly connection: unique symbol };
 
 /** The calls of chDB's addon that we use, as those of its own JavaScript do. */
 export type Addon = {
-  /** Opens the folder, or one more connection to it. Throws the engine's error. `args` count for the first one. */
+  /**
+   * Opens the folder, or one more connection to it. Throws the engine's error. `args` count for the
+   * first one.
+   */
   CreateConnection(folder: string, args?: string[]): Connection;
-  /** Runs SQL on a thread of libuv and settles when that is through. The connection must not be closed before. */
+  /**
+   * Runs SQL on a thread of libuv and settles when that is through. The connection must not be
+   * closed before.
+   */
   QueryAsyncConnection(
     connection: Connection,
     sql: string,
@@ -19,14 +25,17 @@ export type Addon = {
 };
 
 /**
- * The addon under the package `chdb`, without its class Session: that one puts off each close until every operation of the process that is under way at the time has ended, so that beside one query of an hour all connections
- * of that hour would be kept, about 2 MB each. What it protects against, a connection that is closed under its own query, is for the caller to keep (docs/decisions/0029).
+ * The addon under the package `chdb`, without its class Session: that one puts off each close until
+ * every operation of the process that is under way at the time has ended, so that beside one query
+ * of an hour all connections of that hour would be kept, about 2 MB each. What it protects against,
+ * a connection that is closed under its own query, is for the caller to keep (docs/decisions/0029).
  */
 export function openAddon(): Addon {
   const { packageName, path } = resolveLibchdb({ env: {} });
   if (packageName === undefined)
     throw new Error(
-      `chDB's package for this system is not installed (found ${path}). Run npm ci, or set SLUICE_CLICKHOUSE_URL to a ClickHouse server.`,
+      `chDB's package for this system is not installed (found ${path}). Run npm ci, or set ` +
+        'SLUICE_CLICKHOUSE_URL to a ClickHouse server.',
     );
   return createRequire(path)(packageName) as Addon;
 }

@@ -54,7 +54,8 @@ describe('embedded ClickHouse', () => {
   const running = async (marker: string): Promise<number> =>
     (
       await rows(
-        "SELECT 1 FROM system.processes WHERE query LIKE {like:String} AND query NOT LIKE '%system.processes%'",
+        'SELECT 1 FROM system.processes WHERE query LIKE {like:String} AND query NOT LIKE ' +
+          "'%system.processes%'",
         {
           query_params: { like: `%${marker}%` },
         },
@@ -88,7 +89,8 @@ describe('embedded ClickHouse', () => {
     };
     assert.deepEqual(
       await rows(
-        'SELECT {s:String} AS s, {d:DateTime64(3)} AS d, {list:Array(String)} AS list, {none:Nullable(String)} AS none, {n:UInt64}::String AS n FROM system.{t:Identifier}',
+        'SELECT {s:String} AS s, {d:DateTime64(3)} AS d, {list:Array(String)} AS list, ' +
+          '{none:Nullable(String)} AS none, {n:UInt64}::String AS n FROM system.{t:Identifier}',
         { query_params },
       ),
       [
@@ -208,7 +210,8 @@ describe('embedded ClickHouse', () => {
     for (const format of ['TabSeparated', 'JSONEachRow', 'Parquet']) {
       await assert.rejects(
         bytes(
-          `SELECT number, throwIf(number = 3000000) AS thrown FROM numbers(10000000) FORMAT ${format}`,
+          `SELECT number, throwIf(number = 3000000) AS thrown FROM numbers(10000000)
+            FORMAT ${format}`,
           {
             max_block_size: '10000',
             output_format_parquet_row_group_size: '10000',
@@ -331,11 +334,13 @@ describe('embedded ClickHouse', () => {
         .stream,
     );
     await client.command({
-      query: `INSERT INTO streamed (n) VALUES ${Array.from({ length: 1000 }, (_, n) => `(${40_000 + n})`).join(', ')}`,
+      query: `INSERT INTO streamed (n) VALUES
+        ${Array.from({ length: 1000 }, (_, n) => `(${40_000 + n})`).join(', ')}`,
     });
     assert.deepEqual(
       await rows(
-        "SELECT count()::UInt32 AS c, sum(n)::UInt32 AS sum, countIf(s = 'none')::UInt32 AS d FROM streamed",
+        "SELECT count()::UInt32 AS c, sum(n)::UInt32 AS sum, countIf(s = 'none')::UInt32 AS d " +
+          'FROM streamed',
       ),
       [{ c: 41_000, sum: (40_999 * 41_000) / 2, d: 1000 }],
     );
@@ -391,7 +396,8 @@ describe('embedded ClickHouse', () => {
       peak = Math.max(peak, rss());
     }
     context.diagnostic(
-      `${Math.round(total / 1e6)} MB through the child: ${Math.round(start)} MB before, ${Math.round(peak)} MB at most`,
+      `${Math.round(total / 1e6)} MB through the child: ${Math.round(start)} MB before, ` +
+        `${Math.round(peak)} MB at most`,
     );
     assert.ok(total > 500e6);
     assert.ok(peak - start < 400);
@@ -407,7 +413,8 @@ describe('embedded ClickHouse', () => {
   test('after kill -9 it comes back on the same URL with everything acknowledged', async () => {
     await client.command({
       query:
-        'CREATE TABLE written (n UInt64) ENGINE = MergeTree ORDER BY n SETTINGS fsync_after_insert = 1',
+        'CREATE TABLE written (n UInt64) ENGINE = MergeTree ORDER BY n SETTINGS ' +
+        'fsync_after_insert = 1',
     });
     for (let round = 0; round < 2; round++) {
       const first = store.pid;

@@ -16,7 +16,8 @@ import { dieWithParent, searchPath } from '../programs.ts';
 import { supervise } from '../supervise.ts';
 import type { EmbeddedStore } from '../supervise.ts';
 
-// Each operation holds a thread of the child's pool; the rest are for its files and for stopping queries.
+// Each operation holds a thread of the child's pool; the rest are for its files and for stopping
+// queries.
 const operationsMax = 40;
 const threads = 64;
 const memoryBytesMax = 4_000_000_000;
@@ -26,16 +27,24 @@ const hungMs = 120_000;
 export type EmbeddedClickHouseOptions = {
   folder: string;
   log: Logger;
-  /** Bound on the memory of all queries together; by default 4 GB or 40 % of the machine's, whichever is smaller. */
+  /**
+   * Bound on the memory of all queries together; by default 4 GB or 40 % of the machine's,
+   * whichever is smaller.
+   */
   memory_bytes_max?: number;
-  /** After how long without a sign of life its process is killed and started again; 2 minutes by default. */
+  /**
+   * After how long without a sign of life its process is killed and started again; 2 minutes by
+   * default.
+   */
   hung_ms?: number;
 };
 
 /**
- * A ClickHouse of our own on `folder` (chDB in a child process that speaks ClickHouse's HTTP interface on a loopback port) that ends with this process.
- * Its `url`, with user and password, serves `@clickhouse/client`. An acknowledged insert survives a kill of the child; a child that ends unasked is
- * started again on the same URL. Rejects with a sentence when another process holds the folder for longer than 10 s.
+ * A ClickHouse of our own on `folder` (chDB in a child process that speaks ClickHouse's HTTP
+ * interface on a loopback port) that ends with this process. Its `url`, with user and password,
+ * serves `@clickhouse/client`. An acknowledged insert survives a kill of the child; a child that
+ * ends unasked is started again on the same URL. Rejects with a sentence when another process holds
+ * the folder for longer than 10 s.
  */
 export async function openEmbeddedClickHouse(
   options: EmbeddedClickHouseOptions,
@@ -78,7 +87,8 @@ export async function openEmbeddedClickHouse(
 }
 
 function start(orders: Orders, output: LogFile): ChildProcess {
-  // KILL and not TERM: closing the engine in order can wait for a merge, and what was acknowledged is on disk.
+  // KILL and not TERM: closing the engine in order can wait for a merge, and what was acknowledged
+  // is on disk.
   const [program, ...rest] = [
     ...dieWithParent('KILL'),
     process.execPath,
@@ -113,12 +123,16 @@ async function whenReady(
   const locked = readLog().includes('Cannot lock file');
   throw new Error(
     locked
-      ? 'The ClickHouse data folder is in use by another process. Stop that one, or give this server a data folder of its own.'
+      ? 'The ClickHouse data folder is in use by another process. Stop that one, or give this ' +
+          'server a data folder of its own.'
       : 'ClickHouse ended while it was starting; clickhouse.log in its data folder says why.',
   );
 }
 
-/** Resolves when the child has said nothing for `ms`, counted in tenths that this process has seen: a time in which the machine slept is not counted. */
+/**
+ * Resolves when the child has said nothing for `ms`, counted in tenths that this process has seen:
+ * a time in which the machine slept is not counted.
+ */
 function whenSilent(child: ChildProcess, ms: number): Promise<void> {
   return new Promise((resolve) => {
     let silent = 0;

@@ -27,8 +27,9 @@ const chunkBytes = 512 * 1024;
 const addressBytesMax = 1024 * 1024;
 
 /**
- * ClickHouse's HTTP interface, as far as `@clickhouse/client` uses it, in front of the engine. Every request needs the user `sluice` and the password.
- * Guarantee: an answer that ends cleanly with status 200 is complete; a request that is broken off stops its query.
+ * ClickHouse's HTTP interface, as far as `@clickhouse/client` uses it, in front of the engine.
+ * Every request needs the user `sluice` and the password. Guarantee: an answer that ends cleanly
+ * with status 200 is complete; a request that is broken off stops its query.
  */
 export function createClickHouseServer(options: HttpOptions): Server {
   const expected = digest(`Basic ${Buffer.from(`sluice:${options.password}`).toString('base64')}`);
@@ -276,7 +277,10 @@ async function* dataOf(
   if (body) yield* body;
 }
 
-/** The engine tells us no row counts, so they are given as zero, as a ClickHouse server does before its first progress. */
+/**
+ * The engine tells us no row counts, so they are given as zero, as a ClickHouse server does before
+ * its first progress.
+ */
 function summary(began: number): string {
   const zeros = [
     'read_rows',

@@ -5,7 +5,9 @@ import { openWriter } from './pipes.ts';
 import { stopOperation } from './read.ts';
 import type { Operation, Outcome } from './read.ts';
 
-/** An INSERT whose data arrive as a stream: the statement before and after its format, and the data. */
+/**
+ * An INSERT whose data arrive as a stream: the statement before and after its format, and the data.
+ */
 export type Insert = {
   before: string;
   after: string;
@@ -14,9 +16,10 @@ export type Insert = {
 };
 
 /**
- * Streams the data of an INSERT from the request into the engine with back-pressure, in any input format.
- * Guarantee: success is reported only when the engine has stored everything; when the data break off (the client leaves), the insert is
- * stopped before the engine can take the end of the pipe for the end of the data.
+ * Streams the data of an INSERT from the request into the engine with back-pressure, in any input
+ * format. Guarantee: success is reported only when the engine has stored everything; when the data
+ * break off (the client leaves), the insert is stopped before the engine can take the end of the
+ * pipe for the end of the data.
  */
 export async function streamInsert(operation: Operation, insert: Insert): Promise<Outcome> {
   const { engine, pipe, preamble } = operation;
@@ -25,7 +28,8 @@ export async function streamInsert(operation: Operation, insert: Insert): Promis
   const settled = (async () => {
     try {
       await engine.run(
-        `${preamble}${insert.before}\nFROM INFILE ${quote(pipe)} COMPRESSION 'none' ${insert.after} FORMAT ${insert.format}`,
+        `${preamble}${insert.before}\nFROM INFILE ${quote(pipe)} COMPRESSION 'none' ` +
+          `${insert.after} FORMAT ${insert.format}`,
       );
     } catch (error) {
       outcome = { fault: faultOf(error) };
@@ -50,7 +54,10 @@ export async function streamInsert(operation: Operation, insert: Insert): Promis
   return outcome;
 }
 
-/** True when everything was read and written, or the engine wants no more; false when the data broke off. */
+/**
+ * True when everything was read and written, or the engine wants no more; false when the data broke
+ * off.
+ */
 async function copy(data: AsyncIterable<Uint8Array>, writer: Socket): Promise<boolean> {
   // Once and not for each chunk: what listens for the end stays until the end.
   const closed = once(writer, 'close');

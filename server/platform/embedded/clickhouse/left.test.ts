@@ -40,7 +40,8 @@ async function memory(): Promise<number> {
 
 test('an answer that the engine has made and nobody reads gives its pipe back', async () => {
   const pipes = readdirSync(join(folder, 'pipes')).length;
-  // One block, larger than a pipe and than what is on its way: the query is over, and its end waits for a reader.
+  // One block, larger than a pipe and than what is on its way: the query is over, and its end waits
+  // for a reader.
   const query = "SELECT number, repeat('x', 2000) FROM numbers(900) FORMAT JSONEachRow";
   const text = await (
     await client.query({ query: query.replace(' FORMAT JSONEachRow', ''), format: 'JSONEachRow' })

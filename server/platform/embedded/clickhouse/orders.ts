@@ -1,4 +1,6 @@
-/** What the process of the embedded ClickHouse is told, as one line of JSON on its standard input. */
+/**
+ * What the process of the embedded ClickHouse is told, as one line of JSON on its standard input.
+ */
 export type Orders = {
   folder: string;
   port: number;
@@ -11,13 +13,20 @@ export type Orders = {
 /** What it says on standard output once it answers requests. */
 export const readyWord = 'ready';
 
-/** What it says there again and again for as long as its thread goes round, so that one that hangs is noticed. */
+/**
+ * What it says there again and again for as long as its thread goes round, so that one that hangs
+ * is noticed.
+ */
 export const aliveWord = 'alive';
 
 /** How often it says so, at least ten times before it counts as hanging. */
 export const alive_ms_max = 5_000;
 
-/** The niceness of the engine's process and of what it is asked for, but for large answers: whoever waits for this engine waits for a query anyway, and the API and PostgreSQL answer in milliseconds when they get the processor at once. */
+/**
+ * The niceness of the engine's process and of what it is asked for, but for large answers: whoever
+ * waits for this engine waits for a query anyway, and the API and PostgreSQL answer in milliseconds
+ * when they get the processor at once.
+ */
 export const engine_niceness = 5;
 
 /** The signal that asks it to end in order: one that nobody sends who means the server above it. */

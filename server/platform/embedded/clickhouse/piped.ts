@@ -7,8 +7,11 @@ import { faultOf, quote } from './session.ts';
 import type { Fault } from './session.ts';
 
 /**
- * Leads the result of a SELECT into the pipe, which the client reads itself, and names it in the answer's head. Guarantee: the answer's body ends, empty, only when the engine has reported success; an error before
- * the pipe is named is given back as the outcome, a later one is also to be sent as the body; when the client leaves the query is stopped. The pipe is the client's until it has read to the end, so it must not be used again.
+ * Leads the result of a SELECT into the pipe, which the client reads itself, and names it in the
+ * answer's head. Guarantee: the answer's body ends, empty, only when the engine has reported
+ * success; an error before the pipe is named is given back as the outcome, a later one is also to
+ * be sent as the body; when the client leaves the query is stopped. The pipe is the client's until
+ * it has read to the end, so it must not be used again.
  */
 export async function streamThroughPipe(
   operation: Operation,
@@ -27,7 +30,8 @@ export async function streamThroughPipe(
   let isOver = false;
   const settled = engine
     .run(
-      `${operation.preamble}${read.before}\nINTO OUTFILE ${quote(pipe)} TRUNCATE FORMAT ${read.format}${read.after}`,
+      `${operation.preamble}${read.before}\nINTO OUTFILE ${quote(pipe)} TRUNCATE FORMAT ` +
+        `${read.format}${read.after}`,
     )
     .then(
       () => undefined,
@@ -46,7 +50,10 @@ export async function streamThroughPipe(
   return { fault };
 }
 
-/** The engine waits for a reader before it sees that it is to stop, and the client may not have been one yet, or is none any more. */
+/**
+ * The engine waits for a reader before it sees that it is to stop, and the client may not have been
+ * one yet, or is none any more.
+ */
 async function stop(
   operation: Operation,
   settled: Promise<Fault | undefined>,

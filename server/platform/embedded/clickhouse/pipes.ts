@@ -12,7 +12,10 @@ const run = promisify(execFile);
 export type Pipes = {
   /** A pipe of one's own, as soon as one is free; the others wait in turn. */
   take(signal: AbortSignal): Promise<string>;
-  /** Gives a pipe back. One that may still have an end open in the engine (`clean` false) is replaced by a new one. */
+  /**
+   * Gives a pipe back. One that may still have an end open in the engine (`clean` false) is
+   * replaced by a new one.
+   */
   give(pipe: string, clean: boolean): void;
   /** How many are taken. */
   busy(): number;
@@ -24,7 +27,8 @@ export async function openPipes(folder: string, count: number): Promise<Pipes> {
   const mkfifo = findProgram('mkfifo');
   if (!mkfifo)
     throw new Error(
-      'The program mkfifo is missing. Install it, or set SLUICE_CLICKHOUSE_URL to a ClickHouse server.',
+      'The program mkfifo is missing. Install it, or set SLUICE_CLICKHOUSE_URL to a ' +
+        'ClickHouse server.',
     );
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -93,7 +97,10 @@ function share(idle: string[], folder: string, make: (n: number) => Promise<stri
   };
 }
 
-/** The reading end, open before the engine writes, with nothing to read until then. It occupies no thread. */
+/**
+ * The reading end, open before the engine writes, with nothing to read until then. It occupies no
+ * thread.
+ */
 export function openReader(pipe: string): Socket {
   return new Socket({
     fd: openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK),
@@ -102,7 +109,10 @@ export function openReader(pipe: string): Socket {
   });
 }
 
-/** Makes a reader of `pipe` see the end although the engine never opened it; changes nothing otherwise. Call it when the engine has done. */
+/**
+ * Makes a reader of `pipe` see the end although the engine never opened it; changes nothing
+ * otherwise. Call it when the engine has done.
+ */
 export function touchReader(pipe: string): void {
   const writer = openWriteEnd(pipe);
   if (writer !== undefined) closeSync(writer);
@@ -117,7 +127,9 @@ function openWriteEnd(pipe: string): number | undefined {
   }
 }
 
-/** The writing end, once the engine reads; undefined when the operation is over before it ever does. */
+/**
+ * The writing end, once the engine reads; undefined when the operation is over before it ever does.
+ */
 export async function openWriter(pipe: string, over: () => boolean): Promise<Socket | undefined> {
   while (!over()) {
     const fd = openWriteEnd(pipe);

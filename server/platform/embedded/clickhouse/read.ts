@@ -3,7 +3,10 @@ import { faultOf, quote } from './session.ts';
 import type { Engine, Fault } from './session.ts';
 import { openReader, touchReader } from './pipes.ts';
 
-/** One request in the engine: a pipe of its own, what is set before its statement, and a sign that nobody waits any more. */
+/**
+ * One request in the engine: a pipe of its own, what is set before its statement, and a sign that
+ * nobody waits any more.
+ */
 export type Operation = {
   engine: Engine;
   pipe: string;
@@ -14,24 +17,30 @@ export type Operation = {
   gone: AbortSignal;
 };
 
-/** How an operation ended. After `stuck` the engine never answers again for this operation: a thread of it is lost. */
+/**
+ * How an operation ended. After `stuck` the engine never answers again for this operation: a thread
+ * of it is lost.
+ */
 export type Outcome = { fault?: Fault; stuck?: boolean };
 
-// Until so much has come, or the end, nothing is sent: an early error then has a status of its own, and a small answer is one packet.
+// Until so much has come, or the end, nothing is sent: an early error then has a status of its own,
+// and a small answer is one packet.
 const heldBytesMax = 64 * 1024;
 const stuckMs = 20_000;
 /** So long a stopped query may take to end before its thread counts as lost. */
 export const stuckKilledMs = 60_000;
 
-// The engine hangs for ever when a format refuses the columns while it is set up for INTO OUTFILE. These take any columns; the others are tried on no rows first.
+// The engine hangs for ever when a format refuses the columns while it is set up for INTO OUTFILE.
+// These take any columns; the others are tried on no rows first.
 const easyFormats =
   /^(JSON\w*|TSV\w*|TabSeparated\w*|CSV\w*|RowBinary\w*|Native|Arrow|ArrowStream|Values|LineAsString|RawBLOB|Pretty\w*|Vertical|XML|Markdown|Null)$/i;
 
 const killPauseMs = { least: 10, most: 250 };
 
 /**
- * Stops what runs under the operation's label. Resolves when the engine has taken note, or when the operation is over by itself; asks again until then, because a query that has just begun is not in the engine's
- * list yet, and an engine that is short of memory refuses this question too.
+ * Stops what runs under the operation's label. Resolves when the engine has taken note, or when the
+ * operation is over by itself; asks again until then, because a query that has just begun is not in
+ * the engine's list yet, and an engine that is short of memory refuses this question too.
  */
 export async function stopOperation(
   { engine, label }: Operation,
@@ -56,9 +65,10 @@ export async function tryFormat(
 }
 
 /**
- * Streams the result of a SELECT, one valid document of its format, into the response with back-pressure, in bounded memory.
- * Guarantee: the response ends cleanly only when the engine has reported success; an error before the first byte is given back as the
- * outcome, a later one breaks the connection; when the client leaves the query is stopped.
+ * Streams the result of a SELECT, one valid document of its format, into the response with
+ * back-pressure, in bounded memory. Guarantee: the response ends cleanly only when the engine has
+ * reported success; an error before the first byte is given back as the outcome, a later one breaks
+ * the connection; when the client leaves the query is stopped.
  */
 export async function streamResult(
   operation: Operation,
@@ -81,7 +91,8 @@ export async function streamResult(
   let isOver = false;
   const settled = engine
     .run(
-      `${operation.preamble}${read.before}\nINTO OUTFILE ${quote(pipe)} TRUNCATE FORMAT ${read.format}${read.after}`,
+      `${operation.preamble}${read.before}\nINTO OUTFILE ${quote(pipe)} TRUNCATE FORMAT ` +
+        `${read.format}${read.after}`,
     )
     .then(
       () => {
@@ -94,7 +105,9 @@ export async function streamResult(
         reader.destroy();
       },
     );
-  // The query first: a reader that merely closes does not stop it. What still comes is read and thrown away, because what waits for its reader sees no kill, or has already left the engine's list of queries.
+  // The query first: a reader that merely closes does not stop it. What still comes is read and
+  // thrown away, because what waits for its reader sees no kill, or has already left the engine's
+  // list of queries.
   const leave = (): void => {
     reader.resume();
     void stopOperation(operation, () => isOver).then(() => reader.destroy());
@@ -111,7 +124,9 @@ export async function streamResult(
     failure = {
       code: 1000,
       status: 500,
-      text: 'Code: 1000. DB::Exception: The engine could not set up the format for these columns. (UNKNOWN_EXCEPTION)',
+      text:
+        'Code: 1000. DB::Exception: The engine could not set up the format for these columns. ' +
+        '(UNKNOWN_EXCEPTION)',
     };
   if (failure && response.headersSent) response.destroy();
   else if (!failure) finish(response, held());
@@ -132,7 +147,8 @@ export async function isLate(settled: Promise<unknown>, ms: number): Promise<boo
 function finish(response: ServerResponse, held: Buffer[]): void {
   const rest = Buffer.concat(held);
   if (!response.headersSent) response.setHeader('Content-Length', rest.length);
-  // In one call: what is written between cork() and end() would be sent behind the end of a chunked answer.
+  // In one call: what is written between cork() and end() would be sent behind the end of a chunked
+  // answer.
   response.end(rest);
 }
 

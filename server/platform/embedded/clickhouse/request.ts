@@ -5,7 +5,10 @@ import { engine_niceness } from './orders.ts';
 import { fault, quote } from './session.ts';
 import type { Fault } from './session.ts';
 
-/** A request of ClickHouse's HTTP interface, read: the statement's text, the data behind it, and what is set for it alone. */
+/**
+ * A request of ClickHouse's HTTP interface, read: the statement's text, the data behind it, and
+ * what is set for it alone.
+ */
 export type ClickHouseRequest = {
   text: string;
   /** The body, where the text came with the URL. */
@@ -41,11 +44,16 @@ const interfaceWords = new Set([
   'close_session',
 ]);
 const unsupportedWords = ['session_id', 'role'];
-// Large answers are those of exports, which can wait: with all threads of the engine alike, a reader of the API beside an export waited twice as long. Where the process may not raise a thread's priority again (without CAP_SYS_NICE) the engine leaves it as it is.
+// Large answers are those of exports, which can wait: with all threads of the engine alike, a
+// reader of the API beside an export waited twice as long. Where the process may not raise a
+// thread's priority again (without CAP_SYS_NICE) the engine leaves it as it is.
 const nicenessOfLarge = 15;
 const textBytesMax = 256 * 1024 * 1024;
 
-/** Reads a request's URL and, where the statement stands there, its body. Gives a fault for what the interface does not offer. */
+/**
+ * Reads a request's URL and, where the statement stands there, its body. Gives a fault for what the
+ * interface does not offer.
+ */
 export async function readRequest(
   request: IncomingMessage,
 ): Promise<ClickHouseRequest | { fault: Fault }> {
@@ -103,7 +111,8 @@ function sort(
 }
 
 /**
- * The statements that carry a request's parameters, settings and label into its session. Parameters come first: after `readonly` nothing can be set.
+ * The statements that carry a request's parameters, settings and label into its session. Parameters
+ * come first: after `readonly` nothing can be set.
  */
 export function preambleOf(request: ClickHouseRequest, label: string): string {
   const params = request.params.map(([name, value]) => `SET ${name} = ${quote(value)};`);

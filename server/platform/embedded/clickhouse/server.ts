@@ -1,6 +1,8 @@
 /**
- * The program behind the embedded ClickHouse: chDB, in a process of its own because its queries hold threads and memory and may take the
- * process down. Reads its orders as one line of JSON from standard input, says `ready` on standard output, and ends when standard input closes, so that it cannot outlive the process that started it.
+ * The program behind the embedded ClickHouse: chDB, in a process of its own because its queries
+ * hold threads and memory and may take the process down. Reads its orders as one line of JSON from
+ * standard input, says `ready` on standard output, and ends when standard input closes, so that it
+ * cannot outlive the process that started it.
  */
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -39,7 +41,8 @@ async function main(): Promise<void> {
     const deadline = performance.now() + endSeconds * 1000;
     while (pipes.busy() > 0 && performance.now() < deadline) await pause(5);
     await pipes.close();
-    // The engine would wait, with this thread, for a query that does not stop; what was acknowledged is on disk.
+    // The engine would wait, with this thread, for a query that does not stop; what was
+    // acknowledged is on disk.
     if (pipes.busy() > 0) killSelf();
     engine.close();
     process.exit(0);
@@ -50,7 +53,8 @@ async function main(): Promise<void> {
     if (stuck >= stuckMax) killSelf();
   };
   const server = createClickHouseServer({ engine, pipes, password: orders.password, onStuck });
-  // The process that started this one is gone: nobody is served by an orderly end, and the next server waits for the folder.
+  // The process that started this one is gone: nobody is served by an orderly end, and the next
+  // server waits for the folder.
   lines.on('close', killSelf);
   process.on(stopSignal, () => void end());
   // Who signals a whole group means the server, which needs this store until it has stopped itself.

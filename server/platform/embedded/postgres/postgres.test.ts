@@ -51,8 +51,10 @@ describe('embedded PostgreSQL', () => {
   test('is a PostgreSQL 18 with the settings of an embedded one', async () => {
     const { rows } = await pool.query<
       Record<string, string>
-    >(`SELECT current_setting('server_version_num')::int / 10000 AS major, current_setting('server_encoding') AS encoding,
-      current_setting('TimeZone') AS zone, current_setting('random_page_cost') AS page_cost, current_setting('fsync') AS fsync, current_setting('listen_addresses') AS addresses,
+    >(`SELECT current_setting('server_version_num')::int / 10000 AS major,
+      current_setting('server_encoding') AS encoding,
+      current_setting('TimeZone') AS zone, current_setting('random_page_cost') AS page_cost,
+        current_setting('fsync') AS fsync, current_setting('listen_addresses') AS addresses,
       current_database() AS database, lower('ÄÖ') AS lower, 'a' > 'B' AS by_code_point`);
     assert.deepEqual(rows, [
       {

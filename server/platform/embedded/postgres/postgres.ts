@@ -24,7 +24,8 @@ const settings = {
   unix_socket_permissions: '0700',
   max_connections: '100',
   shared_buffers: '128MB',
-  // The data is on a local disk and mostly in memory: with the default of 4 the planner reads whole tables instead of an index.
+  // The data is on a local disk and mostly in memory: with the default of 4 the planner reads whole
+  // tables instead of an index.
   random_page_cost: '1.1',
   timezone: 'UTC',
   log_timezone: 'UTC',
@@ -33,9 +34,11 @@ const settings = {
 };
 
 /**
- * A PostgreSQL 18 server of our own on `folder`, made on first use, reached through a Unix socket only, that ends with this process.
- * Its `url` works as a connection string of `pg` and names the database `sluice`. An acknowledged commit survives a kill of the server;
- * a server that ends unasked is started again on the same URL. Rejects with a sentence when the folder is in use or the system does not allow it.
+ * A PostgreSQL 18 server of our own on `folder`, made on first use, reached through a Unix socket
+ * only, that ends with this process. Its `url` works as a connection string of `pg` and names the
+ * database `sluice`. An acknowledged commit survives a kill of the server; a server that ends
+ * unasked is started again on the same URL. Rejects with a sentence when the folder is in use or
+ * the system does not allow it.
  */
 export async function openEmbeddedPostgres(options: {
   folder: string;
@@ -62,7 +65,8 @@ export async function openEmbeddedPostgres(options: {
     ];
     const output = openLogFile(join(folder, 'postgres.log'));
     try {
-      // Detached: a process group of its own, so that Ctrl-C in a terminal reaches us alone and the stores end after their users.
+      // Detached: a process group of its own, so that Ctrl-C in a terminal reaches us alone and the
+      // stores end after their users.
       return spawn(program, rest, {
         env: postgresEnvironment,
         stdio: ['ignore', output.fd, output.fd],

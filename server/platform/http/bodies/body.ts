@@ -7,7 +7,10 @@ import { checked } from './validator.ts';
 
 const json_type = /^application\/(?:[\w.-]+\+)?json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 
-/** Largest body that is taken unless the route says otherwise, in bytes: 1 MiB. Together with the number of values that `readJson` takes it bounds how long a body holds up everybody else. */
+/**
+ * Largest body that is taken unless the route says otherwise, in bytes: 1 MiB. Together with the
+ * number of values that `readJson` takes it bounds how long a body holds up everybody else.
+ */
 export const body_size_bytes_max = 1024 * 1024;
 /** Largest body of routes that take long texts or many records, in bytes: 5 MiB. */
 export const large_body_size_bytes_max = 5 * 1024 * 1024;
@@ -20,8 +23,9 @@ export function rawBody(request: FastifyRequest): Buffer | undefined {
 }
 
 /**
- * The body as JSON, unchecked, with the violations of texts that no store can keep, which `checked` lists together with its own; no body is an empty object. Throws 415 for another
- * kind of body and 400 for broken JSON.
+ * The body as JSON, unchecked, with the violations of texts that no store can keep, which `checked`
+ * lists together with its own; no body is an empty object. Throws 415 for another kind of body and
+ * 400 for broken JSON.
  */
 export function readBody(request: FastifyRequest): { value: unknown; unstorable: Violation[] } {
   const bytes = rawBody(request);
@@ -34,7 +38,10 @@ export function readBody(request: FastifyRequest): { value: unknown; unstorable:
   return readJson(bytes);
 }
 
-/** As `readBody`, for a body that is not checked by one schema: throws 400 for texts that no store can keep. */
+/**
+ * As `readBody`, for a body that is not checked by one schema: throws 400 for texts that no store
+ * can keep.
+ */
 export function jsonBody(request: FastifyRequest): unknown {
   const { value, unstorable } = readBody(request);
   if (unstorable.length > 0) throw invalidMany(unstorable);
@@ -42,8 +49,9 @@ export function jsonBody(request: FastifyRequest): unknown {
 }
 
 /**
- * The checked body: called by a handler once it has found its object, because an unknown object answers 404 whatever the body is. Throws a 400 that lists every
- * violation; gives the schema's fields only.
+ * The checked body: called by a handler once it has found its object, because an unknown object
+ * answers 404 whatever the body is. Throws a 400 that lists every violation; gives the schema's
+ * fields only.
  */
 export function body<Schema extends TSchema>(
   request: FastifyRequest,

@@ -3,7 +3,10 @@ import type { Violation } from '../errors.ts';
 import { attrOf } from './violations.ts';
 
 const depth_max = 64;
-/** Most names and values in a body. Ten times as many as any body of the API needs; a million of them would take a second of everybody's time. */
+/**
+ * Most names and values in a body. Ten times as many as any body of the API needs; a million of
+ * them would take a second of everybody's time.
+ */
 const values_max = 10_000;
 const [quote, backslash, comma, openBrace, closeBrace, openBracket, closeBracket] = [
   0x22, 0x5c, 0x2c, 0x7b, 0x7d, 0x5b, 0x5d,
@@ -13,8 +16,9 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 const suspicious = /\\u(0000|[dD][89a-fA-F])/;
 
 /**
- * Reads the JSON text of a body; `unstorable` names each text or name in it as `unstorableIn` does. Throws `parse_error` for what is not UTF-8 JSON, is nested deeper than 64
- * levels or holds more than 10,000 values.
+ * Reads the JSON text of a body; `unstorable` names each text or name in it as `unstorableIn` does.
+ * Throws `parse_error` for what is not UTF-8 JSON, is nested deeper than 64 levels or holds more
+ * than 10,000 values.
  */
 export function readJson(bytes: Buffer): { value: unknown; unstorable: Violation[] } {
   refuseMonstrous(bytes);
@@ -33,14 +37,18 @@ export function readJson(bytes: Buffer): { value: unknown; unstorable: Violation
   return { value, unstorable: suspicious.test(text) ? unstorableIn(value) : [] };
 }
 
-/** A violation for each text or name that holds NUL or half a surrogate pair, which PostgreSQL could not keep. `prefix` is the value's place in the body as a JSON pointer. */
+/**
+ * A violation for each text or name that holds NUL or half a surrogate pair, which PostgreSQL could
+ * not keep. `prefix` is the value's place in the body as a JSON pointer.
+ */
 export function unstorableIn(value: unknown, prefix = ''): Violation[] {
   return [...unstorable(value, prefix)];
 }
 
 /**
- * Throws for text that is nested too deeply or holds too many values, before anything is made of it. Looks at brackets and commas outside of strings alone; linear in the size,
- * because a recursive reader would run out of stack on hostile text, and over after the first value too many.
+ * Throws for text that is nested too deeply or holds too many values, before anything is made of
+ * it. Looks at brackets and commas outside of strings alone; linear in the size, because a
+ * recursive reader would run out of stack on hostile text, and over after the first value too many.
  */
 function refuseMonstrous(bytes: Buffer): void {
   let depth = 0;

@@ -8,14 +8,18 @@ export type Places = {
   secrets: readonly string[];
   /** Keys whose change would take the secrets to another place. */
   where: readonly string[];
-  /** Of keys in `where`: the value that makes the way less safe. A change to another value harms nobody. */
+  /**
+   * Of keys in `where`: the value that makes the way less safe. A change to another value harms
+   * nobody.
+   */
   less_safe?: Config;
 };
 
 /**
- * A secret belongs to the place that it was given for: whoever may change a config must not be able to have a secret
- * that they do not know sent to a listener of their own. Gives a violation for each secret of `after` that was not
- * `sent` although a key that says where has changed. Both configs are whole, defaults included.
+ * A secret belongs to the place that it was given for: whoever may change a config must not be able
+ * to have a secret that they do not know sent to a listener of their own. Gives a violation for
+ * each secret of `after` that was not `sent` although a key that says where has changed. Both
+ * configs are whole, defaults included.
  */
 export function movedSecrets(
   { secrets, where, less_safe = {} }: Places,
@@ -34,7 +38,9 @@ export function movedSecrets(
     .map((key) => ({
       attr: `${prefix}${key}`,
       code: 'required',
-      detail: `Send it again: what is stored was given for another ${changed.join(', ')}, and goes nowhere else by itself.`,
+      detail:
+        `Send it again: what is stored was given for another ${changed.join(', ')}, and goes ` +
+        'nowhere else by itself.',
     }));
 }
 

@@ -5,8 +5,9 @@ import { attrOf } from './violations.ts';
 type Part = { maxItems?: number; items?: Part; properties?: Record<string, Part> };
 
 /**
- * The lists in a value that are longer than their schema allows. Looked for before anything looks at entries, because a violation for each of ten million would cost more
- * than the request is worth.
+ * The lists in a value that are longer than their schema allows. Looked for before anything looks
+ * at entries, because a violation for each of ten million would cost more than the request is
+ * worth.
  */
 export function longLists(schema: TSchema, value: unknown, prefix: string): Violation[] {
   const part = schema as Part;

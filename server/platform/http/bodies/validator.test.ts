@@ -148,18 +148,22 @@ test('what was found before stands first and alone for its field; one line may h
   assert.equal(checked(Thing, { name: 'a', line: '\n Zoë 👩‍💻 ' }).line, 'Zoë 👩‍💻');
 });
 
-test('what is right is trimmed and stripped to the declared fields; absent fields stay absent, null stays null', () => {
-  const value = checked(
-    Thing,
-    JSON.parse('{"name":"  ab  ","note":null,"level":null,"unknown":1,"__proto__":{"size":3}}'),
-  );
-  assert.deepEqual(value, { name: 'ab', note: null, level: null });
-  assert.equal((value as { size?: number }).size, undefined);
-  assert.equal(
-    checked(Type.Object({ name: Type.String({ maxLength: 1 }) }), { name: '😀' }).name,
-    '😀',
-  );
-});
+test(
+  'what is right is trimmed and stripped to the declared fields; absent fields stay absent, ' +
+    'null stays null',
+  () => {
+    const value = checked(
+      Thing,
+      JSON.parse('{"name":"  ab  ","note":null,"level":null,"unknown":1,"__proto__":{"size":3}}'),
+    );
+    assert.deepEqual(value, { name: 'ab', note: null, level: null });
+    assert.equal((value as { size?: number }).size, undefined);
+    assert.equal(
+      checked(Type.Object({ name: Type.String({ maxLength: 1 }) }), { name: '😀' }).name,
+      '😀',
+    );
+  },
+);
 
 test('instants need a zone and a day that exists', () => {
   for (const right of [

@@ -9,7 +9,8 @@ import { violationsOf } from './violations.ts';
 
 const instant =
   /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ]([01]\d|2[0-3]):[0-5]\d:([0-5]\d)(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
-// Words joined by single dots before the @, and labels that begin and end with a letter or digit after it, of any script; no white space, control or invisible character.
+// Words joined by single dots before the @, and labels that begin and end with a letter or digit
+// after it, of any script; no white space, control or invisible character.
 const word = String.raw`[^\s\p{C}@,:;<>()[\]\\".]+`;
 const label = String.raw`[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?`;
 const email = new RegExp(`^(?=[^@]{1,64}@)${word}(?:\\.${word})*@(?:${label}\\.)+${label}$`, 'u');
@@ -29,7 +30,8 @@ ajv.addFormat('date-time', isInstant);
 ajv.addFormat('email', (text) => text.length <= 254 && email.test(text));
 // Words for people that stand in schemas and check nothing.
 ajv.addVocabulary(['wrong_detail']);
-// Bounds of an instant, as `minimum` and `maximum` are of a number. What is no instant is the fault of `format`.
+// Bounds of an instant, as `minimum` and `maximum` are of a number. What is no instant is the fault
+// of `format`.
 for (const [keyword, isWithin] of [
   ['not_before', (at: number, bound: number) => at >= bound],
   ['not_after', (at: number, bound: number) => at <= bound],
@@ -61,8 +63,9 @@ ajv.addKeyword({
 });
 
 /**
- * What a text schema takes over for names that stand in one line: control characters, line ends and the marks that turn the direction of writing are 400 `invalid_input`. Written
- * out as ranges, so that every reader of the OpenAPI document understands it.
+ * What a text schema takes over for names that stand in one line: control characters, line ends and
+ * the marks that turn the direction of writing are 400 `invalid_input`. Written out as ranges, so
+ * that every reader of the OpenAPI document understands it.
  */
 export const single_line = {
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$',
@@ -70,7 +73,10 @@ export const single_line = {
 };
 
 const compiled = new WeakMap<TSchema, ValidateFunction>();
-/** By what they say: Ajv keeps all that it has compiled for ever, so a schema that is made anew for each request must not be compiled anew. */
+/**
+ * By what they say: Ajv keeps all that it has compiled for ever, so a schema that is made anew for
+ * each request must not be compiled anew.
+ */
 const compiledByText = new Map<string, ValidateFunction>();
 
 function compile(schema: TSchema): ValidateFunction {
@@ -103,9 +109,11 @@ export function isInstant(text: string): boolean {
 }
 
 /**
- * Checks a value that came from outside against a schema, with strict JSON types and without coercion; texts with `trim` are trimmed in place. Throws a 400
- * that lists every violation: those of `found`, which are known already (texts that no store can keep), and then those of other fields. Gives an object's declared
- * fields only, so that nothing undeclared can reach a statement; fields that were absent stay absent.
+ * Checks a value that came from outside against a schema, with strict JSON types and without
+ * coercion; texts with `trim` are trimmed in place. Throws a 400 that lists every violation: those
+ * of `found`, which are known already (texts that no store can keep), and then those of other
+ * fields. Gives an object's declared fields only, so that nothing undeclared can reach a statement;
+ * fields that were absent stay absent.
  */
 export function checked<Schema extends TSchema>(
   schema: Schema,

@@ -20,7 +20,10 @@ const format_details: Record<string, string> = {
   email: 'Must be an e-mail address.',
 };
 
-/** The name of a field on the wire of errors: the steps of a JSON pointer and a last name joined with `__`; null for the whole. */
+/**
+ * The name of a field on the wire of errors: the steps of a JSON pointer and a last name joined
+ * with `__`; null for the whole.
+ */
 export function attrOf(pointer: string, last?: string): string | null {
   const steps = pointer
     .split('/')
@@ -30,16 +33,21 @@ export function attrOf(pointer: string, last?: string): string | null {
   return steps.length === 0 ? null : steps.join('__');
 }
 
-/** Every violation that ajv found (`allErrors`, `verbose`), in the order of the schema, one per field and code. */
+/**
+ * Every violation that ajv found (`allErrors`, `verbose`), in the order of the schema, one per
+ * field and code.
+ */
 export function violationsOf(errors: readonly ErrorObject[], prefix = ''): Violation[] {
   const unions = [...new Set(errors.filter(isUnion).map((error) => `${error.schemaPath}/`))];
-  // A text that is too long is told that alone: that it has no address's form any more follows from it.
+  // A text that is too long is told that alone: that it has no address's form any more follows from
+  // it.
   const too_long = new Set(
     errors.filter(({ keyword }) => keyword === 'maxLength').map(({ instancePath }) => instancePath),
   );
   const told = new Map<string, Violation>();
   for (const error of errors) {
-    // The errors of a union's branches say what each branch wanted; the union's own error says it once.
+    // The errors of a union's branches say what each branch wanted; the union's own error says it
+    // once.
     if (unions.some((path) => error.schemaPath.startsWith(path) && error.schemaPath !== path))
       continue;
     if (error.keyword === 'format' && too_long.has(error.instancePath)) continue;

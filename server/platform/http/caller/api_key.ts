@@ -7,13 +7,19 @@ const random_length = 43;
 const checksum_length = 6;
 const pattern = /^slk_[0-9A-Za-z]{49}$/;
 
-/** A new personal API key: `slk_`, 256 random bits as 43 base-62 characters, 6 characters of checksum. */
+/**
+ * A new personal API key: `slk_`, 256 random bits as 43 base-62 characters, 6 characters of
+ * checksum.
+ */
 export function makeApiKey(): string {
   const secret = randomBase62();
   return `${prefix}${secret}${checksumOf(secret)}`;
 }
 
-/** True when the text has the form of a personal API key and its checksum is right; needs no database. */
+/**
+ * True when the text has the form of a personal API key and its checksum is right; needs no
+ * database.
+ */
 export function isWellFormedApiKey(text: string): boolean {
   if (!pattern.test(text)) return false;
   const secret = text.slice(prefix.length, prefix.length + random_length);

@@ -144,7 +144,8 @@ test('a key that is limited to organizations sees only those, also as @current, 
   const one = await harness.newOrganization();
   const other = await harness.newOrganization();
   await harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level) VALUES (gen_random_uuid(), ${other.organization.id}, ${one.user.id}, 15)`,
+    sql`INSERT INTO members (id, organization_id, user_id, level)
+      VALUES (gen_random_uuid(), ${other.organization.id}, ${one.user.id}, 15)`,
   );
   const key = await harness.newKey(one.user, { scoped_organizations: [other.organization.id] });
   const listed = await harness.request('GET', list, { key });

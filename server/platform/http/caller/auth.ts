@@ -18,8 +18,10 @@ const refusals = {
 };
 
 /**
- * Who asks and what the path's target is to them, in one round trip. Throws 401 without a valid key or session; a credential of the wrong form or with a wrong checksum is
- * refused without a look at the database. Throws 400 when a request shows both, and 403 when a session's cookie comes with a change from another site.
+ * Who asks and what the path's target is to them, in one round trip. Throws 401 without a valid key
+ * or session; a credential of the wrong form or with a wrong checksum is refused without a look at
+ * the database. Throws 400 when a request shows both, and 403 when a session's cookie comes with a
+ * change from another site.
  */
 export async function authenticate(
   context: HttpContext,
@@ -44,7 +46,10 @@ export async function authenticate(
 
 type Shown = { kind: Credential['kind']; text: string; isWellFormed: boolean };
 
-/** The key in the `Authorization` header or the token in the session's cookie; throws 401 without one and 400 with both. */
+/**
+ * The key in the `Authorization` header or the token in the session's cookie; throws 401 without
+ * one and 400 with both.
+ */
 function credentialOf(request: FastifyRequest): Shown {
   const { authorization } = request.headers;
   const token = sessionTokenOf(request);
@@ -71,11 +76,15 @@ function touch(context: HttpContext, found: Found): void {
   if (found.last_used_at !== null && now - Date.parse(found.last_used_at) < touch_interval_ms)
     return;
   const [moment, before] = [isoInstant(now), isoInstant(now - touch_interval_ms)];
-  // Requests that arrive together would each see the old instant; the condition lets one of them move it.
+  // Requests that arrive together would each see the old instant; the condition lets one of them
+  // move it.
   const moved =
     found.key_id !== null
-      ? sql`UPDATE personal_api_keys SET last_used_at = ${moment}::timestamptz WHERE id = ${found.key_id} AND (last_used_at IS NULL OR last_used_at <= ${before}::timestamptz)`
-      : sql`UPDATE sessions SET last_used_at = ${moment}::timestamptz WHERE id = ${found.session_id} AND last_used_at <= ${before}::timestamptz`;
+      ? sql`UPDATE personal_api_keys SET last_used_at = ${moment}::timestamptz
+        WHERE id = ${found.key_id} AND (last_used_at IS NULL
+        OR last_used_at <= ${before}::timestamptz)`
+      : sql`UPDATE sessions SET last_used_at = ${moment}::timestamptz WHERE id = ${found.session_id}
+        AND last_used_at <= ${before}::timestamptz`;
   context.db
     .run(moved)
     .catch((error: unknown) => context.log.warn({ err: error }, 'last_used_at could not be moved'));

@@ -25,8 +25,9 @@ export function targetParameter(url: string, within: Within | undefined): string
 }
 
 /**
- * The check in front of a route, in the order that the whole API keeps: 401, 429, scope 403, membership 404, level 403, 406. After it `request.caller` is set,
- * and `request.access` on routes with `within`.
+ * The check in front of a route, in the order that the whole API keeps: 401, 429, scope 403,
+ * membership 404, level 403, 406. After it `request.caller` is set, and `request.access` on routes
+ * with `within`.
  */
 export function guard(
   context: HttpContext,
@@ -65,7 +66,8 @@ export function guard(
 export function requireLevel(own: 1 | 8 | 15, wanted: 1 | 8 | 15): void {
   if (own >= wanted) return;
   throw forbidden(
-    `This needs the level ${wanted} (${level_names[wanted]}) in the organization; yours is ${own} (${level_names[own]}).`,
+    `This needs the level ${wanted} (${level_names[wanted]}) in the organization; yours is ` +
+      `${own} (${level_names[own]}).`,
   );
 }
 
@@ -89,7 +91,10 @@ function accessOf(found: Found, level: 1 | 8 | 15) {
   };
 }
 
-/** Refused keys and sessions count against the address that they come from, so that nobody tries keys without end. */
+/**
+ * Refused keys and sessions count against the address that they come from, so that nobody tries
+ * keys without end.
+ */
 async function authenticateCounted(
   context: HttpContext,
   findAccess: AccessFinder,

@@ -11,7 +11,9 @@ export const session_lifetime_ms = 30 * 24 * 3_600_000;
 export const session_idle_ms = 7 * 24 * 3_600_000;
 /** A token is replaced by a new one at the first use after this time: a day. */
 const token_lifetime_ms = 24 * 3_600_000;
-/** So long the token before it is taken beside the new one; after that only a thief would show it. */
+/**
+ * So long the token before it is taken beside the new one; after that only a thief would show it.
+ */
 const token_overlap_ms = 60_000;
 
 const well_formed = /^sls_[0-9A-Za-z]{43}$/;
@@ -36,14 +38,18 @@ function cookieName(public_url: string): string {
 }
 
 /**
- * The token in the request's cookie. Over https the name without the prefix does not count: any other host of the domain can set it, and so sign a browser in to an account that is not its
+ * The token in the request's cookie. Over https the name without the prefix does not count: any
+ * other host of the domain can set it, and so sign a browser in to an account that is not its
  * owner's.
  */
 export function sessionTokenOf(request: FastifyRequest): string | undefined {
   return request.cookies[cookieName(request.server.context.config.public_url)];
 }
 
-/** Puts the token into the browser's cookie: unreadable for scripts, not sent along from other sites but for plain links, over https only where the server's address is. */
+/**
+ * Puts the token into the browser's cookie: unreadable for scripts, not sent along from other sites
+ * but for plain links, over https only where the server's address is.
+ */
 export function setSessionCookie(
   context: Pick<HttpContext, 'config'>,
   reply: FastifyReply,
@@ -70,8 +76,8 @@ export function clearSessionCookie(
 const attributes = { path: '/', httpOnly: true, sameSite: 'lax' } as const;
 
 /**
- * True for a session that is no longer to be taken: unused for too long, or shown with a token that was replaced a while ago. The latter means that two hold it, so the session
- * ends for both.
+ * True for a session that is no longer to be taken: unused for too long, or shown with a token that
+ * was replaced a while ago. The latter means that two hold it, so the session ends for both.
  */
 export async function isStale(
   context: Pick<HttpContext, 'db' | 'clock' | 'log'>,
@@ -94,7 +100,10 @@ export async function isStale(
   return true;
 }
 
-/** Replaces a token that is a day old, and gives the new one to the browser with this answer. Of requests that race one replaces it. */
+/**
+ * Replaces a token that is a day old, and gives the new one to the browser with this answer. Of
+ * requests that race one replaces it.
+ */
 export async function rotateToken(
   context: HttpContext,
   reply: FastifyReply,
@@ -109,7 +118,10 @@ export async function rotateToken(
     return;
   const token = makeSessionToken();
   const row = await context.db.row<{ expires_at: string }>(sql`
-    UPDATE sessions SET previous_token_hash = token_hash, token_hash = ${context.secrets.hash(token)}, token_created_at = ${isoInstant(now)}::timestamptz
-    WHERE id = ${found.session_id} AND token_created_at = ${found.token_created_at}::timestamptz RETURNING expires_at`);
+    UPDATE sessions SET previous_token_hash = token_hash,
+      token_hash = ${context.secrets.hash(token)},
+      token_created_at = ${isoInstant(now)}::timestamptz
+    WHERE id = ${found.session_id} AND token_created_at = ${found.token_created_at}::timestamptz
+      RETURNING expires_at`);
   if (row !== undefined) setSessionCookie(context, reply, token, Date.parse(row.expires_at));
 }

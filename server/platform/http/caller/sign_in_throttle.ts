@@ -14,13 +14,19 @@ const mails_of_address: AttemptPolicy = {
   pause_seconds_max: 3600,
 };
 
-/** What mails are counted for: links to choose a new password apart from all others, because anybody can ask for those, of an address that has an account as of one that has none. */
+/**
+ * What mails are counted for: links to choose a new password apart from all others, because anybody
+ * can ask for those, of an address that has an account as of one that has none.
+ */
 type MailKind = 'reset' | 'mail';
 
 /**
- * Counts a try of a password or code, then does `work`, which is to call `held` as soon as the proof was right. Such a try is given back to account and address, whatever comes after,
- * and so is one that the server was too busy to look at; every other one stays a failure, and none ends a series. `account` is the e-mail address as it is compared, whether an account
- * has it or not. Throws 429 with the seconds to wait when too many failed before it, for this account or from this address.
+ * Counts a try of a password or code, then does `work`, which is to call `held` as soon as the
+ * proof was right. Such a try is given back to account and address, whatever comes after, and so is
+ * one that the server was too busy to look at; every other one stays a failure, and none ends a
+ * series. `account` is the e-mail address as it is compared, whether an account has it or not.
+ * Throws 429 with the seconds to wait when too many failed before it, for this account or from this
+ * address.
  */
 export async function countTry<Result>(
   request: FastifyRequest,
@@ -52,7 +58,10 @@ export async function countTry<Result>(
   }
 }
 
-/** Counts a mail that the request asks for. `account` is as in `countTry`. Throws 429 when the account had too many of this kind, or the address that asks too many of any. */
+/**
+ * Counts a mail that the request asks for. `account` is as in `countTry`. Throws 429 when the
+ * account had too many of this kind, or the address that asks too many of any.
+ */
 export async function countMail(
   request: FastifyRequest,
   kind: MailKind,
@@ -62,12 +71,18 @@ export async function countMail(
   await take(request, accountSubject(request, kind, account), mails_of_account);
 }
 
-/** Ends the series of failed tries of an account, because its owner has proved themselves with all that it takes. */
+/**
+ * Ends the series of failed tries of an account, because its owner has proved themselves with all
+ * that it takes.
+ */
 export async function forgiveTries(request: FastifyRequest, account: string): Promise<void> {
   await forgetAttempts(request.server.context, accountSubject(request, 'try', account));
 }
 
-/** The address whose owner is slowed: an IPv6 network of 64 bits belongs to one. An IPv4 address counts as such, however it is written. */
+/**
+ * The address whose owner is slowed: an IPv6 network of 64 bits belongs to one. An IPv4 address
+ * counts as such, however it is written.
+ */
 export function addressOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return ip;
   const address = ipaddr.process(ip);

@@ -5,18 +5,32 @@ import type { Database } from '../../postgres/database.ts';
 import { resetSeconds, roll, used, waitSeconds, windowIndex } from './rate_window.ts';
 import type { Counter, Policy } from './rate_window.ts';
 
-/** What is left to a caller: header values (IETF draft `RateLimit` fields) and, when the request is refused, the seconds to wait. */
+/**
+ * What is left to a caller: header values (IETF draft `RateLimit` fields) and, when the request is
+ * refused, the seconds to wait.
+ */
 export type Budget = { policy: string; remaining: string; wait_seconds: number | undefined };
 
-/** Counts requests per subject in sliding windows that all API processes share, at most about a second apart. */
+/**
+ * Counts requests per subject in sliding windows that all API processes share, at most about a
+ * second apart.
+ */
 export type Limiter = {
-  /** Counts one request of a key and says what is left; undefined when limits are off. A refused request is not counted. */
+  /**
+   * Counts one request of a key and says what is left; undefined when limits are off. A refused
+   * request is not counted.
+   */
   take(subject: string): Budget | undefined;
   /** Takes one counted request back: a 304 is free. */
   refund(subject: string): void;
-  /** Counts one refused authentication of an address; the seconds to wait once there were too many. */
+  /**
+   * Counts one refused authentication of an address; the seconds to wait once there were too many.
+   */
   takeRefused(address: string): number | undefined;
-  /** Sends what was counted to the store and takes over what other processes counted. Called once a second, and by tests. */
+  /**
+   * Sends what was counted to the store and takes over what other processes counted. Called once a
+   * second, and by tests.
+   */
   synchronise(): Promise<void>;
 };
 
@@ -125,17 +139,24 @@ function openCounts(db: Database, clock: Clock) {
   return { add, take, remaining, synchronise };
 }
 
-/** Adds the counts in one statement. Rows are locked in one order by every process, so two of them cannot block each other for good. */
+/**
+ * Adds the counts in one statement. Rows are locked in one order by every process, so two of them
+ * cannot block each other for good.
+ */
 async function send(db: Database, entries: Pending[]): Promise<Synchronised[]> {
   return db.rows<Synchronised>(sql`
     WITH sent AS (
       INSERT INTO rate_counts (subject, window_seconds, window_start, requests)
-      SELECT * FROM unnest(${entries.map((entry) => entry.subject)}::text[], ${entries.map((entry) => entry.window_seconds)}::integer[],
-        ${entries.map((entry) => isoInstant(entry.index * entry.window_seconds * 1000))}::timestamptz[], ${entries.map((entry) => entry.requests)}::integer[]) AS entry
+      SELECT * FROM unnest(${entries.map((entry) => entry.subject)}::text[],
+        ${entries.map((entry) => entry.window_seconds)}::integer[],
+        ${entries.map((entry) => isoInstant(entry.index * entry.window_seconds * 1000))}::timestamptz[],
+          ${entries.map((entry) => entry.requests)}::integer[]) AS entry
       ORDER BY 1, 2, 3
-      ON CONFLICT (subject, window_seconds, window_start) DO UPDATE SET requests = greatest(0, rate_counts.requests + EXCLUDED.requests)
+      ON CONFLICT (subject, window_seconds, window_start) DO UPDATE
+        SET requests = greatest(0, rate_counts.requests + EXCLUDED.requests)
       RETURNING subject, window_seconds, window_start, requests)
     SELECT sent.*, coalesce(previous.requests, 0) AS previous FROM sent
-    LEFT JOIN rate_counts previous ON previous.subject = sent.subject AND previous.window_seconds = sent.window_seconds
+    LEFT JOIN rate_counts previous ON previous.subject = sent.subject
+      AND previous.window_seconds = sent.window_seconds
       AND previous.window_start = sent.window_start - make_interval(secs => sent.window_seconds)`);
 }

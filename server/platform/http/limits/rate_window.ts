@@ -1,7 +1,10 @@
 /** One limit: at most `requests_max` in any `window_seconds`. */
 export type Policy = { name: string; requests_max: number; window_seconds: number };
 
-/** What is known of one subject and window: requests of the present fixed window and of the one before. */
+/**
+ * What is known of one subject and window: requests of the present fixed window and of the one
+ * before.
+ */
 export type Counter = { index: number; previous: number; current: number };
 
 /** The number of the fixed window in which an instant lies. */
@@ -17,18 +20,26 @@ export function roll(counter: Counter, index: number): void {
   counter.index = index;
 }
 
-/** Requests in the window that ends now: the present fixed window and the part of the one before that the sliding window still covers. */
+/**
+ * Requests in the window that ends now: the present fixed window and the part of the one before
+ * that the sliding window still covers.
+ */
 export function used(counter: Counter, policy: Policy, now_ms: number): number {
   const window_ms = policy.window_seconds * 1000;
-  // In whole milliseconds, so that the request after a told wait is not refused by a rounding error.
+  // In whole milliseconds, so that the request after a told wait is not refused by a rounding
+  // error.
   return counter.current + (counter.previous * (window_ms - (now_ms % window_ms))) / window_ms;
 }
 
-/** Whole seconds (at least 1) until one more request fits, when nothing else is asked meanwhile. The counter is at its limit. */
+/**
+ * Whole seconds (at least 1) until one more request fits, when nothing else is asked meanwhile. The
+ * counter is at its limit.
+ */
 export function waitSeconds(counter: Counter, policy: Policy, now_ms: number): number {
   const { requests_max, window_seconds } = policy;
   const elapsed = elapsedPart(now_ms, policy);
-  // The part of a window after which `count` requests of the window before have faded enough to leave room for one more beside `present`.
+  // The part of a window after which `count` requests of the window before have faded enough to
+  // leave room for one more beside `present`.
   const fadedAfter = (count: number, present: number) =>
     Math.max(0, 1 - (requests_max - present - 1) / count);
   const windows =

@@ -41,7 +41,9 @@ export function cursorQuery(columns: readonly string[]) {
     limit: Type.Optional(
       Type.Integer({
         minimum: 1,
-        description: `Number of results per page; default ${default_limit}, more than ${limit_max} is served as ${limit_max}.`,
+        description:
+          `Number of results per page; default ${default_limit}, more than ${limit_max} is ` +
+          `served as ${limit_max}.`,
       }),
     ),
   });
@@ -58,7 +60,10 @@ export function cursorPageOf<Schema extends TSchema>(item: Schema) {
   });
 }
 
-/** The page that a request asks for, in the order asked or else by the first column, newest first. Throws 400 for a broken cursor or an unknown order. */
+/**
+ * The page that a request asks for, in the order asked or else by the first column, newest first.
+ * Throws 400 for a broken cursor or an unknown order.
+ */
 export function keysetAsked(
   request: FastifyRequest,
   columns: readonly string[],
@@ -79,20 +84,30 @@ export function keysetAsked(
   };
 }
 
-/** The condition that a row lies behind the cursor, to be put after WHERE ... AND; true without a cursor. Leans on an index over (column, id). */
+/**
+ * The condition that a row lies behind the cursor, to be put after WHERE ... AND; true without a
+ * cursor. Leans on an index over (column, id).
+ */
 export function keysetCondition(keyset: Keyset): Sql {
   if (keyset.from === undefined) return sql`true`;
   const before = keyset.descending !== keyset.backwards;
-  return sql`(${columnSql(keyset)}, id) ${before ? sql`<` : sql`>`} (${keyset.from.value}::${raw(keyset.type)}, ${keyset.from.id}::uuid)`;
+  return sql`(${columnSql(keyset)}, id) ${before ? sql`<` : sql`>`}
+    (${keyset.from.value}::${raw(keyset.type)}, ${keyset.from.id}::uuid)`;
 }
 
-/** ORDER BY and LIMIT of the page: one row more than the page has, which tells whether there is another page. */
+/**
+ * ORDER BY and LIMIT of the page: one row more than the page has, which tells whether there is
+ * another page.
+ */
 export function keysetOrder(keyset: Keyset): Sql {
   const direction = keyset.descending !== keyset.backwards ? sql`DESC` : empty;
   return sql`ORDER BY ${columnSql(keyset)} ${direction}, id ${direction} LIMIT ${keyset.limit + 1}`;
 }
 
-/** The envelope around the rows that the statement with `keysetOrder` gave. Rows inserted meanwhile move nothing on the pages that follow. */
+/**
+ * The envelope around the rows that the statement with `keysetOrder` gave. Rows inserted meanwhile
+ * move nothing on the pages that follow.
+ */
 export function answerKeyset<Row extends { id: string }>(
   request: FastifyRequest,
   keyset: Keyset,

@@ -62,7 +62,8 @@ before(async () => {
   });
   ({ key } = await harness.newOrganization());
   await harness.deps.db.text(
-    'CREATE TABLE items (id uuid PRIMARY KEY, created_at timestamptz NOT NULL, other_at timestamptz NOT NULL)',
+    'CREATE TABLE items (id uuid PRIMARY KEY, created_at timestamptz NOT NULL, other_at ' +
+      'timestamptz NOT NULL)',
   );
   await insert(0, 25);
 });
@@ -71,7 +72,10 @@ after(() => harness.close());
 // Groups of four share a created_at, so that ties are ordered by id.
 const insert = (from: number, to: number) =>
   harness.deps.db.run(
-    sql`INSERT INTO items SELECT lpad(n::text, 32, '0')::uuid, '2026-01-01Z'::timestamptz + (n / 4) * interval '0.123457 s', '2026-02-01Z'::timestamptz - n * interval '1 s' FROM generate_series(${from}::integer, ${to - 1}::integer) n`,
+    sql`INSERT INTO items SELECT lpad(n::text, 32, '0')::uuid,
+      '2026-01-01Z'::timestamptz + (n / 4) * interval '0.123457 s',
+      '2026-02-01Z'::timestamptz - n * interval '1 s'
+      FROM generate_series(${from}::integer, ${to - 1}::integer) n`,
   );
 const get = (path: string) => harness.request('GET', path, { key });
 const numbers = (answer: { body: { results: Item[] } }) =>

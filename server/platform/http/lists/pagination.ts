@@ -15,7 +15,9 @@ export const PageQuery = Type.Object({
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: `Number of results per page; default ${default_limit}, more than ${limit_max} is served as ${limit_max}.`,
+      description:
+        `Number of results per page; default ${default_limit}, more than ${limit_max} is served ` +
+        `as ${limit_max}.`,
     }),
   ),
   offset: Type.Optional(
@@ -42,15 +44,19 @@ export function pageOf<Schema extends TSchema>(item: Schema) {
   });
 }
 
-/** The page that a request asks for. Throws 400 for a limit or offset that is not a whole number in range. */
+/**
+ * The page that a request asks for. Throws 400 for a limit or offset that is not a whole number in
+ * range.
+ */
 export function pageAsked(request: FastifyRequest): Page {
   const { limit = default_limit, offset = 0 } = query(request, PageQuery);
   return { limit: Math.min(limit, limit_max), offset };
 }
 
 /**
- * Answers an offset list: `rows` selects one page in a stable order and ends before LIMIT, `count` selects `count`. Guarantee: the count is asked for only
- * where the page itself does not tell it, so a short list is one round trip.
+ * Answers an offset list: `rows` selects one page in a stable order and ends before LIMIT, `count`
+ * selects `count`. Guarantee: the count is asked for only where the page itself does not tell it,
+ * so a short list is one round trip.
  */
 export async function answerPage<Row>(
   request: FastifyRequest,
@@ -81,7 +87,10 @@ export function pageAnswer<Row>(
   return { count, next, previous, results };
 }
 
-/** The absolute URL of this request with some query parameters replaced (undefined removes one) and the others kept. */
+/**
+ * The absolute URL of this request with some query parameters replaced (undefined removes one) and
+ * the others kept.
+ */
 export function linkTo(
   request: FastifyRequest,
   changes: Record<string, string | number | undefined>,

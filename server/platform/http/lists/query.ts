@@ -5,8 +5,9 @@ import type { Violation } from '../errors.ts';
 import { checked } from '../bodies/validator.ts';
 
 /**
- * The checked query string, read strictly by the schema: whole numbers are digits, booleans `true` or `false`, a parameter stands once. Throws a 400 that
- * lists every violation; parameters that the schema does not name are ignored; absent ones stay absent.
+ * The checked query string, read strictly by the schema: whole numbers are digits, booleans `true`
+ * or `false`, a parameter stands once. Throws a 400 that lists every violation; parameters that the
+ * schema does not name are ignored; absent ones stay absent.
  */
 export function query<Schema extends TObject>(
   request: FastifyRequest,
@@ -38,7 +39,10 @@ export function query<Schema extends TObject>(
   return checked(schema, values);
 }
 
-/** True when the request asks for every check without an effect. Throws 400 for another value than `true` or `false`. */
+/**
+ * True when the request asks for every check without an effect. Throws 400 for another value than
+ * `true` or `false`.
+ */
 export function isValidateOnly(request: FastifyRequest): boolean {
   const value = (request.query as Record<string, unknown>)['validate_only'];
   if (value === undefined || value === 'false') return false;
@@ -48,7 +52,8 @@ export function isValidateOnly(request: FastifyRequest): boolean {
 
 /** Text that is not of the wanted kind stays text, so that the schema names the fault. */
 function read(type: string | undefined, text: string): unknown {
-  // However many digits: what is too large for the schema is a number out of range and not a wrong word.
+  // However many digits: what is too large for the schema is a number out of range and not a wrong
+  // word.
   if (type === 'integer')
     return /^-?\d+$/.test(text)
       ? Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(text)))

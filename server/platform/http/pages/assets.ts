@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-/** A file that pages load: `address` names its content by a hash, so it can be kept for ever under it. */
+/**
+ * A file that pages load: `address` names its content by a hash, so it can be kept for ever under
+ * it.
+ */
 export type Asset = { path: string; address: string; type: string; text: string };
 
 const types: Record<string, string> = {
@@ -12,8 +15,9 @@ const types: Record<string, string> = {
 };
 
 /**
- * Reads a stylesheet or a script of the repository. `modules` are the scripts that it imports as `./name.js`: it then imports them under their addresses, so that a change of one
- * of them changes its own address too.
+ * Reads a stylesheet or a script of the repository. `modules` are the scripts that it imports as
+ * `./name.js`: it then imports them under their addresses, so that a change of one of them changes
+ * its own address too.
  */
 export function readAsset(file: URL, modules: readonly Asset[] = []): Asset {
   const name = basename(file.pathname);
@@ -33,7 +37,10 @@ export function readAsset(file: URL, modules: readonly Asset[] = []): Asset {
   };
 }
 
-/** Serves the files to anybody. Under its address a file never changes; under its path alone it is asked for anew each time. */
+/**
+ * Serves the files to anybody. Under its address a file never changes; under its path alone it is
+ * asked for anew each time.
+ */
 export function serveAssets(app: FastifyInstance, assets: readonly Asset[]): void {
   for (const asset of assets) {
     const isAddress = (request: FastifyRequest) => request.url === asset.address;

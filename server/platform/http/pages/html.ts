@@ -9,7 +9,10 @@ class Markup {
 /** A piece of a page that is safe to send. */
 export type Html = Markup;
 
-/** What can stand in a piece: text is escaped, markup and lists of it stay as they are, undefined is nothing. */
+/**
+ * What can stand in a piece: text is escaped, markup and lists of it stay as they are, undefined is
+ * nothing.
+ */
 export type Part = string | number | Html | readonly Html[] | undefined;
 
 const entities: Record<string, string> = {
@@ -21,8 +24,9 @@ const entities: Record<string, string> = {
 };
 
 /**
- * Puts parts into markup, as html`<p>${name}</p>`. Guarantee: text reads as exactly this text between tags and in attributes within quotes, whoever wrote it. It is not for
- * `<script>` and `<style>`, and an address in `href` or `action` has to be one of ours.
+ * Puts parts into markup, as html`<p>${name}</p>`. Guarantee: text reads as exactly this text
+ * between tags and in attributes within quotes, whoever wrote it. It is not for `<script>` and
+ * `<style>`, and an address in `href` or `action` has to be one of ours.
  */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   return new Markup(

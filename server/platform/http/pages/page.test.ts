@@ -18,11 +18,15 @@ async function answer(page: Page): Promise<{ policy: unknown; text: string }> {
   return { policy: headers['referrer-policy'], text: body };
 }
 
-test('a page names itself to nobody, and one with a form of the browser to this server, which has to know where the form comes from', async () => {
-  const body = html`<p>text</p>`;
-  assert.equal((await answer({ title: 'A', body })).policy, 'no-referrer');
-  assert.equal((await answer({ title: 'A', body, posts_form: true })).policy, 'same-origin');
-});
+test(
+  'a page names itself to nobody, and one with a form of the browser to this server, which has ' +
+    'to know where the form comes from',
+  async () => {
+    const body = html`<p>text</p>`;
+    assert.equal((await answer({ title: 'A', body })).policy, 'no-referrer');
+    assert.equal((await answer({ title: 'A', body, posts_form: true })).policy, 'same-origin');
+  },
+);
 
 test('the title is text, and only a page with a script asks for JavaScript', async () => {
   const plain = await answer({ title: '</title><script>', body: html`<p>text</p>` });

@@ -7,21 +7,28 @@ import type { Html } from './html.ts';
 /** How every page looks. */
 export const stylesheet: Asset = readAsset(new URL('./pages.css', import.meta.url));
 
-// Everything comes from this server and goes back to it. A page's address can hold a token, so it is kept nowhere and told to no other site.
+// Everything comes from this server and goes back to it. A page's address can hold a token, so it
+// is kept nowhere and told to no other site.
 const headers = {
   'content-security-policy':
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action " +
+    "'self'; frame-ancestors 'none'; base-uri 'none'",
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
 };
 
 /**
- * A page: `body` is what stands in `<main>`, under the title as its heading. `posts_form`: it has a form that the browser sends without a script, and names itself to this server for that; else
- * browsers would hide that the form comes from here, and it would be refused as one of another site.
+ * A page: `body` is what stands in `<main>`, under the title as its heading. `posts_form`: it has a
+ * form that the browser sends without a script, and names itself to this server for that; else
+ * browsers would hide that the form comes from here, and it would be refused as one of another
+ * site.
  */
 export type Page = { title: string; body: Html; script?: Asset; posts_form?: boolean };
 
-/** Answers with a page, which loads nothing but the stylesheet and its script from this server, is in no frame, names itself to no other site and is kept in no cache. */
+/**
+ * Answers with a page, which loads nothing but the stylesheet and its script from this server, is
+ * in no frame, names itself to no other site and is kept in no cache.
+ */
 export function sendPage(reply: FastifyReply, status: number, page: Page): FastifyReply {
   const policy = page.posts_form === true ? 'same-origin' : 'no-referrer';
   return reply

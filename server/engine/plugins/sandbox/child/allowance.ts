@@ -8,7 +8,10 @@ import {
 } from '../limits.ts';
 import type { SandboxLimits } from '../limits.ts';
 
-/** What a plugin may still use in the calls that are under way. The `take...` functions give the reason where there is nothing left. */
+/**
+ * What a plugin may still use in the calls that are under way. The `take...` functions give the
+ * reason where there is nothing left.
+ */
 export type Allowance = {
   /** A call begins; with `isFirst` nothing of what was before counts any more. */
   begin(isFirst: boolean): void;
@@ -70,7 +73,10 @@ export function openAllowance(
     takeRequest: (request, length) => {
       const open_length = requests.values().reduce((sum, other) => sum + other, length);
       if (open_length > requests_open_length_max)
-        return `The open requests have more than ${requests_open_length_max} characters: await some of them.`;
+        return (
+          `The open requests have more than ${requests_open_length_max} characters: await some ` +
+          'of them.'
+        );
       if (requests.size >= requests_open_max * callsOpen())
         return `More than ${requests_open_max} requests are open at a time: await some of them.`;
       if (requests_made >= calls * requests_per_call_max)

@@ -7,7 +7,10 @@ import type { Allowance } from './allowance.ts';
 import { computeFor } from './compute.ts';
 import { openStretches } from './stretches.ts';
 
-/** One plugin in its isolate. No member throws or rejects: what happens is reported. After a `fault` all are without effect. */
+/**
+ * One plugin in its isolate. No member throws or rejects: what happens is reported. After a `fault`
+ * all are without effect.
+ */
 export type PluginIsolate = {
   call(order: Extract<OrderMessage, { type: 'call' }>): void;
   reply(order: Extract<OrderMessage, { type: 'reply' }>): void;
@@ -27,9 +30,10 @@ type Enter = (
 type Send = (kind: unknown, number: unknown, name: unknown, text: unknown) => string;
 
 /**
- * Opens an isolate, runs `code` in it and reports `returned` with what it offers, or `thrown`. Only numbers and strings cross its border; it holds two
- * functions of ours (see guest/bridge.ts), and we hold one of its. It is entered for one stretch of code at a time, each with a limit of time, and only while
- * a call is under way: between calls nothing of a plugin runs.
+ * Opens an isolate, runs `code` in it and reports `returned` with what it offers, or `thrown`. Only
+ * numbers and strings cross its border; it holds two functions of ours (see guest/bridge.ts), and
+ * we hold one of its. It is entered for one stretch of code at a time, each with a limit of time,
+ * and only while a call is under way: between calls nothing of a plugin runs.
  */
 export function openIsolate(
   order: LoadOrder,
@@ -116,7 +120,10 @@ export function openIsolate(
   };
 }
 
-/** Makes the world of the plugin and runs its code; gives the function through which the isolate is entered from then on. */
+/**
+ * Makes the world of the plugin and runs its code; gives the function through which the isolate is
+ * entered from then on.
+ */
 async function load(
   isolate: ivm.Isolate,
   { call, code, setup, limits }: LoadOrder,
@@ -163,7 +170,10 @@ type Receiving = {
   report(message: Word): void;
 };
 
-/** The function by which the isolate hands something over. It answers with an empty text, or with the reason of a refusal; it never throws. */
+/**
+ * The function by which the isolate hands something over. It answers with an empty text, or with
+ * the reason of a refusal; it never throws.
+ */
 function receiver({ isCalled, settle, allowance, ring, report }: Receiving): Send {
   return (kind, number, name, text) => {
     if (

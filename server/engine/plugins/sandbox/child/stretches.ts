@@ -2,10 +2,16 @@ import type ivm from 'isolated-vm';
 import type { SandboxLimits } from '../limits.ts';
 import type { Slots } from '../../../../platform/slots.ts';
 
-/** Hears of what ends a stretch badly. `onFault` is called once, and again when a thread turns out to be stuck; after it nothing runs any more. */
+/**
+ * Hears of what ends a stretch badly. `onFault` is called once, and again when a thread turns out
+ * to be stuck; after it nothing runs any more.
+ */
 export type StretchEvents = {
   onFault(reason: 'timeout' | 'memory', is_stuck: boolean, stack: string): void;
-  /** Of what a stretch throws, such as a promise that rejects while nobody waits for it: no call can be trusted to end any more. */
+  /**
+   * Of what a stretch throws, such as a promise that rejects while nobody waits for it: no call can
+   * be trusted to end any more.
+   */
   onError(error: unknown): void;
   isProcessorUsedUp(): boolean;
   /**
@@ -25,7 +31,8 @@ export type Stretches = {
   dispose(): void;
 };
 
-// V8 looks for an order to end between steps of JavaScript; some built-in functions are one long step.
+// V8 looks for an order to end between steps of JavaScript; some built-in functions are one long
+// step.
 const grace_milliseconds = 500;
 
 /** Opens the queue of an isolate. Nothing of it throws. */

@@ -24,7 +24,10 @@ function digestWith(name: string, algorithm: string, key: string): Digest {
   return digest;
 }
 
-/** The part of Node's `crypto` that plugins have: hashes, HMAC, random values, comparison in constant time. */
+/**
+ * The part of Node's `crypto` that plugins have: hashes, HMAC, random values, comparison in
+ * constant time.
+ */
 export const crypto = {
   createHash: (algorithm: unknown): Digest => digestWith('hash', String(algorithm), ''),
   createHmac: (algorithm: unknown, key: BytesLike): Digest =>

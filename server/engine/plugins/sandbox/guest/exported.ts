@@ -39,7 +39,10 @@ export const top_level_names = [
 
 const operations: readonly Operation[] = ['sum', 'max', 'min'];
 
-/** Reads the exports of a module: those of `exports`, then those of its `default`. Throws an Error for metrics of an unknown kind. */
+/**
+ * Reads the exports of a module: those of `exports`, then those of its `default`. Throws an Error
+ * for metrics of an unknown kind.
+ */
 export function readExports(module: unknown): Exported {
   const sources = [module, asValues(module)['default']].map(asValues);
   const get = (name: string): unknown =>

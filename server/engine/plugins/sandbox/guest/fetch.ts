@@ -99,7 +99,10 @@ export class Response {
   }
 }
 
-/** The standard's `fetch`, done and guarded by the server; see `fetchForPlugin` for what it lets through. */
+/**
+ * The standard's `fetch`, done and guarded by the server; see `fetchForPlugin` for what it lets
+ * through.
+ */
 export async function fetch(target: string | URL, options: Options = {}): Promise<Response> {
   const headers = new Headers(options.headers);
   const form = options.body instanceof URLSearchParams ? options.body : undefined;

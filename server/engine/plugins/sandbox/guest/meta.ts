@@ -73,7 +73,10 @@ const cursor = {
   increment: (key: Key, by = 1) => ask('cache.incr', key, by),
 };
 
-/** The last argument of every method of a plugin; the same object from load to close, so what a plugin keeps in `global` is there in the next call. */
+/**
+ * The last argument of every method of a plugin; the same object from load to close, so what a
+ * plugin keeps in `global` is there in the next call.
+ */
 export function makeMeta(
   setup: Setup,
   jobNames: string[],
@@ -106,7 +109,8 @@ function makeJob(name: string, payload: unknown): Job {
       const milliseconds = unit_milliseconds[unit.replace(/s$/, '') as Unit];
       if (milliseconds === undefined)
         throw new RangeError(
-          `runIn knows no unit ${unit}: use milliseconds, seconds, minutes, hours, days, weeks, months or years.`,
+          `runIn knows no unit ${unit}: use milliseconds, seconds, minutes, hours, days, ` +
+            'weeks, months or years.',
         );
       return run({ delay_milliseconds: amount * milliseconds });
     },

@@ -35,7 +35,10 @@ export const globals: Record<string, unknown> = {
   posthog: platform_object,
 };
 
-/** Names of the language that a plugin has no use for and an attacker has: shared memory is a clock, and blocks threads. */
+/**
+ * Names of the language that a plugin has no use for and an attacker has: shared memory is a clock,
+ * and blocks threads.
+ */
 export const removed_globals = ['WebAssembly', 'SharedArrayBuffer', 'Atomics'];
 
 const modules: Record<string, Record<string, unknown>> = {
@@ -48,12 +51,15 @@ const modules: Record<string, Record<string, unknown>> = {
   '@posthog/plugin-scaffold': { RetryError },
 };
 
-/** What an import of something outside the package gives. Throws an Error that names what there is. */
+/**
+ * What an import of something outside the package gives. Throws an Error that names what there is.
+ */
 export function requireModule(name: unknown): unknown {
   const known = String(name).replace(/^node:/, '');
   if (!Object.hasOwn(modules, known)) {
     throw new Error(
-      `${String(name)} cannot be imported: a plugin has its own files and ${Object.keys(modules).join(', ')}. Put what else it needs into the package.`,
+      `${String(name)} cannot be imported: a plugin has its own files and ` +
+        `${Object.keys(modules).join(', ')}. Put what else it needs into the package.`,
     );
   }
   return 'default' in modules[known]!

@@ -7,7 +7,10 @@ type Waiting = { resolve(value: unknown): void; reject(error: Error): void; orig
 let last = 0;
 const open: Record<number, Waiting> = Object.create(null) as Record<number, Waiting>;
 
-/** Asks the server for a service. Rejects with a RetryError when the service is not to be had now, and with an Error when the request itself is refused. */
+/**
+ * Asks the server for a service. Rejects with a RetryError when the service is not to be had now,
+ * and with an Error when the request itself is refused.
+ */
 export function request(name: string, parameters: unknown[]): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const number = (last += 1);

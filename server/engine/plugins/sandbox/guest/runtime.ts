@@ -24,8 +24,9 @@ let exported: Exported | undefined;
 let meta: Record<string, unknown> = {};
 
 /**
- * Makes the world of a plugin in a fresh isolate and gives the one function through which it is entered. Each entry runs the plugin's code until it gives
- * way, and never throws what the plugin throws: outcomes go through `send`, as `returned` or `thrown` with the number of the call.
+ * Makes the world of a plugin in a fresh isolate and gives the one function through which it is
+ * entered. Each entry runs the plugin's code until it gives way, and never throws what the plugin
+ * throws: outcomes go through `send`, as `returned` or `thrown` with the number of the call.
  */
 export function start(send: typeof platform.send, compute: typeof platform.compute) {
   platform.send = send;

@@ -4,7 +4,10 @@ let last = 0;
 type Timer = { ring(): void; origin: Error };
 const running: Record<number, Timer> = Object.create(null) as Record<number, Timer>;
 
-/** As in browsers, within a call: what still runs when the call ends is forgotten. Throws an Error when too many run at a time. */
+/**
+ * As in browsers, within a call: what still runs when the call ends is forgotten. Throws an Error
+ * when too many run at a time.
+ */
 export function setTimeout(
   callback: (...parameters: unknown[]) => void,
   milliseconds: unknown = 0,

@@ -14,7 +14,9 @@ type Part =
   | 'hash';
 type Parts = Record<Part | 'origin', string>;
 
-/** The standard's URL: read and written by the process around the isolate, which has the real one. */
+/**
+ * The standard's URL: read and written by the process around the isolate, which has the real one.
+ */
 export class URL {
   #parts: Parts;
   #query: URLSearchParams | undefined;
