@@ -157,8 +157,7 @@ async function s3Ratio(teamId: number): Promise<string> {
 function compared(own: number[], mine: number[]): string {
   const [theirs, best] = [Math.min(...own), Math.min(...mine)];
   return (
-    `ours ${best.toFixed(1)} s, theirs ${theirs.toFixed(1)} s, ratio ` +
-    `${(theirs / best).toFixed(2)}`
+    `ours ${best.toFixed(1)} s, theirs ${theirs.toFixed(1)} s, ratio ` + (theirs / best).toFixed(2)
   );
 }
 

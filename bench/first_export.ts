@@ -50,7 +50,7 @@ console.log('idle memory (proportional set size), 20 s later:');
 for (const one of memory.by_process)
   console.log(
     `  ${one.megabytes.toFixed(0).padStart(5)} MB  ` +
-      `${one.command.replaceAll(folder, '<folder>').slice(0, 80)}`,
+      one.command.replaceAll(folder, '<folder>').slice(0, 80),
   );
 console.log(`  ${memory.total.toFixed(0).padStart(5)} MB  together`);
 child.removeAllListeners('exit');

@@ -93,7 +93,7 @@ for (const operation of listOperations(document)) {
   isLong ||= longest!.processor_ms > hold_ms_max;
   console.log(
     `${show(longest!)}  ${name} (${limit} bytes, ${bodies.length} shapes): ${longest!.status} ` +
-      `${longest!.shape}`,
+      longest!.shape,
   );
 }
 console.log(

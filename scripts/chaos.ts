@@ -34,7 +34,9 @@ for (const [kind, names] of Object.entries(leftovers))
 const passed = isFaultless(outcome);
 console.log(
   `seed ${seed}: ` +
-    `${passed ? 'nothing lost, nothing doubled, nothing changed, nothing left behind' : 'DIFFERENCES, see above'}`,
+    (passed
+      ? 'nothing lost, nothing doubled, nothing changed, nothing left behind'
+      : 'DIFFERENCES, see above'),
 );
 // What differs is left for who looks into it.
 if (passed) rmSync(folder, { recursive: true, force: true });

@@ -65,7 +65,7 @@ async function runTests(): Promise<boolean> {
   } catch (error) {
     console.log(
       'The stores for the tests did not start: ' +
-        `${error instanceof Error ? error.message : String(error)}`,
+        (error instanceof Error ? error.message : String(error)),
     );
     return false;
   }

@@ -52,6 +52,8 @@ try {
 }
 console.log(
   `seed ${values.seed}: ` +
-    `${failed === 0 ? 'every value came back as it was sent' : `${failed} test files with DIFFERENCES, see above`}`,
+    (failed === 0
+      ? 'every value came back as it was sent'
+      : `${failed} test files with DIFFERENCES, see above`),
 );
 process.exitCode = failed === 0 ? 0 : 1;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { eventually } from '../../test/eventually.ts';
 import { newPerson } from '../../test/factories/people.ts';
 import { openHarness } from '../../test/harness.ts';
 import type { Harness } from '../../test/harness.ts';
@@ -58,6 +59,10 @@ test('keys are listed with what they are and never a key', async () => {
   const label = 'a \u001b[2J trick';
   await makeKey(harness.deps, { label, scopes: ['*'], expires_in_days: 3, email: user.email });
   await harness.request('GET', '/api/users/@me/', { key: first });
+  // The use of a key is noted beside the request.
+  await eventually('the use of the key is not noted', async () =>
+    (await listKeys(harness.deps, { email: user.email })).includes('last used'),
+  );
   const text = await listKeys(harness.deps, { email: user.email.toUpperCase() });
   const lines = text.split('\n');
   assert.equal(lines.length, 4);

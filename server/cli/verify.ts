@@ -88,7 +88,7 @@ function tell(finding: Finding, say: (line: string) => void): void {
   const isWhole = finding.differences.length === 0 && finding.fault === null;
   say(
     `${isWhole ? (finding.is_readable ? 'ok      ' : 'signed  ') : finding.fault === null ? 'DIFFERS ' : 'UNKNOWN '} ` +
-      `${summary}`,
+      summary,
   );
   if (finding.fault !== null) say(`  ${finding.fault}`);
   if (isWhole && !finding.is_readable)

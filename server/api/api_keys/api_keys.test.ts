@@ -40,7 +40,7 @@ test('a key is made, shown once, and works with its scopes', async () => {
       scopes: ['project:read', 'event:write'],
       scoped_organizations: [],
       scoped_teams: [],
-      expires_at: '2030-06-01T10:00:00Z',
+      expires_at: '2030-06-01T10:00:00.000000Z',
       last_used_at: null,
       created_at: '',
     },
@@ -146,7 +146,7 @@ test('wrong bodies: every violation is named', async () => {
         'scopes__4 unique',
       ],
     ],
-    [{ scopes: Array.from({ length: 200_000 }, () => 1) }, ['scopes max_items']],
+    [{ scopes: Array.from({ length: 9_000 }, () => 1) }, ['scopes max_items']],
     [{ scoped_organizations: null }, ['scoped_organizations null']],
     [
       {

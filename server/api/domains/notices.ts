@@ -129,7 +129,7 @@ function contentOf(
       return {
         heading:
           `The SAML certificate of ${domain} ` +
-          `${notice.is_expired ? 'has expired' : 'expires soon'}`,
+          (notice.is_expired ? 'has expired' : 'expires soon'),
         paragraphs: [
           `The last certificate with which the identity provider of ${domain} signs ` +
             `${notice.is_expired ? 'expired' : 'expires'} at ${notice.expires_at}.`,

@@ -57,9 +57,9 @@ export async function updateSource(
     const sent = body(request, PluginPatch);
     await changePlugin(tx, deps, request, before, hidden, sent);
     const present = await findVersion(tx, deps.secrets, before.id);
-    const isThere =
-      present?.is_whole === true && present.content_sha256 === written?.prepared.content_sha256;
-    const isNew = written !== undefined && !isThere;
+    // What is stored and is not what was installed counts as nothing, whatever it says of itself.
+    const stored = present?.is_whole === true ? present.content_sha256 : undefined;
+    const isNew = written !== undefined && stored !== written.prepared.content_sha256;
     if (isNew) {
       if (hidden.version_id !== written.over)
         throw conflict('The plugin was changed meanwhile: look at its source and try again.');
@@ -81,7 +81,7 @@ export async function updateSource(
         'source_updated',
         before,
         after,
-        isNew ? contentChange(present?.content_sha256, written.prepared.content_sha256) : [],
+        isNew ? contentChange(stored, written.prepared.content_sha256) : [],
       ),
     );
     return {

@@ -322,8 +322,7 @@ const between: {
 ];
 for (const { name, reason, change, undo } of between) {
   test(
-    'what changes while a sign-in is under way ends it, before the response and after it: ' +
-      `${name}`,
+    'what changes while a sign-in is under way ends it, before the response and after it: ' + name,
     async () => {
       const browser = newBrowser();
       const [early, late] = [await beginSaml(browser), await beginSaml(browser)];

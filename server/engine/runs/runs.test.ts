@@ -101,8 +101,8 @@ test('runs take their steps together, and each of them as if it were alone', asy
     assert.deepEqual(slices, [{ number: 0, records: 3, outcome }]);
     const until =
       run.batch_export_id === first.batch_export_id
-        ? '2026-01-01T02:00:00Z'
-        : '2026-01-01T01:00:00Z';
+        ? '2026-01-01T02:00:00.000000Z'
+        : '2026-01-01T01:00:00.000000Z';
     assert.deepEqual(await ledgerOf(run), [
       [
         {

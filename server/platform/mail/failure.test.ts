@@ -27,7 +27,7 @@ const faults: { fault: MailFault; code: string | RegExp; status?: number }[] = [
 for (const { fault, code, status } of faults) {
   test(
     'a relay that does this gives false in bounded time, and the next mail goes out again: ' +
-      `${fault}`,
+      fault,
     async (t) => {
       const server = await openRelay(t);
       const { mail, lines } = openLoggedMail(t, server.url, { bounds: short_bounds });

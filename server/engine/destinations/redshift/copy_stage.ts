@@ -261,7 +261,7 @@ export function copyStatement(
   const authorization =
     role === undefined
       ? `ACCESS_KEY_ID ${literal(config.aws_access_key_id)} SECRET_ACCESS_KEY ` +
-        `${literal(config.aws_secret_access_key)}`
+        literal(config.aws_secret_access_key)
       : `IAM_ROLE ${role === 'default' ? 'default' : literal(role)}`;
   return [
     `COPY ${load.target} (${listOf(load.columns)})`,

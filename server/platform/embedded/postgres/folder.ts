@@ -139,7 +139,7 @@ async function buildCluster(
   } catch (error) {
     throw new Error(
       'A PostgreSQL data folder could not be made: ' +
-        `${lastLine(String((error as { stderr?: string }).stderr ?? error))}`,
+        lastLine(String((error as { stderr?: string }).stderr ?? error)),
       { cause: error },
     );
   }
