@@ -110,14 +110,20 @@ export function watchAnswers(app: FastifyInstance, is_whole: boolean): () => str
 
 /** How every instant of an answer is spelled: in UTC, with six digits after the second. */
 const wire_instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
+const instant_name = /(_at|_start|_end|_until|^timestamp|^at)$/;
 const any_instant = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
 
-/** The texts that are an instant in another spelling, wherever they stand. */
-function oddInstants(value: unknown): string[] {
+/**
+ * The instants in another spelling, wherever they stand: by the names of our fields, since a text of
+ * a person may look like anything.
+ */
+function oddInstants(value: unknown, name = ''): string[] {
   if (typeof value === 'string')
-    return any_instant.test(value) && !wire_instant.test(value) ? [value] : [];
+    return instant_name.test(name) && any_instant.test(value) && !wire_instant.test(value)
+      ? [value]
+      : [];
   return typeof value === 'object' && value !== null
-    ? Object.values(value).flatMap(oddInstants)
+    ? Object.entries(value).flatMap(([key, inner]) => oddInstants(inner, key))
     : [];
 }
 
