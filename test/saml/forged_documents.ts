@@ -1,12 +1,9 @@
-import { change, withoutSignature } from './forgery.ts';
+import { forged_sizes } from './forged_sizes.ts';
+import { change, changed, withoutSignature } from './forgery.ts';
 import type { Forgery, SignInUnderWay } from './forgery.ts';
 import { xml_names } from './identity_provider.ts';
 
-const changed = (wanted: string | RegExp, replacement: string) => (world: SignInUnderWay) =>
-  change(world.response, wanted, replacement);
 const before = (text: string) => (world: SignInUnderWay) => text + world.response;
-const nested = (depth: number) =>
-  `<samlp:Extensions>${'<a>'.repeat(depth)}${'</a>'.repeat(depth)}</samlp:Extensions>`;
 
 /** Responses that play with XML itself: comments, entities, characters, sizes, identifiers. */
 export const forged_documents: Forgery[] = [
@@ -162,57 +159,7 @@ export const forged_documents: Forgery[] = [
     refused: 'not_xml',
     make: changed(' Version="2.0"', ' Version=2.0'),
   },
-  {
-    name: 'elements 40 deep',
-    refused: 'too_large',
-    make: changed('</saml:Issuer>', `</saml:Issuer>${nested(40)}`),
-  },
-  {
-    name: 'elements 20,000 deep',
-    refused: 'too_large',
-    make: changed('</saml:Issuer>', `</saml:Issuer>${nested(20_000)}`),
-  },
-  {
-    name: 'depth behind quotes that look like an end',
-    refused: 'too_large',
-    make: changed(
-      '</saml:Issuer>',
-      `</saml:Issuer>${'<a b="/>">'.repeat(1_000)}${'</a>'.repeat(1_000)}`,
-    ),
-  },
-  {
-    name: 'more than 2,000 elements',
-    refused: 'too_large',
-    make: changed(
-      '</saml:Issuer>',
-      `</saml:Issuer><samlp:Extensions>${'<a/>'.repeat(2_000)}</samlp:Extensions>`,
-    ),
-  },
-  {
-    name: 'more than 5,000 attributes',
-    refused: 'too_large',
-    make: changed(
-      '</saml:Issuer>',
-      '</saml:Issuer><samlp:Extensions ' +
-        `${Array.from({ length: 5_001 }, (_, index) => `a${index}=""`).join(' ')}/>`,
-    ),
-  },
-  {
-    name: 'more than 1,000 namespaces',
-    refused: 'too_large',
-    make: changed(
-      '</saml:Issuer>',
-      `</saml:Issuer><samlp:Extensions>${Array.from({ length: 1_000 }, (_, index) => `<a xmlns:p${index}="u"/>`).join('')}</samlp:Extensions>`,
-    ),
-  },
-  {
-    name: 'more than 256 KiB',
-    refused: 'too_large',
-    make: changed(
-      '</saml:Issuer>',
-      `</saml:Issuer><samlp:Extensions>${'x'.repeat(262_144)}</samlp:Extensions>`,
-    ),
-  },
+  ...forged_sizes,
   {
     name: 'an Id in other letters with the value of the ID',
     refused: 'duplicate_id',

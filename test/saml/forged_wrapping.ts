@@ -1,25 +1,25 @@
-import { behindIssuer, change, signatureOf, withoutSignature } from './forgery.ts';
+import { forged_nesting } from './forged_nesting.ts';
+import {
+  around,
+  behindIssuer,
+  change,
+  evilAssertion,
+  evilResponse,
+  signatureOf,
+  withGenuine,
+  withoutSignature,
+} from './forgery.ts';
 import type { Forgery, SignInUnderWay } from './forgery.ts';
-import { assertionXml, responseXml, xml_names } from './identity_provider.ts';
+import { assertionXml, responseXml } from './identity_provider.ts';
 
 const same_id = ({ evil, facts }: SignInUnderWay) => ({
   ...evil,
   assertion_id: facts.assertion_id,
   response_id: facts.response_id,
 });
-const evilAssertion = (world: SignInUnderWay) => assertionXml(world.evil);
-const around = (world: SignInUnderWay, assertions: string) => responseXml(world.facts, assertions);
 const object = (xml: string) => `<ds:Object>${xml}</ds:Object>`;
 const intoSignature = (signature: string, xml: string) =>
   change(signature, '</ds:Signature>', `${xml}</ds:Signature>`);
-const evilResponse = (world: SignInUnderWay) => responseXml(world.evil, evilAssertion(world));
-
-/** The evil assertion with the genuine signature in it, changed. */
-const withGenuine = (
-  world: SignInUnderWay,
-  edit: (signature: string) => string,
-  facts = world.evil,
-) => behindIssuer(assertionXml(facts), edit(signatureOf(world.assertion)));
 
 /**
  * The eight classes of signature wrapping of Somorovsky et al., "On Breaking SAML: Be Whoever You
@@ -223,86 +223,5 @@ export const forged_wrappings: Forgery[] = [
         ),
       ),
   },
-  {
-    name: 'the genuine assertion in the KeyInfo of the signature that stands in an evil one',
-    refused: 'assertion_count',
-    make: (world) =>
-      around(
-        world,
-        withGenuine(world, (signature) =>
-          change(signature, '</ds:KeyInfo>', `${withoutSignature(world.assertion)}</ds:KeyInfo>`),
-        ),
-      ),
-  },
-  {
-    name: 'the genuine assertion in the Advice of an evil one',
-    refused: 'assertion_count',
-    make: (world) =>
-      around(
-        world,
-        change(
-          evilAssertion(world),
-          '</saml:Conditions>',
-          `</saml:Conditions><saml:Advice>${world.assertion}</saml:Advice>`,
-        ),
-      ),
-  },
-  {
-    name: 'the genuine assertion in an attribute value of an evil one',
-    refused: 'assertion_count',
-    make: (world) =>
-      around(
-        world,
-        change(
-          evilAssertion(world),
-          '<saml:AttributeValue>',
-          `<saml:AttributeValue>${world.assertion}`,
-        ),
-      ),
-  },
-  {
-    name: 'the genuine assertion in the details of the status',
-    refused: 'assertion_count',
-    make: (world) =>
-      change(
-        around(world, evilAssertion(world)),
-        '</samlp:Status>',
-        `<samlp:StatusDetail>${world.assertion}</samlp:StatusDetail></samlp:Status>`,
-      ),
-  },
-  {
-    name: 'the genuine response inside an evil one',
-    refused: 'not_a_response',
-    make: (world) =>
-      change(evilResponse(world), '</samlp:Response>', `${world.response}</samlp:Response>`),
-  },
-  {
-    name: 'the genuine response inside an element of another name',
-    refused: 'not_a_response',
-    make: (world) => `<a>${world.response}</a>`,
-  },
-  {
-    name: 'the genuine response inside an ArtifactResponse',
-    refused: 'not_a_response',
-    make: (world) =>
-      '<samlp:ArtifactResponse ' +
-      `xmlns:samlp="${xml_names.samlp}">${world.response}</samlp:ArtifactResponse>`,
-  },
-  {
-    name: 'an evil assertion of another namespace beside the genuine one',
-    refused: 'not_a_response',
-    make: (world) =>
-      around(world, change(evilAssertion(world), xml_names.saml, 'urn:evil') + world.assertion),
-  },
-  {
-    name: 'the genuine assertion below an element between it and the Response',
-    refused: 'not_a_response',
-    make: (world) =>
-      around(world, `<saml:Advice xmlns:saml="${xml_names.saml}">${world.assertion}</saml:Advice>`),
-  },
-  {
-    name: 'a second Response with the evil assertion behind the genuine one',
-    refused: 'not_xml',
-    make: (world) => world.response + evilResponse(world),
-  },
+  ...forged_nesting,
 ];

@@ -9,7 +9,7 @@ import {
   signedResponse,
   testIdentityProvider,
 } from './identity_provider.ts';
-import type { IdentityProvider, ResponseFacts } from './identity_provider.ts';
+import type { IdentityProvider, ResponseFacts, SigningOptions } from './identity_provider.ts';
 
 /** What a forger can start from: a sign-in under way, and genuine answers to it. */
 export type SignInUnderWay = {
@@ -100,3 +100,49 @@ export function withoutSignature(text: string): string {
 export function behindIssuer(assertion: string, xml: string): string {
   return change(assertion, '</saml:Issuer>', `</saml:Issuer>${xml}`);
 }
+
+/** The genuine response with this changed in it. */
+export const changed = (wanted: string | RegExp, replacement: string) => (world: SignInUnderWay) =>
+  change(world.response, wanted, replacement);
+
+/** Signed by the right key, but with these facts in place of the genuine ones. */
+export const claiming =
+  (facts: Partial<ResponseFacts> | ((world: SignInUnderWay) => Partial<ResponseFacts>)) =>
+  (world: SignInUnderWay) =>
+    signedResponse(world.acme, {
+      ...world.facts,
+      ...(typeof facts === 'function' ? facts(world) : facts),
+    });
+
+/** Signed by the right key, after this was changed in the assertion. */
+export const writing = (wanted: string | RegExp, replacement: string) => (world: SignInUnderWay) =>
+  responseXml(
+    world.facts,
+    signXml(
+      change(assertionXml(world.facts), wanted, replacement),
+      world.facts.assertion_id,
+      world.acme,
+    ),
+  );
+
+/** The assertion that the attacker would like to be believed, not signed. */
+export const evilAssertion = (world: SignInUnderWay) => assertionXml(world.evil);
+
+/** The genuine response around these assertions instead of its own. */
+export const around = (world: SignInUnderWay, assertions: string) =>
+  responseXml(world.facts, assertions);
+
+/** The evil assertion in a response of its own. */
+export const evilResponse = (world: SignInUnderWay) =>
+  responseXml(world.evil, evilAssertion(world));
+
+/** The evil assertion with the genuine signature in it, changed. */
+export const withGenuine = (
+  world: SignInUnderWay,
+  edit: (signature: string) => string,
+  facts = world.evil,
+) => behindIssuer(assertionXml(facts), edit(signatureOf(world.assertion)));
+
+/** Signed by the right key, but in this way. */
+export const signedSo = (options: SigningOptions) => (world: SignInUnderWay) =>
+  signedResponse(world.acme, world.facts, options);
