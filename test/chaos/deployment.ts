@@ -1,8 +1,5 @@
-import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
 import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { openEmbeddedClickHouse } from '../../server/platform/embedded/clickhouse/clickhouse.ts';
@@ -15,6 +12,8 @@ import { openStartLog } from './start_log.ts';
 import type { StartLog } from './start_log.ts';
 import { openPostgresProxy } from '../servers/postgres_proxy.ts';
 import { call, serverEnvironment, startServer } from '../processes/server_process.ts';
+import { keepRunning, startS3 } from './kept_process.ts';
+import type { Kept } from './kept_process.ts';
 
 /** The processes that a campaign kills. */
 export const victims = [
@@ -78,14 +77,6 @@ export type Deployment = {
   close(): Promise<void>;
 };
 
-/** A process that is kept running. */
-type Kept = {
-  pid(): number | undefined;
-  /** Why it could not be started the last time. */ fault(): string | undefined;
-  stop(): Promise<void>;
-};
-
-const restart_pause_ms = 200;
 const up_ms_max = 240_000;
 
 /**
@@ -257,59 +248,6 @@ async function whenUp(
       throw new Error(`The deployment did not come up again: ${missing.join(', ')}.`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-}
-
-/**
- * Runs what `start` gives once it is ready, and starts it again whenever it ends, as an init system
- * does. Rejects when the first start does.
- */
-async function keepRunning(start: () => Promise<ChildProcess>): Promise<Kept> {
-  let isStopping = false;
-  let child: ChildProcess | undefined;
-  let fault: string | undefined;
-  const launch = async () => {
-    const started = await start();
-    child = started;
-    const exited =
-      started.exitCode === null && started.signalCode === null
-        ? once(started, 'exit')
-        : Promise.resolve();
-    void exited.then(() => (child = undefined));
-    if (isStopping) started.kill('SIGTERM');
-    return { exited };
-  };
-  const first = await launch();
-  const loop = async () => {
-    await first.exited;
-    while (!isStopping) {
-      await new Promise((resolve) => setTimeout(resolve, restart_pause_ms));
-      const next = await launch().catch((error: unknown) => void (fault = String(error)));
-      await next?.exited;
-    }
-  };
-  const done = loop();
-  return {
-    pid: () => child?.pid,
-    fault: () => fault,
-    stop: async () => {
-      isStopping = true;
-      child?.kill('SIGTERM');
-      await done;
-    },
-  };
-}
-
-async function startS3(folder: string, port: number): Promise<ChildProcess> {
-  const program = fileURLToPath(new URL('./s3_process.ts', import.meta.url));
-  const child = spawn(process.execPath, [program, folder, String(port)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const isReady = await Promise.race([
-    once(child.stdout, 'data').then(() => true),
-    once(child, 'exit').then(() => false),
-  ]);
-  if (!isReady) throw new Error('The S3 store did not start.');
-  return child;
 }
 
 function socketOf(url: string): string {

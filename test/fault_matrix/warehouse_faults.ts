@@ -4,7 +4,7 @@ import { openBigQueryServer } from '../servers/bigquery_server.ts';
 import { openTestStores } from '../harness_stores.ts';
 import { proxyCertificate } from '../servers/postgres_proxy.ts';
 import { openSnowflakeServer } from '../servers/snowflake_server.ts';
-import type { SnowflakeFault } from '../servers/snowflake_server.ts';
+import type { SnowflakeFault } from '../servers/snowflake_world.ts';
 import { configured, poolOf } from './database_faults.ts';
 import { impatient } from './matrix.ts';
 import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';

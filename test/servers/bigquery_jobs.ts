@@ -1,5 +1,5 @@
 import { runScript } from './bigquery_statements.ts';
-import type { StatementResult } from './bigquery_statements.ts';
+import type { StatementResult } from './bigquery_rows.ts';
 import { JobFailure, checkedRow, rowsOfFile } from './bigquery_tables.ts';
 import type { Field, Row, StoredTable, Value } from './bigquery_tables.ts';
 

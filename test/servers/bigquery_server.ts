@@ -1,21 +1,15 @@
 import { createPublicKey, generateKeyPairSync, randomUUID, verify } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
 import type http from 'node:http';
 import type { Outbound } from '../../server/platform/outbound/outbound.ts';
 import { BigQueryJobs, JobTaken } from './bigquery_jobs.ts';
-import { JobFailure, typeName } from './bigquery_tables.ts';
-import type { Field, StoredTable } from './bigquery_tables.ts';
+import { JobFailure } from './bigquery_tables.ts';
+import type { StoredTable } from './bigquery_tables.ts';
 import { openFaultyServer } from './faulty_server.ts';
 import type { FaultyServer } from './faulty_server.ts';
-
-/** The account that the server knows, as a config has it. */
-export type BigQueryAccount = {
-  project_id: string;
-  private_key: string;
-  private_key_id: string;
-  token_uri: string;
-  client_email: string;
-};
+import { Refused, origin, page_size, token_uri } from './bigquery_store.ts';
+import type { BigQueryAccount, Store, Answer, Asked } from './bigquery_store.ts';
+import { answerDataset } from './bigquery_datasets.ts';
+import { startUpload, takePiece } from './bigquery_uploads.ts';
 
 /** A server that speaks the parts of BigQuery's REST API that exports use, on 127.0.0.1. */
 export type BigQueryServer = FaultyServer & {
@@ -36,38 +30,6 @@ export type BigQueryServer = FaultyServer & {
   /** The guard, with the ways to Google led here. */
   reroute(outbound: Outbound): Outbound;
 };
-
-type Upload = { job: unknown; bytes: Buffer; ended: unknown };
-type Store = {
-  project: string;
-  datasets: Map<string, Map<string, StoredTable>>;
-  jobs: BigQueryJobs;
-  uploads: Map<string, Upload>;
-  tokens: Set<string>;
-  account: BigQueryAccount;
-  public_key: KeyObject;
-  parts: number;
-  lost: RegExp[];
-};
-type Answer = { status: number; body?: unknown; headers?: Record<string, string> };
-type Asked = { request: http.IncomingMessage; url: URL; body: Buffer };
-
-/** Thrown to answer with an error of the API. */
-class Refused extends Error {
-  readonly status: number;
-  readonly reason: string;
-  constructor(status: number, reason: string, message: string) {
-    super(message);
-    this.status = status;
-    this.reason = reason;
-  }
-}
-
-const origin = 'https://bigquery.googleapis.com';
-const token_uri = 'https://oauth2.googleapis.com/token';
-const piece_bytes = 256 * 1024;
-/** Small, so that whoever lists has to go through pages. */
-const page_size = 2;
 
 /**
  * Starts one with an empty project. Signatures are verified, tokens asked for, lists and results
@@ -235,129 +197,4 @@ function grant(store: Store, form: URLSearchParams): Answer {
   const access_token = `token-${randomUUID()}`;
   store.tokens.add(access_token);
   return { status: 200, body: { access_token, expires_in: 3600, token_type: 'Bearer' } };
-}
-
-function startUpload(store: Store, body: Buffer): Answer {
-  const id = randomUUID();
-  store.uploads.set(id, {
-    job: JSON.parse(body.toString()),
-    bytes: Buffer.alloc(0),
-    ended: undefined,
-  });
-  return {
-    status: 200,
-    headers: {
-      location: `${origin}/upload/bigquery/v2/projects/${store.project}/jobs?uploadType=resumable&upload_id=${id}`,
-    },
-  };
-}
-
-/** Keeps what continues the bytes that are there; the last piece starts the job. */
-async function takePiece(store: Store, { request, url, body }: Asked): Promise<Answer> {
-  const upload = store.uploads.get(url.searchParams.get('upload_id') ?? '');
-  if (upload === undefined) throw new Refused(404, 'notFound', 'Not Found');
-  const [, from, to, total] =
-    /^bytes (?:(\d+)-(\d+)|\*)\/(\d+|\*)$/.exec(String(request.headers['content-range'])) ?? [];
-  if (total === undefined) throw new Refused(400, 'badRequest', 'Invalid Content-Range');
-  if (upload.ended !== undefined) return { status: 200, body: upload.ended };
-  if (from !== undefined) {
-    if (Number(from) !== upload.bytes.length || Number(to) - Number(from) + 1 !== body.length)
-      throw new Refused(400, 'badRequest', 'Invalid Content-Range');
-    if (total === '*' && body.length % piece_bytes !== 0)
-      throw new Refused(400, 'badRequest', 'A piece must be a multiple of 256 KiB');
-    const isCut = store.parts > 0;
-    if (isCut) store.parts -= 1;
-    upload.bytes = Buffer.concat([upload.bytes, isCut ? body.subarray(0, piece_bytes) : body]);
-  }
-  if (total !== '*' && upload.bytes.length === Number(total)) {
-    upload.ended = await store.jobs.insert(upload.job, upload.bytes);
-    return { status: 200, body: upload.ended };
-  }
-  return {
-    status: 308,
-    headers: upload.bytes.length === 0 ? {} : { range: `bytes=0-${upload.bytes.length - 1}` },
-  };
-}
-
-function answerDataset(
-  store: Store,
-  { request, url, body }: Asked,
-  id: string,
-  name: string | undefined,
-  detail: string | undefined,
-): Answer {
-  const tables = store.datasets.get(id);
-  if (tables === undefined)
-    throw new Refused(404, 'notFound', `Not found: Dataset ${store.project}:${id}`);
-  if (detail === undefined) return { status: 200, body: { location: 'EU' } };
-  if (name === undefined)
-    return request.method === 'POST'
-      ? makeTable(store, tables, id, body)
-      : listTables(store, tables, id, url);
-  const table = tables.get(name);
-  if (table === undefined)
-    throw new Refused(404, 'notFound', `Not found: Table ${store.project}:${id}.${name}`);
-  if (request.method === 'DELETE') {
-    tables.delete(name);
-    return { status: 204 };
-  }
-  return {
-    status: 200,
-    body: {
-      type: table.type,
-      schema: { fields: table.fields },
-      numRows: String(table.rows.length),
-      ...table.made_with,
-    },
-  };
-}
-
-function makeTable(
-  store: Store,
-  tables: Map<string, StoredTable>,
-  dataset: string,
-  body: Buffer,
-): Answer {
-  type Wanted = {
-    tableReference: { projectId: string; datasetId: string; tableId: string };
-    schema: { fields: Field[] };
-  };
-  const { tableReference, schema, ...made_with } = JSON.parse(body.toString()) as Wanted;
-  const { projectId, datasetId, tableId } = tableReference;
-  if (projectId !== store.project || datasetId !== dataset)
-    throw new Refused(400, 'invalid', 'The reference is of another dataset');
-  if (tables.has(tableId))
-    throw new Refused(
-      409,
-      'duplicate',
-      `Already Exists: Table ${store.project}:${dataset}.${tableId}`,
-    );
-  tables.set(tableId, {
-    type: 'TABLE',
-    fields: schema.fields.map((field) => ({ ...field, type: typeName(field.type) })),
-    rows: [],
-    made_with,
-  });
-  return { status: 200, body: { tableReference } };
-}
-
-function listTables(
-  store: Store,
-  tables: Map<string, StoredTable>,
-  dataset: string,
-  url: URL,
-): Answer {
-  const after = url.searchParams.get('pageToken') ?? '';
-  const left = [...tables.keys()].filter((name) => name > after).sort();
-  const page = left.slice(0, page_size);
-  const list = page.map((tableId) => ({
-    tableReference: { projectId: store.project, datasetId: dataset, tableId },
-  }));
-  return {
-    status: 200,
-    body: {
-      ...(page.length === 0 ? {} : { tables: list }),
-      ...(left.length > page_size ? { nextPageToken: page.at(-1) } : {}),
-    },
-  };
 }

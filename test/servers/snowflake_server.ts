@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, generateKeyPairSync, randomUUID, verify } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type http from 'node:http';
@@ -8,38 +8,23 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import pg from 'pg';
 import { SnowflakeRefusal, installDialect } from './snowflake_dialect.ts';
-import { openSnowflakeSession } from './snowflake_session.ts';
-import type { SnowflakeAccount, SnowflakeAnswer, SnowflakeSession } from './snowflake_session.ts';
-import { openSnowflakeStorage } from './snowflake_storage.ts';
+import type { SnowflakeAnswer } from './snowflake_session.ts';
 import type { StorageKind } from './snowflake_storage.ts';
-
-/**
- * What happens to a request instead of its answer. `after` runs the statement first, and then
- * breaks the connection.
- */
-export type SnowflakeFault =
-  | { code: string; message: string; sql_state?: string }
-  | { status: number }
-  | 'hang'
-  | 'drop'
-  | 'after';
+import { openSnowflakeStorage } from './snowflake_storage.ts';
+import { send, isTakenOver } from './snowflake_world.ts';
+import type { Body, SnowflakeFault, World } from './snowflake_world.ts';
+import { user, password, keys, logIn, tokenOf, renew, logOut } from './snowflake_sign_in.ts';
 
 /**
  * An account that speaks the protocol of Snowflake's clients on localhost, over TLS, with
  * PostgreSQL behind it, and the storage of its stages.
  */
-export type SnowflakeServer = {
+export type SnowflakeServer = Pick<
+  World,
+  'user' | 'password' | 'private_key' | 'account' | 'statements' | 'unknown_paths'
+> & {
   /** `localhost` and the port. */
   host: string;
-  user: string;
-  password: string;
-  /** PKCS #8 in PEM. */
-  private_key: string;
-  account: SnowflakeAccount;
-  /** Statements that it was sent. */
-  statements: string[];
-  /** Paths of requests that it has no answer for: what the client sends of its own accord. */
-  unknown_paths: string[];
   setStorage(kind: StorageKind): void;
   /** Takes over the next `times` requests that match: statements, and `LOGIN` or `UPLOAD`. */
   fail(pattern: RegExp, fault: SnowflakeFault, times?: number): void;
@@ -56,38 +41,7 @@ export type SnowflakeServer = {
   close(): Promise<void>;
 };
 
-type Body = Record<string, unknown>;
-type Tokens = {
-  session: SnowflakeSession;
-  master: string;
-  is_expired: boolean;
-  answers: Map<string, Promise<SnowflakeAnswer>>;
-};
-type World = Omit<
-  SnowflakeServer,
-  | 'host'
-  | 'close'
-  | 'fail'
-  | 'recover'
-  | 'isHanging'
-  | 'setStorage'
-  | 'expireTokens'
-  | 'endSessions'
-  | 'sessions'
-> & {
-  is_hanging: boolean;
-  tokens: Map<string, Tokens>;
-  faults: { pattern: RegExp; fault: SnowflakeFault; times: number }[];
-};
-
 const certificates = new URL('../certificates/', import.meta.url);
-const user = 'EXPORTS';
-const password = 'correct-horse';
-const keys = generateKeyPairSync('rsa', {
-  modulusLength: 2048,
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-});
 
 /**
  * Starts one over a database of PostgreSQL, which is made fit for it. It knows one user, one
@@ -196,122 +150,6 @@ async function handle(
       world.unknown_paths.push(pathname);
       response.writeHead(404).end();
   }
-}
-
-function send(response: http.ServerResponse, body: Body): void {
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-}
-
-/** Does what was asked for instead of an answer; `after` is for the caller. */
-function isTakenOver(world: World, subject: string, response: http.ServerResponse): boolean {
-  const found = world.faults.find(({ pattern, times }) => times > 0 && pattern.test(subject));
-  if (found === undefined || found.fault === 'after') return false;
-  found.times -= 1;
-  const { fault } = found;
-  if (fault === 'hang') world.is_hanging = true;
-  else if (fault === 'drop') response.destroy();
-  else if ('status' in fault)
-    response.writeHead(fault.status, { 'content-type': 'text/html' }).end('<html>no</html>');
-  else throw new SnowflakeRefusal(fault.code, fault.sql_state ?? '', fault.message);
-  return true;
-}
-
-async function logIn(world: World, body: Body, response: http.ServerResponse): Promise<void> {
-  const { LOGIN_NAME, PASSWORD, AUTHENTICATOR, TOKEN } = body['data'] as Record<string, string>;
-  if (AUTHENTICATOR === 'SNOWFLAKE_JWT') verifyToken(TOKEN ?? '');
-  else if (LOGIN_NAME !== user || PASSWORD !== password)
-    throw new SnowflakeRefusal('390100', '', 'Incorrect username or password was specified.');
-  const token = randomUUID();
-  const master = randomUUID();
-  world.tokens.set(token, {
-    session: await openSnowflakeSession(world.account),
-    master,
-    is_expired: false,
-    answers: new Map(),
-  });
-  const parameters = [{ name: 'CLIENT_SESSION_KEEP_ALIVE', value: true }];
-  send(response, {
-    success: true,
-    data: {
-      token,
-      masterToken: master,
-      validityInSeconds: 3_600,
-      masterValidityInSeconds: 14_400,
-      sessionId: 1,
-      parameters,
-    },
-  });
-}
-
-/**
- * Account and user in upper case, the fingerprint of the public key, and a signature that is right.
- */
-function verifyToken(token: string): void {
-  const [header = '', payload = '', signature = ''] = token.split('.');
-  const isSigned = verify(
-    'sha256',
-    Buffer.from(`${header}.${payload}`),
-    createPublicKey(keys.publicKey),
-    Buffer.from(signature, 'base64url'),
-  );
-  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as {
-    iss: string;
-    sub: string;
-    exp: number;
-  };
-  const der = createPublicKey(keys.publicKey).export({ type: 'spki', format: 'der' });
-  const subject = `MYORG-MYACCOUNT.${user}`;
-  const isRight =
-    claims.sub === subject &&
-    claims.iss === `${subject}.SHA256:${createHash('sha256').update(der).digest('base64')}` &&
-    claims.exp * 1_000 > Date.now();
-  if (!isSigned || !isRight)
-    throw new SnowflakeRefusal('390144', '', 'JWT token is invalid. [0b9d8b6e]');
-}
-
-function tokenOf(request: http.IncomingMessage): string {
-  return /^Snowflake Token="(.+)"$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
-}
-
-function renew(
-  world: World,
-  request: http.IncomingMessage,
-  body: Body,
-  response: http.ServerResponse,
-): void {
-  const old = String(body['oldSessionToken']);
-  const tokens = world.tokens.get(old);
-  if (tokens === undefined || tokens.master !== tokenOf(request))
-    throw new SnowflakeRefusal(
-      '390114',
-      '',
-      'Authentication token has expired. The user must authenticate again.',
-    );
-  const token = randomUUID();
-  world.tokens.delete(old);
-  world.tokens.set(token, { ...tokens, is_expired: false });
-  send(response, {
-    success: true,
-    data: {
-      sessionToken: token,
-      masterToken: tokens.master,
-      validityInSecondsST: 3_600,
-      validityInSecondsMT: 14_400,
-      sessionId: 1,
-    },
-  });
-}
-
-async function logOut(
-  world: World,
-  request: http.IncomingMessage,
-  response: http.ServerResponse,
-): Promise<void> {
-  const token = tokenOf(request);
-  const tokens = world.tokens.get(token);
-  world.tokens.delete(token);
-  await tokens?.session.close();
-  send(response, { success: true, data: null });
 }
 
 async function runStatement(

@@ -12,10 +12,8 @@ import { writeSlice } from '../../../../test/processes/killed_delivery.ts';
 import { uuidDelivery } from '../../../../test/servers/postgres_destination.ts';
 import { proxyCertificate } from '../../../../test/servers/postgres_proxy.ts';
 import { openSnowflakeServer } from '../../../../test/servers/snowflake_server.ts';
-import type {
-  SnowflakeFault as Fault,
-  SnowflakeServer,
-} from '../../../../test/servers/snowflake_server.ts';
+import type { SnowflakeServer } from '../../../../test/servers/snowflake_server.ts';
+import type { SnowflakeFault as Fault } from '../../../../test/servers/snowflake_world.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import type { Delivery, Sink, SliceOutcome } from '../../destination/destination.ts';

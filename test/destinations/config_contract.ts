@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Compile } from 'typebox/compile';
+import { NonRetryableError } from '../../server/engine/destination/destination.ts';
+import type { Config, Contract } from './destination_world.ts';
+
+/** Registers the tests of a config: what is refused, what the connection test says. */
+export function testConfig(contract: Contract): void {
+  testMisconfigured(contract);
+  testKeys(contract);
+}
+
+function testMisconfigured(contract: Contract): void {
+  const { under } = contract;
+  test('what cannot work is a final error with its own code, also in a connection test', async () => {
+    const good = await under.configure();
+    for (const { name, config, code } of await under.misconfigure(good)) {
+      const attempt = async () => {
+        const sink = await contract.open(config, contract.delivery());
+        try {
+          const outcomes = await contract.writeAll(sink, config);
+          await sink.commit(outcomes, { name: 'manifest', text: '{}' });
+        } finally {
+          await sink.close();
+        }
+      };
+      await assert.rejects(attempt(), (error) => {
+        assert.ok(error instanceof NonRetryableError, `${name}: ${String(error)}`);
+        assert.equal(error.code, code, `${name}: ${error.message}`);
+        assert.match(error.message, /\.$/);
+        return true;
+      });
+      const steps = await contract.check(config);
+      assert.equal(steps.filter((step) => step.status === 'failed').length, 1, name);
+    }
+  });
+
+  test('the connection test passes and leaves nothing', async () => {
+    const config = await under.configure();
+    const steps = await contract.check(config);
+    assert.deepEqual(
+      steps.filter((step) => step.status !== 'passed'),
+      [],
+    );
+    assert.ok(
+      steps.length > 0 && steps.every((step) => step.duration_ms >= 0 && step.detail.endsWith('.')),
+    );
+    assert.deepEqual(await under.leftovers(config), []);
+    assert.deepEqual(await contract.readBack(config), []);
+  });
+}
+
+function testKeys(contract: Contract): void {
+  const { under } = contract;
+  test('the config is checked key by key', async () => {
+    const good = await under.configure();
+    const schema = Compile(under.definition.config);
+    const attrs = (config: Config): string[] => {
+      const broken = [...schema.Errors(config)].flatMap((error) => {
+        const params = error.params as {
+          additionalProperties?: string[];
+          requiredProperties?: string[];
+        };
+        return (
+          params.additionalProperties ?? params.requiredProperties ?? [error.instancePath.slice(1)]
+        );
+      });
+      return broken.length > 0
+        ? [...new Set(broken)]
+        : under.definition.validate(config).map((violation) => violation.attr);
+    };
+    assert.deepEqual(attrs(good), []);
+    assert.deepEqual(attrs({ ...good, batch_export_id: 'x' }), ['batch_export_id']);
+    for (const { name, change, attr } of under.invalid) {
+      const config = { ...good, ...change };
+      for (const key of Object.keys(config)) if (config[key] === undefined) delete config[key];
+      assert.ok(attrs(config).includes(attr), `${name}: ${attrs(config).join()}`);
+    }
+    for (const key of under.definition.secrets)
+      assert.ok(key in under.definition.config.properties);
+    for (const [key, value] of Object.entries(under.definition.config.properties))
+      assert.ok('description' in value, `${key} has no description`);
+  });
+}

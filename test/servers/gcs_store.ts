@@ -1,0 +1,56 @@
+import type { KeyObject } from 'node:crypto';
+
+/** An object as it lies in a bucket. */
+export type StoredObject = {
+  bytes: Buffer;
+  content_type: string;
+  metadata: Record<string, string>;
+};
+
+/** An upload in parts that nobody has ended. */
+export type Upload = {
+  key: string;
+  content_type: string;
+  metadata: Record<string, string>;
+  parts: Map<number, { bytes: Buffer; etag: string }>;
+};
+
+/** What lies in a bucket, and what is on its way there. */
+export type Bucket = { objects: Map<string, StoredObject>; uploads: Map<string, Upload> };
+
+/** All that the server knows. */
+export type Store = {
+  buckets: Map<string, Bucket>;
+  tokens: Set<string>;
+  client_email: string;
+  public_key: KeyObject;
+};
+
+/** What a request is answered with. */
+export type Answer = {
+  status: number;
+  type?: string;
+  body?: string | Buffer;
+  headers?: Record<string, string>;
+};
+
+/** Thrown to answer with an error of the store. */
+export class Refused extends Error {
+  readonly status: number;
+  readonly code: string;
+  constructor(status: number, code: string) {
+    super(code);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** Small, so that whoever lists has to go through pages. */
+export const page_size = 2;
+
+/** The bucket of the name. Refuses when there is none. */
+export function bucketOf(store: Store, name: string): Bucket {
+  const bucket = store.buckets.get(name);
+  if (bucket === undefined) throw new Refused(404, 'NoSuchBucket');
+  return bucket;
+}
