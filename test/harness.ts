@@ -148,17 +148,16 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
         // Routes that a test brings itself need not change anything.
         if (options.build === undefined) await recorded.check(deps.db);
       } finally {
-        // What stays open would keep the test file from ending.
-        await Promise.all([
-          deps.db.close(),
-          deps.clickhouse.close(),
-          outbound.close(),
-          deps.sandbox.close(),
-        ]);
+        await closeAll([deps.db, deps.clickhouse, outbound, deps.sandbox]);
         await stores.close();
       }
     },
   };
+}
+
+/** What stays open would keep the test file from ending. */
+async function closeAll(parts: { close(): Promise<unknown> }[]): Promise<void> {
+  await Promise.all(parts.map((part) => part.close()));
 }
 
 type Watched = {

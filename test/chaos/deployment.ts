@@ -103,29 +103,7 @@ type Keep = <Part>(part: Part, close: (part: Part) => Promise<unknown>) => Part;
 
 async function openParts(folder: string, keep: Keep): Promise<Omit<Deployment, 'close'>> {
   const starts = openStartLog(join(folder, 'starts.log'));
-  const stop = (part: { stop(): Promise<void> }) => part.stop();
-  const postgres = keep(
-    await openEmbeddedPostgres({
-      folder: join(folder, 'postgres'),
-      log: starts.logOf('PostgreSQL'),
-    }),
-    stop,
-  );
-  const clickhouse = keep(
-    await openEmbeddedClickHouse({
-      folder: join(folder, 'clickhouse'),
-      log: starts.logOf('ClickHouse'),
-      memory_bytes_max: 1_500_000_000,
-    }),
-    stop,
-  );
-  const destination = keep(
-    await openEmbeddedPostgres({
-      folder: join(folder, 'destination'),
-      log: starts.logOf('destination PostgreSQL'),
-    }),
-    stop,
-  );
+  const { postgres, clickhouse, destination } = await openStores(folder, keep, starts);
   const door = keep(await openPostgresProxy(socketOf(destination.url), { tls: true }), (proxy) =>
     proxy.close(),
   );
@@ -179,6 +157,34 @@ async function openParts(folder: string, keep: Keep): Promise<Omit<Deployment, '
         ask,
       ),
   };
+}
+
+/** The stores of the server and the database that is exported to, each a process. */
+async function openStores(folder: string, keep: Keep, starts: StartLog) {
+  const stop = (part: { stop(): Promise<void> }) => part.stop();
+  const postgres = keep(
+    await openEmbeddedPostgres({
+      folder: join(folder, 'postgres'),
+      log: starts.logOf('PostgreSQL'),
+    }),
+    stop,
+  );
+  const clickhouse = keep(
+    await openEmbeddedClickHouse({
+      folder: join(folder, 'clickhouse'),
+      log: starts.logOf('ClickHouse'),
+      memory_bytes_max: 1_500_000_000,
+    }),
+    stop,
+  );
+  const destination = keep(
+    await openEmbeddedPostgres({
+      folder: join(folder, 'destination'),
+      log: starts.logOf('destination PostgreSQL'),
+    }),
+    stop,
+  );
+  return { postgres, clickhouse, destination };
 }
 
 function configsOf(

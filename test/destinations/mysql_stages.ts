@@ -16,10 +16,11 @@ export function testMySqlStages(world: MySqlWorld): void {
   testTakeover(world);
   testDamage(world);
   testTables(world);
+  testMerging(world);
 }
 
 function testTakeover(world: MySqlWorld): void {
-  test('a worker that is killed in the third of five slices has only that one repeated', async () => {
+  test('a worker that is killed in the third of five slices repeats only that one', async () => {
     const orders = world.freshOrders('writing');
     orders.slices = Array.from({ length: 5 }, (_, number) => ({
       base64: Buffer.from(`${number}\n`).toString('base64'),
@@ -30,7 +31,7 @@ function testTakeover(world: MySqlWorld): void {
     assert.deepEqual(await world.stages(), []);
   });
 
-  test('an attempt that was believed dead and comes back stages and shows nothing any more', async () => {
+  test('an attempt that was believed dead and comes back shows nothing any more', async () => {
     for (const comesBack of [
       'while the next one writes',
       'when the next one is to commit',
@@ -133,7 +134,9 @@ function testTables(world: MySqlWorld): void {
       }
     },
   );
+}
 
+function testMerging(world: MySqlWorld): void {
   test(
     'persons of several slices are merged when they are shown, and columns may be called like ' +
       'those of the stage',

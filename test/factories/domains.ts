@@ -98,20 +98,25 @@ export async function openDomainWorld(
     read: (home, domain) => send(200, 'GET', domainsPath(home, domain), home),
     change: (home, domain, body) =>
       harness.request('PATCH', domainsPath(home, domain), { key: home.key, body }),
-    mailed: async (address, subject, count) => {
-      const signal = AbortSignal.timeout(5_000);
-      for (;;) {
-        const found = relay.mails.filter(
-          ({ to, content }) => to.includes(address) && content.subject?.includes(subject),
-        );
-        if (found.length >= count) return found;
-        await setTimeout(2, undefined, { signal });
-      }
-    },
+    mailed: (address, subject, count) => mailed(relay, { address, subject, count }),
     close: async () => {
       await harness.close();
       await relay.close();
       await Promise.all(resolvers.map((resolver) => resolver.close()));
     },
   };
+}
+
+async function mailed(
+  relay: MailServer,
+  { address, subject, count }: { address: string; subject: string; count: number },
+): Promise<ReceivedMail[]> {
+  const signal = AbortSignal.timeout(5_000);
+  for (;;) {
+    const found = relay.mails.filter(
+      ({ to, content }) => to.includes(address) && content.subject?.includes(subject),
+    );
+    if (found.length >= count) return found;
+    await setTimeout(2, undefined, { signal });
+  }
 }

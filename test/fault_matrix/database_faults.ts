@@ -2,10 +2,12 @@ import { createClient } from '@clickhouse/client';
 import pg from 'pg';
 import { identifier } from '../../server/engine/formats/expression.ts';
 import { openClickHouseProxy } from '../servers/clickhouse_proxy.ts';
+import type { ClickHouseProxy } from '../servers/clickhouse_proxy.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
 import { mariaDbMissing, openMariaDb } from '../servers/mariadb_server.ts';
 import { openMySqlProxy } from '../servers/mysql_proxy.ts';
+import type { MySqlProxy } from '../servers/mysql_proxy.ts';
 import { RedshiftWorld } from '../destinations/redshift_world.ts';
 import { impatient } from './matrix.ts';
 import type { FaultCase, OpenFaults, Scene } from './matrix.ts';
@@ -59,40 +61,7 @@ export async function openClickHouseFaults(): Promise<OpenFaults> {
     };
   };
   return {
-    cases: [
-      ...configured('ClickHouse', place, [
-        ['the wrong password', 'authentication_failed', { password: 'wrong-password' }],
-        ['no such database', 'database_missing', { database: 'nothing' }],
-        ['TLS is not offered', 'tls_not_offered', { url: plain.url.replace('http:', 'https:') }],
-        ['the certificate is not verified', 'tls_not_verified', { has_self_signed_cert: false }],
-      ]),
-      made(
-        'ClickHouse',
-        place,
-        'the table lacks a column',
-        'columns_missing',
-        (table) => `CREATE TABLE ${table} (uuid UUID) ENGINE = MergeTree ORDER BY ()`,
-      ),
-      made(
-        'ClickHouse',
-        place,
-        'the table has no parts',
-        'table_unsuitable',
-        (table) => `CREATE TABLE ${table} (uuid UUID) ENGINE = Log`,
-      ),
-      impatient('ClickHouse', async () => {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        return {
-          ...(await place()),
-          strike: async () =>
-            secure.watch((statement) => (statement.startsWith('INSERT') ? promise : undefined)),
-          lift: async () => {
-            secure.watch(undefined);
-            resolve();
-          },
-        };
-      }),
-    ],
+    cases: clickHouseCases(place, { secure, plain }),
     close: async () => {
       for (const database of databases)
         await client.command({ query: `DROP DATABASE ${identifier(database)} SYNC` });
@@ -101,6 +70,46 @@ export async function openClickHouseFaults(): Promise<OpenFaults> {
       await stores.close();
     },
   };
+}
+
+function clickHouseCases(
+  place: () => Promise<Place>,
+  { secure, plain }: { secure: ClickHouseProxy; plain: ClickHouseProxy },
+): FaultCase[] {
+  return [
+    ...configured('ClickHouse', place, [
+      ['the wrong password', 'authentication_failed', { password: 'wrong-password' }],
+      ['no such database', 'database_missing', { database: 'nothing' }],
+      ['TLS is not offered', 'tls_not_offered', { url: plain.url.replace('http:', 'https:') }],
+      ['the certificate is not verified', 'tls_not_verified', { has_self_signed_cert: false }],
+    ]),
+    made(
+      'ClickHouse',
+      place,
+      'the table lacks a column',
+      'columns_missing',
+      (table) => `CREATE TABLE ${table} (uuid UUID) ENGINE = MergeTree ORDER BY ()`,
+    ),
+    made(
+      'ClickHouse',
+      place,
+      'the table has no parts',
+      'table_unsuitable',
+      (table) => `CREATE TABLE ${table} (uuid UUID) ENGINE = Log`,
+    ),
+    impatient('ClickHouse', async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      return {
+        ...(await place()),
+        strike: async () =>
+          secure.watch((statement) => (statement.startsWith('INSERT') ? promise : undefined)),
+        lift: async () => {
+          secure.watch(undefined);
+          resolve();
+        },
+      };
+    }),
+  ];
 }
 
 /** Faults of a MySQL; none where no MariaDB is installed. */
@@ -138,38 +147,45 @@ export async function openMySqlFaults(): Promise<OpenFaults> {
     };
   };
   return {
-    cases: [
-      ...configured('MySQL', place, [
-        ['the wrong password', 'authentication_failed', { password: 'wrong-password' }],
-        ['no such database', 'database_missing', { database: 'nothing' }],
-        ['TLS is not offered', 'tls_not_offered', { port: plain.port }],
-      ]),
-      made(
-        'MySQL',
-        place,
-        'the table lacks a column',
-        'columns_missing',
-        (table) => `CREATE TABLE ${table} (uuid text)`,
-      ),
-      made(
-        'MySQL',
-        place,
-        'the table has no transactions',
-        'table_unsuitable',
-        (table) => `CREATE TABLE ${table} (uuid text) ENGINE = MyISAM`,
-      ),
-      impatient('MySQL', async () => ({
-        ...(await place()),
-        strike: async () => secure.hold(),
-        lift: async () => secure.release(),
-      })),
-    ],
+    cases: mySqlCases(place, { secure, plain }),
     close: async () => {
       await admin.end();
       await Promise.all([secure.close(), plain.close()]);
       await server.close();
     },
   };
+}
+
+function mySqlCases(
+  place: () => Promise<Place>,
+  { secure, plain }: { secure: MySqlProxy; plain: MySqlProxy },
+): FaultCase[] {
+  return [
+    ...configured('MySQL', place, [
+      ['the wrong password', 'authentication_failed', { password: 'wrong-password' }],
+      ['no such database', 'database_missing', { database: 'nothing' }],
+      ['TLS is not offered', 'tls_not_offered', { port: plain.port }],
+    ]),
+    made(
+      'MySQL',
+      place,
+      'the table lacks a column',
+      'columns_missing',
+      (table) => `CREATE TABLE ${table} (uuid text)`,
+    ),
+    made(
+      'MySQL',
+      place,
+      'the table has no transactions',
+      'table_unsuitable',
+      (table) => `CREATE TABLE ${table} (uuid text) ENGINE = MyISAM`,
+    ),
+    impatient('MySQL', async () => ({
+      ...(await place()),
+      strike: async () => secure.hold(),
+      lift: async () => secure.release(),
+    })),
+  ];
 }
 
 /** Faults of a Redshift and of the bucket that it loads from. */

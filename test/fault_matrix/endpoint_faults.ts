@@ -12,6 +12,26 @@ const at_once = { 'retry-after': '0' };
 /** Faults of HTTP endpoints, on a receiver that is closed with `close`. */
 export async function openEndpointFaults(): Promise<OpenFaults> {
   const receiver = await openHttpReceiver({ token: 'right' });
+  const cases: FaultCase[] = [
+    ...refusals(receiver),
+    configured(receiver, 'the wrong token', 'authentication_failed', {
+      url: `${receiver.url}/guarded`,
+      token: 'wrong',
+    }),
+    configured(receiver, 'nothing at the address', 'endpoint_missing', {
+      url: `${receiver.url}/nothing`,
+    }),
+    configured(receiver, 'an address that is not public', 'outbound_refused', {
+      url: 'https://10.0.0.1/',
+    }),
+    hanging(receiver),
+    impatient('HTTP', async () => place(receiver, { strike: async () => receiver.plan('hang') })),
+  ];
+  return { cases, close: () => receiver.close() };
+}
+
+/** What the endpoint answers as often as one attempt asks. */
+function refusals(receiver: HttpReceiver): FaultCase[] {
   const answered = (
     fault: string,
     status: number,
@@ -31,7 +51,7 @@ export async function openEndpointFaults(): Promise<OpenFaults> {
           ),
       }),
   });
-  const cases: FaultCase[] = [
+  return [
     answered('400 Bad Request', 400, 'request_refused', 'Failed'),
     answered('403 Forbidden', 403, 'permission_denied', 'Failed'),
     answered('410 Gone', 410, 'endpoint_missing', 'Failed'),
@@ -42,43 +62,22 @@ export async function openEndpointFaults(): Promise<OpenFaults> {
     }),
     answered('500 five times', 500, 'store_fault', 'tried again'),
     answered('503 at the last of all attempts', 503, 'store_fault', 'FailedRetryable'),
-    {
-      destination: 'HTTP',
-      fault: 'the wrong token',
-      code: 'authentication_failed',
-      ending: 'Failed',
-      prepare: async () => ({
-        ...place(receiver, {}),
-        config: { url: `${receiver.url}/guarded`, token: 'wrong' },
-        is_lasting: true,
-      }),
-    },
-    {
-      destination: 'HTTP',
-      fault: 'nothing at the address',
-      code: 'endpoint_missing',
-      ending: 'Failed',
-      prepare: async () => ({
-        ...place(receiver, {}),
-        config: { url: `${receiver.url}/nothing` },
-        is_lasting: true,
-      }),
-    },
-    {
-      destination: 'HTTP',
-      fault: 'an address that is not public',
-      code: 'outbound_refused',
-      ending: 'Failed',
-      prepare: async () => ({
-        ...place(receiver, {}),
-        config: { url: 'https://10.0.0.1/' },
-        is_lasting: true,
-      }),
-    },
-    hanging(receiver),
-    impatient('HTTP', async () => place(receiver, { strike: async () => receiver.plan('hang') })),
   ];
-  return { cases, close: () => receiver.close() };
+}
+
+/** Nothing mends it but another config. */
+function configured(
+  receiver: HttpReceiver,
+  fault: string,
+  code: string,
+  config: Record<string, unknown>,
+): FaultCase {
+  const prepare = async (): Promise<Scene> => ({
+    ...place(receiver, {}),
+    config,
+    is_lasting: true,
+  });
+  return { destination: 'HTTP', fault, code, ending: 'Failed', prepare };
 }
 
 function hanging(receiver: HttpReceiver): FaultCase {

@@ -30,6 +30,20 @@ export async function openPostgresFaults(): Promise<OpenFaults> {
     configured(server, 'the certificate is not verified', 'tls_not_verified', {
       has_self_signed_cert: false,
     }),
+    ...tableFaults(server),
+    raised(server, 'the disk is full', '53100', 'disk_full', 'tried again'),
+    raised(server, 'a lock is not given in time', '55P03', 'locked', 'tried again'),
+    raised(server, 'a deadlock', '40P01', 'conflict', 'tried again'),
+    raised(server, 'no right to the table', '42501', 'permission_denied', 'Failed'),
+    raised(server, 'it has no memory left', '53200', 'out_of_resources', 'tried again'),
+    ...breakOffs(server),
+    silent(server),
+  ];
+  return { cases, close: () => plain.close().then(() => server.close()) };
+}
+
+function tableFaults(server: PostgresServer): FaultCase[] {
+  return [
     prepared(server, 'the table lacks a column', 'columns_missing', 'Failed', ({ table }) => [
       `CREATE TABLE ${table} (uuid text)`,
       `DROP TABLE ${table}`,
@@ -51,11 +65,11 @@ export async function openPostgresFaults(): Promise<OpenFaults> {
     prepared(server, 'a trigger drops a row', 'count_mismatch', 'tried again', (place) =>
       dropping(place),
     ),
-    raised(server, 'the disk is full', '53100', 'disk_full', 'tried again'),
-    raised(server, 'a lock is not given in time', '55P03', 'locked', 'tried again'),
-    raised(server, 'a deadlock', '40P01', 'conflict', 'tried again'),
-    raised(server, 'no right to the table', '42501', 'permission_denied', 'Failed'),
-    raised(server, 'it has no memory left', '53200', 'out_of_resources', 'tried again'),
+  ];
+}
+
+function breakOffs(server: PostgresServer): FaultCase[] {
+  return [
     prepared(
       server,
       'an administrator ends the session in the middle of COPY',
@@ -77,9 +91,7 @@ export async function openPostgresFaults(): Promise<OpenFaults> {
       'Cancelled',
       async () => 'cancelled' as const,
     ),
-    silent(server),
   ];
-  return { cases, close: () => plain.close().then(() => server.close()) };
 }
 
 async function placeOn(server: PostgresServer): Promise<Place> {

@@ -1,9 +1,11 @@
 import tls from 'node:tls';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import { openBigQueryServer } from '../servers/bigquery_server.ts';
+import type { BigQueryServer } from '../servers/bigquery_server.ts';
 import { openTestStores } from '../harness_stores.ts';
 import { proxyCertificate } from '../servers/postgres_proxy.ts';
 import { openSnowflakeServer } from '../servers/snowflake_server.ts';
+import type { SnowflakeServer } from '../servers/snowflake_server.ts';
 import type { SnowflakeFault } from '../servers/snowflake_world.ts';
 import { configured, poolOf } from './database_faults.ts';
 import { impatient } from './matrix.ts';
@@ -44,6 +46,18 @@ export async function openSnowflakeFaults(): Promise<OpenFaults> {
       engine: (engine) => ({ ...engine, outbound }),
     };
   };
+  return {
+    cases: snowflakeCases(server, place),
+    close: async () => {
+      await server.close();
+      await pool.end();
+      await outbound.close();
+      await stores.close();
+    },
+  };
+}
+
+function snowflakeCases(server: SnowflakeServer, place: () => Promise<Scene>): FaultCase[] {
   const refused = (
     fault: string,
     pattern: RegExp,
@@ -61,41 +75,33 @@ export async function openSnowflakeFaults(): Promise<OpenFaults> {
       lift: async () => server.recover(),
     }),
   });
-  return {
-    cases: [
-      ...configured('Snowflake', place, [
-        ['the wrong password', 'authentication_failed', { password: 'wrong-password' }],
-        ['no such warehouse', 'warehouse_missing', { warehouse: 'nothing' }],
-        ['no such schema', 'schema_missing', { schema: 'nothing' }],
-      ]),
-      refused(
-        'the warehouse is suspended',
-        /^COPY/,
-        { code: '000606', sql_state: '57P03', message: 'No active warehouse selected.' },
-        'warehouse_unavailable',
-        'tried again',
-      ),
-      refused(
-        'no right to make the table',
-        /^CREATE TABLE/,
-        { code: '003001', sql_state: '42501', message: 'Insufficient privileges.' },
-        'permission_denied',
-        'Failed',
-      ),
-      refused('the login breaks off', /LOGIN/, 'drop', 'connection_lost', 'tried again'),
-      impatient('Snowflake', async () => ({
-        ...(await place()),
-        strike: async () => server.fail(/^COPY/, 'hang'),
-        lift: async () => server.recover(),
-      })),
-    ],
-    close: async () => {
-      await server.close();
-      await pool.end();
-      await outbound.close();
-      await stores.close();
-    },
-  };
+  return [
+    ...configured('Snowflake', place, [
+      ['the wrong password', 'authentication_failed', { password: 'wrong-password' }],
+      ['no such warehouse', 'warehouse_missing', { warehouse: 'nothing' }],
+      ['no such schema', 'schema_missing', { schema: 'nothing' }],
+    ]),
+    refused(
+      'the warehouse is suspended',
+      /^COPY/,
+      { code: '000606', sql_state: '57P03', message: 'No active warehouse selected.' },
+      'warehouse_unavailable',
+      'tried again',
+    ),
+    refused(
+      'no right to make the table',
+      /^CREATE TABLE/,
+      { code: '003001', sql_state: '42501', message: 'Insufficient privileges.' },
+      'permission_denied',
+      'Failed',
+    ),
+    refused('the login breaks off', /LOGIN/, 'drop', 'connection_lost', 'tried again'),
+    impatient('Snowflake', async () => ({
+      ...(await place()),
+      strike: async () => server.fail(/^COPY/, 'hang'),
+      lift: async () => server.recover(),
+    })),
+  ];
 }
 
 /** Faults of a BigQuery project. */
@@ -110,6 +116,10 @@ export async function openBigQueryFaults(): Promise<OpenFaults> {
       engine: (engine) => ({ ...engine, outbound: server.reroute(engine.outbound) }),
     };
   };
+  return { cases: bigQueryCases(server, place), close: () => server.close() };
+}
+
+function bigQueryCases(server: BigQueryServer, place: () => Promise<Scene>): FaultCase[] {
   const refused = (
     fault: string,
     reason: string,
@@ -126,45 +136,42 @@ export async function openBigQueryFaults(): Promise<OpenFaults> {
       strike: async () => server.jobs.failNext(/^load_/, reason, message),
     }),
   });
-  return {
-    cases: [
-      ...configured('BigQuery', place, [
-        ['no such dataset', 'schema_missing', { dataset_id: 'nothing' }],
-        ['an unknown account', 'authentication_failed', { client_email: 'x@y.example' }],
-      ]),
-      refused(
-        'a quota is used up',
-        'quotaExceeded',
-        'Quota exceeded: imports per project.',
-        'throttled',
-        'tried again',
-      ),
-      refused(
-        'no right to write',
-        'accessDenied',
-        'Access Denied: bigquery.tables.updateData',
-        'permission_denied',
-        'Failed',
-      ),
-      refused(
-        'a value is refused',
-        'invalid',
-        'Error while reading data, error message: bad value in column uuid',
-        'value_refused',
-        'Failed',
-      ),
-      refused(
-        'it fails by itself',
-        'backendError',
-        'Error encountered during execution.',
-        'server_fault',
-        'tried again',
-      ),
-      impatient('BigQuery', async () => ({
-        ...(await place()),
-        strike: async () => server.jobs.holdNext(/^load_/),
-      })),
-    ],
-    close: () => server.close(),
-  };
+  return [
+    ...configured('BigQuery', place, [
+      ['no such dataset', 'schema_missing', { dataset_id: 'nothing' }],
+      ['an unknown account', 'authentication_failed', { client_email: 'x@y.example' }],
+    ]),
+    refused(
+      'a quota is used up',
+      'quotaExceeded',
+      'Quota exceeded: imports per project.',
+      'throttled',
+      'tried again',
+    ),
+    refused(
+      'no right to write',
+      'accessDenied',
+      'Access Denied: bigquery.tables.updateData',
+      'permission_denied',
+      'Failed',
+    ),
+    refused(
+      'a value is refused',
+      'invalid',
+      'Error while reading data, error message: bad value in column uuid',
+      'value_refused',
+      'Failed',
+    ),
+    refused(
+      'it fails by itself',
+      'backendError',
+      'Error encountered during execution.',
+      'server_fault',
+      'tried again',
+    ),
+    impatient('BigQuery', async () => ({
+      ...(await place()),
+      strike: async () => server.jobs.holdNext(/^load_/),
+    })),
+  ];
 }

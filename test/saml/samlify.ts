@@ -5,11 +5,14 @@ import { testIdentityProvider, xml_names } from './identity_provider.ts';
 setSchemaValidator({ validate: async () => 'not validated' });
 
 const statements =
-  '<saml:AuthnStatement AuthnInstant="{IssueInstant}" ' +
-  'SessionIndex="{ID}"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>' +
-  '<saml:AttributeStatement><saml:Attribute ' +
-  'Name="email"><saml:AttributeValue>{Email}</saml:AttributeValue></saml:Attribute><saml:Attribute ' +
-  'Name="givenName"><saml:AttributeValue>Ada</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>';
+  '<saml:AuthnStatement AuthnInstant="{IssueInstant}" SessionIndex="{ID}"><saml:AuthnContext>' +
+  '<saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport' +
+  '</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>' +
+  '<saml:AttributeStatement>' +
+  '<saml:Attribute Name="email"><saml:AttributeValue>{Email}</saml:AttributeValue>' +
+  '</saml:Attribute>' +
+  '<saml:Attribute Name="givenName"><saml:AttributeValue>Ada</saml:AttributeValue>' +
+  '</saml:Attribute></saml:AttributeStatement>';
 
 /**
  * What samlify, as the provider `acme`, answers to the browser that was sent to `url`: it imports
@@ -22,21 +25,7 @@ export async function answerBySamlify(
   email: string,
 ): Promise<{ issuer: string; endpoint: string; response: string }> {
   const acme = testIdentityProvider('acme');
-  const template = SamlLib.defaultLoginResponseTemplate.context.replace(
-    '{AuthnStatement}{AttributeStatement}',
-    statements,
-  );
-  const provider = IdentityProvider({
-    entityID: acme.entity_id,
-    privateKey: acme.private_key,
-    signingCert: acme.certificate,
-    nameIDFormat: [xml_names.email_format],
-    singleSignOnService: [
-      { Binding: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect', Location: acme.sso_url },
-    ],
-    requestSignatureAlgorithm: xml_names.rsa_sha256,
-    loginResponseTemplate: { context: template, attributes: [] },
-  });
+  const provider = samlifyProvider(acme);
   const service = ServiceProvider({ metadata: service_metadata });
   const query = Object.fromEntries(new URL(url).searchParams);
   const { extract } = await provider.parseLoginRequest(service, 'redirect', { query });
@@ -78,4 +67,22 @@ export async function answerBySamlify(
     endpoint: 'entityEndpoint' in answer ? answer.entityEndpoint : '',
     response: answer.context,
   };
+}
+
+function samlifyProvider(acme: ReturnType<typeof testIdentityProvider>) {
+  const template = SamlLib.defaultLoginResponseTemplate.context.replace(
+    '{AuthnStatement}{AttributeStatement}',
+    statements,
+  );
+  return IdentityProvider({
+    entityID: acme.entity_id,
+    privateKey: acme.private_key,
+    signingCert: acme.certificate,
+    nameIDFormat: [xml_names.email_format],
+    singleSignOnService: [
+      { Binding: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect', Location: acme.sso_url },
+    ],
+    requestSignatureAlgorithm: xml_names.rsa_sha256,
+    loginResponseTemplate: { context: template, attributes: [] },
+  });
 }

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type http from 'node:http';
-import { BigQueryJobs } from './bigquery_jobs.ts';
+import type { BigQueryJobs } from './bigquery_jobs.ts';
 import type { StoredTable } from './bigquery_tables.ts';
 
 /** The account that the server knows, as a config has it. */

@@ -35,7 +35,6 @@ export async function openClickHouseProxy(
   serverUrl: string,
   options: { tls: boolean },
 ): Promise<ClickHouseProxy> {
-  const sockets = new Set<Socket>();
   const agent = new http.Agent({ keepAlive: false });
   let isHeld = false;
   let watcher: Parameters<ClickHouseProxy['watch']>[0];
@@ -70,15 +69,9 @@ export async function openClickHouseProxy(
   const server = options.tls
     ? https.createServer({ cert, key }, listener)
     : http.createServer(listener);
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-  });
+  const cut = cutOf(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const cut = () => {
-    for (const socket of sockets) socket.destroy();
-  };
   return {
     url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
     cut,
@@ -90,6 +83,18 @@ export async function openClickHouseProxy(
       await once(server, 'close');
       agent.destroy();
     },
+  };
+}
+
+/** Breaks all connections of the server that are open at this moment. */
+function cutOf(server: http.Server): () => void {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  return () => {
+    for (const socket of sockets) socket.destroy();
   };
 }
 

@@ -51,6 +51,14 @@ export type DnsServer = {
 const udp_bytes_max = 1_232;
 const port_attempts_max = 10;
 
+/** Answers one message, or does what its name was set to do instead. */
+type Meet = (
+  message: Buffer,
+  transport: 'udp' | 'tcp',
+  send: (answer: Buffer) => void,
+  hangUp: () => void,
+) => void;
+
 /**
  * Opens the server; `tcp: false` leaves the TCP port closed, `silent: true` meets every name that
  * was never set with silence.
@@ -65,12 +73,7 @@ export async function openDnsServer(
   const fallback: DnsBehaviour =
     options.silent === true ? { silent: 'always' } : { rcode: 'NXDOMAIN' };
 
-  const meet = (
-    message: Buffer,
-    transport: 'udp' | 'tcp',
-    send: (answer: Buffer) => void,
-    hangUp: () => void,
-  ) => {
+  const meet: Meet = (message, transport, send, hangUp) => {
     const request = Packet.parse(message);
     const question = request.questions[0]!;
     const name = question.name.toLowerCase();
@@ -86,19 +89,7 @@ export async function openDnsServer(
     timers.add(timer);
   };
 
-  const tcp = net.createServer((connection) => {
-    connections.add(connection);
-    connection.on('close', () => connections.delete(connection));
-    connection.on('error', () => connection.destroy());
-    readMessages(connection, (message) =>
-      meet(
-        message,
-        'tcp',
-        (answer) => connection.write(framed(answer)),
-        () => connection.destroy(),
-      ),
-    );
-  });
+  const tcp = openTcp(connections, meet);
   const udp = await bind(tcp, options.tcp ?? true);
   udp.on('message', (message, peer) =>
     meet(
@@ -121,6 +112,22 @@ export async function openDnsServer(
       await Promise.all(ended);
     },
   };
+}
+
+function openTcp(connections: Set<net.Socket>, meet: Meet): net.Server {
+  return net.createServer((connection) => {
+    connections.add(connection);
+    connection.on('close', () => connections.delete(connection));
+    connection.on('error', () => connection.destroy());
+    readMessages(connection, (message) =>
+      meet(
+        message,
+        'tcp',
+        (answer) => connection.write(framed(answer)),
+        () => connection.destroy(),
+      ),
+    );
+  });
 }
 
 /**

@@ -109,24 +109,13 @@ export async function openMailServer({
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');
   const { port } = server.server.address() as AddressInfo;
-  const userinfo =
-    login === undefined
-      ? ''
-      : `${encodeURIComponent(login.user)}:${encodeURIComponent(login.password)}@`;
   return {
-    url: `${tls === 'implicit' ? 'smtps' : 'smtp'}://${userinfo}127.0.0.1:${port}`,
+    url: `${tls === 'implicit' ? 'smtps' : 'smtp'}://${userinfoOf(login)}127.0.0.1:${port}`,
     mails,
     logins,
     connections: () => sockets.size,
     setFault: (fault, reply = 'No') => void Object.assign(state, { fault, reply }),
-    waitFor: async (address) => {
-      const signal = AbortSignal.timeout(wait_milliseconds_max);
-      for (;;) {
-        const mail = mails.findLast(({ to }) => to.includes(address));
-        if (mail !== undefined) return mail;
-        await once(server, 'mail', { signal });
-      }
-    },
+    waitFor: (address) => waitFor(server, mails, address),
     close: async () => {
       const closed = once(server.server, 'close');
       server.close();
@@ -134,6 +123,25 @@ export async function openMailServer({
       await closed;
     },
   };
+}
+
+async function waitFor(
+  server: SMTPServer,
+  mails: ReceivedMail[],
+  address: string,
+): Promise<ReceivedMail> {
+  const signal = AbortSignal.timeout(wait_milliseconds_max);
+  for (;;) {
+    const mail = mails.findLast(({ to }) => to.includes(address));
+    if (mail !== undefined) return mail;
+    await once(server, 'mail', { signal });
+  }
+}
+
+function userinfoOf(login: MailServerOptions['login']): string {
+  return login === undefined
+    ? ''
+    : `${encodeURIComponent(login.user)}:${encodeURIComponent(login.password)}@`;
 }
 
 type Take = (stream: NodeJS.ReadableStream, session: SMTPServerSession) => Promise<void>;

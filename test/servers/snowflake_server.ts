@@ -51,12 +51,7 @@ export async function openSnowflakeServer(database_url: string): Promise<Snowfla
   const admin = new pg.Client({ connectionString: database_url });
   await admin.connect();
   await installDialect(admin).finally(() => admin.end());
-  const server = https.createServer({
-    cert: readFileSync(new URL('localhost.crt', certificates)),
-    key: readFileSync(new URL('localhost.key', certificates)),
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const server = await listen();
   const host = `localhost:${(server.address() as AddressInfo).port}`;
   const account = {
     database_url,
@@ -112,6 +107,16 @@ export async function openSnowflakeServer(database_url: string): Promise<Snowfla
       await endSessions();
     },
   };
+}
+
+async function listen(): Promise<https.Server> {
+  const server = https.createServer({
+    cert: readFileSync(new URL('localhost.crt', certificates)),
+    key: readFileSync(new URL('localhost.key', certificates)),
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
 }
 
 async function handle(
