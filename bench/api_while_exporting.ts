@@ -1,6 +1,6 @@
 // What readers of the API notice of an export: 99th percentile of GET of a list of exports at 300
 // requests a second, idle and while millions of events are exported to `File`, with API and worker
-// in one process (`start`) and in two (`api`, `worker`). Run: npm run bench:api-while-exporting [--
+// in one process (`start`) and in two (`api`, `worker`). Run: npm run bench api_while_exporting [--
 // events]
 import { fork } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -118,8 +118,10 @@ async function compare(commands: string[], events: number): Promise<void> {
     const ended = await status();
     console.log(
       `${commands.join(' + ')}: p50 and p99 idle ${idle.p50}, ${idle.p99} ms; while exporting ` +
-        `${busy.p50}, ${busy.p99} ` +
-        `ms${ended === 'Running' ? '' : ` (the run was over before the measurement: ${ended}; take more events)`}`,
+        `${busy.p50}, ${busy.p99} ms` +
+        (ended === 'Running'
+          ? ''
+          : ` (the run was over before the measurement: ${ended}; take more events)`),
     );
   } finally {
     for (const one of processes.toReversed()) await one.stop();

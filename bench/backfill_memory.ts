@@ -1,6 +1,6 @@
 // Whether weeks of hourly backfill make a worker grow: one export, 1008 intervals (six weeks) with
 // a few events in each. Prints the server's memory before, at four points on the way and after, and
-// how many runs ended in a second. Run: npm run bench:backfill-memory [-- 1008]
+// how many runs ended in a second. Run: npm run bench backfill_memory [1008]
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 // How long exports that are all due at the same moment wait until they are worked on: 10,000 of 100
 // projects, with one worker and with two. Prints the time from due to planned and from due to
 // claimed, median and 99th percentile, and the time until all are completed. Run: npm run
-// bench:claim-lag [-- 10000 100 1,2 10]; the last number is how many of the projects have events to
+// bench claim_lag [-- 10000 100 1,2 10]; the last number is how many of the projects have events to
 // deliver (default 0).
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 // How long a backfill takes whose runs have no rows but for a few: one export every five minutes,
 // and as many intervals as the argument says. Prints how long an answer of the API took at most
-// meanwhile. Run: npm run bench:empty-backfill [-- 500000]
+// meanwhile. Run: npm run bench empty_backfill [500000]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

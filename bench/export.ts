@@ -2,7 +2,7 @@
 // ClickHouse writing the same rows in the same bytes to the same disk itself (INSERT INTO FUNCTION
 // file), which leaves them to the page cache, and against the same followed by a flush to the disk,
 // as ours are flushed. Prints rows/s, the ratios, and the memory of all processes over idle while
-// exporting. Run: npm run bench:export [-- 10000,1000000]
+// exporting. Run: npm run bench export [10000,1000000]
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -2,7 +2,7 @@
 // (s3rver) against ClickHouse's own writer to it. Each is measured twice in turn, best of both,
 // from "counted" to "completed". A million events are one slice, copied straight into the table;
 // three million are several, which go through a stage. Needs psql. Run: npm run
-// bench:export-elsewhere [-- 1000000,3000000]
+// bench export_elsewhere [-- 1000000,3000000]
 import { execFile } from 'node:child_process';
 import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -157,7 +157,8 @@ async function s3Ratio(teamId: number): Promise<string> {
 function compared(own: number[], mine: number[]): string {
   const [theirs, best] = [Math.min(...own), Math.min(...mine)];
   return (
-    `ours ${best.toFixed(1)} s, theirs ${theirs.toFixed(1)} s, ratio ` + (theirs / best).toFixed(2)
+    `ours ${best.toFixed(1)} s, theirs ${theirs.toFixed(1)} s, ` +
+    `ratio ${(theirs / best).toFixed(2)}`
   );
 }
 

@@ -1,6 +1,6 @@
 // How long a newcomer waits, and what the server weighs: time from `npm start -- --demo`
 // (installed, empty data folder) to the first completed export, and the memory of all processes
-// together when it is idle afterwards. Run: npm run bench:first_export
+// together when it is idle afterwards. Run: npm run bench first_export
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

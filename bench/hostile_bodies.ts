@@ -102,7 +102,9 @@ export function eventBodies(bytes: number): HostileBody[] {
     ['one event of $set', `{"events":[${event(`{"$set":${set}}`)}]}`],
     [
       'events of 9,000 keys in $set',
-      `{"events":[${Array.from({ length: 100 }, () => event(`{"$set":${keysOf(9_000, half, '1')}}`)).join(',')}]}`,
+      `{"events":[${Array(100)
+        .fill(event(`{"$set":${keysOf(9_000, half, '1')}}`))
+        .join(',')}]}`,
     ],
     ['keys beside events', `{"events":[],"junk":${keysOf(Infinity, bytes - 100, '1')}}`],
   ];

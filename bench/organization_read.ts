@@ -86,8 +86,8 @@ async function main(): Promise<void> {
       const told = ({ requests_per_second, cpu_us, p99_ms }: typeof raw) =>
         `${requests_per_second.toFixed(0)}/s (${cpu_us} us of CPU each, p99 ${p99_ms} ms)`;
       console.log(
-        `round ${round}: bare ${told(raw)}, API ${told(api)}, ratio ` +
-          (api.requests_per_second / raw.requests_per_second).toFixed(2),
+        `round ${round}: bare ${told(raw)}, API ${told(api)}, ` +
+          `ratio ${(api.requests_per_second / raw.requests_per_second).toFixed(2)}`,
       );
     }
     bare.close();

@@ -29,6 +29,8 @@ const settings = querySettings({
   result_rows: 1_000_000_000,
 });
 
+const measure = (index: number) =>
+  `multiIf(n > ${index}, revenue * ${index}, n < 3, revenue / 2, 0) AS m${index}`;
 const queries = {
   short:
     'SELECT uuid, event, timestamp, properties.$browser AS browser FROM events WHERE event = ' +
@@ -43,7 +45,7 @@ const queries = {
   large: `WITH daily AS (SELECT toDate(timestamp) AS day, event, distinct_id, count() AS n,
     sum(properties.price) AS revenue FROM events GROUP BY day, event, distinct_id)
     SELECT day, event, n,
-      ${Array.from({ length: 20 }, (_unused, index) => `multiIf(n > ${index}, revenue * ${index}, n < 3, revenue / 2, 0) AS m${index}`).join(', ')},
+      ${Array.from({ length: 20 }, (_unused, index) => measure(index)).join(', ')},
     row_number() OVER (PARTITION BY event ORDER BY revenue DESC) AS place FROM daily
       WHERE distinct_id IN (SELECT distinct_id FROM persons WHERE NOT is_deleted)
       ORDER BY day, place`,

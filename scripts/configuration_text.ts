@@ -2,9 +2,12 @@ import { settings } from '../server/config/config.ts';
 
 const head = `# Configuration
 
-Every setting is an environment variable, and every one has a default: with none set, the server runs on its own PostgreSQL and ClickHouse. A wrong value, or a
-\`SLUICE_\` variable that is not listed here, stops the start with a message that names it. This page is printed by \`node scripts/configuration_docs.ts\`
-from \`server/config/config.ts\`; change the text there.
+Every setting is an environment variable, and every one has a default: with none set, the server
+runs on its own PostgreSQL and ClickHouse. A wrong value, or a \`SLUICE_\` variable that is not
+listed here, stops the start with a message that names it.
+
+This page is written by \`npm run docs:configuration\` from \`server/config/config.ts\`; change the
+text there.
 
 | Variable | Default | Meaning |
 |---|---|---|
@@ -17,11 +20,8 @@ from \`server/config/config.ts\`; change the text there.
 export function configurationText(): string {
   const rows = Object.values(settings).map((setting) => {
     const value = setting.default_text === '' ? '' : `\`${setting.default_text}\``;
-    return (
-      '| ' +
-      `${[`\`${setting.variable}\``, value, setting.documentation].map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} ` +
-      '|'
-    );
+    const cells = [`\`${setting.variable}\``, value, setting.documentation];
+    return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   });
   return `${head}${rows.join('\n')}\n`;
 }

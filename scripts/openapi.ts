@@ -1,4 +1,4 @@
-/** Writes openapi.json from the application's routes (`npm run openapi`). */
+/** Writes openapi.json from the application's routes (`npm run docs:openapi`). */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import './require_node.mjs';

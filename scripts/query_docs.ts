@@ -1,4 +1,4 @@
-/** Writes the function tables of docs/query_language.md anew: `node scripts/query_docs.ts`. */
+/** Writes the function tables of docs/query_language.md anew (`npm run docs:query`). */
 import './require_node.mjs';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -10,3 +10,4 @@ import {
 const page = fileURLToPath(new URL('../docs/query_language.md', import.meta.url));
 const [prose = ''] = readFileSync(page, 'utf8').split(`\n${functions_heading}\n`);
 writeFileSync(page, `${prose}\n${functionTable()}`);
+console.log(`${page} is written.`);

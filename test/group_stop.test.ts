@@ -51,7 +51,7 @@ for (const [title, order] of [
   ['the server first', (server: number, others: number[]) => [server, ...others, server]],
   ['the stores first', (server: number, others: number[]) => [...others, server, server]],
 ] as const)
-  test(`told together, ${title}, a server stops in order: its worker leaves, nothing remains`, async () => {
+  test(`told together, ${title}, a server stops in order and nothing remains`, async () => {
     const server = await startServer(['start'], environment);
     const pid = server.child.pid!;
     const ended = new Promise<number | null>((resolve) => server.child.once('exit', resolve));

@@ -89,6 +89,8 @@ export type HarnessOptions = {
   build?: (deps: Deps) => FastifyInstance;
 };
 
+const public_url = 'http://127.0.0.1:8000';
+
 /**
  * Opens a server on real stores for one test file. `deps` replaces parts (clock, config) before the
  * app is built; with `clickhouse: false` the file does without the analytics store.
@@ -118,12 +120,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
     }),
     metrics: openMetrics({ process_metrics: false }),
     query_budget: openQueryBudget((options.config?.query_memory_total_mb ?? 2048) * 1024 * 1024),
-    sandbox: await openSandbox({
-      outbound,
-      log: planted.log,
-      clock: systemClock,
-      public_url: 'http://127.0.0.1:8000',
-    }),
+    sandbox: await openSandbox({ outbound, log: planted.log, clock: systemClock, public_url }),
     ...options.deps,
   });
   const app = (options.build ?? buildApp)(deps);

@@ -62,7 +62,7 @@ const line = (number: number) =>
 const events = '/api/projects/@current/events/';
 const ndjson = { 'content-type': 'application/x-ndjson' };
 
-test('a second server on the data folder is refused in a sentence that names the first', async () => {
+test('a second server on the data folder is refused by a sentence naming the first', async () => {
   const { code, output } = await command('start');
   assert.equal(code, 1);
   assert.match(
@@ -151,7 +151,7 @@ test(
   },
 );
 
-test('the stores come back on their own after a kill -9, and the server answers again', async () => {
+test('the stores come back by themselves after a kill -9; the server answers again', async () => {
   for (const kind of ['postgres', 'clickhouse'] as const) {
     for (const pid of findProcesses(folder, kind)) process.kill(pid, 'SIGKILL');
     await until(`${kind} to be back`, 30_000, 100, async () =>

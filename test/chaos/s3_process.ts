@@ -100,7 +100,8 @@ function listUploads({ query }: Asked): Answer {
     ({ id, key }) => `<Upload><Key>${escaped(key!)}</Key><UploadId>${id}</UploadId></Upload>`,
   );
   return xml(
-    `<ListMultipartUploadsResult><IsTruncated>false</IsTruncated>${items.join('')}</ListMultipartUploadsResult>`,
+    '<ListMultipartUploadsResult><IsTruncated>false</IsTruncated>' +
+      `${items.join('')}</ListMultipartUploadsResult>`,
   );
 }
 
@@ -129,7 +130,8 @@ function startUpload({ key, headers }: Asked): Answer {
     Buffer.from(JSON.stringify({ key, facts: factsOf(headers) })),
   );
   return xml(
-    `<InitiateMultipartUploadResult><Key>${escaped(key)}</Key><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`,
+    `<InitiateMultipartUploadResult><Key>${escaped(key)}</Key>` +
+      `<UploadId>${id}</UploadId></InitiateMultipartUploadResult>`,
   );
 }
 
@@ -154,7 +156,9 @@ function answerUpload(asked: Asked, id: string): Answer {
   if (asked.method === 'GET') {
     const items = partsOf(id).map(
       (number) =>
-        `<Part><PartNumber>${number}</PartNumber><ETag>${etagOf(readFileSync(part(number)))}</ETag><Size>${statSync(part(number)).size}</Size></Part>`,
+        `<Part><PartNumber>${number}</PartNumber>` +
+        `<ETag>${etagOf(readFileSync(part(number)))}</ETag>` +
+        `<Size>${statSync(part(number)).size}</Size></Part>`,
     );
     return xml(
       `<ListPartsResult><IsTruncated>false</IsTruncated>${items.join('')}</ListPartsResult>`,
@@ -170,7 +174,8 @@ function answerUpload(asked: Asked, id: string): Answer {
   );
   endUpload(id);
   return xml(
-    `<CompleteMultipartUploadResult><Key>${escaped(asked.key)}</Key></CompleteMultipartUploadResult>`,
+    `<CompleteMultipartUploadResult><Key>${escaped(asked.key)}</Key>` +
+      '</CompleteMultipartUploadResult>',
   );
 }
 

@@ -12,7 +12,7 @@ export function testConfig(contract: Contract): void {
 
 function testMisconfigured(contract: Contract): void {
   const { under } = contract;
-  test('what cannot work is a final error with its own code, also in a connection test', async () => {
+  test('what cannot work is a final error with its own code, and told by a check', async () => {
     const good = await under.configure();
     for (const { name, config, code } of await under.misconfigure(good)) {
       const attempt = async () => {

@@ -138,7 +138,7 @@ function testFaults(contract: Contract): void {
 
 function testCrashes(contract: Contract): void {
   const { under } = contract;
-  test('after a crash between slices the next sink goes on, nothing of the dead one stays', async () => {
+  test('after a crash the next sink goes on, and nothing of the dead one stays', async () => {
     const config = await under.configure();
     const delivery = contract.delivery();
     const dead = await contract.open(config, delivery);

@@ -90,7 +90,10 @@ function testNamed(contract: Contract): void {
   });
 }
 
-/** Registers the test for secrets. It comes last, because it looks at what the tests before it have heard. */
+/**
+ * Registers the test for secrets. It comes last, because it looks at what the tests before it have
+ * heard.
+ */
 export function testSecrets(contract: Contract): void {
   const { under } = contract;
   test(

@@ -47,11 +47,13 @@ const nasty: [event: string, properties: string][] = [
   ['emoji 😀 家族 👨‍👩‍👧‍👦 ñ \u2028\u2029\ufeff', '{"😀":"\\ud83d\\ude00 and 😀"}'],
   [
     'lone surrogates',
-    '{"high":"\\ud800","low":"x\\udc00y","pair":"\\uD83D\\uDE00","escaped":"\\\\ud800","\\udfff":"key","mixed":"\\ud83d\\ud83d\\ude00"}',
+    '{"high":"\\ud800","low":"x\\udc00y","pair":"\\uD83D\\uDE00",' +
+      '"escaped":"\\\\ud800","\\udfff":"key","mixed":"\\ud83d\\ud83d\\ude00"}',
   ],
   [
     '',
-    '{"big":123456789012345678901234567890,"beyond":9007199254740993,"small":0.1234567890123456789}',
+    '{"big":123456789012345678901234567890,"beyond":9007199254740993,' +
+      '"small":0.1234567890123456789}',
   ],
   ['\u0001\b\f\v\u001f\u007f', '\n{ "pretty" : 1 ,\r\n\t"printed": [ ] }\n'],
   ['not json', 'no json {"\t\n'],

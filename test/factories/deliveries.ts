@@ -114,7 +114,8 @@ export async function readContractRows(
   pool: pg.Pool,
   table: string,
 ): Promise<Record<string, unknown>[]> {
-  const instant = `replace(to_char(timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), ' ', 'T') || 'Z' AS timestamp`;
+  const day_and_time = `to_char(timestamp, 'YYYY-MM-DD HH24:MI:SS.US')`;
+  const instant = `replace(${day_and_time}, ' ', 'T') || 'Z' AS timestamp`;
   const found = await pool.query(
     `SELECT uuid, event, properties::text, note, ${instant}, amount::text, ratio, is_new
       FROM ${table} ORDER BY ctid`,

@@ -39,7 +39,10 @@ function textLikeNumber(draw: Draw): string {
       case 6:
         return `${draw(300)}.${draw(300)}.${draw(300)}.${draw(300)}`;
       case 7:
-        return `20${digits(draw, 2)}-0${1 + draw(9)}-1${draw(10)}T0${draw(10)}:00:00.${digits(draw, 6)}Z`;
+        return (
+          `20${digits(draw, 2)}-0${1 + draw(9)}-1${draw(10)}` +
+          `T0${draw(10)}:00:00.${digits(draw, 6)}Z`
+        );
       case 8:
         return `${digits(draw, 3)}.0`;
       case 9:
@@ -196,7 +199,8 @@ export function objectText(draw: Draw, depth = 3): string {
   const members = Array.from(
     { length: draw(6) },
     () =>
-      `${space(draw)}${quoted(draw, draw(8) === 0 ? 'twice' : someText(draw))}${space(draw)}:${space(draw)}${valueText(draw, depth)}`,
+      `${space(draw)}${quoted(draw, draw(8) === 0 ? 'twice' : someText(draw))}` +
+      `${space(draw)}:${space(draw)}${valueText(draw, depth)}`,
   );
   return `{${members.join(',')}${space(draw)}}`;
 }

@@ -130,7 +130,6 @@ export function awayWhenCancelled(
  */
 function below(request: RegExp, { config }: Scene): RegExp {
   const { source } = request;
-  return new RegExp(
-    `^(?=.*${String(config['prefix'])}[^0-9])${source.startsWith('^') ? source.slice(1) : `.*${source}`}`,
-  );
+  const rest = source.startsWith('^') ? source.slice(1) : `.*${source}`;
+  return new RegExp(`^(?=.*${String(config['prefix'])}[^0-9])${rest}`);
 }

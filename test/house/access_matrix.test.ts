@@ -121,7 +121,7 @@ test('the read scope does not open a change, the write scope opens a read', asyn
   }
 });
 
-test('below its level a route is 403, from it on it is not; what it does not find is 404', async () => {
+test('below its level a route is 403; what it does not find is 404', async () => {
   for (const level of levels) {
     const { key } = await harness.newMember(own.organization.id, level);
     for (const route of routes.filter((one) => one.within !== undefined)) {

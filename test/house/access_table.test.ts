@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => harness.close());
 
-test('every route answers everybody as the decisions say, and docs/access.md shows it', async () => {
+test('every route answers as the decisions say, and docs/access.md shows it', async () => {
   const rows = await accessTable(harness, routes);
   const differing: string[] = [];
   for (const row of rows) {

@@ -59,7 +59,7 @@ function pathOf(route: RegisteredRoute): string {
   );
 }
 
-test('every change goes through write(), which looks at validate_only before anything else', async () => {
+test('every change goes through write(), which looks at validate_only first', async () => {
   assert.ok(routes.length >= 20);
   const astray: string[] = [];
   for (const route of routes.filter(

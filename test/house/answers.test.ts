@@ -56,7 +56,7 @@ test('an answer that the document does not declare fails the test that asked for
     await assert.rejects(harness.request('GET', `/api/${name}/`, { key }), message, name);
 });
 
-test('a POST that looks at If-Match without declaring it fails, with and without the header', async () => {
+test('a POST that looks at If-Match without declaring it fails, header or not', async () => {
   const header: Record<string, string> = { 'if-match': '"x"' };
   for (const headers of [{}, header])
     await assert.rejects(

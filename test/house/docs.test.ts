@@ -6,7 +6,7 @@ import { root } from './source_files.ts';
 
 const api = join(root, 'docs/api.md');
 
-test('a page whose examples name a variable says where it is set, so that they can be pasted', () => {
+test('a page whose examples name a variable says where it is set', () => {
   const pages = globSync(join(root, 'docs/**/*.md')).filter((page) => page !== api);
   assert.ok(pages.length > 20);
   const silent = pages.filter((page) => {

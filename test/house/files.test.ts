@@ -50,14 +50,14 @@ function lineAt(text: string, index: number): number {
   return text.slice(0, index).split('\n').length + (text[index] === '\n' ? 1 : 0);
 }
 
+const exported =
+  /^export (?:declare |abstract |async )*(?:function\*?|type|interface|class|const) +(\w+)/;
+
 function undocumented(file: SourceFile): string[] {
   const lines = file.text.split('\n');
   const code = file.code.split('\n');
   return code.flatMap((line, index) => {
-    const name =
-      /^export (?:declare |abstract |async )*(?:function\*?|type|interface|class|const) +(\w+)/.exec(
-        line,
-      )?.[1];
+    const name = exported.exec(line)?.[1];
     if (name === undefined || isDocumented(lines, index)) return [];
     // An overload, or the type that goes with a schema of the same name: one comment is for both.
     if (

@@ -34,7 +34,7 @@ test('every slice with routes is in server/api/index.ts', () => {
   );
 });
 
-test('every destination is in server/engine/destinations/index.ts, once, under its own type', () => {
+test('every destination is in destinations/index.ts, once, under its own type', () => {
   const folders = foldersIn('server/engine/destinations');
   assert.deepEqual(
     foldersListed('server/engine/destinations/index.ts').sort(),
@@ -68,14 +68,14 @@ test('docs/configuration.md has every setting as the code has it', () => {
   assert.equal(
     read('docs/configuration.md'),
     configurationText(),
-    'Run `node scripts/configuration_docs.ts > docs/configuration.md`.',
+    'Run `npm run docs:configuration`.',
   );
 });
 
 test('openapi.json is what the application says of itself', async () => {
   assert.ok(
     (existsSync(join(root, 'openapi.json')) ? read('openapi.json') : '') === (await openApiText()),
-    'Run `npm run openapi` and commit openapi.json.',
+    'Run `npm run docs:openapi` and commit openapi.json.',
   );
 });
 

@@ -21,7 +21,7 @@ test('the server says the version that package.json has', () => {
   assert.equal(version, manifest.version);
 });
 
-test('only the project says which Node it wants, so npm does not warn of the Node that it runs on', () => {
+test('only the project says which Node it wants, so npm does not warn of its own', () => {
   const wanting = Object.entries(lock.packages).flatMap(([folder, entry]) =>
     entry.engines === undefined ? [] : [folder],
   );
@@ -72,7 +72,7 @@ test('the Node that every `npm run` uses is in the lock, without an install scri
   assert.ok(entry?.integrity);
 });
 
-test('completing adds what is missing with its platform, drops addresses and changes nothing else', () => {
+test('completing adds what is missing, drops addresses, changes nothing else', () => {
   const before: Lock = {
     lockfileVersion: 3,
     packages: {

@@ -113,7 +113,7 @@ async function records(): Promise<[route: string, path: string, ...more: object[
   ];
 }
 
-test('a PATCH or PUT that changes nothing leaves no entry, the ETag and the instants of every noun', async () => {
+test('a PATCH or PUT that changes nothing leaves entries, ETags and instants alone', async () => {
   const known = await records();
   const entries = async () =>
     (await house.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM activity`))!

@@ -40,7 +40,7 @@ test('every instant in a query is bounded, by one schema', () => {
   assert.ok(found > 10, String(found));
 });
 
-test('an instant beyond the bounds is 400 under its name; the bounds themselves are taken', async () => {
+test('an instant beyond the bounds is 400 under its name; the bounds are taken', async () => {
   const { key, project } = own;
   const base = `/api/projects/${project.id}/batch_exports/${id}/`;
   for (const path of [`${base}metrics/`, `${base}logs/`, '/api/users/@me/activity/'])

@@ -152,10 +152,22 @@ export async function openVisitor(
 export async function checkPage(page: Page): Promise<void> {
   // A text, because the page's own names are not known here.
   const faults = await page.evaluate<string[]>(`[
-    ...[...document.querySelectorAll('input:not([type=hidden], [hidden]), select')].filter((field) => field.labels.length === 0).map((field) => 'no label: ' + field.name),
-    ...[...document.querySelectorAll('button, a')].filter((one) => one.textContent.trim() === '').map((one) => 'no name: ' + one.outerHTML),
-    ...[...document.querySelectorAll('[id]')].map(({ id }) => id).filter((id, index, all) => all.indexOf(id) !== index).map((id) => 'twice: ' + id),
-    ...[...document.querySelectorAll('[aria-describedby], [aria-labelledby]')].flatMap((one) => ((one.getAttribute('aria-describedby') ?? '') + ' ' + (one.getAttribute('aria-labelledby') ?? '')).split(' ')).filter((id) => id !== '' && document.getElementById(id) === null).map((id) => 'nothing has the id ' + id),
+    ...[...document.querySelectorAll('input:not([type=hidden], [hidden]), select')]
+      .filter((field) => field.labels.length === 0)
+      .map((field) => 'no label: ' + field.name),
+    ...[...document.querySelectorAll('button, a')]
+      .filter((one) => one.textContent.trim() === '')
+      .map((one) => 'no name: ' + one.outerHTML),
+    ...[...document.querySelectorAll('[id]')]
+      .map(({ id }) => id)
+      .filter((id, index, all) => all.indexOf(id) !== index)
+      .map((id) => 'twice: ' + id),
+    ...[...document.querySelectorAll('[aria-describedby], [aria-labelledby]')]
+      .flatMap((one) =>
+        ['aria-describedby', 'aria-labelledby'].flatMap((name) =>
+          (one.getAttribute(name) ?? '').split(' ')))
+      .filter((id) => id !== '' && document.getElementById(id) === null)
+      .map((id) => 'nothing has the id ' + id),
     ...(document.querySelectorAll('h1, main').length === 2 ? [] : ['not one h1 and one main']),
     ...(document.documentElement.scrollWidth <= window.innerWidth ? [] : ['wider than the screen']),
   ]`);
@@ -169,7 +181,10 @@ export async function checkPage(page: Page): Promise<void> {
 export function focused(page: Page): Promise<string> {
   return page.evaluate<string>(`(() => {
     const { activeElement: element } = document;
-    const notes = (element.getAttribute('aria-describedby') ?? '').split(' ').map((id) => document.getElementById(id)?.textContent.trim() ?? '');
-    return (element.labels?.[0] ?? element).textContent.trim() + ': ' + (notes.filter((note) => note !== '').at(-1) ?? '');
+    const notes = (element.getAttribute('aria-describedby') ?? '')
+      .split(' ')
+      .map((id) => document.getElementById(id)?.textContent.trim() ?? '')
+      .filter((note) => note !== '');
+    return (element.labels?.[0] ?? element).textContent.trim() + ': ' + (notes.at(-1) ?? '');
   })()`);
 }

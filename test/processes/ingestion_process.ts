@@ -17,7 +17,8 @@ const events_per_batch = 20;
 
 for (let batch = Number(first); ; batch += 1) {
   const events = Array.from({ length: events_per_batch }, (_none, index) => {
-    const uuid = `00000000-0000-4000-8000-${(batch * events_per_batch + index).toString(16).padStart(12, '0')}`;
+    const number = (batch * events_per_batch + index).toString(16).padStart(12, '0');
+    const uuid = `00000000-0000-4000-8000-${number}`;
     const read = parseEvent(
       JSON.stringify({ event: 'e', distinct_id: `d${index % 3}`, uuid, $set: { batch } }),
       systemClock.now(),

@@ -34,8 +34,8 @@ export const forged_addresses: Forgery[] = [
     refused: 'email_ambiguous',
     make: writing(
       '</saml:AttributeStatement>',
-      '<saml:Attribute ' +
-        'Name="email"><saml:AttributeValue>root@acme.example</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>',
+      '<saml:Attribute Name="email"><saml:AttributeValue>root@acme.example' +
+        '</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>',
     ),
   },
   {

@@ -104,8 +104,8 @@ const subjects: Forgery[] = [
     refused: 'not_a_response',
     make: writing(
       '</saml:AttributeStatement>',
-      '<saml:Attribute ' +
-        'NameFormat="urn:x"><saml:AttributeValue>x</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>',
+      '<saml:Attribute NameFormat="urn:x"><saml:AttributeValue>x</saml:AttributeValue>' +
+        '</saml:Attribute></saml:AttributeStatement>',
     ),
   },
 ];

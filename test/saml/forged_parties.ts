@@ -83,7 +83,8 @@ export const forged_parties: Forgery[] = [
     refused: 'audience',
     make: writing(
       '</saml:Conditions>',
-      '<saml:AudienceRestriction><saml:Audience>https://other.example/</saml:Audience></saml:AudienceRestriction></saml:Conditions>',
+      '<saml:AudienceRestriction><saml:Audience>https://other.example/</saml:Audience>' +
+        '</saml:AudienceRestriction></saml:Conditions>',
     ),
   },
   { name: 'no Conditions', refused: 'audience', make: claiming({ conditions: '' }) },

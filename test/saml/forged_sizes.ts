@@ -4,6 +4,9 @@ import type { Forgery } from './forgery.ts';
 const nested = (depth: number) =>
   `<samlp:Extensions>${'<a>'.repeat(depth)}${'</a>'.repeat(depth)}</samlp:Extensions>`;
 
+const namespaces = (count: number) =>
+  Array.from({ length: count }, (_, index) => `<a xmlns:p${index}="u"/>`).join('');
+
 /** Responses that are too deep, too long or too many of something. */
 export const forged_sizes: Forgery[] = [
   {
@@ -46,7 +49,7 @@ export const forged_sizes: Forgery[] = [
     refused: 'too_large',
     make: changed(
       '</saml:Issuer>',
-      `</saml:Issuer><samlp:Extensions>${Array.from({ length: 1_000 }, (_, index) => `<a xmlns:p${index}="u"/>`).join('')}</samlp:Extensions>`,
+      `</saml:Issuer><samlp:Extensions>${namespaces(1_000)}</samlp:Extensions>`,
     ),
   },
   {

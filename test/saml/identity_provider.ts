@@ -146,10 +146,15 @@ export function responseFacts(
 export function assertionXml(facts: ResponseFacts): string {
   const issuer =
     facts.issuer === undefined ? '' : `<saml:Issuer>${escapeXml(facts.issuer)}</saml:Issuer>`;
+  const attributes =
+    attribute('ID', facts.assertion_id) +
+    attribute('Version', facts.version) +
+    attribute('IssueInstant', facts.issued_at);
   return (
-    '<saml:Assertion ' +
-    `xmlns:saml="${xml_names.saml}"${attribute('ID', facts.assertion_id)}${attribute('Version', facts.version)}${attribute('IssueInstant', facts.issued_at)}>` +
-    `${issuer}${facts.subject ?? subjectXml(facts)}${facts.conditions ?? conditionsXml(facts)}${facts.statements ?? statementsXml(facts)}</saml:Assertion>`
+    `<saml:Assertion xmlns:saml="${xml_names.saml}"${attributes}>${issuer}` +
+    (facts.subject ?? subjectXml(facts)) +
+    (facts.conditions ?? conditionsXml(facts)) +
+    `${facts.statements ?? statementsXml(facts)}</saml:Assertion>`
   );
 }
 
@@ -163,8 +168,10 @@ export function responseXml(facts: ResponseFacts, assertion: string): string {
   return (
     `<samlp:Response xmlns:samlp="${xml_names.samlp}"${attribute('ID', facts.response_id)} ` +
     `Version="2.0"${attribute('IssueInstant', facts.issued_at)}` +
-    `${attribute('Destination', facts.destination)}${attribute('InResponseTo', facts.in_response_to)}>${issuer}` +
-    `<samlp:Status><samlp:StatusCode${attribute('Value', facts.status)}/></samlp:Status>${facts.after_status}${assertion}</samlp:Response>`
+    attribute('Destination', facts.destination) +
+    `${attribute('InResponseTo', facts.in_response_to)}>${issuer}` +
+    `<samlp:Status><samlp:StatusCode${attribute('Value', facts.status)}/></samlp:Status>` +
+    `${facts.after_status}${assertion}</samlp:Response>`
   );
 }
 
@@ -221,11 +228,15 @@ export function encodeResponse(xml: string): string {
 }
 
 function subjectXml(facts: ResponseFacts): string {
+  const confirmed =
+    attribute('InResponseTo', facts.confirmed_in_response_to) +
+    attribute('Recipient', facts.recipient) +
+    attribute('NotOnOrAfter', facts.confirmed_not_on_or_after);
   return (
-    `<saml:Subject><saml:NameID${attribute('Format', facts.name_id_format)}>${escapeXml(facts.name_id)}</saml:NameID>` +
-    '<saml:SubjectConfirmation ' +
-    `Method="${xml_names.bearer}"><saml:SubjectConfirmationData${attribute('InResponseTo', facts.confirmed_in_response_to)}` +
-    `${attribute('Recipient', facts.recipient)}${attribute('NotOnOrAfter', facts.confirmed_not_on_or_after)}/></saml:SubjectConfirmation></saml:Subject>`
+    `<saml:Subject><saml:NameID${attribute('Format', facts.name_id_format)}>` +
+    `${escapeXml(facts.name_id)}</saml:NameID>` +
+    `<saml:SubjectConfirmation Method="${xml_names.bearer}">` +
+    `<saml:SubjectConfirmationData${confirmed}/></saml:SubjectConfirmation></saml:Subject>`
   );
 }
 
@@ -233,14 +244,19 @@ function conditionsXml(facts: ResponseFacts): string {
   const restriction =
     facts.audience === undefined
       ? ''
-      : `<saml:AudienceRestriction><saml:Audience>${escapeXml(facts.audience)}</saml:Audience></saml:AudienceRestriction>`;
-  return `<saml:Conditions${attribute('NotBefore', facts.not_before)}${attribute('NotOnOrAfter', facts.not_on_or_after)}>${restriction}</saml:Conditions>`;
+      : `<saml:AudienceRestriction><saml:Audience>${escapeXml(facts.audience)}</saml:Audience>` +
+        '</saml:AudienceRestriction>';
+  const span =
+    attribute('NotBefore', facts.not_before) + attribute('NotOnOrAfter', facts.not_on_or_after);
+  return `<saml:Conditions${span}>${restriction}</saml:Conditions>`;
 }
 
 function statementsXml(facts: ResponseFacts): string {
   return (
-    `<saml:AuthnStatement${attribute('AuthnInstant', facts.issued_at)}${attribute('SessionNotOnOrAfter', facts.session_not_on_or_after)}><saml:AuthnContext>` +
-    '<saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>' +
+    `<saml:AuthnStatement${attribute('AuthnInstant', facts.issued_at)}` +
+    `${attribute('SessionNotOnOrAfter', facts.session_not_on_or_after)}><saml:AuthnContext>` +
+    '<saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password' +
+    '</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>' +
     attributeStatementXml(facts.attributes)
   );
 }

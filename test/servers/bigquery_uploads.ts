@@ -15,7 +15,9 @@ export function startUpload(store: Store, body: Buffer): Answer {
   return {
     status: 200,
     headers: {
-      location: `${origin}/upload/bigquery/v2/projects/${store.project}/jobs?uploadType=resumable&upload_id=${id}`,
+      location:
+        `${origin}/upload/bigquery/v2/projects/${store.project}/jobs` +
+        `?uploadType=resumable&upload_id=${id}`,
     },
   };
 }

@@ -62,7 +62,8 @@ function startUpload(bucket: Bucket, key: string, request: http.IncomingMessage)
     parts: new Map(),
   });
   return xml(
-    `<InitiateMultipartUploadResult><Key>${escaped(key)}</Key><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`,
+    `<InitiateMultipartUploadResult><Key>${escaped(key)}</Key>` +
+      `<UploadId>${id}</UploadId></InitiateMultipartUploadResult>`,
   );
 }
 
@@ -108,7 +109,8 @@ function listUploads(bucket: Bucket, url: URL): Answer {
   const [isMore, last] = [left.length > page_size, page.at(-1)];
   const next =
     isMore && last !== undefined
-      ? `<NextKeyMarker>${escaped(last.key)}</NextKeyMarker><NextUploadIdMarker>${last.id}</NextUploadIdMarker>`
+      ? `<NextKeyMarker>${escaped(last.key)}</NextKeyMarker>` +
+        `<NextUploadIdMarker>${last.id}</NextUploadIdMarker>`
       : '';
   const list = page
     .map(
@@ -117,7 +119,8 @@ function listUploads(bucket: Bucket, url: URL): Answer {
     )
     .join('');
   return xml(
-    `<ListMultipartUploadsResult>${next}<IsTruncated>${isMore}</IsTruncated>${list}</ListMultipartUploadsResult>`,
+    `<ListMultipartUploadsResult>${next}<IsTruncated>${isMore}</IsTruncated>` +
+      `${list}</ListMultipartUploadsResult>`,
   );
 }
 
@@ -130,9 +133,11 @@ function listParts(upload: Upload, marker: number): Answer {
   const next = isMore ? `<NextPartNumberMarker>${page.at(-1)?.[0]}</NextPartNumberMarker>` : '';
   const list = page.map(
     ([number, part]) =>
-      `<Part><PartNumber>${number}</PartNumber><ETag>${escaped(part.etag)}</ETag><Size>${part.bytes.length}</Size></Part>`,
+      `<Part><PartNumber>${number}</PartNumber><ETag>${escaped(part.etag)}</ETag>` +
+      `<Size>${part.bytes.length}</Size></Part>`,
   );
   return xml(
-    `<ListPartsResult>${next}<IsTruncated>${isMore}</IsTruncated>${list.join('')}</ListPartsResult>`,
+    `<ListPartsResult>${next}<IsTruncated>${isMore}</IsTruncated>` +
+      `${list.join('')}</ListPartsResult>`,
   );
 }

@@ -96,8 +96,9 @@ export async function openHttpReceiver(options: {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
   return {
-    url: `${options.tls === true ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `${options.tls === true ? 'https' : 'http'}://127.0.0.1:${port}`,
     requests,
     taken: (path) => rows.get(path) ?? [],
     plan: (...planned) => (answers = planned),

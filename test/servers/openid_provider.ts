@@ -245,8 +245,10 @@ function idToken(
     fault === 'algorithm_none' ? 'none' : fault === 'signed_with_secret' ? 'HS256' : 'RS256';
   const signed = `${encode({ alg, kid: 'own' })}.${encode(claims)}`;
   if (alg === 'none') return `${signed}.`;
-  if (alg === 'HS256')
-    return `${signed}.${createHmac('sha256', openid_client.secret).update(signed).digest('base64url')}`;
+  if (alg === 'HS256') {
+    const hmac = createHmac('sha256', openid_client.secret).update(signed);
+    return `${signed}.${hmac.digest('base64url')}`;
+  }
   const { privateKey } = fault === 'another_key' ? other_keys : own_keys;
   return `${signed}.${sign('sha256', Buffer.from(signed), privateKey).toString('base64url')}`;
 }

@@ -31,7 +31,8 @@ export async function openPostgresServer(): Promise<PostgresServer> {
   const pool = new pg.Pool({ connectionString: stores.database_url, max: 2 });
   pool.on('error', () => undefined);
   const url = new URL(stores.database_url.replace('@/', '@host/'));
-  const socket_path = `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`;
+  const port = url.searchParams.get('port') ?? '5432';
+  const socket_path = `${url.searchParams.get('host')}/.s.PGSQL.${port}`;
   const proxy = await openPostgresProxy(socket_path, { tls: true });
   let schemas = 0;
   return {

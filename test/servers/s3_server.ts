@@ -233,7 +233,9 @@ function answerUploads(
       .join('');
     return {
       status: 200,
-      body: `<ListMultipartUploadsResult><IsTruncated>false</IsTruncated>${list}</ListMultipartUploadsResult>`,
+      body:
+        '<ListMultipartUploadsResult><IsTruncated>false</IsTruncated>' +
+        `${list}</ListMultipartUploadsResult>`,
     };
   }
   if (id === null) return undefined;
@@ -252,7 +254,11 @@ function answerUploads(
     .sort((one, other) => Number(one) - Number(other));
   const parts = numbers.map((number) => {
     const etag = readFileSync(join(upload.folder, `${number}.md5`), 'utf8');
-    return `<Part><PartNumber>${number}</PartNumber><ETag>&quot;${etag}&quot;</ETag><Size>${statSync(join(upload.folder, number)).size}</Size></Part>`;
+    const { size } = statSync(join(upload.folder, number));
+    return (
+      `<Part><PartNumber>${number}</PartNumber><ETag>&quot;${etag}&quot;</ETag>` +
+      `<Size>${size}</Size></Part>`
+    );
   });
   return {
     status: 200,

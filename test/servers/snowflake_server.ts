@@ -41,6 +41,8 @@ export type SnowflakeServer = Pick<
   close(): Promise<void>;
 };
 
+/** What there is of each in the account. */
+const known = { databases: ['ANALYTICS'], warehouses: ['LOADING'], roles: ['EXPORTER'] };
 const certificates = new URL('../certificates/', import.meta.url);
 
 /**
@@ -53,13 +55,7 @@ export async function openSnowflakeServer(database_url: string): Promise<Snowfla
   await installDialect(admin).finally(() => admin.end());
   const server = await listen();
   const host = `localhost:${(server.address() as AddressInfo).port}`;
-  const account = {
-    database_url,
-    databases: ['ANALYTICS'],
-    warehouses: ['LOADING'],
-    roles: ['EXPORTER'],
-    storage: openSnowflakeStorage(host),
-  };
+  const account = { ...known, database_url, storage: openSnowflakeStorage(host) };
   const world: World = {
     user,
     password,

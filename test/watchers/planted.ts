@@ -97,5 +97,8 @@ async function tablesOf(db: Database): Promise<Record<string, unknown>[]> {
 
 /** Bytes are dumped as hexadecimal digits: what they spell is looked at as well. */
 function decoded(row: string): string {
-  return `${row}\n${[...row.matchAll(/\\\\?x((?:[0-9a-f]{2})+)/g)].map((match) => Buffer.from(match[1]!, 'hex').toString('latin1')).join('\n')}`;
+  const spelled = [...row.matchAll(/\\\\?x((?:[0-9a-f]{2})+)/g)].map((match) =>
+    Buffer.from(match[1]!, 'hex').toString('latin1'),
+  );
+  return [row, ...spelled].join('\n');
 }

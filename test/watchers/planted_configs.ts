@@ -128,7 +128,8 @@ export class PlantedConfigs {
 /** Around the secret, which is not repeated. */
 function shown(text: string, form: string): string {
   const at = text.indexOf(form);
-  return `${text.slice(Math.max(0, at - 120), at)}[here]${text.slice(at + form.length, at + form.length + 40)}`;
+  const end = at + form.length;
+  return `${text.slice(Math.max(0, at - 120), at)}[here]${text.slice(end, end + 40)}`;
 }
 
 /**

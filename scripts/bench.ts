@@ -1,0 +1,29 @@
+/** Runs a benchmark of bench/ by its name: `npm run bench export 10000,1000000`. */
+import process from 'node:process';
+import './require_node.mjs';
+import { interrupt, runNode } from './child.ts';
+
+const benchmarks = {
+  api_while_exporting: 'readers of the API beside an export',
+  backfill_memory: 'memory during weeks of backfill',
+  claim_lag: 'how late due exports are claimed',
+  empty_backfill: 'a backfill over a range without events',
+  export: 'events and bytes in a second, by format',
+  export_elsewhere: 'exports to databases and stores, beside their own loaders',
+  first_export: 'the first minute: from an empty folder to an export',
+  ingestion: 'events taken in, in a second',
+  organization_read: 'one read of the API, beside a bare server',
+  query: 'a query of the query language, parsed and resolved',
+};
+
+const [name = '', ...options] = process.argv.slice(2);
+if (Object.hasOwn(benchmarks, name)) {
+  process.on('SIGINT', interrupt);
+  process.on('SIGTERM', interrupt);
+  process.exitCode = (await runNode([`bench/${name}.ts`, ...options], {})) ? 0 : 1;
+} else {
+  console.log('npm run bench <name> [-- options]. The names:');
+  for (const [known, what] of Object.entries(benchmarks))
+    console.log(`  ${known.padEnd(20)} ${what}`);
+  process.exitCode = name === '' ? 0 : 2;
+}
