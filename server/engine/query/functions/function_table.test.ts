@@ -8,7 +8,7 @@ import { functionTopics } from './index.ts';
 const page = readFileSync(join(import.meta.dirname, '../../../../docs/query_language.md'), 'utf8');
 
 test('docs/query_language.md has every function as the list has it', () => {
-  assert.ok(page.endsWith(`\n${functionTable()}`), 'Run `node scripts/query_docs.ts`.');
+  assert.ok(page.endsWith(`\n${functionTable()}`), 'Run `npm run docs:query`.');
 });
 
 test('no function is on the list twice', () => {

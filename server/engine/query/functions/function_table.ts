@@ -1,6 +1,6 @@
 import { functionTopics } from './index.ts';
 
-/** The heading behind which docs/query_language.md is written by `scripts/query_docs.ts`. */
+/** The heading behind which docs/query_language.md is written by `npm run docs:query`. */
 export const functions_heading = '## Functions';
 
 /**
@@ -19,17 +19,34 @@ export function functionTable(): string {
     );
     return [
       `### ${title}`,
-      ...(note === undefined ? [] : ['', note]),
+      ...(note === undefined ? [] : ['', wrapped(note)]),
       '',
       '| Function | Signature | What it gives | Example |',
       '|---|---|---|---|',
       ...rows,
     ].join('\n');
   });
-  const head = `In a signature, \`T\`, \`U\`, \`K\` and \`V\` stand for any type, \`N\` for a number, \`[T]\` for an array and \`{K:V}\` for a map; \`?\` may be left out (of a result: may be NULL), \`...\` may be
-repeated, \`#\` is a literal written in the query itself, \`condition\` a boolean or a number. A result is NULL where an argument is, unless the signature says \`!\`. This part of the page is written by
-\`node scripts/query_docs.ts\` from \`server/engine/query/functions/\`; change the text there.`;
+  const head = `In a signature, \`T\`, \`U\`, \`K\` and \`V\` stand for any type, \`N\` for a number,
+\`[T]\` for an array and \`{K:V}\` for a map; \`?\` may be left out (of a result: may be NULL),
+\`...\` may be repeated, \`#\` is a literal written in the query itself, \`condition\` a boolean or a
+number. A result is NULL where an argument is, unless the signature says \`!\`.
+
+This part of the page is written by \`npm run docs:query\` from \`server/engine/query/functions/\`;
+change the text there.`;
   return `${functions_heading}\n\n${head}\n\n${sections.join('\n\n')}\n`;
+}
+
+/** The text in lines of at most 100 columns, broken at its spaces. */
+function wrapped(text: string): string {
+  return text
+    .split(/\s+/)
+    .reduce<string[]>((lines, word) => {
+      const line = `${lines.at(-1) ?? ''} ${word}`.trimStart();
+      return line.length <= 100 && lines.length > 0
+        ? [...lines.slice(0, -1), line]
+        : [...lines, word];
+    }, [])
+    .join('\n');
 }
 
 function row(...cells: string[]): string {
