@@ -65,7 +65,7 @@ const file_format =
 const name = '"((?:[^"]|"")+)"';
 const forms: [RegExp, (state: State, match: RegExpExecArray) => Promise<SnowflakeAnswer>][] = [
   [new RegExp(`^USE (ROLE|WAREHOUSE|DATABASE|SCHEMA) ${name}$`), use],
-  [/^ALTER SESSION SET (.+)$/, alterSession],
+  [/^ALTER SESSION SET (.+)$/s, alterSession],
   [new RegExp(`^CREATE TEMPORARY STAGE ${name}$`), createStage],
   [
     new RegExp(
@@ -76,7 +76,7 @@ const forms: [RegExp, (state: State, match: RegExpExecArray) => Promise<Snowflak
   ],
   [
     new RegExp(
-      `^COPY INTO (${name}) FROM @${name}/(\\w+)/ FILE_FORMAT = (.+) ON_ERROR = ` +
+      `^COPY INTO (${name}) FROM @${name}/(\\w+)/ FILE_FORMAT = (.+) ON_ERROR\\s+= ` +
         'ABORT_STATEMENT PURGE = TRUE$',
     ),
     copy,
