@@ -114,8 +114,8 @@ const instant_name = /(_at|_start|_end|_until|^timestamp|^at)$/;
 const any_instant = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
 
 /**
- * The instants in another spelling, wherever they stand: by the names of our fields, since a text of
- * a person may look like anything.
+ * The instants in another spelling, wherever they stand: by the names of our fields, since a text
+ * of a person may look like anything.
  */
 function oddInstants(value: unknown, name = ''): string[] {
   if (typeof value === 'string')
