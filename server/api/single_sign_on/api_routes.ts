@@ -23,6 +23,11 @@ const Named = Type.Object({
  * tests of a domain's provider.
  */
 export function singleSignOnApiRoutes(app: FastifyInstance, deps: Deps): void {
+  metadataRoute(app, deps);
+  testRoute(app, deps);
+}
+
+function metadataRoute(app: FastifyInstance, deps: Deps): void {
   app.get(
     '/api/saml/metadata/',
     {
@@ -56,7 +61,9 @@ export function singleSignOnApiRoutes(app: FastifyInstance, deps: Deps): void {
         .send(Buffer.from(serviceMetadata(samlService(deps.config, known.id))));
     },
   );
+}
 
+function testRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     '/api/organizations/:organization_id/domains/:id/test_sign_in/',
     {
