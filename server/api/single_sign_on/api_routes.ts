@@ -34,7 +34,8 @@ function metadataRoute(app: FastifyInstance, deps: Deps): void {
       config: { scope: 'public', accepts_anything: true },
       schema: {
         summary:
-          "This server's SAML metadata for an organization, to be imported by its identity provider",
+          "This server's SAML metadata for an organization, to be imported by its identity " +
+          'provider',
         operationId: 'saml_metadata_retrieve',
         tags: ['single_sign_on'],
         querystring: Named,
