@@ -11,7 +11,7 @@ import { countBackfills, findBackfill, listBackfills } from './store.ts';
 import { getExport, getLockedExport, missing } from '../found.ts';
 import { uuidParameter } from '../place.ts';
 import type { Mount } from '../mount.ts';
-import { Backfill, BatchExportWithBackfill, NewBackfill } from '../schema.ts';
+import { Backfill, BatchExportWithBackfill, NewBackfill } from './schema.ts';
 
 /** `backfill/` and `backfills/` of an export under one mount. */
 export function backfillRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
