@@ -9,7 +9,7 @@ import type { Navigator } from './single_sign_on.ts';
 /** The address of the person that every provider knows. */
 export const email = 'ada@acme.example';
 /** Their names. */
-export const names = { given_name: 'Ada', family_name: 'Lovelace' };
+const names = { given_name: 'Ada', family_name: 'Lovelace' };
 /** The person as each provider tells of them. */
 export const persons: Record<OpenidProvider, OpenidTestProvider['person']> = {
   'google-oauth2': {

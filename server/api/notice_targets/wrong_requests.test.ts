@@ -12,7 +12,7 @@ import { webhook_secret } from '../../../test/factories/notices.ts';
 import { silentLog } from '../../platform/log.ts';
 import { openMail } from '../../platform/mail/mail.ts';
 
-let now = Date.parse('2026-01-01T00:00:00Z');
+const now = Date.parse('2026-01-01T00:00:00Z');
 let receiver: HttpReceiver;
 let relay: MailServer;
 let house: Harness;
