@@ -26,7 +26,7 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test('the data folder keeps every secret key that is needed, wherever an exchange of it is killed', () => {
+test('the data folder keeps every needed secret key, wherever an exchange is killed', () => {
   const present = () => readFileSync(join(folder, 'secret_key'), 'utf8');
   const [old] = keptSecretKeys(folder);
   assert.deepEqual(keptSecretKeys(folder), [old]);
@@ -47,7 +47,7 @@ test('the data folder keeps every secret key that is needed, wherever an exchang
   assert.deepEqual(keptSecretKeys(folder), [next]);
 });
 
-test('the command counts what it does, names what no key opens, and makes the kept key itself', async () => {
+test('the command counts its work, names what no key opens, makes the kept key', async () => {
   const stores = await openTestStores({ clickhouse: true });
   const data_dir = join(folder, 'own');
   const rotated = async (set: Record<string, string>) => {

@@ -208,7 +208,7 @@ test(
   },
 );
 
-test('every column of bytes is a sealed one, or a hash that no change of the secret key touches', async () => {
+test('every column of bytes is sealed, or a hash that no change of the key touches', async () => {
   const hashes = [
     'activity.hash',
     'activity.previous_hash',

@@ -205,7 +205,7 @@ test(
   },
 );
 
-test('@current: a key learns about itself and its owner, whatever its scopes; a session has none', async () => {
+test('@current: any key learns about itself and its owner; a session has none', async () => {
   const person = await newPerson(harness);
   for (const scopes of [['event:write'], ['*'], ['user:read']]) {
     const { value, ...made } = await makeKey(person, { scopes, scoped_teams: [person.project.id] });

@@ -22,7 +22,7 @@ after(() => house.close());
 const make = (home: TestOrganization, body: Record<string, unknown> = {}) =>
   newExport(house, home, body);
 
-test('an export is made with defaults, found under both mounts and listed newest first', async () => {
+test('an export is made with defaults, found under both mounts, listed newest first', async () => {
   const home = await house.newOrganization({ level: 1 });
   const first = await make(home);
   const { id, created_at, last_updated_at, next_run, ...rest } = first;
@@ -65,7 +65,7 @@ test('an export is made with defaults, found under both mounts and listed newest
   }
 });
 
-test('under an organization a new export goes to team_id, or else to the oldest project', async () => {
+test('under an organization a new export goes to team_id or the oldest project', async () => {
   const home = await house.newOrganization();
   const other = await house.newOrganization();
   const project = await house.request('POST', '/api/projects/', {

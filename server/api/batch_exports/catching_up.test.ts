@@ -34,7 +34,7 @@ test('unpausing with backfill makes up for every interval that was missed', asyn
   assert.deepEqual(await eventsIn(delivering.folder, 'unpaused'), all_events);
 });
 
-test('what a pause left out is delivered by the backfill that the log names, whenever it happened', async () => {
+test('what a pause left out is delivered by the backfill that the log names', async () => {
   await delivering.startOnce();
   const { home, made, get, send } = await withEvents(house, 'left_out', { paused: true });
   const hour = Math.floor(house.deps.clock.now() / hour_ms) * hour_ms;

@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => delivering.close());
 
-test('a run that is cancelled before a worker takes it ends as Cancelled, and a retry delivers it', async () => {
+test('a run cancelled before a worker takes it is Cancelled, and a retry delivers it', async () => {
   const { made, get, send } = await withEvents(house, 'cancelled');
   await scheduleFrom(house, made.id);
   while ((await planDueExports(house.deps.engine)) > 0);

@@ -48,7 +48,7 @@ test('pause and unpause are idempotent, and PATCH paused does the same', async (
   assert.equal(lines.body.count, 4);
 });
 
-test('unpause goes on with the present interval, or makes up for all that were missed', async () => {
+test('unpause goes on with the present interval, or makes up for all missed ones', async () => {
   const home = await house.newOrganization();
   const schedule = (id: string) =>
     house.deps.db.row<{ planned_until: string; next_run_at: string | null }>(

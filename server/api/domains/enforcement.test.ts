@@ -30,7 +30,7 @@ async function verified(home: TestOrganization): Promise<DomainRow> {
   return world.verify(home, domain);
 }
 
-test('sign-in finds the verified domain of an address, and no enforcement that cannot work', async () => {
+test('sign-in finds the domain of an address, and no enforcement that cannot work', async () => {
   const { db, config } = world.harness.deps;
   const home = await world.harness.newOrganization();
   const pending = await world.claim(home, 'pending.test');

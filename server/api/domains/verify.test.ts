@@ -234,7 +234,7 @@ test('what DNS answers decides, and no answer is an error', async () => {
   }
 });
 
-test('a verified domain stays verified whatever goes wrong with DNS, and says what does', async () => {
+test('a verified domain stays so whatever goes wrong with DNS, and says what does', async () => {
   const home = await world.harness.newOrganization();
   const [dns] = world.resolvers;
   await Promise.all(

@@ -14,7 +14,7 @@ after(async () => {
   await several.close();
 });
 
-test('nothing has to be sent, and what is sent must be an object; DNS is not asked for the rest', async () => {
+test('nothing has to be sent, what is sent must be an object; DNS is not asked then', async () => {
   const home = await world.harness.newOrganization();
   const domain = await world.claim(home);
   const path = `/api/organizations/${home.organization.id}/domains/${domain.id}/verify/`;
@@ -35,7 +35,7 @@ test('nothing has to be sent, and what is sent must be an object; DNS is not ask
   );
 });
 
-test('a domain that goes away during its look-up is 404, and validate_only keeps nothing', async () => {
+test('a domain that goes away during its look-up is 404; validate_only keeps nothing', async () => {
   const home = await world.harness.newOrganization();
   const [dns] = world.resolvers;
   const [domain, other] = [await world.claim(home), await world.claim(home)];

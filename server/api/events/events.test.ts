@@ -116,7 +116,7 @@ test('gzip is unpacked in both forms, broken gzip is a clear 400', async () => {
   );
 });
 
-test('bad events are named and the others are stored; all bad is a 400 with every violation', async () => {
+test('bad events are named, the others stored; all bad is a 400 with every violation', async () => {
   const mixed = await post(
     '{"event":"ok","distinct_id":"d"}\nnope\n{"event":"","distinct_id":1}\n',
     lines,
@@ -211,7 +211,7 @@ test('the key needs event:write, and only members reach the project', async () =
   assert.equal(await to(member.key), 200);
 });
 
-test('validate_only stores nothing; an Idempotency-Key replays JSON and does not concern lines', async () => {
+test('validate_only stores nothing; an Idempotency-Key replays JSON and not lines', async () => {
   const owner = await harness.newOrganization();
   const to = (body: unknown, headers: Record<string, string> = {}, query = '') =>
     harness.request('POST', `${pathOf(owner)}${query}`, { key: owner.key, body, headers });

@@ -161,7 +161,7 @@ test('a sign-up needs a password that will do', async () => {
   assert.deepEqual(await membersOf(harness, home), [[home.user.email, 15]]);
 });
 
-test('where the domain of the address asks for single sign-on nobody signs up with a password', async () => {
+test('where a domain asks for single sign-on nobody signs up with a password', async () => {
   const home = await harness.newOrganization();
   const domain = `${randomUUID()}.example.com`;
   await harness.deps.db.run(sql`

@@ -168,7 +168,7 @@ test('a new invite for an address replaces the open one, and the link before it 
   );
 });
 
-test('an open invite with a higher level is replaced by that level only, an expired one by all', async () => {
+test('an open invite is replaced by its level or more, an expired one by all', async () => {
   const { organization, key } = await harness.newOrganization();
   const member = await harness.newMember(organization.id, 1);
   const target_email = address();
@@ -197,7 +197,7 @@ test('the list is newest first, in pages', async () => {
   assert.match(middle.next, /limit=2&offset=4$/);
 });
 
-test('invites of others are 404, a stale If-Match is 412, and nothing is kept of validate_only', async () => {
+test('invites of others are 404, a stale If-Match 412; validate_only keeps nothing', async () => {
   const { organization, key } = await harness.newOrganization();
   const stranger = await harness.newOrganization();
   const made = await invite(organization.id, key, { target_email: address() });

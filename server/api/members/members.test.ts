@@ -161,7 +161,7 @@ test('who may give whom which level', async () => {
   }
 });
 
-test('nobody changes their own level; without a level, or with the same, nothing is changed', async () => {
+test('nobody changes their own level; no level, or the same one, changes nothing', async () => {
   for (const asker of levels) {
     const { organization, own } = await peopleOf(asker, 1);
     for (const name of ['@me', own.user.uuid])
@@ -192,7 +192,7 @@ test('nobody changes their own level; without a level, or with the same, nothing
   }
 });
 
-test('an empty PATCH of another is 200 and changes nothing, of an owner by an administrator too', async () => {
+test('an empty PATCH of another is 200 and changes nothing, also of an owner', async () => {
   const { organization, owner, own, other } = await peopleOf(8, 1);
   const before = (await harness.request('GET', base(organization.id), { key: own.key })).body
     .results[0];

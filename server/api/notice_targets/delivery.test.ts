@@ -183,7 +183,7 @@ test(
   },
 );
 
-test('no target gets a notice of an export before the earlier ones; other exports pass meanwhile', async () => {
+test('no target gets a notice of an export before earlier ones; other exports pass', async () => {
   const { home, exported, received } = await withWebhook();
   const beside = await newExport(house, home);
   receiver.plan({ status: 500 });

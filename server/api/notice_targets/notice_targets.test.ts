@@ -49,7 +49,7 @@ const secret = webhook_secret;
 const send = (mail: Mail) =>
   sendDueNotices({ ...house.deps, mail, public_url: house.deps.config.public_url });
 
-test('targets are made, listed in both places, changed and deleted; a secret is shown once', async () => {
+test('targets are made, listed in both places, changed, deleted; a secret shows once', async () => {
   const home = await house.newOrganization({ level: 1 });
   const exported = await newExport(house, home);
   const post = (body: unknown, list = projectList(home)) =>

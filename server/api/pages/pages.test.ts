@@ -144,7 +144,7 @@ test(
   },
 );
 
-test('the ways lead to each other: signed in to the account, signed out to the sign-in', async () => {
+test('the ways lead to each other: signed in to the account, else to the sign-in', async () => {
   const browser = await signedIn(harness, await newPerson(harness));
   const cookie = browser.cookie()!;
   const cases: [string, string | undefined, number, string | undefined][] = [
@@ -174,7 +174,7 @@ test('a key opens no page', async () => {
   assert.equal((await harness.request('GET', '/account', { key })).headers['location'], '/login');
 });
 
-test('a session goes on with its new cookie when a page is the first to use it on a new day', async () => {
+test('a session gets its new cookie also when a page is first to use it on a new day', async () => {
   const { deps } = harness;
   const user = await newPerson(harness);
   const cookie = await harness.newSession(user);

@@ -17,7 +17,7 @@ after(() => harness.close());
 const ask = (method: string, path: string, body?: unknown, key = home.key): Promise<Answer> =>
   harness.request(method, path, { key, ...(body === undefined ? {} : { body }) });
 
-test('who may: level 8 of the member to change, level 3 of the organization for all of it', async () => {
+test('who may: level 8 of members to change, level 3 of the organization for all', async () => {
   const own = await harness.newOrganization();
   const { id } = await writtenPlugin(harness, own);
   const configs = `/api/projects/${own.project.id}/plugin_configs/`;

@@ -61,7 +61,7 @@ const waiting = async (): Promise<number> =>
     sql`SELECT count(*) AS count FROM plugin_jobs WHERE plugin_config_id = ${id}`,
   ))!.count;
 
-test('a person starts a job: it runs with its payload and defaults, and the log says how it ended', async () => {
+test('a person starts a job: it has payload and defaults, the log says how it ended', async () => {
   const good = await start({ name: 'Send it', payload: { word: 'hello' } });
   assert.equal(good.status, 201, good.text);
   assert.deepEqual(good.body.payload, { word: 'hello', times: 2 });

@@ -61,7 +61,7 @@ test('levels of the organization: 0 nothing, 3 reads, 6 changes, 9 also is_globa
   assert.equal((await ask('DELETE', url, undefined, own.key)).status, 403);
 });
 
-test('a global record is seen by all and changed by its own organization; others keep what they use', async () => {
+test('a global record is seen by all and changed by its owners; others keep its use', async () => {
   const [owner, other] = [await harness.newOrganization(), await harness.newOrganization()];
   const { id, url } = await writtenPlugin(harness, owner);
   const foreign = `${collectionUrl(other)}${id}/`;

@@ -55,7 +55,7 @@ const ask = (method: string, path: string, body?: unknown, key = home.key): Prom
 const faultOf = ({ status, body }: Answer) => [status, body.attr, body.code];
 const destination = 'pipeline_destinations';
 
-test('an npm package serves each collection, and what it says is in the answer at once', async () => {
+test('an npm package serves each collection; what it says is in the answer at once', async () => {
   for (const name of collection_names) {
     const { methods, scheduled_tasks } = served[name];
     const config = [{ key: 'token', secret: true, type: 'string', required: true }];

@@ -205,7 +205,7 @@ test('a change that races with an upgrade stops it', async () => {
   assert.equal((await ask('GET', `${url}source/`)).status, 200);
 });
 
-test('an upgrade that asks for more than a project has set disables nothing and says so', async () => {
+test('an upgrade that asks for more than projects have set disables nothing, says so', async () => {
   const { made, url } = await installed('asks', {
     config: [
       { key: 'a', type: 'string' },

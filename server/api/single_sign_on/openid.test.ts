@@ -102,7 +102,7 @@ for (const [fault, [reason, status]] of Object.entries(faults) as [
   });
 }
 
-test('what a browser brings back is taken once, unchanged, and from the browser that began it', async () => {
+test('what a browser brings back is taken once, unchanged, from the one that began', async () => {
   await world.newHome({ saml_entity_id: null, jit_provisioning_enabled: true });
   const [owner, thief] = [signing.newBrowser(), signing.newBrowser()];
   const back = await signing.begin(owner, 'google-oauth2');

@@ -41,7 +41,7 @@ const invite = async (home: Home, level: number, target_email = email) =>
 const verify = (id: number) =>
   world.harness.deps.db.run(sql`UPDATE users SET is_email_verified = true WHERE id = ${id}`);
 
-test('an account whose address only looks like the one that is vouched for is another account', async () => {
+test('an account whose address only looks like the vouched one is another account', async () => {
   // Unicode folds both to ASCII letters; mail to the first goes to another domain, to the second to
   // another mailbox.
   for (const [domain, stored] of [
@@ -100,7 +100,7 @@ test('an invite that has expired lets nobody in, and with JIT it gives no level'
   assert.deepEqual(await membersOf(home), [`${email} 1`, `${home.user.email} 15`]);
 });
 
-test('an invite of another organization gives an account, and the person still has to accept it', async () => {
+test("another organization's invite gives an account, and still is to be accepted", async () => {
   const home = await world.newHome();
   const other = { ...(await world.harness.newOrganization()), domain: home.domain };
   await invite(other, 8);

@@ -120,7 +120,7 @@ test('a response that was used is refused, in the same browser and in another', 
   await assertRefused(world, thief, await postResponse(thief, xml), 'request_unknown');
 });
 
-test('an assertion is used once, also when the provider puts it into the answer to a second request', async () => {
+test('an assertion is used once, also in the answer to a second request', async () => {
   const [first, second] = [newBrowser(), newBrowser()];
   const request = await beginSaml(first);
   const assertion_id = '_the_same';

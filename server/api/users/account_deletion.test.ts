@@ -119,7 +119,7 @@ test('of two owners who delete their accounts at once one stays', async () => {
   }
 });
 
-test('who is made an owner while their account is being deleted is not the last one to go', async () => {
+test('who is made an owner while their account is deleted is not the last to go', async () => {
   const { organization, key, user: first } = await harness.newOrganization();
   const user = await newPerson(harness);
   await addMember(organization.id, user, 8);

@@ -9,7 +9,7 @@ before(async () => {
 });
 after(() => importing.close());
 
-test('bad lines are named by their number, whoever finds them, and the others are imported', async () => {
+test('bad lines are named by number, whoever finds them, the others are imported', async () => {
   const owner = await importing.harness.newOrganization();
   const file = await importing.put(
     'bad.ndjson',
@@ -47,7 +47,7 @@ test('bad lines are named by their number, whoever finds them, and the others ar
   ]);
 });
 
-test('lines without a distinct id get the default one, in foreign files and in our own', async () => {
+test('lines without a distinct id get the default one, in any kind of file', async () => {
   const distinct_id_default = 'anonymous';
   const foreign = await importing.harness.newOrganization();
   const users =

@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => importing.close());
 
-test('a foreign file is mapped: names, nested ids, times without a zone, the rest as properties', async () => {
+test('a foreign file is mapped: names, nested ids, times without a zone, the rest', async () => {
   const owner = await importing.harness.newOrganization();
   const file = await importing.put(
     'foreign.ndjson',
@@ -116,7 +116,7 @@ test('ids of the file become uuids, so that overlapping files double nothing', a
   assert.ok((await importing.rows(owner)).some((row) => row.uuid === own));
 });
 
-test('an import that is killed goes on where it stopped and loses and doubles nothing', async () => {
+test('an import that is killed goes on where it stopped, loses and doubles nothing', async () => {
   const owner = await importing.harness.newOrganization();
   const lines = 40_000;
   const file = await importing.put(
@@ -147,7 +147,7 @@ test('an import that is killed goes on where it stopped and loses and doubles no
   assert.equal(JSON.parse(await readFile(`${file}.sluice-import`, 'utf8')).is_finished, true);
 });
 
-test('a server that asks to wait is waited for, one that refuses ends the import with its reason', async () => {
+test('a server that asks to wait is waited for, one that refuses ends the import', async () => {
   const owner = await importing.harness.newOrganization();
   const file = await importing.put('wait.ndjson', '{"event":"e","distinct_id":"d"}');
   const answers = [

@@ -16,7 +16,7 @@ after(() => harness.close());
 const list = '/api/organizations/';
 const ownPath = () => `${list}${own.organization.id}/`;
 
-test('without its slash a path redirects with 308 and keeps the query, whatever the method', async () => {
+test('without its slash a path redirects with 308, keeping query and method', async () => {
   for (const method of ['GET', 'POST', 'PATCH', 'DELETE']) {
     const answer = await harness.request(method, `${ownPath().slice(0, -1)}?a=1&b=%20x`);
     assert.equal(answer.status, 308);
@@ -24,7 +24,7 @@ test('without its slash a path redirects with 308 and keeps the query, whatever 
   }
 });
 
-test('every error has the one body, with the request id that also stands in the header', async () => {
+test('every error has the one body, with the request id that is in the header', async () => {
   const answer = await harness.request('GET', '/api/nothing/', {
     headers: { 'x-request-id': 'mine-1' },
   });
@@ -72,7 +72,7 @@ test('a method that a path lacks is 405 with Allow; OPTIONS and HEAD answer', as
   assert.equal((await harness.request('HEAD', ownPath())).status, 401);
 });
 
-test('Accept that does not take JSON is 406; wildcards and quality values are understood', async () => {
+test('Accept without JSON is 406; wildcards and quality values are understood', async () => {
   for (const [accept, status] of [
     ['text/html', 406],
     ['application/json;q=0', 406],

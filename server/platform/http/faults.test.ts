@@ -81,7 +81,7 @@ test('metrics name routes, never what callers sent', async () => {
   assert.doesNotMatch(text, new RegExp(own.organization.id));
 });
 
-test('bytes that are not HTTP, a whole URL in the request line and an unknown method are answered', async () => {
+test('bytes that are not HTTP, a whole URL and an unknown method are answered', async () => {
   await harness.app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = harness.app.server.address() as AddressInfo;
   const exchange = (text: string) =>

@@ -24,7 +24,7 @@ const acceptFacts = (facts: Partial<ResponseFacts>) => {
   return accept(world, signedResponse(world.acme, { ...world.facts, ...facts }));
 };
 
-test('the address is found under the names that providers use, in any case, else in the NameID', async () => {
+test('the address is found under the names of providers, in any case, else NameID', async () => {
   const names = [
     'email',
     'Email',

@@ -19,7 +19,7 @@ async function accept(world: SignInUnderWay, xml: string): Promise<SignIn> {
   return answer.sign_in;
 }
 
-test('256 KiB of anything are judged in the time of their length, before a signature is asked for', async () => {
+test('256 KiB of anything are judged in linear time, before a signature is asked for', async () => {
   const world = beginSignIn(now_ms);
   const many = 190_000;
   const names: Record<string, string> = {
@@ -55,7 +55,7 @@ test('256 KiB of anything are judged in the time of their length, before a signa
   }
 });
 
-test('whichever character of a genuine response is changed, it is refused or says the same', async () => {
+test('whichever character of a genuine response changes, it is refused or the same', async () => {
   const world = beginSignIn(now_ms);
   const genuine = await accept(world, world.response);
   await fc.assert(

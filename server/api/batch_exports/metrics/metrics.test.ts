@@ -164,7 +164,7 @@ test('a point for each run, and the same runs by hour and day, backfills apart',
   );
 });
 
-test('a run that makes up for a backfill, and its retry, have a kind of their own and no lag', async () => {
+test('a run that makes up for a backfill, and its retry, have their own kind, no lag', async () => {
   const home = await house.newOrganization();
   const made = await newExport(house, home);
   const scheduled = await insertRun(made, { end: '2026-03-09T22:00:00.000000Z' });

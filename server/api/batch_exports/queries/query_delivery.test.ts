@@ -20,7 +20,7 @@ const own_columns =
   'SELECT event AS kind, properties.price::Float64 AS price, properties.n::Int64 + 1 AS next, ' +
   "timestamp AS at, properties FROM events WHERE event = 'buy'";
 
-test('each format has the columns of the query, each interval its rows, and the receipt says both', async () => {
+test('formats have the columns of the query, intervals its rows, the receipt both', async () => {
   const { made, runs, hours } = await deliver(exporting, 'own', own_columns);
   assert.deepEqual(statuses(runs), ['Completed 1', 'Completed 1', 'Completed 1']);
   assert.deepEqual(
@@ -62,7 +62,7 @@ test('each format has the columns of the query, each interval its rows, and the 
   );
 });
 
-test('aggregates are those of each interval; intervals without rows complete and leave no file', async () => {
+test('aggregates are those of each interval; those without rows leave no file', async () => {
   const { hours } = await deliver(
     exporting,
     'sums',

@@ -161,7 +161,7 @@ test(
   },
 );
 
-test('S3: a run whose commit is in doubt keeps its query, whatever the export becomes', async () => {
+test('S3: a run whose commit is in doubt keeps its query, whatever the export is', async () => {
   const home = await exporting.house.newOrganization();
   await exporting.insert(home, eightHundred.slice(0, 2));
   const made = await exporting.scheduled(home, {

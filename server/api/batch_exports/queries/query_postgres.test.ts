@@ -90,7 +90,7 @@ test('a row that the store does not write is the fault of the store, or of the s
   );
 });
 
-test('Postgres: the table has the columns of the query; what has no key is verified by its number', async () => {
+test("Postgres: the table has the query's columns; without a key numbers verify it", async () => {
   const home = await exporting.house.newOrganization();
   await exporting.insert(home, eightHundred.slice(0, 4));
   const custom_query =
@@ -129,7 +129,7 @@ test('Postgres: the table has the columns of the query; what has no key is verif
   );
 });
 
-test("Postgres: persons are merged by the model's own key, and by nothing that only has its name", async () => {
+test("Postgres: persons are merged by the model's own key, not by its mere name", async () => {
   const home = await exporting.house.newOrganization();
   const version = (n: number) => ({
     distinct_id: `p${n % 2}`,

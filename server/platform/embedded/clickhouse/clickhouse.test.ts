@@ -31,7 +31,7 @@ test('answers ping and refuses a wrong password, with ClickHouse’s own error',
   await stranger.close();
 });
 
-test('parameters arrive unchanged: nasty strings, milliseconds, arrays, null, names of tables', async () => {
+test('parameters arrive unchanged: strings, milliseconds, arrays, null, tables', async () => {
   const nasty =
     "tab\t line\n return\r quote ' double \" back\\slash \\N \\t {x:String} ; -- 😀 \u0001 \\'";
   const query_params = {
@@ -136,7 +136,7 @@ test('settings hold for their request and for no other', async () => {
   });
 });
 
-test('errors before the first byte are ClickHouse errors about the text that was sent', async () => {
+test("errors before the first byte are ClickHouse's, about the text that was sent", async () => {
   await assert.rejects(
     own.rows('SELECT 1 +'),
     (error: Error & { code?: string; type?: string }) =>

@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => own.close());
 
-test('inserts stream, are bound by nothing but their format, and count only when whole', async () => {
+test('inserts stream, are bound by their format alone, count only when whole', async () => {
   await own.client.command({
     query:
       "CREATE TABLE streamed (n UInt64, s String DEFAULT 'none') ENGINE = MergeTree ORDER BY n",

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => own.close());
 
-test('an error in mid-result breaks the connection and does not reach the next result', async () => {
+test('an error in mid-result breaks the connection and does not reach the next one', async () => {
   for (const format of ['TabSeparated', 'JSONEachRow', 'Parquet']) {
     await assert.rejects(
       own.bytes(
@@ -48,7 +48,7 @@ test('20 streams at once are each correct to the byte', async () => {
   assert.deepEqual(totals, wanted);
 });
 
-test('what is aborted stops within a second, also when the client was slow before it left', async () => {
+test('what is aborted stops within a second, also when the client was slow before', async () => {
   for (const slow of [false, true]) {
     const leaving = new AbortController();
     const marker = slow ? 'numbers(900000000001)' : 'numbers(900000000000)';

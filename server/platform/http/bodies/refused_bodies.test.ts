@@ -13,7 +13,7 @@ after(() => harness.close());
 
 const list = '/api/organizations/';
 
-test('a body that is not JSON, of another kind, packed or too deep is refused by name', async () => {
+test('a body that is not JSON, of another kind, packed or too deep is refused', async () => {
   const cases: [string | Buffer, Record<string, string>, number, string][] = [
     ['{', {}, 400, 'parse_error'],
     ['nope', {}, 400, 'parse_error'],
@@ -97,7 +97,7 @@ test('NUL and half surrogates are refused everywhere', async () => {
   assert.equal((await harness.request('GET', `${list}%zz/`, { key: own.key })).status, 404);
 });
 
-test('unknown and read-only fields are ignored, __proto__ is harmless, names are trimmed', async () => {
+test('unknown and read-only fields and __proto__ are ignored, names are trimmed', async () => {
   const id = own.organization.id;
   const answer = await harness.request('POST', list, {
     key: own.key,
