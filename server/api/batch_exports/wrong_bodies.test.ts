@@ -94,7 +94,8 @@ test('wrong bodies are 400 and name every field', async () => {
       ['destination__config__arg invalid_input', 'destination__config__speed unknown_field'],
     ],
     [
-      '{"name":"x","interval":"hour","destination":{"type":"NoOp","config":{"__proto__":{"arg":"x"}}}}',
+      '{"name":"x","interval":"hour",' +
+        '"destination":{"type":"NoOp","config":{"__proto__":{"arg":"x"}}}}',
       ['destination__config____proto__ unknown_field'],
     ],
     [file({}), ['destination__config__prefix required']],

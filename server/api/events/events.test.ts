@@ -59,7 +59,8 @@ test('a list, a single event and lines are stored as they were sent', async () =
   assert.deepEqual(
     (
       await to(
-        '{"event":"c","distinct_id":"d","properties":{"n":12345678901234567890}}\n\n{"event":"d","distinct_id":"d"}',
+        '{"event":"c","distinct_id":"d","properties":{"n":12345678901234567890}}\n\n' +
+          '{"event":"d","distinct_id":"d"}',
         lines,
       )
     ).body,

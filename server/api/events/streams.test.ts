@@ -30,7 +30,12 @@ test(
   'a line of more than 20 MiB and an event of more than 10 MiB are refused, what follows is ' +
     'taken',
   async () => {
-    const body = `${'x'.repeat(20 * 1024 * 1024 + 1)}\n${JSON.stringify({ event: 'e', distinct_id: 'd', properties: { x: 'y'.repeat(10 * 1024 * 1024) } })}\n{"event":"ok","distinct_id":"d"}`;
+    const properties = { x: 'y'.repeat(10 * 1024 * 1024) };
+    const body = [
+      'x'.repeat(20 * 1024 * 1024 + 1),
+      JSON.stringify({ event: 'e', distinct_id: 'd', properties }),
+      '{"event":"ok","distinct_id":"d"}',
+    ].join('\n');
     const answer = await post(body, lines);
     assert.deepEqual([answer.status, answer.body.taken], [200, 1]);
     assert.deepEqual(

@@ -132,7 +132,8 @@ test('targets are made, listed in both places, changed, deleted; a secret shows 
   );
   const log = await house.request(
     'GET',
-    `/api/organizations/${home.organization.id}/activity/?item_id=${id}&activity=updated&ordering=number`,
+    `/api/organizations/${home.organization.id}/activity/` +
+      `?item_id=${id}&activity=updated&ordering=number`,
     {
       key: home.key,
     },

@@ -173,7 +173,7 @@ test('a new password by mail', { skip }, async () => {
 });
 
 test(
-  'the sign-on of an organization is found by the address alone, and shown where it is the only way',
+  'the sign-on of an organization is found by the address alone, and shown if it is the only way',
   { skip },
   async () => {
     const { organization } = await harness.newOrganization();

@@ -66,7 +66,9 @@ test('an npm package serves each collection; what it says is in the answer at on
     );
     const { status, body } = await ask('POST', collectionUrl(home, name), {
       plugin_type: 'custom',
-      url: `https://www.npmjs.com/package/for-${name.replaceAll('_', '-')}?private_token=sesame-open-sesame`,
+      url:
+        `https://www.npmjs.com/package/for-${name.replaceAll('_', '-')}` +
+        '?private_token=sesame-open-sesame',
       name: 'Not this',
     });
     assert.equal(status, 201, JSON.stringify(body));

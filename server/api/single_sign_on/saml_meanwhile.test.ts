@@ -65,7 +65,10 @@ const between: {
     reason: 'provider_changed',
     change: () =>
       changeDomain(world, home, {
-        saml_x509_cert: `${home.domain.saml_x509_cert}\n${testIdentityProvider('other').certificate}`,
+        saml_x509_cert: [
+          home.domain.saml_x509_cert,
+          testIdentityProvider('other').certificate,
+        ].join('\n'),
       }),
     undo: () => changeDomain(world, home, { saml_x509_cert: home.domain.saml_x509_cert }),
   },

@@ -59,7 +59,8 @@ test(
     );
     assert.equal(
       request.issuer,
-      `${world.harness.deps.config.public_url}/api/saml/metadata/?organization=${home.organization.id}`,
+      `${world.harness.deps.config.public_url}/api/saml/metadata/` +
+        `?organization=${home.organization.id}`,
     );
     assert.equal(request.acs_url, `${world.harness.deps.config.public_url}/complete/saml/`);
 
@@ -112,7 +113,8 @@ test(
     'the way on is a link of ours',
   async () => {
     await world.newHome({ jit_provisioning_enabled: true });
-    const path = `/login/saml/?${new URLSearchParams({ email: 'ada+"<b>@acme.example', next: '/account?a=1&b=2' }).toString()}`;
+    const asked = { email: 'ada+"<b>@acme.example', next: '/account?a=1&b=2' };
+    const path = `/login/saml/?${new URLSearchParams(asked).toString()}`;
     for (const site of ['cross-site', 'same-site']) {
       const asked = await world.harness.request('GET', path, {
         headers: { 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate' },

@@ -13,7 +13,8 @@ test('bad lines are named by number, whoever finds them, the others are imported
   const owner = await importing.harness.newOrganization();
   const file = await importing.put(
     'bad.ndjson',
-    '{"who":"a","at":"2024-01-01"}\nnope\n\n{"who":"","at":"2024-01-01"}\n{"who":"b","at":"soon"}\n{"who":"c"}\n{"who":"d","at":"2024-13-01"}\n[]\n',
+    '{"who":"a","at":"2024-01-01"}\nnope\n\n{"who":"","at":"2024-01-01"}\n' +
+      '{"who":"b","at":"soon"}\n{"who":"c"}\n{"who":"d","at":"2024-13-01"}\n[]\n',
   );
   const { code, said, complained } = await importing.run(owner, file, {
     event_name: 'seen',

@@ -26,8 +26,8 @@ test('a foreign file is mapped: names, nested ids, times without a zone, the res
   const owner = await importing.harness.newOrganization();
   const file = await importing.put(
     'foreign.ndjson',
-    '{"type":"push","actor":{"login":"ann","id":1},"at":"2023-09-30 ' +
-      '05:00:03","n":12345678901234567890}\n{"type":"pull","actor":{"login":7.0},"at":1.696050004E9}\n',
+    '{"type":"push","actor":{"login":"ann","id":1},"at":"2023-09-30 05:00:03",' +
+      '"n":12345678901234567890}\n{"type":"pull","actor":{"login":7.0},"at":1.696050004E9}\n',
   );
   const mapping = {
     event_field: 'type',

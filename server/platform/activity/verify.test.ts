@@ -65,12 +65,14 @@ beforeEach(async () => {
 after(() => harness.close());
 
 const verified = () => verifyActivity(harness.deps.db, harness.deps.secrets);
+const owners = new Map([
+  [organization_id, 'organization'],
+  [user_uuid, 'person'],
+]);
 /** The faults as `chain number sentence`, with `organization` and `person` for the two chains. */
 const faults = async () =>
   (await verified()).faults.map(
-    ({ chain_id, number, detail }) =>
-      `${chain_id === organization_id ? 'organization' : chain_id === user_uuid ? 'person' : 'other'} ` +
-      `${number} ${detail}`,
+    ({ chain_id, number, detail }) => `${owners.get(chain_id) ?? 'other'} ${number} ${detail}`,
   );
 const tamper = async (...statements: string[]) => {
   for (const statement of statements) {

@@ -96,7 +96,8 @@ test('bytes that are not HTTP, a whole URL and an unknown method are answered', 
   assert.match(await exchange('nonsense\r\n\r\n'), /^HTTP\/1.1 400 .*problem\+json/s);
   const request = (line: string) =>
     exchange(
-      `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${own.key}\r\nConnection: close\r\n\r\n`,
+      `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${own.key}\r\n` +
+        'Connection: close\r\n\r\n',
     );
   assert.match(
     await request('GET http://elsewhere/api/organizations/?limit=1&offset=1'),

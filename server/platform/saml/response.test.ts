@@ -96,7 +96,8 @@ test('what providers differ in is accepted', async () => {
     'an attribute whose value is XML': rewritten(
       '</saml:AttributeStatement>',
       '<saml:Attribute ' +
-        'Name="x"><saml:AttributeValue><saml:NameID>y</saml:NameID></saml:AttributeValue></saml:Attribute></saml:AttributeStatement>',
+        'Name="x"><saml:AttributeValue><saml:NameID>y</saml:NameID></saml:AttributeValue>' +
+        '</saml:Attribute></saml:AttributeStatement>',
     ),
     'an attribute without a value': rewritten(
       '</saml:AttributeStatement>',

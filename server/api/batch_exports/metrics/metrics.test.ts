@@ -153,7 +153,8 @@ test('a point for each run, and the same runs by hour and day, backfills apart',
   });
   const narrow = await house.request(
     'GET',
-    `${organizationBase(home)}${id}/metrics/?after=2026-03-09T22:11:00Z&before=2026-03-09T22:21:00.000000Z`,
+    `${organizationBase(home)}${id}/metrics/` +
+      '?after=2026-03-09T22:11:00Z&before=2026-03-09T22:21:00.000000Z',
     {
       key: home.key,
     },

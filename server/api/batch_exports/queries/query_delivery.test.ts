@@ -46,7 +46,8 @@ test('formats have the columns of the query, intervals its rows, the receipt bot
   const [csv] = await exporting.filesIn('own_csv', '.csv');
   assert.equal(
     String(csv),
-    '"kind","price","next","at","properties"\n"buy",1.5,2,"2026-01-01T00:10:00.000001Z","{""n"":1,""price"":1.5}"\n',
+    '"kind","price","next","at","properties"\n' +
+      '"buy",1.5,2,"2026-01-01T00:10:00.000001Z","{""n"":1,""price"":1.5}"\n',
   );
   await deliver(
     exporting,

@@ -103,7 +103,8 @@ test('unknown and read-only fields and __proto__ are ignored, names are trimmed'
     key: own.key,
     body:
       '{"name":"  A  name ' +
-      `","id":"${id}","slug":"mine","plugins_access_level":0,"__proto__":{"level":1},"constructor":1,"toString":2}`,
+      `","id":"${id}","slug":"mine","plugins_access_level":0,"__proto__":{"level":1},` +
+      '"constructor":1,"toString":2}',
   });
   assert.equal(answer.status, 201);
   assert.notEqual(answer.body.id, id);
