@@ -60,10 +60,9 @@ test(
   async () => {
     const owner = await harness.newOrganization();
     const headers = { ...lines, authorization: `Bearer ${owner.key}` };
-    const chunk =
-      `${JSON.stringify({ event: 'e', distinct_id: 'd', properties: { text: 'x'.repeat(400) } })}\n`.repeat(
-        2_000,
-      );
+    const properties = { text: 'x'.repeat(400) };
+    const line = JSON.stringify({ event: 'e', distinct_id: 'd', properties });
+    const chunk = `${line}\n`.repeat(2_000);
     function* body(chunks: number) {
       for (let index = 0; index < chunks; index += 1) yield chunk;
     }

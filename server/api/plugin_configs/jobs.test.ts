@@ -148,7 +148,7 @@ test(
     await harness.request('PATCH', url, { key: home.key, body: { enabled: true } });
     const { body: config } = await harness.request('GET', url, { key: home.key });
     const record =
-      `/api/organizations/${home.organization.id}/pipeline_destinations/` + `${config.plugin}/`;
+      `/api/organizations/${home.organization.id}/` + `pipeline_destinations/${config.plugin}/`;
     const patched = await harness.request('PATCH', record, {
       key: home.key,
       body: { public_jobs: { hidden: {} } },
