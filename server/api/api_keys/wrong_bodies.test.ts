@@ -35,7 +35,7 @@ test('wrong bodies: every violation is named', async () => {
         'scopes__4 unique',
       ],
     ],
-    [{ scopes: Array.from({ length: 200_000 }, () => 1) }, ['scopes max_items']],
+    [{ scopes: Array.from({ length: 9_000 }, () => 1) }, ['scopes max_items']],
     [{ scoped_organizations: null }, ['scoped_organizations null']],
     [
       {

@@ -147,8 +147,8 @@ test(
     );
     await harness.request('PATCH', url, { key: home.key, body: { enabled: true } });
     const { body: config } = await harness.request('GET', url, { key: home.key });
-    const record =
-      `/api/organizations/${home.organization.id}/` + `pipeline_destinations/${config.plugin}/`;
+    const { id } = home.organization;
+    const record = `/api/organizations/${id}/pipeline_destinations/${config.plugin}/`;
     const patched = await harness.request('PATCH', record, {
       key: home.key,
       body: { public_jobs: { hidden: {} } },
