@@ -16,7 +16,9 @@ const faultsOf = ({ body }: Answer) =>
   body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`);
 
 test('wrong bodies: every violation is named', async () => {
-  const [person, stranger] = [await newPerson(harness), await newPerson(harness)];
+  // The first project of the server, which cases name, is the stranger's.
+  const stranger = await newPerson(harness);
+  const person = await newPerson(harness);
   const { organization, project } = person;
   const cases: [Record<string, unknown>, string[]][] = [
     [{ label: undefined }, ['label required']],
