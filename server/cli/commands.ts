@@ -47,10 +47,8 @@ const told = [FolderInUseError, FolderUnusableError, NoStoreError, UserError, Wr
 function explain(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof ConfigError) {
-    process.stderr.write(
-      'Wrong ' +
-        `settings:\n${error.problems.map((problem) => `  ${problem.variable} ${problem.detail}`).join('\n')}\n`,
-    );
+    const lines = error.problems.map(({ variable, detail }) => `  ${variable} ${detail}\n`);
+    process.stderr.write(`Wrong settings:\n${lines.join('')}`);
     return 2;
   }
   if (told.some((kind) => error instanceof kind)) {
@@ -68,38 +66,7 @@ function build(wrap: Wrap): Command {
     .description('Management plane and export engine of a product-analytics platform.')
     .version(version, '--version', 'print the version')
     .exitOverride();
-  program
-    .command('start')
-    .description('start API, worker and, where no URL is set, embedded stores')
-    .option(
-      '--demo',
-      'fill the first project with a web shop, export it hourly, backfill the last day',
-    )
-    .action(
-      wrap(async (context, options: { demo?: boolean }) =>
-        (await import('./start.ts')).start(
-          context,
-          { api: true, worker: true },
-          options.demo ?? false,
-        ),
-      ),
-    );
-  program
-    .command('api')
-    .description('start the API alone (with embedded stores where no URL is set)')
-    .action(
-      wrap(async (context) =>
-        (await import('./start.ts')).start(context, { api: true, worker: false }, false),
-      ),
-    );
-  program
-    .command('worker')
-    .description('start a worker beside a running server, or on the stores that are configured')
-    .action(
-      wrap(async (context) =>
-        (await import('./start.ts')).start(context, { api: false, worker: true }, false),
-      ),
-    );
+  addServerCommands(program, wrap);
   program
     .command('migrate')
     .description('bring both stores to this version and exit')
@@ -132,6 +99,41 @@ function build(wrap: Wrap): Command {
     .description('say what is wrong with this machine, its settings or its stores')
     .action(wrap(async (context) => (await import('./doctor.ts')).doctor(context)));
   return program;
+}
+
+function addServerCommands(program: Command, wrap: Wrap): void {
+  program
+    .command('start')
+    .description('start API, worker and, where no URL is set, embedded stores')
+    .option(
+      '--demo',
+      'fill the first project with a web shop, export it hourly, backfill the last day',
+    )
+    .action(
+      wrap(async (context, options: { demo?: boolean }) =>
+        (await import('./start.ts')).start(
+          context,
+          { api: true, worker: true },
+          options.demo ?? false,
+        ),
+      ),
+    );
+  program
+    .command('api')
+    .description('start the API alone (with embedded stores where no URL is set)')
+    .action(
+      wrap(async (context) =>
+        (await import('./start.ts')).start(context, { api: true, worker: false }, false),
+      ),
+    );
+  program
+    .command('worker')
+    .description('start a worker beside a running server, or on the stores that are configured')
+    .action(
+      wrap(async (context) =>
+        (await import('./start.ts')).start(context, { api: false, worker: true }, false),
+      ),
+    );
 }
 
 function addImportCommand(program: Command, wrap: Wrap): void {

@@ -54,27 +54,7 @@ export async function runDemo(
   say('');
   say('Demo: a web shop.');
   await sendEvents(call, `${base}/events/`, { from: hour - 26 * hour_ms, to: hour }, say);
-  const existing = (
-    (await call('GET', `${base}/batch_exports/?limit=1000`))['results'] as {
-      id: string;
-      name: string;
-    }[]
-  ).find((item) => item.name === export_name);
-  const created =
-    existing ??
-    ((await call('POST', `${base}/batch_exports/`, {
-      name: export_name,
-      model: 'events',
-      interval: 'hour',
-      destination: {
-        type: 'File',
-        config: {
-          prefix: 'demo/{year}-{month}-{day}',
-          file_format: 'Parquet',
-          compression: 'zstd',
-        },
-      },
-    })) as { id: string; name: string });
+  const created = await findOrMakeExport(call, base);
   const exportPath = `${base}/batch_exports/${created.id}`;
   say(`  export     ${created.id} (hourly, Parquet with zstd, under ${config.export_dir})`);
   const answer = await call('POST', `${exportPath}/backfill/`, {
@@ -87,6 +67,39 @@ export async function runDemo(
       `(${config.settle_seconds} s)`,
   );
   const runs = await followBackfill(call, exportPath, backfill.id, say);
+  tellDelivered(runs, say);
+  for (const run of runs.filter((one) => (one.records_completed ?? 0) > 0).slice(0, runs_shown_max))
+    await showRun(call, exportPath, run, say);
+  say('');
+  say('Look further:');
+  say(`  find ${config.export_dir}/demo -type f | head`);
+  say(`  curl -H 'Authorization: Bearer <your key>' ${server.address}${exportPath}/runs/`);
+  say(`  curl -H 'Authorization: Bearer <your key>' ${server.address}${exportPath}/logs/`);
+  say('  npm run sluice -- verify');
+}
+
+async function findOrMakeExport(call: Call, base: string): Promise<{ id: string }> {
+  const page = await call('GET', `${base}/batch_exports/?limit=1000`);
+  const listed = page['results'] as { id: string; name: string }[];
+  const existing = listed.find((item) => item.name === export_name);
+  if (existing !== undefined) return existing;
+  const made = await call('POST', `${base}/batch_exports/`, {
+    name: export_name,
+    model: 'events',
+    interval: 'hour',
+    destination: {
+      type: 'File',
+      config: {
+        prefix: 'demo/{year}-{month}-{day}',
+        file_format: 'Parquet',
+        compression: 'zstd',
+      },
+    },
+  });
+  return made as { id: string };
+}
+
+function tellDelivered(runs: Run[], say: (line: string) => void): void {
   const delivered = runs.reduce((sum, run) => sum + (run.records_completed ?? 0), 0);
   const completed = runs.filter((run) => run.status === 'Completed').length;
   if (delivered === 0)
@@ -99,14 +112,6 @@ export async function runDemo(
       `  delivered  ${delivered} events in ${completed} completed runs; each left a signed ` +
         'receipt beside its file',
     );
-  for (const run of runs.filter((one) => (one.records_completed ?? 0) > 0).slice(0, runs_shown_max))
-    await showRun(call, exportPath, run, say);
-  say('');
-  say('Look further:');
-  say(`  find ${config.export_dir}/demo -type f | head`);
-  say(`  curl -H 'Authorization: Bearer <your key>' ${server.address}${exportPath}/runs/`);
-  say(`  curl -H 'Authorization: Bearer <your key>' ${server.address}${exportPath}/logs/`);
-  say('  npm run sluice -- verify');
 }
 
 async function showRun(

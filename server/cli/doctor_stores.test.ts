@@ -46,7 +46,7 @@ test('the doctor makes no folder', async () => {
   );
 });
 
-test('an export folder that nobody can make is a fault, and the doctor comes to an end', async () => {
+test('an export folder that nobody can make is a fault, and the doctor ends', async () => {
   const { code, lines } = await looked({ SLUICE_EXPORT_DIR: '/proc/sluice/exports' });
   assert.equal(code, 1);
   assert.match(

@@ -29,7 +29,7 @@ test('a configured key with a wrong checksum is refused before anything is made'
   assert.equal(await harness.deps.db.row(sql`SELECT 1 FROM users`), undefined);
 });
 
-test('of five processes that start at once one makes the owner, whose key and password work', async () => {
+test('of five processes that start at once one makes the owner, who gets in', async () => {
   const made = (
     await Promise.all(Array.from({ length: 5 }, () => firstStart(harness.deps)))
   ).filter((start) => start !== undefined);
@@ -49,7 +49,7 @@ test('of five processes that start at once one makes the owner, whose key and pa
   assert.equal(await firstStart(harness.deps), undefined);
 });
 
-test('a store that takes the question and falls silent does not keep a process starting for ever', async () => {
+test('a store that falls silent does not keep a process starting for ever', async () => {
   const sockets: Socket[] = [];
   const silent = createServer((socket) => sockets.push(socket.on('error', () => undefined)));
   silent.listen(0, '127.0.0.1');

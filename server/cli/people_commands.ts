@@ -48,10 +48,11 @@ export function addKeyCommand(program: Command, wrap: Wrap): void {
     );
 }
 
+const load = () => import('./user.ts');
+
 /** `sluice user`: make people, list them, let them in and keep them out. */
 export function addUserCommand(program: Command, wrap: Wrap): void {
   const user = program.command('user').description('people and how they get in').exitOverride();
-  const load = () => import('./user.ts');
   user
     .command('list')
     .description('list everybody: how they get in, where they are a member, with which level')
@@ -73,6 +74,29 @@ export function addUserCommand(program: Command, wrap: Wrap): void {
         return sayWith(context, (deps) => makeUser(deps, options));
       }),
     );
+  addLinkCommands(user, wrap);
+  for (const [name, description, is_active] of [
+    [
+      'deactivate',
+      'keep a user out: ends their sessions, refuses their keys; nothing is deleted',
+      false,
+    ],
+    ['activate', 'let a user in again', true],
+  ] as const) {
+    user
+      .command(name)
+      .description(description)
+      .requiredOption('--email <address>', 'whom')
+      .action(
+        wrap(async (context, { email }: { email: string }) => {
+          const { setUserActive } = await load();
+          return sayWith(context, (deps) => setUserActive(deps, email, is_active));
+        }),
+      );
+  }
+}
+
+function addLinkCommands(user: Command, wrap: Wrap): void {
   user
     .command('reset')
     .description(
@@ -106,23 +130,4 @@ export function addUserCommand(program: Command, wrap: Wrap): void {
         return sayWith(context, (deps) => letIn(deps, email));
       }),
     );
-  for (const [name, description, is_active] of [
-    [
-      'deactivate',
-      'keep a user out: ends their sessions, refuses their keys; nothing is deleted',
-      false,
-    ],
-    ['activate', 'let a user in again', true],
-  ] as const) {
-    user
-      .command(name)
-      .description(description)
-      .requiredOption('--email <address>', 'whom')
-      .action(
-        wrap(async (context, { email }: { email: string }) => {
-          const { setUserActive } = await load();
-          return sayWith(context, (deps) => setUserActive(deps, email, is_active));
-        }),
-      );
-  }
 }

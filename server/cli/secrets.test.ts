@@ -1,30 +1,18 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import sql, { raw } from 'sql-template-tag';
 import { insertRunRow, newExport } from '../../test/factories/batch_exports.ts';
 import type { TestOrganization } from '../../test/harness.ts';
-import { openTestStores } from '../../test/harness_stores.ts';
 import { openQueryHouse } from '../../test/factories/query_exports.ts';
 import type { QueryHouse } from '../../test/factories/query_exports.ts';
-import { readConfig } from '../config/config.ts';
 import { loadConfig } from '../engine/destination/stored_config.ts';
 import { readReceipt } from '../engine/runs/receipt.ts';
 import { verifyActivity } from '../platform/activity/verify.ts';
-import {
-  exchangeKeptSecretKey,
-  forgetFormerSecretKey,
-  keptSecretKeys,
-} from '../platform/secrets/kept_secret_keys.ts';
-import { silentLog } from '../platform/log.ts';
-import { openDatabase } from '../platform/postgres/database.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import type { SecretKeys } from '../platform/secrets/secrets.ts';
 import { WrongSecretKeyError, openServerSecrets } from '../platform/secrets/server_keys.ts';
 import { sealed_fields } from './sealed_fields.ts';
-import { rewrapAll, rotateSecrets } from './secrets.ts';
+import { rewrapAll } from './secrets.ts';
 
 const [first, second] = [
   'a secret that only tests have, 32 or more',
@@ -35,19 +23,14 @@ const password = 'hunter2 of the table of exports';
 let exporting: QueryHouse;
 let home: TestOrganization;
 let db: Database;
-let folder: string;
 before(async () => {
   exporting = await openQueryHouse();
   db = exporting.house.deps.db;
-  folder = mkdtempSync(join(tmpdir(), 'sluice-secrets-'));
   await startWith([first]);
   home = await exporting.house.newOrganization();
   await exporting.insert(home, [{ event: 'a', at: '2026-01-01T00:10:00Z' }]);
 });
-after(async () => {
-  await exporting.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => exporting.close());
 
 /** Makes the running server one that was started with these secret keys. */
 async function startWith(keys: SecretKeys): Promise<void> {
@@ -225,7 +208,7 @@ test(
   },
 );
 
-test('every column of bytes is a sealed one, or a hash that no change of the secret key touches', async () => {
+test('every column of bytes is sealed, or a hash that no change of the key touches', async () => {
   const hashes = [
     'activity.hash',
     'activity.previous_hash',
@@ -250,80 +233,4 @@ test('every column of bytes is a sealed one, or a hash that no change of the sec
   );
   const known = [...hashes, ...sealed_fields.map(({ table, field }) => `${table}.${field}`)];
   assert.deepEqual(rows.map(({ name }) => name).toSorted(), known.toSorted());
-});
-
-test('the data folder keeps every secret key that is needed, wherever an exchange of it is killed', () => {
-  const present = () => readFileSync(join(folder, 'secret_key'), 'utf8');
-  const [old] = keptSecretKeys(folder);
-  assert.deepEqual(keptSecretKeys(folder), [old]);
-  // Killed between its two steps: the former one is noted, the new one is not there yet.
-  writeFileSync(join(folder, 'secret_key.previous'), old);
-  assert.deepEqual(keptSecretKeys(folder), [old]);
-  exchangeKeptSecretKey(folder);
-  const [next] = keptSecretKeys(folder);
-  assert.notEqual(next, old);
-  assert.deepEqual(keptSecretKeys(folder), [present(), old]);
-  exchangeKeptSecretKey(folder);
-  assert.deepEqual(
-    keptSecretKeys(folder),
-    [next, old],
-    'an exchange that is not over must not begin another one',
-  );
-  forgetFormerSecretKey(folder);
-  assert.deepEqual(keptSecretKeys(folder), [next]);
-});
-
-test('the command counts what it does, names what no key opens, and makes the kept key itself', async () => {
-  const stores = await openTestStores({ clickhouse: true });
-  const data_dir = join(folder, 'own');
-  const rotated = async (set: Record<string, string>) => {
-    const lines: string[] = [];
-    const environment = {
-      SLUICE_DATABASE_URL: stores.database_url,
-      SLUICE_CLICKHOUSE_URL: stores.clickhouse_url,
-      SLUICE_DATA_DIR: data_dir,
-      ...set,
-    };
-    const code = await rotateSecrets({
-      config: readConfig(environment),
-      log: silentLog(),
-      say: (line) => lines.push(line),
-    });
-    return { code, text: lines.join('\n') };
-  };
-  const own = openDatabase(stores.database_url, {
-    connections_max: 1,
-    application_name: 'sluice-test',
-  });
-  try {
-    await rotated({ SLUICE_SECRET_KEY: keptSecretKeys(data_dir)[0] });
-    const begun = await rotated({});
-    assert.equal(begun.code, 0, begun.text);
-    const [next, former] = keptSecretKeys(data_dir);
-    assert.ok(former !== undefined && /secret_key\.previous;/.test(begun.text), begun.text);
-    assert.match(begun.text, /^ {7}1 {2}server_keys\.sealed$/m);
-    assert.match((await rotated({})).text, /^Goes on with an exchange/);
-    assert.deepEqual(keptSecretKeys(data_dir), [next, former]);
-    const moved = await rotated({ SLUICE_SECRET_KEY: second, SLUICE_PREVIOUS_SECRET_KEYS: next });
-    assert.deepEqual(
-      [moved.code, /^ {7}1 {2}server_keys\.sealed$/m.test(moved.text)],
-      [0, true],
-      moved.text,
-    );
-    assert.match(
-      (await rotated({ SLUICE_SECRET_KEY: second })).text,
-      /^ {7}0 {2}server_keys\.sealed$/m,
-    );
-    await own.text(
-      'INSERT INTO users (uuid, distinct_id, email, totp_secret) VALUES (gen_random_uuid(), ' +
-        "'x', 'x@example.com', '\\x01')",
-    );
-    const faulty = await rotated({ SLUICE_SECRET_KEY: second });
-    assert.equal(faulty.code, 1);
-    assert.match(faulty.text, /^None of the accepted secret keys opens users \d+:/m);
-    await assert.rejects(rotated({ SLUICE_SECRET_KEY: first }), WrongSecretKeyError);
-  } finally {
-    await own.close();
-    await stores.close();
-  }
 });

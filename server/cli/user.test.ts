@@ -112,7 +112,7 @@ test('a reset gives a link; only when it is asked for, the second factor goes', 
   );
 });
 
-test('who is deactivated is out at once, with keys, sessions and links, until they are activated', async () => {
+test('who is deactivated is out at once, with keys, sessions and links, until undone', async () => {
   const user = await newPerson(harness);
   const browser = await signedIn(harness, user);
   const key = await harness.newKey(user);

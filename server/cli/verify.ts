@@ -86,10 +86,9 @@ function tell(finding: Finding, say: (line: string) => void): void {
     `${finding.name} (${finding.batch_export_id}, ${finding.destination}): ` +
     `${finding.deliveries} deliveries, ${finding.records} rows`;
   const isWhole = finding.differences.length === 0 && finding.fault === null;
-  say(
-    `${isWhole ? (finding.is_readable ? 'ok      ' : 'signed  ') : finding.fault === null ? 'DIFFERS ' : 'UNKNOWN '} ` +
-      summary,
-  );
+  const good = finding.is_readable ? 'ok' : 'signed';
+  const bad = finding.fault === null ? 'DIFFERS' : 'UNKNOWN';
+  say(`${(isWhole ? good : bad).padEnd(8)} ${summary}`);
   if (finding.fault !== null) say(`  ${finding.fault}`);
   if (isWhole && !finding.is_readable)
     say('  the receipts are right; what the endpoint has made of the rows cannot be read again');
@@ -142,7 +141,8 @@ async function verifyExport(
     if (definition === undefined)
       throw new NonRetryableError(
         'unknown_destination',
-        `This server has no destination of type ${row.destination_type}: run a version that has it.`,
+        `This server has no destination of type ${row.destination_type}: run a version that ` +
+          'has it.',
       );
     await compare({ engine, row, definition, onProgress }, finding);
   } catch (error) {

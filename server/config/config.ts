@@ -1,7 +1,11 @@
+import { limit_settings } from './limits.ts';
+import type { LimitConfig } from './limits.ts';
 import { plugin_settings } from './plugins.ts';
 import type { PluginConfig } from './plugins.ts';
 import { secret_settings } from './secrets.ts';
 import type { SecretConfig } from './secrets.ts';
+import { sign_in_settings } from './sign_in.ts';
+import type { SignInConfig } from './sign_in.ts';
 import {
   WrongValue,
   addresses,
@@ -24,7 +28,9 @@ import type { Read, Setting } from './values.ts';
 
 /** Everything that an operator can set, checked. The only place that reads the environment. */
 export type Config = PluginConfig &
-  SecretConfig & {
+  SecretConfig &
+  LimitConfig &
+  SignInConfig & {
     host: string;
     port: number;
     /**
@@ -48,40 +54,10 @@ export type Config = PluginConfig &
      * May S3 destinations without an access key use the credentials that this server has itself?
      */
     s3_environment_credentials: boolean;
-    settle_seconds: number;
-    pause_after_failures: number;
-    /**
-     * How many export runs are worked on at a time: in one process; over all processes, of one
-     * project and against one host.
-     */
-    worker_runs_max: number;
-    project_runs_max: number;
-    host_runs_max: number;
-    /** So long a destination may show no progress before the attempt ends. */
-    destination_silence_seconds_max: number;
-    /** What one custom query may take of the analytics store. */
-    query_seconds_max: number;
-    query_memory_mb_max: number;
-    /** What all custom queries of one process may take together. */
-    query_memory_total_mb: number;
-    query_rows_max: number;
-    rate_limit_per_minute: number;
-    rate_limit_per_hour: number;
     log_level: string;
     smtp_url: string | undefined;
     mail_from: string;
     dns_servers: string[];
-    /**
-     * The OpenID providers that people may sign in with: each is offered when its id and secret are
-     * set, which go together.
-     */
-    google_client_id: string | undefined;
-    google_client_secret: string | undefined;
-    github_client_id: string | undefined;
-    github_client_secret: string | undefined;
-    gitlab_client_id: string | undefined;
-    gitlab_client_secret: string | undefined;
-    gitlab_url: string;
   };
 
 /** One wrong setting: the variable's name and a sentence that says what it must be. */
@@ -186,88 +162,7 @@ export const settings = {
       'its environment, files or role. Everybody who may make an export then writes wherever ' +
       'these may.',
   ),
-  settle_seconds: setting(
-    'SLUICE_SETTLE_SECONDS',
-    '15',
-    whole(1, 86_400),
-    'How long after its end an interval is left to settle before it is exported; longer than ' +
-      'any insert into the events table may take.',
-  ),
-  pause_after_failures: setting(
-    'SLUICE_PAUSE_AFTER_FAILURES',
-    '10',
-    whole(0, 1_000),
-    'After how many failed runs in a row an export is paused, with the reason in ' +
-      '`pause_reason`; 0 is never.',
-  ),
-  worker_runs_max: setting(
-    'SLUICE_WORKER_RUNS_MAX',
-    '4',
-    whole(1, 256),
-    'Export runs that one worker works on at a time; four with few rows count as one.',
-  ),
-  project_runs_max: setting(
-    'SLUICE_PROJECT_RUNS_MAX',
-    '4',
-    whole(1, 10_000),
-    'How many export runs of one project are worked on at a time, over all processes; the ' +
-      'same on every process.',
-  ),
-  host_runs_max: setting(
-    'SLUICE_HOST_RUNS_MAX',
-    '8',
-    whole(1, 10_000),
-    'How many export runs are sent to one host, Snowflake account or BigQuery project at a ' +
-      'time, over all processes and projects; the same on every process.',
-  ),
-  destination_silence_seconds_max: setting(
-    'SLUICE_DESTINATION_SILENCE_SECONDS_MAX',
-    '1800',
-    whole(1, 86_400),
-    'How long a destination may show no progress (take no byte, answer nothing) before the ' +
-      'attempt ends and another one follows; longer than the longest single statement or job ' +
-      'there takes.',
-  ),
-  query_seconds_max: setting(
-    'SLUICE_QUERY_SECONDS_MAX',
-    '600',
-    whole(1, 86_400),
-    'How long the analytics store may work on one question of a custom query: a count, or the ' +
-      'rows of one slice. The time that a destination takes to receive them does not count.',
-  ),
-  query_memory_mb_max: setting(
-    'SLUICE_QUERY_MEMORY_MB_MAX',
-    '512',
-    whole(64, 10_000_000),
-    'How many MiB of memory one custom query may take of the analytics store: enough for what ' +
-      'the largest grouping keeps.',
-  ),
-  query_memory_total_mb: setting(
-    'SLUICE_QUERY_MEMORY_TOTAL_MB',
-    '2048',
-    whole(64, 10_000_000),
-    'How many MiB of memory all custom queries of one process may take together, and those of ' +
-      'one project half of it; further ones wait. With the embedded store never more than six ' +
-      'tenths of what that may take.',
-  ),
-  query_rows_max: setting(
-    'SLUICE_QUERY_ROWS_MAX',
-    '1000000000',
-    whole(1, 1_000_000_000_000_000),
-    'How many rows one custom query may read, and how many it may give in one slice.',
-  ),
-  rate_limit_per_minute: setting(
-    'SLUICE_RATE_LIMIT_PER_MINUTE',
-    '480',
-    whole(0, 10_000_000),
-    'Requests per key and minute; 0 is off.',
-  ),
-  rate_limit_per_hour: setting(
-    'SLUICE_RATE_LIMIT_PER_HOUR',
-    '4800',
-    whole(0, 100_000_000),
-    'Requests per key and hour; 0 is off.',
-  ),
+  ...limit_settings,
   log_level: setting(
     'SLUICE_LOG_LEVEL',
     'info',
@@ -290,51 +185,7 @@ export const settings = {
       'of the machine.',
   ),
   ...plugin_settings,
-  google_client_id: setting(
-    'SLUICE_GOOGLE_CLIENT_ID',
-    '',
-    text,
-    'Id of this server as an OAuth client of Google; with the secret, people can sign in with ' +
-      'Google.',
-  ),
-  google_client_secret: setting(
-    'SLUICE_GOOGLE_CLIENT_SECRET',
-    '',
-    text,
-    'Secret of this server as an OAuth client of Google.',
-  ),
-  github_client_id: setting(
-    'SLUICE_GITHUB_CLIENT_ID',
-    '',
-    text,
-    'Id of this server as an OAuth app of GitHub; with the secret, people can sign in with GitHub.',
-  ),
-  github_client_secret: setting(
-    'SLUICE_GITHUB_CLIENT_SECRET',
-    '',
-    text,
-    'Secret of this server as an OAuth app of GitHub.',
-  ),
-  gitlab_client_id: setting(
-    'SLUICE_GITLAB_CLIENT_ID',
-    '',
-    text,
-    'Id of this server as an application of GitLab; with the secret, people can sign in with ' +
-      'GitLab.',
-  ),
-  gitlab_client_secret: setting(
-    'SLUICE_GITLAB_CLIENT_SECRET',
-    '',
-    text,
-    'Secret of this server as an application of GitLab.',
-  ),
-  gitlab_url: setting(
-    'SLUICE_GITLAB_URL',
-    'https://gitlab.com',
-    url('https:', 'http:'),
-    'Address of the GitLab that people sign in with and whose projects hold plugins; those of ' +
-      'gitlab.com are found as well.',
-  ),
+  ...sign_in_settings,
 } satisfies Record<keyof Config, Setting>;
 
 /** Settings that are set together or not at all. */

@@ -23,7 +23,7 @@ function newWork(left: (item: number) => boolean = () => false) {
   return { ask, done, gates };
 }
 
-test('what comes while others are done goes together next, and the first one waits for nobody', async () => {
+test('what comes while others are done goes together; the first waits for nobody', async () => {
   const { ask, done, gates } = newWork();
   const shared = {};
   const results = [1, 2, 3].map((item) => ask(shared, item));

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { startChores } from './chores.ts';
 import { silentLog } from './log.ts';
 
-test('every chore is done at once and again, none overlaps itself or waits for another', async () => {
+test('chores are done at once and again, none overlaps itself or waits for another', async () => {
   const runs = { quick: 0, slow: 0 };
   let open = 0;
   let open_max = 0;

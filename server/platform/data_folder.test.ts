@@ -32,7 +32,7 @@ async function holdUnreaped(folder: string) {
   return { holder, end: () => parent.kill('SIGKILL') };
 }
 
-test('a holder that was killed and not yet reaped is dead: the next one takes the folder', async () => {
+test('a holder that was killed and not yet reaped is dead: the next takes the folder', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-lock-'));
   const { holder, end } = await holdUnreaped(folder);
   try {

@@ -3,8 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 // PostgreSQL ends or starts (57P..); nobody listens, or who did has gone.
 const codes = new Set(['57P01', '57P02', '57P03', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
 // What `pg` says without a code when its server goes away.
-const said =
-  /^Connection terminated|^Client (?:has encountered a connection error|was closed) and is not queryable/;
+const said = [
+  'Connection terminated',
+  'Client has encountered a connection error and is not queryable',
+  'Client was closed and is not queryable',
+];
 
 const outlasted_ms = 5_000;
 const again_ms = 50;
@@ -18,7 +21,9 @@ export function isStoreAway(error: unknown): boolean {
   const { code, syscall } = error as NodeJS.ErrnoException;
   // The socket of an embedded PostgreSQL is a file, which is not there between two of them.
   if (code === 'ENOENT') return syscall === 'connect';
-  return typeof code === 'string' ? codes.has(code) : said.test(error.message);
+  return typeof code === 'string'
+    ? codes.has(code)
+    : said.some((text) => error.message.startsWith(text));
 }
 
 /**

@@ -30,7 +30,7 @@ const keyOf = async (home: TestOrganization) =>
     sql`SELECT id, mask_value FROM personal_api_keys WHERE user_id = ${home.user.id}`,
   ))!;
 
-test('an entry says who did what to which thing, from where, with what, and what it was before', async () => {
+test('an entry says who did what to which thing, from where, and what it was before', async () => {
   const home = await harness.newOrganization();
   const answer = await rename(home, 'Shop', {
     authorization: `Bearer ${home.key}`,
@@ -174,7 +174,7 @@ test('wrong queries are 400 and name the parameter', async () => {
   }
 });
 
-test('who reads it: members with the scope; the addresses of others are for administrators', async () => {
+test('who reads it: members with the scope; addresses of others: administrators', async () => {
   const home = await harness.newOrganization();
   const member = await harness.newMember(home.organization.id, 1);
   const administrator = await harness.newMember(home.organization.id, 8);
@@ -218,7 +218,7 @@ test('who reads it: members with the scope; the addresses of others are for admi
   assert.equal((await harness.request('DELETE', urlOf(home), { key: home.key })).status, 405);
 });
 
-test("a person's own log: what they did to keys, in no organization's log and in nobody else's", async () => {
+test("a person's own log: what they did to keys, in no organization's log", async () => {
   const [home, other] = [await harness.newOrganization(), await harness.newOrganization()];
   const cookie = await harness.newSession(home.user);
   const made = (

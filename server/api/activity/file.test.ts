@@ -96,7 +96,7 @@ test('how the file is asked for', async () => {
   assert.equal(elsewhere.status, 406);
 });
 
-test('filters and order hold in the file; nothing found is an empty one; HEAD reads nothing', async () => {
+test('filters and order hold in the file; nothing found is an empty one', async () => {
   const odd = linesOf(
     await harness.request('GET', url('?format=ndjson&scope=odd&ordering=number'), {
       key: home.key,

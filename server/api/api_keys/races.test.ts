@@ -56,7 +56,7 @@ test(
   },
 );
 
-test('a key that is made for an organization while its person is removed from there is not left', async () => {
+test('a key made for an organization while its person is removed there is not left', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { person, host, remove } = await newGuest();
     const limits = { label: 'CI', scopes: ['*'], scoped_organizations: [host.organization.id] };

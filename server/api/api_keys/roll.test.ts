@@ -20,7 +20,7 @@ const statusOf = async (key: string, path = '/api/projects/') =>
 const faultsOf = ({ body }: Answer) =>
   body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`);
 
-test('a person has at most 100 working keys, also when requests race; expired ones do not count', async () => {
+test('a person has at most 100 working keys, also in a race; expired ones are free', async () => {
   const person = await newPerson(harness);
   await harness.deps.db.run(sql`
     INSERT INTO personal_api_keys (id, user_id, label, key_hash, mask_value, scopes, expires_at)

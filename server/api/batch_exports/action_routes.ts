@@ -16,7 +16,13 @@ import { updateBatchExport } from './store.ts';
 import type { LockedExport } from './store.ts';
 
 /** `pause/`, `unpause/` and `logs/` of an export under one mount. */
-export function actionRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+export function actionRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
+  pauseRoute(app, mount);
+  unpauseRoute(app, mount);
+  logsRoute(app, engine, mount);
+}
+
+function pauseRoute(app: FastifyInstance, { base, within }: Mount): void {
   const writing = { scope: 'batch_export:write', within, if_match: true } as const;
 
   const pausing = {
@@ -37,6 +43,10 @@ export function actionRoutes(app: FastifyInstance, engine: Engine, { base, withi
       return after;
     }),
   );
+}
+
+function unpauseRoute(app: FastifyInstance, { base, within }: Mount): void {
+  const writing = { scope: 'batch_export:write', within, if_match: true } as const;
 
   const description =
     'Goes on with the interval in which now lies, or with `"backfill": true` with the first ' +
@@ -63,7 +73,9 @@ export function actionRoutes(app: FastifyInstance, engine: Engine, { base, withi
         return after;
       }),
   );
+}
 
+function logsRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const logs = {
     summary: 'Retrieve a batch export with its log, newest line first',
     querystring: DocumentedLogQuery,

@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => house.close());
 
-test('one answer names the faults of every check: schema, destination, rules between keys, project', async () => {
+test('one answer names the faults of all checks: schema, destination, rules, project', async () => {
   const home = await house.newOrganization();
   const config = { prefix: '/a', max_file_size_mb: 0, compression: 'lz4' };
   const body = {

@@ -56,7 +56,7 @@ test(
   },
 );
 
-test('beside an unknown format it says which format takes what; other faults are told as well', async () => {
+test('an unknown format is told which takes what; other faults are told as well', async () => {
   const { body } = await attempt('File', { prefix: '/', file_format: 'XML', compression: 'rot13' });
   assert.deepEqual(
     body.errors.map((one: { attr: string }) => one.attr.split('__').at(-1)).toSorted(),

@@ -1,3 +1,4 @@
+import type { Static } from 'typebox';
 import { v7 as uuidv7 } from 'uuid';
 import { storeConfig } from '../../engine/destination/stored_config.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -45,51 +46,49 @@ export async function createBatchExport(
     missing?.violations,
   );
   if (project === undefined) throw noProject(place, wanted);
-  const {
-    name,
-    interval,
-    paused = false,
-    last_paused_at = null,
-    start_at = null,
-    end_at = null,
-    freshness_seconds = null,
-  } = fields;
+  const given = withDefaults(fields);
   const { definition, destination } = sink!;
   const id = uuidv7();
   const rhythm = {
-    interval,
+    interval: given.interval,
     timezone: project.timezone,
-    start_at: milliseconds(start_at),
-    end_at: milliseconds(end_at),
+    start_at: milliseconds(given.start_at),
+    end_at: milliseconds(given.end_at),
   };
   const { planned_until, next_run_at } = firstSchedule(rhythm, await databaseInstant(tx));
   await insertBatchExport(tx, {
     id,
     team_id: project.id,
-    name,
+    ...given,
     ...query.content,
     destination_type: destination.type,
     ...storeConfig(engine.secrets, id, destination.config, definition.secrets),
-    interval,
     timezone: project.timezone,
-    paused,
-    last_paused_at,
     pause_reason: null,
-    start_at,
-    end_at,
-    freshness_seconds,
     revision: 1,
     planned_until: isoInstant(planned_until),
     next_run_at: next_run_at === null ? null : isoInstant(next_run_at),
     created_by,
   });
-  await writeRunLog(tx, {
-    batch_export_id: id,
-    run_id: null,
-    level: 'INFO',
-    message: `The export was made. ${scheduleMessage(planned_until, next_run_at)}`,
-  });
+  await logCreation(tx, id, scheduleMessage(planned_until, next_run_at));
   return id;
+}
+
+function withDefaults({
+  name,
+  interval,
+  paused = false,
+  last_paused_at = null,
+  start_at = null,
+  end_at = null,
+  freshness_seconds = null,
+}: Static<typeof NewBatchExport>) {
+  return { name, interval, paused, last_paused_at, start_at, end_at, freshness_seconds };
+}
+
+function logCreation(tx: Transaction, batch_export_id: string, schedule: string): Promise<void> {
+  const message = `The export was made. ${schedule}`;
+  return writeRunLog(tx, { batch_export_id, run_id: null, level: 'INFO', message });
 }
 
 /**

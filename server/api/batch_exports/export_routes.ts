@@ -28,6 +28,7 @@ export function exportRoutes(app: FastifyInstance, engine: Engine, mount: Mount)
   readingRoutes(app, engine, mount);
   makingRoute(app, engine, mount);
   changingRoutes(app, engine, mount);
+  deleteRoute(app, mount);
 }
 
 function readingRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
@@ -162,7 +163,10 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
     ),
     change('put'),
   );
+}
 
+function deleteRoute(app: FastifyInstance, { base, within }: Mount): void {
+  const writing = { scope: 'batch_export:write', within } as const;
   app.delete(
     `${base}:id/`,
     {

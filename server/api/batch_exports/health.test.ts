@@ -130,7 +130,7 @@ test('two workers that end failed runs at once tell once, and pause once', async
   assert.equal((await get()).pause_reason.code, 'repeated_failures');
 });
 
-test('a volume far from that of like runs tells once, and once more when it is usual again', async () => {
+test('an unusual volume is told once, and once more when it is usual again', async () => {
   const { id, get } = await withExport();
   // 1 January 2026 is a Thursday: hour 12 of each of the first workdays, and of the weekends, which
   // are others.
@@ -168,7 +168,7 @@ const judge = () =>
 const waitsSince = (id: string, at: string) =>
   house.deps.db.run(sql`UPDATE batch_exports SET schedule_changed_at = ${at} WHERE id = ${id}`);
 
-test('a late export is told once however many look, and once more when it is up to date', async () => {
+test('a late export is told once to all, and once more when it is up to date', async () => {
   const { id, send } = await withExport();
   await waitsSince(id, '2026-01-01T00:00:00Z');
   // Two hours, 15 seconds for the store and ten minutes for the run.
@@ -197,7 +197,7 @@ test('a late export is told once however many look, and once more when it is up 
   assert.deepEqual((await toldOf(house, id)).slice(3), ['late']);
 });
 
-test('a run that makes up for a cancelled backfill does not hide that the schedule is late', async () => {
+test('making up for a cancelled backfill does not hide that the schedule is late', async () => {
   const { id } = await withExport();
   await waitsSince(id, new Date(now - 3 * hour_ms).toISOString());
   const hour = Math.floor((now - Date.parse('2026-01-01T00:00:00Z')) / hour_ms) - 1;

@@ -85,7 +85,7 @@ for (const { type, config, moves, stays } of places_cases) {
   );
 }
 
-test('a safer way, an empty secret, a secret that is taken away and another type ask for nothing', async () => {
+test('a safer way, an empty secret, one taken away and another type ask for nothing', async () => {
   const { config } = places_cases.find(({ type }) => type === 'Postgres')!;
   const loose = { ...config, has_self_signed_cert: true, require_tls: false };
   const made = await newExport(house, home, { destination: { type: 'Postgres', config: loose } });
@@ -173,7 +173,7 @@ test('a listener at the new address hears nothing before the secret was sent aga
   }
 });
 
-test('the page about stored secrets has the secrets and the keys that say where of each destination', async () => {
+test("the page about stored secrets has each destination's secrets and place keys", async () => {
   const page = await readFile(new URL('../../../docs/stored_secrets.md', import.meta.url), 'utf8');
   const rows = page
     .split('\n')

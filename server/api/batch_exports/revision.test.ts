@@ -30,7 +30,8 @@ test('the keys that make a new revision are exactly these', () => {
 test('another account in a connection string is another place, another key of it is not', () => {
   const definition = findDestination('AzureBlob')!;
   const string = (account: string, key: string) =>
-    `DefaultEndpointsProtocol=https;AccountName=${account};AccountKey=${key};EndpointSuffix=core.windows.net`;
+    `DefaultEndpointsProtocol=https;AccountName=${account};AccountKey=${key};` +
+    'EndpointSuffix=core.windows.net';
   const before = {
     model: 'events',
     custom_query: null,

@@ -45,7 +45,7 @@ async function standing(
   return made;
 }
 
-test('a change of the place takes open runs back and plans them again under a new revision', async () => {
+test('a change of the place takes open runs back and plans them under a new revision', async () => {
   const home = await house.newOrganization();
   const made = await standing(home);
   const done = await insertRunRow(house, made.id, { hour: 1, status: 'Completed' });

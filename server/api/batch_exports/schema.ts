@@ -1,7 +1,5 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { backfill_times } from '../../engine/planning/backfill_area.ts';
-import { listed_runs_max } from '../../engine/planning/backfill_counts.ts';
 import type { QuerySchema } from '../../engine/query/custom_query.ts';
 import { intervals } from '../../engine/planning/interval.ts';
 import { nullable } from '../../platform/nullable.ts';
@@ -13,7 +11,8 @@ export const modelNames = ['events', 'persons'] as const;
 /** Most characters of a query. */
 export const query_characters_max = 65_536;
 
-const instant = (description: string) => Type.String({ format: 'date-time', description });
+/** A field with an instant, as it is written in JSON. */
+export const instant = (description: string) => Type.String({ format: 'date-time', description });
 const config = Type.Object(
   {},
   {
@@ -194,117 +193,3 @@ export const Unpause = Type.Object({
     }),
   ),
 });
-
-/** The body of `backfill/`. */
-export const NewBackfill = Type.Object({
-  start_at: instant('Start of the range (inclusive), with a zone.'),
-  end_at: instant('End of the range (exclusive), with a zone; at most one interval after now.'),
-  mode: Type.Optional(
-    Type.Enum(['missing', 'all'], {
-      description:
-        '`missing` (default): only rows that were not delivered yet. `all`: every row once more.',
-    }),
-  ),
-  by: Type.Optional(
-    Type.Enum([...backfill_times], {
-      description:
-        '`timestamp` (default): the events that happened in the range. `inserted_at`: what ' +
-        'the server took in within the range, whenever it happened; persons have this time ' +
-        'only, that of their latest change.',
-    }),
-  ),
-  dry_run: Type.Optional(
-    Type.Boolean({
-      description: 'Only answer the plan: which runs it would be, with how many rows.',
-    }),
-  ),
-});
-export type NewBackfill = Static<typeof NewBackfill>;
-
-/** A backfill as it is on the wire. */
-export const Backfill = Type.Object(
-  {
-    id: nullable(Type.String({ format: 'uuid', description: 'Null for a dry run.' })),
-    batch_export: Type.String({ format: 'uuid' }),
-    status: Type.String({
-      description:
-        '`Starting`, `Running`, `Completed`, `Failed`, `Cancelled`; `DryRun` for a dry run.',
-    }),
-    mode: Type.Enum(['missing', 'all']),
-    by: Type.Enum([...backfill_times], { description: 'The time that the range is about.' }),
-    start_at: instant('Start of the range (inclusive).'),
-    end_at: instant('End of the range (exclusive).'),
-    runs: Type.Integer({
-      description: 'How many runs it takes: the intervals that the range touches.',
-    }),
-    detail: nullable(
-      Type.String({
-        description:
-          'What it will do and when, what it is at, or what it has done, as a sentence. Null ' +
-          'for backfills of earlier versions.',
-      }),
-    ),
-    settles_at: nullable(
-      instant(
-        'When what was taken in before it was asked for has settled: its runs are planned ' +
-          'from then on.',
-      ),
-    ),
-    created_at: nullable(instant('When it was asked for.')),
-    finished_at: nullable(instant('When it ended; null while it is under way.')),
-    last_updated_at: nullable(instant('When anything about it changed last.')),
-    progress: Type.Object({
-      total_runs: Type.Integer(),
-      finished_runs: Type.Integer({ description: 'Runs that ended, in whatever way.' }),
-      completed_runs: Type.Integer(),
-      records_completed: Type.Integer({ description: 'Rows that are safe at the destination.' }),
-      records_total_count: Type.Integer({
-        description: 'Rows counted at the source so far; for a dry run, all of them.',
-      }),
-      records_elsewhere: Type.Integer({
-        description:
-          'Rows of the range that mode `missing` left out so far, because this export had ' +
-          'delivered them or had them in other runs.',
-      }),
-    }),
-    plan: Type.Optional(
-      nullable(
-        Type.Object(
-          {
-            records_delivered_count: nullable(
-              Type.Integer({
-                description:
-                  'Rows of the range that this export has delivered already, or is delivering ' +
-                  'in runs under way; mode `missing` leaves them out. Null with a query whose ' +
-                  'rows are not those of the model.',
-              }),
-            ),
-            runs_with_records: Type.Integer({ description: 'How many of the runs have rows.' }),
-            runs: Type.Array(
-              Type.Object({
-                data_interval_start: instant('Start of the data interval (inclusive).'),
-                data_interval_end: instant('End of the data interval (exclusive).'),
-                records_total_count: Type.Integer({ description: 'Rows that the run delivers.' }),
-              }),
-              { description: `The runs that have rows, oldest first, at most ${listed_runs_max}.` },
-            ),
-          },
-          {
-            description:
-              'What the backfill would do if it began now: in the answer to a dry run, and in ' +
-              'the one that starts a backfill (null with a query, and where counting takes ' +
-              'longer than two seconds).',
-          },
-        ),
-      ),
-    ),
-  },
-  { title: 'Backfill' },
-);
-export type Backfill = Static<typeof Backfill>;
-
-/** The answer of `backfill/`: the batch export with the backfill beside it. */
-export const BatchExportWithBackfill = Type.Object(
-  { ...BatchExport.properties, backfill: Backfill },
-  { title: 'BatchExportWithBackfill' },
-);

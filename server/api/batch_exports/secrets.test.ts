@@ -155,7 +155,7 @@ test(
   },
 );
 
-test('an absent secret is kept, null removes it, PUT keeps it, another type forgets it', async () => {
+test('an absent secret is kept, null removes it, PUT keeps it, other types forget it', async () => {
   const home = await house.newOrganization();
   const made = await newExport(house, home, { destination });
   const url = `${projectBase(home)}${made.id}/`;

@@ -143,7 +143,7 @@ for (const [text, detail, code] of refused) {
   });
 }
 
-test('whatever is taken is a name in DNS together with its challenge, and is taken again as it is', () => {
+test('what is taken is a name in DNS with its challenge too, and is taken again as is', () => {
   const part = fc.oneof(
     fc.domain(),
     fc.string(),

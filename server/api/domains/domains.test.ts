@@ -164,7 +164,7 @@ test('read-only fields are ignored, the name among them once it is made', async 
   }
 });
 
-test('any member reads, administrators write, and of a domain elsewhere nothing can be told', async () => {
+test('any member reads, administrators write; of domains elsewhere nothing is told', async () => {
   const home = await harness.newOrganization();
   const made = (await claim(home, { domain: freshName() })).body;
   const one = `${base(home)}${made.id}/`;

@@ -171,7 +171,7 @@ test('the whole life: pending, verified, missing, lapsed, verified again', async
   assert.ok(mail?.content.html?.includes('Acme &lt;b&gt;'));
 });
 
-test('of a missing record people are told after an hour, once, and not when it was back by then', async () => {
+test('a missing record is told after an hour, once, and not when it was back by then', async () => {
   const home = await world.harness.newOrganization();
   const domain = await world.claim(home);
   const proof = { records: [proofOf(domain)] };

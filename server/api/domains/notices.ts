@@ -58,7 +58,9 @@ export function sendNotice(
       : {
           action: {
             label: 'See the domain',
-            url: `${config.public_url}/api/organizations/${audience.organization_id}/domains/${notice.id}/`,
+            url:
+              `${config.public_url}/api/organizations/${audience.organization_id}` +
+              `/domains/${notice.id}/`,
           },
         };
   const footer = `You get this mail because you administrate the organization ${organization}.`;
@@ -66,10 +68,9 @@ export function sendNotice(
   for (const to of audience.addresses) void mail.send({ to, subject: said.heading, ...composed });
 }
 
-function contentOf(
-  notice: Notice,
-  organization: string,
-): Pick<MailContent, 'heading' | 'paragraphs'> {
+type Said = Pick<MailContent, 'heading' | 'paragraphs'>;
+
+function contentOf(notice: Notice, organization: string): Said {
   const { domain } = notice;
   switch (notice.kind) {
     case 'verified':
@@ -94,16 +95,7 @@ function contentOf(
         ],
       };
     case 'lapsed':
-      return {
-        heading: `${domain} is no longer verified`,
-        paragraphs: [
-          `The DNS record of ${domain} was missing for 72 hours. ${notice.reason}`,
-          'Single sign-on is no longer enforced for addresses of the domain, and nobody signs ' +
-            `in or becomes a member of ${organization} through it. The settings are kept and ` +
-            'are in force again once the record is back.',
-          recordToSet(notice),
-        ],
-      };
+      return lapsedContent(notice, organization);
     case 'failed':
       return {
         heading: `${domain} could not be verified`,
@@ -126,18 +118,45 @@ function contentOf(
         ],
       };
     case 'certificate':
-      return {
-        heading:
-          `The SAML certificate of ${domain} ` +
-          (notice.is_expired ? 'has expired' : 'expires soon'),
-        paragraphs: [
-          `The last certificate with which the identity provider of ${domain} signs ` +
-            `${notice.is_expired ? 'expired' : 'expires'} at ${notice.expires_at}.`,
-          'Make a new one at the identity provider and put it into saml_x509_cert beside the ' +
-            'old one; take the old one out when the provider signs with the new one.',
-        ],
-      };
+      return certificateContent(notice);
   }
+}
+
+function lapsedContent(
+  notice: { domain: string; reason: string; challenge: string },
+  organization: string,
+): Said {
+  return {
+    heading: `${notice.domain} is no longer verified`,
+    paragraphs: [
+      `The DNS record of ${notice.domain} was missing for 72 hours. ${notice.reason}`,
+      'Single sign-on is no longer enforced for addresses of the domain, and nobody signs ' +
+        `in or becomes a member of ${organization} through it. The settings are kept and ` +
+        'are in force again once the record is back.',
+      recordToSet(notice),
+    ],
+  };
+}
+
+function certificateContent({
+  domain,
+  expires_at,
+  is_expired,
+}: {
+  domain: string;
+  expires_at: string;
+  is_expired: boolean;
+}): Said {
+  const state = is_expired ? 'has expired' : 'expires soon';
+  return {
+    heading: `The SAML certificate of ${domain} ${state}`,
+    paragraphs: [
+      `The last certificate with which the identity provider of ${domain} signs ` +
+        `${is_expired ? 'expired' : 'expires'} at ${expires_at}.`,
+      'Make a new one at the identity provider and put it into saml_x509_cert beside the ' +
+        'old one; take the old one out when the provider signs with the new one.',
+    ],
+  };
 }
 
 function recordToSet({ domain, challenge }: { domain: string; challenge: string }): string {

@@ -19,6 +19,7 @@ import { ssoChoices } from './sso_choices.ts';
 import { countDomains, deleteDomain, findDomain, listDomains, updateDomain } from './store.ts';
 
 const base = '/api/organizations/:organization_id/domains/';
+const one = `${base}:id/`;
 const reading = { within: 'organization', scope: 'organization:read' } as const;
 const changing = { within: 'organization', scope: 'organization:write', level: 8 } as const;
 
@@ -28,6 +29,7 @@ const changing = { within: 'organization', scope: 'organization:write', level: 8
 export function domainRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
   recordRoutes(app, deps);
+  deleteRoute(app);
   verifyRoute(app, deps);
 }
 
@@ -79,7 +81,6 @@ function listRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function recordRoutes(app: FastifyInstance, deps: Deps): void {
-  const one = `${base}:id/`;
   app.get(
     one,
     { config: reading, schema: { summary: 'Retrieve a domain', response: { 200: Domain } } },
@@ -123,7 +124,9 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
     },
     change,
   );
+}
 
+function deleteRoute(app: FastifyInstance): void {
   app.delete(
     one,
     {
@@ -145,7 +148,7 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
     'Asks all DNS servers at once, for 5 seconds at most, and answers with the domain, ' +
     'verified or not; `verification` says what was seen. It works in every state.';
   app.post(
-    `${base}:id/verify/`,
+    `${one}verify/`,
     {
       config: changing,
       schema: {

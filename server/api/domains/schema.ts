@@ -72,7 +72,8 @@ export type DomainRow = Static<typeof Domain>;
 const settable = {
   jit_provisioning_enabled: Type.Optional(
     Type.Boolean({
-      description: `${jit_description} Can be switched on for a verified domain only; default false.`,
+      description:
+        jit_description + ' Can be switched on for a verified domain only; default false.',
     }),
   ),
   sso_enforcement: Type.Optional(

@@ -20,9 +20,11 @@ import type { EventsSent } from './body.ts';
 import { EventsBody, EventsTaken } from './schema.ts';
 
 const url = '/api/projects/:project_id/events/';
-const description = `The body is a list of events as JSON (up to 20 MiB), or an event on each line as \`application/x-ndjson\` (any size, read as it comes), plain or with \`Content-Encoding: gzip\`.
-
-200 means that every event counted under \`taken\` is stored and survives a crash. Bad events are named and the others are stored; when all are bad the answer is 400.`;
+const description =
+  'The body is a list of events as JSON (up to 20 MiB), or an event on each line as ' +
+  '`application/x-ndjson` (any size, read as it comes), plain or with `Content-Encoding: gzip`.' +
+  '\n\n200 means that every event counted under `taken` is stored and survives a crash. Bad ' +
+  'events are named and the others are stored; when all are bad the answer is 400.';
 
 /** `/api/projects/:project_id/events/`: events in. */
 export function eventRoutes(app: FastifyInstance, deps: Deps): void {

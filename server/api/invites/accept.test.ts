@@ -3,7 +3,15 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
+import type { Answer, Harness } from '../../../test/harness.ts';
+import type { InviteLink } from '../../../test/factories/invites.ts';
+import {
+  acceptInvite,
+  invitedAccount,
+  lookAtInvite,
+  membersOf,
+  newInvite,
+} from '../../../test/factories/invites.ts';
 
 const hour_ms = 3_600_000;
 const password = 'violet kettle harbour 92';
@@ -17,70 +25,15 @@ before(async () => {
 });
 after(() => harness.close());
 
-type Link = { id: string; token: string; target_email: string };
-const address = () => `${randomUUID()}@example.com`;
 const cookieOf = (answer: Answer) => ({ cookie: answer.headers['set-cookie']!.split(';')[0]! });
-const members = async (home: TestOrganization) =>
-  (
-    await harness.request('GET', `/api/organizations/${home.organization.id}/members/`, {
-      key: home.key,
-    })
-  ).body.results.map((one: any) => [one.user.email, one.level]);
-const look = (
-  { id, token }: Partial<Link>,
-  sent: { key?: string; headers?: Record<string, string> } = {},
-) =>
-  harness.request(
-    'GET',
-    `/api/invites/${id}/${token === undefined ? '' : `?token=${token}`}`,
-    sent,
-  );
-const accept = (
-  { id, token }: Partial<Link>,
-  body: Record<string, unknown> = {},
-  sent: { key?: string; headers?: Record<string, string> } = {},
-) =>
-  harness.request('POST', `/api/invites/${id}/accept/`, {
-    ...sent,
-    body: { ...(token === undefined ? {} : { token }), ...body },
-  });
-
-async function invite(home: TestOrganization, fields: Record<string, unknown> = {}): Promise<Link> {
-  const body = { target_email: address(), ...fields };
-  const answer = await harness.request(
-    'POST',
-    `/api/organizations/${home.organization.id}/invites/`,
-    { key: home.key, body },
-  );
-  assert.equal(answer.status, 201);
-  return {
-    id: answer.body.id,
-    token: new URL(answer.body.link).searchParams.get('token')!,
-    target_email: body.target_email,
-  };
-}
-
-/** Somebody with an account and an organization of their own, invited to another one. */
-async function invitedAccount(fields: { is_email_verified?: boolean } = {}) {
-  const [home, own] = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
-  await harness.deps.db.run(
-    sql`UPDATE users SET is_email_verified = ${fields.is_email_verified ?? false}
-      WHERE id = ${own.user.id}`,
-  );
-  return {
-    home,
-    own,
-    link: await invite(home, { target_email: own.user.email.toUpperCase(), level: 8 }),
-  };
-}
 
 test(
   'who has no account signs up, joins with the level of the invite, is signed in, and the ' +
     'invite is gone',
   async () => {
     const home = await harness.newOrganization({ name: 'Home' });
-    const link = await invite(home, { first_name: 'Grace', level: 8 });
-    const shown = await look(link);
+    const link = await newInvite(harness, home, { first_name: 'Grace', level: 8 });
+    const shown = await lookAtInvite(harness, link);
     assert.deepEqual(shown.body, {
       id: link.id,
       organization_name: 'Home',
@@ -91,7 +44,7 @@ test(
       is_expired: false,
       has_account: false,
     });
-    const joined = await accept(link, {
+    const joined = await acceptInvite(harness, link, {
       password,
       last_name: ' Hopper ',
       level: 15,
@@ -119,7 +72,7 @@ test(
       [mine.status, mine.body.id, mine.body.membership_level],
       [200, home.organization.id, 8],
     );
-    assert.deepEqual(await members(home), [
+    assert.deepEqual(await membersOf(harness, home), [
       [link.target_email, 8],
       [home.user.email, 15],
     ]);
@@ -132,7 +85,10 @@ test(
       0,
     );
     assert.deepEqual(
-      [(await look(link)).status, (await accept(link, { password })).status],
+      [
+        (await lookAtInvite(harness, link)).status,
+        (await acceptInvite(harness, link, { password })).status,
+      ],
       [404, 404],
     );
   },
@@ -140,8 +96,8 @@ test(
 
 test('an unknown id and a wrong token are the same 404', async () => {
   const home = await harness.newOrganization();
-  const [link, other] = [await invite(home), await invite(home)];
-  const wrong: Partial<Link>[] = [
+  const [link, other] = [await newInvite(harness, home), await newInvite(harness, home)];
+  const wrong: Partial<InviteLink>[] = [
     { id: randomUUID(), token: link.token },
     { id: 'x', token: link.token },
     { id: link.id, token: other.token },
@@ -154,32 +110,32 @@ test('an unknown id and a wrong token are the same 404', async () => {
   const said = new Set<string>();
   for (const one of wrong)
     for (const answer of [
-      await look(one),
-      await accept(one, { password }),
-      await look(one, { key: home.key }),
-      await accept(one, {}, { key: home.key }),
+      await lookAtInvite(harness, one),
+      await acceptInvite(harness, one, { password }),
+      await lookAtInvite(harness, one, { key: home.key }),
+      await acceptInvite(harness, one, {}, { key: home.key }),
     ]) {
       assert.equal(answer.status, 404, JSON.stringify(one));
       said.add(JSON.stringify({ ...answer.body, request_id: '' }));
     }
   assert.equal(said.size, 1);
-  assert.equal((await look(link)).status, 200);
+  assert.equal((await lookAtInvite(harness, link)).status, 200);
 });
 
 test('an expired invite is shown as such and is not accepted', async () => {
   const home = await harness.newOrganization();
-  const link = await invite(home);
+  const link = await newInvite(harness, home);
   passed_ms = 73 * hour_ms;
-  assert.equal((await look(link)).body.is_expired, true);
-  const answer = await accept(link, { password });
+  assert.equal((await lookAtInvite(harness, link)).body.is_expired, true);
+  const answer = await acceptInvite(harness, link, { password });
   assert.deepEqual([answer.status, answer.body.code, answer.body.attr], [400, 'expired', null]);
   passed_ms = 0;
-  assert.equal((await accept(link, { password })).status, 201);
+  assert.equal((await acceptInvite(harness, link, { password })).status, 201);
 });
 
 test('a sign-up needs a password that will do', async () => {
   const home = await harness.newOrganization();
-  const link = await invite(home, {
+  const link = await newInvite(harness, home, {
     first_name: 'Grace',
     target_email: `grace.hopper.${randomUUID()}@example.com`,
   });
@@ -195,17 +151,17 @@ test('a sign-up needs a password that will do', async () => {
     [{ password, last_name: null }, 'last_name null'],
   ];
   for (const [body, wanted] of cases) {
-    const answer = await accept(link, body);
+    const answer = await acceptInvite(harness, link, body);
     assert.deepEqual(
       [answer.status, `${answer.body.attr} ${answer.body.code}`],
       [400, wanted],
       JSON.stringify(body),
     );
   }
-  assert.deepEqual(await members(home), [[home.user.email, 15]]);
+  assert.deepEqual(await membersOf(harness, home), [[home.user.email, 15]]);
 });
 
-test('where the domain of the address asks for single sign-on nobody signs up with a password', async () => {
+test('where a domain asks for single sign-on nobody signs up with a password', async () => {
   const home = await harness.newOrganization();
   const domain = `${randomUUID()}.example.com`;
   await harness.deps.db.run(sql`
@@ -213,129 +169,64 @@ test('where the domain of the address asks for single sign-on nobody signs up wi
       saml_entity_id, saml_acs_url, saml_x509_cert, state, since_at, reason, created_at)
     VALUES (${randomUUID()}, ${home.organization.id}, ${domain}, '', 'saml', 'https://idp.example',
       'https://idp.example/sso', 'certificate', 'verified', now(), '', now())`);
-  const link = await invite(home, { target_email: `grace@${domain}` });
-  const answer = await accept(link, { password });
+  const link = await newInvite(harness, home, { target_email: `grace@${domain}` });
+  const answer = await acceptInvite(harness, link, { password });
   assert.deepEqual([answer.status, answer.body.code], [400, 'sso_enforced']);
-  assert.equal((await look(link)).body.has_account, false);
-});
-
-test('who has an account signs in first; with it they join, by session or key', async () => {
-  const { home, own, link } = await invitedAccount();
-  assert.equal((await look(link)).body.has_account, true);
-  const refused = await accept(link, { password });
-  assert.deepEqual([refused.status, refused.body.code], [401, 'not_authenticated']);
-  assert.match(refused.body.detail, /sign in/);
-  const joined = await accept(link, {}, { key: own.key });
-  assert.deepEqual(
-    [joined.status, joined.body.member.user.uuid, joined.body.member.level],
-    [201, own.user.uuid, 8],
-  );
-  assert.equal(joined.headers['set-cookie'], undefined);
-  assert.deepEqual(await members(home), [
-    [own.user.email, 8],
-    [home.user.email, 15],
-  ]);
-  // The same person, signed in at a browser.
-  const first = await invite(home);
-  const headers = cookieOf(await accept(first, { password }));
-  const second = await harness.newOrganization();
-  const next = await invite(second, { target_email: first.target_email });
-  assert.equal((await accept(next, {}, { headers })).status, 201);
-  assert.deepEqual(
-    (await harness.request('GET', '/api/organizations/', { headers })).body.results.map(
-      (one: any) => one.id,
-    ),
-    [home.organization.id, second.organization.id],
-  );
-});
-
-test('another account is refused, also with the right token', async () => {
-  const { home, link } = await invitedAccount({ is_email_verified: true });
-  const stranger = await harness.newOrganization();
-  for (const one of [link, await invite(home)]) {
-    const answer = await accept(one, { password }, { key: stranger.key });
-    assert.deepEqual([answer.status, answer.body.code], [403, 'permission_denied']);
-    assert.match(answer.body.detail, /another address/);
-  }
-});
-
-test('without the token only the verified address of the invite opens it', async () => {
-  for (const is_email_verified of [false, true]) {
-    const { own, link } = await invitedAccount({ is_email_verified });
-    const without = { id: link.id };
-    assert.equal((await look(without, { key: own.key })).status, is_email_verified ? 200 : 404);
-    assert.equal(
-      (await accept(without, {}, { key: own.key })).status,
-      is_email_verified ? 201 : 404,
-    );
-  }
-});
-
-test('a key needs the scope and no limits', async () => {
-  const { home, own, link } = await invitedAccount();
-  const cases: [Parameters<Harness['newKey']>[1], number][] = [
-    [{ scopes: ['event:write'] }, 403],
-    [{ scopes: ['organization_member:read'] }, 403],
-    [{ scoped_organizations: [own.organization.id] }, 403],
-    [{ scoped_teams: [own.project.id] }, 403],
-    [{ scopes: ['organization_member:write'] }, 201],
-  ];
-  for (const [fields, status] of cases)
-    assert.equal(
-      (await accept(link, {}, { key: await harness.newKey(own.user, fields) })).status,
-      status,
-      JSON.stringify(fields),
-    );
-  assert.equal((await members(home)).length, 2);
-});
-
-test('who is already a member is told so, and the invite stays', async () => {
-  const { home, own, link } = await invitedAccount();
-  await harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (${randomUUID()}, ${home.organization.id}, ${own.user.id}, 1)`,
-  );
-  const answer = await accept(link, {}, { key: own.key });
-  assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_input']);
-  assert.match(answer.body.detail, /already a member/);
-  assert.deepEqual((await members(home))[0], [own.user.email, 1]);
+  assert.equal((await lookAtInvite(harness, link)).body.has_account, false);
 });
 
 test('an old cookie is no obstacle to a sign-up, a wrong key and another site are', async () => {
   const home = await harness.newOrganization();
-  const link = await invite(home);
+  const link = await newInvite(harness, home);
   const headers = { cookie: `sluice_session=sls_${'x'.repeat(43)}` };
-  assert.equal((await accept(link, { password }, { key: 'slk_wrong' })).status, 401);
-  assert.equal((await accept(link, { password }, { key: home.key, headers })).status, 400);
+  assert.equal((await acceptInvite(harness, link, { password }, { key: 'slk_wrong' })).status, 401);
   assert.equal(
-    (await accept(link, { password }, { headers: { 'sec-fetch-site': 'cross-site' } })).status,
+    (await acceptInvite(harness, link, { password }, { key: home.key, headers })).status,
+    400,
+  );
+  assert.equal(
+    (
+      await acceptInvite(
+        harness,
+        link,
+        { password },
+        { headers: { 'sec-fetch-site': 'cross-site' } },
+      )
+    ).status,
     403,
   );
   assert.equal(
-    (await accept(link, { password }, { headers: { origin: 'https://evil.example' } })).status,
+    (
+      await acceptInvite(
+        harness,
+        link,
+        { password },
+        { headers: { origin: 'https://evil.example' } },
+      )
+    ).status,
     403,
   );
-  assert.equal((await look(link, { headers })).status, 200);
-  assert.equal((await accept(link, { password }, { headers })).status, 201);
+  assert.equal((await lookAtInvite(harness, link, { headers })).status, 200);
+  assert.equal((await acceptInvite(harness, link, { password }, { headers })).status, 201);
 });
 
 test('validate_only keeps nothing and signs nobody in', async () => {
   const home = await harness.newOrganization();
-  const link = await invite(home);
+  const link = await newInvite(harness, home);
   const answer = await harness.request(
     'POST',
     `/api/invites/${link.id}/accept/?validate_only=true`,
     { body: { token: link.token, password } },
   );
   assert.deepEqual([answer.status, answer.headers['set-cookie']], [200, undefined]);
-  assert.equal((await look(link)).body.has_account, false);
+  assert.equal((await lookAtInvite(harness, link)).body.has_account, false);
 });
 
 test('the log names who joined, with their key', async () => {
-  const { home, own, link } = await invitedAccount();
-  await accept(link, {}, { key: own.key });
-  const other = await invite(home);
-  const joined = await accept(other, { password });
+  const { home, own, link } = await invitedAccount(harness);
+  await acceptInvite(harness, link, {}, { key: own.key });
+  const other = await newInvite(harness, home);
+  const joined = await acceptInvite(harness, other, { password });
   const entries = await harness.deps.db.rows<Record<string, unknown>>(sql`
     SELECT activity, scope, item_id, user_email, key_id IS NOT NULL AS by_key FROM activity
       WHERE organization_id = ${home.organization.id} AND activity = 'joined' ORDER BY number`);

@@ -166,7 +166,7 @@ test('a thousand invites are made at once, and replaced at once', async () => {
   );
 });
 
-test('the log names everybody of a bulk with level, name and replaced invite, however many they are', async () => {
+test('the log names everybody of a bulk with level, name and replaced invite', async () => {
   const { organization, key } = await harness.newOrganization();
   const old = (await bulk(organization.id, key, { target_email: address() })).body;
   const known = { target_email: old.target_email.toUpperCase(), level: 15, first_name: 'Grace' };

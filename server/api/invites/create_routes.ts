@@ -32,18 +32,11 @@ const Items = Type.Array(Type.Unknown(), { minItems: 1, maxItems: bulk_max });
 
 /** Routes that make invites: one, or up to a thousand at once. */
 export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMailing): void {
-  const make = async (
-    request: FastifyRequest,
-    tx: Transaction,
-    items: SentItem[],
-  ): Promise<{ made: MadeInvite[]; sender: Sender }> => {
-    const { access, caller } = request;
-    const now_ms = deps.clock.now();
-    const fields = await checkInvites(tx, access, items, now_ms);
-    const made = await insertInvites(tx, access.organization_id, caller.user_id, fields, now_ms);
-    return { made, sender: await getSender(tx, access.organization_id, caller.user_id) };
-  };
+  singleRoute(app, deps, mailing);
+  bulkRoute(app, deps, mailing);
+}
 
+function singleRoute(app: FastifyInstance, deps: Deps, mailing: InviteMailing): void {
   app.post(
     base,
     {
@@ -59,7 +52,7 @@ export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record, afterwards) => {
-        const { made, sender } = await make(request, tx, [
+        const { made, sender } = await makeInvites(deps, request, tx, [
           { value: readBody(request).value, prefix: '' },
         ]);
         const invite = made[0]!;
@@ -71,7 +64,9 @@ export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
         return answer;
       }),
   );
+}
 
+function bulkRoute(app: FastifyInstance, deps: Deps, mailing: InviteMailing): void {
   app.post(
     `${base}bulk/`,
     {
@@ -89,7 +84,12 @@ export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
     },
     (request, reply) =>
       write(request, reply, 200, async (tx, record, afterwards) => {
-        const { made, sender } = await make(request, tx, itemsOf(readBody(request).value));
+        const { made, sender } = await makeInvites(
+          deps,
+          request,
+          tx,
+          itemsOf(readBody(request).value),
+        );
         const answerOf = (invites: StoredInvite[]) =>
           bulkAnswer(invites.map((invite) => shownToSender(request, deps, invite)));
         const answer = answerOf(made);
@@ -100,6 +100,18 @@ export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
         return answer;
       }),
   );
+}
+
+async function makeInvites(
+  { clock }: Deps,
+  { access, caller }: FastifyRequest,
+  tx: Transaction,
+  items: SentItem[],
+): Promise<{ made: MadeInvite[]; sender: Sender }> {
+  const now_ms = clock.now();
+  const fields = await checkInvites(tx, access, items, now_ms);
+  const made = await insertInvites(tx, access.organization_id, caller.user_id, fields, now_ms);
+  return { made, sender: await getSender(tx, access.organization_id, caller.user_id) };
 }
 
 /** What the log keeps of a new invite beside its fields. */

@@ -40,23 +40,9 @@ export type InviteMailing = {
  * under `sendOne`; why a mail did not go out is in the log of the mails.
  */
 export function openInviteMailing(deps: Deps): InviteMailing {
-  const { mail, db, clock, log } = deps;
+  const { mail, clock, log } = deps;
   const under_way = new Set<Promise<unknown>>();
   let is_closing = false;
-
-  async function sendOne(sender: Sender, invite: StoredInvite): Promise<StoredInvite> {
-    if (!mail.is_configured) return invite;
-    if (!(await mail.send(inviteMail(sender, invite, linkOf(deps, invite))))) return invite;
-    const updated_at = await markEmailed(db, invite, clock.now());
-    return {
-      ...invite,
-      record: {
-        ...invite.record,
-        emailing_attempt_made: true,
-        updated_at: updated_at ?? invite.record.updated_at,
-      },
-    };
-  }
 
   async function sendAll(
     sender: Sender,
@@ -70,7 +56,7 @@ export function openInviteMailing(deps: Deps): InviteMailing {
       for (const [index, invite] of waiting) {
         if (is_closing || clock.now() > ends_at) return;
         try {
-          present[index] = await sendOne(sender, invite);
+          present[index] = await sendOne(deps, sender, invite);
         } catch (error) {
           log.error(
             { err: error, invite_id: invite.record.id },
@@ -83,7 +69,7 @@ export function openInviteMailing(deps: Deps): InviteMailing {
   }
 
   return {
-    sendOne,
+    sendOne: (sender, invite) => sendOne(deps, sender, invite),
     sendMany: async (sender, invites) => {
       const present = [...invites];
       if (!mail.is_configured) return present;
@@ -101,6 +87,21 @@ export function openInviteMailing(deps: Deps): InviteMailing {
     close: async () => {
       is_closing = true;
       await Promise.all(under_way);
+    },
+  };
+}
+
+async function sendOne(deps: Deps, sender: Sender, invite: StoredInvite): Promise<StoredInvite> {
+  const { mail, db, clock } = deps;
+  if (!mail.is_configured) return invite;
+  if (!(await mail.send(inviteMail(sender, invite, linkOf(deps, invite))))) return invite;
+  const updated_at = await markEmailed(db, invite, clock.now());
+  return {
+    ...invite,
+    record: {
+      ...invite.record,
+      emailing_attempt_made: true,
+      updated_at: updated_at ?? invite.record.updated_at,
     },
   };
 }

@@ -41,7 +41,7 @@ test('a domain has one spelling, and what is none of another script stays as it 
     assert.equal(withPlainDomain(given!), plain);
 });
 
-test('an invite replaces the open one of the same mailbox, and one request asks for it once', async () => {
+test('an invite replaces the open one of its mailbox; one request asks for it once', async () => {
   const [kept] = spellings('ada');
   for (const spelling of spellings('ada')) {
     const made = await invite(spelling);
@@ -60,7 +60,7 @@ test('an invite replaces the open one of the same mailbox, and one request asks 
   );
 });
 
-test('a member is known, signs in and is found in every spelling; nobody else takes the address', async () => {
+test('a member is found in every spelling, and nobody else takes the address', async () => {
   const [kept] = spellings('cyd');
   const made = await invite(spellings('cyd')[1]!);
   const [, id, token] = /invite\/([^?]+)\?token=(.+)$/.exec(made.body.link)!;

@@ -36,7 +36,7 @@ async function invite(
   return { id: body.id, token: new URL(body.link).searchParams.get('token')! };
 }
 
-test('of 2 to 8 sign-ups with one invite one joins, and one account and session are made', async () => {
+test('of 2 to 8 sign-ups with one invite one joins: one account, one session', async () => {
   for (let count = 2; count <= 8; count += 1) {
     const home = await harness.newOrganization();
     const target_email = `${randomUUID()}@example.com`;
@@ -63,7 +63,7 @@ test('of 2 to 10 acceptances with one account one joins', async () => {
   }
 });
 
-test('two invites of one address, accepted at once in two organizations, make one account', async () => {
+test('invites of one address, accepted at once in two places, make one account', async () => {
   for (let round = 0; round < 10; round += 1) {
     const homes = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
     const target_email = `${randomUUID()}@example.com`;

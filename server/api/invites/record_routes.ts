@@ -30,6 +30,11 @@ const config = {
 
 /** Routes on one invite: take it back, send it again. */
 export function recordRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMailing): void {
+  deleteRoute(app, deps);
+  resendRoute(app, deps, mailing);
+}
+
+function deleteRoute(app: FastifyInstance, deps: Deps): void {
   app.delete(
     url,
     {
@@ -49,7 +54,9 @@ export function recordRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMa
         record(inviteEntry('deleted', invite.record, undefined));
       }),
   );
+}
 
+function resendRoute(app: FastifyInstance, deps: Deps, mailing: InviteMailing): void {
   app.post(
     `${url}resend/`,
     {

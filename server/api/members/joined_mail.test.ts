@@ -68,7 +68,8 @@ test('every other active member is told who joined, once', async (t) => {
   assert.deepEqual(content.replyTo, [{ name: 'Grace Hopper', address: email }]);
   assert.ok(
     content.text!.includes(
-      `Grace Hopper (${email}) is now a member of Told on Sluice, with the level 8 (administrator).`,
+      `Grace Hopper (${email}) is now a member of Told on Sluice, with the level 8 ` +
+        '(administrator).',
     ),
   );
 });

@@ -14,7 +14,6 @@ after(() => harness.close());
 
 type Level = 1 | 8 | 15;
 const levels: Level[] = [1, 8, 15];
-const unknown_uuid = '01890000-0000-7000-8000-000000000000';
 const base = (organization_id: string) => `/api/organizations/${organization_id}/members/`;
 const path = (organization_id: string, member: Member | string) =>
   `${base(organization_id)}${typeof member === 'string' ? member : member.user.uuid}/`;
@@ -162,7 +161,7 @@ test('who may give whom which level', async () => {
   }
 });
 
-test('nobody changes their own level; without a level, or with the same, nothing is changed', async () => {
+test('nobody changes their own level; no level, or the same one, changes nothing', async () => {
   for (const asker of levels) {
     const { organization, own } = await peopleOf(asker, 1);
     for (const name of ['@me', own.user.uuid])
@@ -193,7 +192,7 @@ test('nobody changes their own level; without a level, or with the same, nothing
   }
 });
 
-test('an empty PATCH of another is 200 and changes nothing, of an owner by an administrator too', async () => {
+test('an empty PATCH of another is 200 and changes nothing, also of an owner', async () => {
   const { organization, owner, own, other } = await peopleOf(8, 1);
   const before = (await harness.request('GET', base(organization.id), { key: own.key })).body
     .results[0];
@@ -211,66 +210,6 @@ test('an empty PATCH of another is 200 and changes nothing, of an owner by an ad
     [200, 15, owner.user.uuid],
   );
 });
-
-test('wrong levels name the field, before any rule', async () => {
-  const { organization, own, owner, other } = await peopleOf(8, 1);
-  const wrong: [unknown, string][] = [
-    [{ level: 2 }, 'invalid_choice'],
-    [{ level: 0 }, 'invalid_choice'],
-    [{ level: '8' }, 'invalid_choice'],
-    [{ level: null }, 'null'],
-    [{ level: 8.5 }, 'invalid_choice'],
-  ];
-  for (const [body, code] of wrong)
-    for (const target of [other, owner, own]) {
-      const answer = await harness.request('PATCH', path(organization.id, target), {
-        key: own.key,
-        body,
-      });
-      assert.deepEqual(
-        [answer.status, answer.body.attr, answer.body.code],
-        [400, 'level', code],
-        JSON.stringify(body),
-      );
-    }
-  const missing = await harness.request('PUT', path(organization.id, other), {
-    key: own.key,
-    body: {},
-  });
-  assert.deepEqual(
-    [missing.status, missing.body.attr, missing.body.code],
-    [400, 'level', 'required'],
-  );
-});
-
-test(
-  'who is not a member is 404, whatever the body; there is no single member to read and none to ' +
-    'make',
-  async () => {
-    const { organization, key } = await harness.newOrganization();
-    const stranger = await harness.newOrganization();
-    for (const name of [unknown_uuid, stranger.user.uuid, 'x', '@current', '1'])
-      for (const [method, body] of [
-        ['PATCH', 'broken'],
-        ['PUT', {}],
-        ['DELETE', undefined],
-      ] as const)
-        assert.equal(
-          (await harness.request(method, path(organization.id, name), { key, body })).status,
-          404,
-          `${method} ${name}`,
-        );
-    assert.equal((await harness.request('GET', path(organization.id, '@me'), { key })).status, 405);
-    assert.equal(
-      (await harness.request('POST', base(organization.id), { key, body: {} })).status,
-      405,
-    );
-    assert.equal(
-      (await harness.request('PATCH', path('@current', '@me'), { key, body: {} })).status,
-      200,
-    );
-  },
-);
 
 test('a changed level counts on the next request', async () => {
   const { organization, owner, other } = await peopleOf(15, 8);

@@ -98,7 +98,7 @@ test('many owners who leave at once leave one', async () => {
   assert.equal(await ownersOf(id), 1);
 });
 
-test('a change that races with the demotion of who makes it comes before it or is refused', async () => {
+test("a change that races with its maker's demotion comes before it or is refused", async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { organization, ...owner } = await harness.newOrganization();
     const administrator = await harness.newMember(organization.id, 8);
@@ -126,7 +126,7 @@ test('a change that races with the demotion of who makes it comes before it or i
   }
 });
 
-test('a change that races with the demand for a second factor comes before it or is refused', async () => {
+test('a change that races with the demand for a second factor precedes or is refused', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { organization, ...owner } = await harness.newOrganization();
     await harness.giveSecondFactor(owner.user);
@@ -153,7 +153,7 @@ test('a change that races with the demand for a second factor comes before it or
   }
 });
 
-test('a change that races with the removal of who makes it comes before it or finds nothing', async () => {
+test("a change that races with its maker's removal comes before it or finds nothing", async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { organization, ...owner } = await harness.newOrganization();
     const administrator = await harness.newMember(organization.id, 8);

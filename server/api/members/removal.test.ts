@@ -53,7 +53,7 @@ test('who may remove whom, and who may leave', async () => {
   }
 });
 
-test('the only owner cannot leave, however it is said and however many others there are', async () => {
+test('the only owner cannot leave, however it is said, however many others there are', async () => {
   const { organization, key, user } = await harness.newOrganization();
   const administrator = await harness.newMember(organization.id, 8);
   for (const name of ['@me', user.uuid]) {
@@ -81,7 +81,7 @@ test('the only owner cannot leave, however it is said and however many others th
   assert.equal((await remove(organization.id, '@me', administrator.key)).status, 409);
 });
 
-test('a member whose account is deactivated is removed by the same rules, and changed by nobody', async () => {
+test('a deactivated member is removed by the same rules, and changed by nobody', async () => {
   for (const [level, target, status] of [
     [1, 1, 403],
     [8, 15, 403],

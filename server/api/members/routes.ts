@@ -35,7 +35,13 @@ const writing = { scope: 'organization_member:write', within, locks_organization
 /**
  * `/api/organizations/:organization_id/members/`: list, change of the level, removal and leaving.
  */
-export function memberRoutes(app: FastifyInstance, { db }: Deps): void {
+export function memberRoutes(app: FastifyInstance, deps: Deps): void {
+  listRoute(app, deps);
+  levelRoutes(app);
+  removalRoute(app);
+}
+
+function listRoute(app: FastifyInstance, { db }: Deps): void {
   app.get(
     base,
     {
@@ -54,7 +60,9 @@ export function memberRoutes(app: FastifyInstance, { db }: Deps): void {
         () => countMembers(request.access.organization_id),
       ),
   );
+}
 
+function levelRoutes(app: FastifyInstance): void {
   const description =
     'Nobody changes their own level, and only an owner makes or unmakes an owner. `@me` ' +
     'stands for the caller.';
@@ -84,7 +92,9 @@ export function memberRoutes(app: FastifyInstance, { db }: Deps): void {
     },
     changeLevel(MemberPut),
   );
+}
 
+function removalRoute(app: FastifyInstance): void {
   app.delete(
     url,
     {

@@ -18,7 +18,6 @@ import {
 } from '../../../test/factories/notices.ts';
 import { settleDelivery } from '../../engine/notices/outbox.ts';
 import { sendDueNotices } from '../../engine/notices/send.ts';
-import { sweepNotices } from '../../engine/notices/sweep.ts';
 
 const hour_ms = 3_600_000;
 let now = Date.parse('2026-01-01T00:00:00.000000Z');
@@ -184,7 +183,7 @@ test(
   },
 );
 
-test('no target gets a notice of an export before the earlier ones; other exports pass meanwhile', async () => {
+test('no target gets a notice of an export before earlier ones; other exports pass', async () => {
   const { home, exported, received } = await withWebhook();
   const beside = await newExport(house, home);
   receiver.plan({ status: 500 });
@@ -282,120 +281,3 @@ test(
     assert.equal(new Set(received().map(({ headers }) => headers['webhook-id'])).size, 1);
   },
 );
-
-test(
-  'a receiver that answers 410 has its target switched off with the reason, until somebody ' +
-    'switches it on',
-  async () => {
-    const { home, exported, target, received, state, change } = await withWebhook();
-    const beside = await newExport(house, home);
-    await endedRun(house, exported.id, failed);
-    await endedRun(house, beside.id, failed);
-    receiver.plan({ status: 410 });
-    assert.equal(await send(), 2);
-    const gone = await state();
-    assert.deepEqual(
-      [gone.enabled, gone.last_attempt.outcome, gone.disabled_reason.code],
-      [false, 'given_up', 'gone'],
-    );
-    assert.match(gone.disabled_reason.detail, /^The receiver answered 410/);
-    now += 24 * hour_ms;
-    await endedRun(house, exported.id, completed);
-    assert.equal(await send(), 0);
-    assert.equal(received().length, 1);
-    const log = await house.request(
-      'GET',
-      `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}`,
-      { key: home.key },
-    );
-    const [entry] = log.body.results;
-    assert.deepEqual(
-      [entry.activity, entry.user, entry.changes[0]],
-      ['updated', null, { field: 'enabled', action: 'changed', before: true, after: false }],
-    );
-    assert.equal(
-      entry.changes.find(({ field }: { field: string }) => field === 'disabled_reason.detail')
-        .after,
-      gone.disabled_reason.detail,
-    );
-    await change({ events: ['failing'] });
-    assert.equal((await state()).disabled_reason.code, 'gone');
-    assert.equal((await change({ enabled: true })).body.disabled_reason, null);
-  },
-);
-
-test('a receiver that is gone says nothing of the address that its target has by now', async () => {
-  const { exported, url, state, change } = await withWebhook();
-  await endedRun(house, exported.id, failed);
-  const gone = (at: string) => ({
-    outcome: 'gone' as const,
-    detail: 'The receiver answered 410.',
-    url: at,
-  });
-  const due = await claimOne(house, now);
-  const moved = `${url}/moved`;
-  await change({ url: moved, secret: webhook_secret });
-  await settleDelivery(house.deps, due, gone(url));
-  assert.deepEqual(
-    [(await state()).enabled, (await state()).last_attempt.outcome],
-    [true, 'failed'],
-  );
-  now += 6_000;
-  await settleDelivery(house.deps, await claimOne(house, now), gone(moved));
-  assert.deepEqual(
-    [(await state()).enabled, (await state()).last_attempt.outcome],
-    [false, 'given_up'],
-  );
-});
-
-test(
-  'an outcome waits for whoever is changing or deleting the target, and holds nothing meanwhile ' +
-    'that they may need',
-  async () => {
-    const { exported, target } = await withWebhook();
-    await endedRun(house, exported.id, failed);
-    const due = await claimOne(house, now);
-    const settling = await house.deps.db.transaction(async (tx) => {
-      await tx.row(sql`SELECT 1 FROM notice_targets WHERE id = ${target.id} FOR UPDATE`);
-      const settled = settleDelivery(house.deps, due, {
-        outcome: 'hopeless',
-        detail: 'Nobody is there.',
-      });
-      const waiting = () => tx.row(sql`SELECT 1 FROM pg_locks WHERE NOT granted`);
-      while ((await waiting()) === undefined) await setImmediate();
-      await tx.row(sql`SELECT 1 FROM notice_deliveries WHERE id = ${due.id} FOR UPDATE NOWAIT`);
-      return { settled };
-    });
-    await settling.settled;
-    assert.deepEqual(await deliveriesOf(house, exported.id), [
-      { outcome: 'given_up', attempts: 1, next_attempt_at: null },
-    ]);
-  },
-);
-
-test('old notices are removed, however many there are, a lot at a time', async () => {
-  const { exported } = await withWebhook();
-  const { db, clock } = house.deps;
-  await db.run(sql`
-    INSERT INTO notices (id, batch_export_id, event, body, created_at)
-    SELECT gen_random_uuid(), ${exported.id}, 'late', '{}', ${new Date(now).toISOString()}
-      FROM generate_series(1, 1200)`);
-  const left = async () =>
-    (await db.row<{ count: number }>(
-      sql`SELECT count(*) AS count FROM notices WHERE batch_export_id = ${exported.id}`,
-    ))!.count;
-  const removed: number[] = [];
-  const run: typeof db.run = async (statement) => {
-    const count = await db.run(statement);
-    removed.push(count);
-    return count;
-  };
-  now += 30 * 24 * hour_ms;
-  await sweepNotices({ db: { ...db, run }, clock });
-  assert.equal(await left(), 1200);
-  now += 1;
-  removed.length = 0;
-  await sweepNotices({ db: { ...db, run }, clock });
-  assert.equal(await left(), 0);
-  assert.ok(removed.length > 2 && Math.max(...removed) <= 500, String(removed));
-});

@@ -42,6 +42,7 @@ export function noticeTargetRoutes(app: FastifyInstance, deps: Deps): void {
   for (const mount of mounts) {
     listRoutes(app, deps, mount);
     recordRoutes(app, deps, mount);
+    deleteRoute(app, mount);
     testRoute(app, deps, mount);
   }
 }
@@ -142,11 +143,13 @@ function recordRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount)
     },
     change,
   );
+}
 
+function deleteRoute(app: FastifyInstance, { base, within }: Mount): void {
   app.delete(
-    one,
+    `${base}:id/`,
     {
-      config: changing,
+      config: { scope: 'batch_export:write', within },
       schema: { summary: 'Delete a notice target', response: { 204: { type: 'null' } } },
     },
     (request, reply) =>

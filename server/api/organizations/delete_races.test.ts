@@ -20,7 +20,7 @@ async function isWaiting(): Promise<boolean> {
   return row!.waiting > 0;
 }
 
-test('who deletes an organization or a project waits for writers before taking what they still need', async () => {
+test('deleting an organization or project waits for writers before it takes theirs', async () => {
   for (const table of ['organizations', 'projects'] as const) {
     const { key, user, organization, project } = await house.newOrganization();
     const id = table === 'organizations' ? organization.id : String(project.id);

@@ -82,7 +82,7 @@ test('wrong bodies name every field', async () => {
   assert.equal((await create(key, { name: `  ${'x'.repeat(64)}  ` })).status, 201);
 });
 
-test('slugs are unique also when twenty of the same name race, and renaming keeps them', async () => {
+test('slugs are unique also when twenty of one name race, and renaming keeps them', async () => {
   const { key } = await harness.newOrganization();
   const made = await Promise.all(Array.from({ length: 20 }, () => create(key, { name: 'Race' })));
   assert.deepEqual(new Set(made.map((answer) => answer.status)), new Set([201]));
@@ -166,7 +166,7 @@ test('member_count counts active users only', async () => {
   assert.equal(await count(), '1');
 });
 
-test('PATCH changes only what is sent, PUT needs the name and keeps what may be left out', async () => {
+test('PATCH changes only what is sent, PUT needs the name and keeps the rest', async () => {
   const { key, organization, user } = await harness.newOrganization();
   await harness.giveSecondFactor(user);
   const path = `${list}${organization.id}/`;

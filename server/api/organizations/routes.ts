@@ -22,6 +22,12 @@ import {
 
 const url = '/api/organizations/:id/';
 const one = { within: 'organization' } as const;
+const changing = {
+  ...one,
+  scope: 'organization:write',
+  level: 8,
+  locks_organization: true,
+} as const;
 /** What the log leaves out: what belongs to the asker, the server or other records. */
 const not_its_own = [
   'updated_at',
@@ -35,6 +41,7 @@ const not_its_own = [
 export function organizationRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
   recordRoutes(app, deps);
+  deleteRoute(app);
 }
 
 function listRoutes(app: FastifyInstance, { db }: Deps): void {
@@ -111,12 +118,6 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
         record(entryOf('updated', before, after), before);
         return after;
       });
-  const changing = {
-    ...one,
-    scope: 'organization:write',
-    level: 8,
-    locks_organization: true,
-  } as const;
   app.patch(
     url,
     {
@@ -141,11 +142,13 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
     },
     change(OrganizationCreate),
   );
+}
 
+function deleteRoute(app: FastifyInstance): void {
   app.delete(
     url,
     {
-      config: { ...one, scope: 'organization:write', level: 15, locks_organization: true },
+      config: { ...changing, level: 15 },
       schema: {
         summary: 'Delete an organization with everything in it',
         description:

@@ -19,7 +19,8 @@ export function slugOf(name: string): string {
 
 /** Another slug of the same name: its first 43 characters, a hyphen and 4 random letters. */
 export function slugBeside(slug: string): string {
-  return `${trimmed(slug.slice(0, base_length_max))}-${Array.from({ length: 4 }, () => letters[randomInt(letters.length)]).join('')}`;
+  const random = Array.from({ length: 4 }, () => letters[randomInt(letters.length)]).join('');
+  return `${trimmed(slug.slice(0, base_length_max))}-${random}`;
 }
 
 function trimmed(text: string): string {

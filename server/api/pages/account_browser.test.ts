@@ -178,9 +178,14 @@ test('pages run nothing that somebody writes into them', { skip }, async () => {
   await page.goto('/login');
   const refused = await page.evaluate<string[]>(`new Promise((resolve) => {
     const seen = [];
-    document.addEventListener('securitypolicyviolation', ({ effectiveDirective }) => { seen.push(effectiveDirective); if (seen.length === 3) resolve(seen.sort()); });
-    document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.taken = true' }));
-    document.body.append(Object.assign(document.createElement('img'), { src: 'https://example.org/x.png' }));
+    document.addEventListener('securitypolicyviolation', ({ effectiveDirective }) => {
+      seen.push(effectiveDirective);
+      if (seen.length === 3) resolve(seen.sort());
+    });
+    const add = (name, fields) =>
+      document.body.append(Object.assign(document.createElement(name), fields));
+    add('script', { textContent: 'window.taken = true' });
+    add('img', { src: 'https://example.org/x.png' });
     fetch('https://example.org/').catch(() => undefined);
   })`);
   assert.deepEqual(refused, ['connect-src', 'img-src', 'script-src-elem']);

@@ -37,9 +37,15 @@ export function accountPage(app: FastifyInstance, { mail }: Deps): void {
         : await ask<List<ApiKeyRow>>(request, reply, '/api/personal_api_keys/?limit=1000', 401);
     if (account === undefined || sessions === undefined || keys === undefined)
       return reply.redirect('/login', 303);
+    const signOut = form({
+      id: 'sign_out',
+      method: 'DELETE',
+      action: '/api/sessions/@current/',
+      button: 'Sign out',
+      tone: 'plain',
+    });
     const body = html`<p>You are signed in as <bdi>${account.email}</bdi>.</p>
-      ${form({ id: 'sign_out', method: 'DELETE', action: '/api/sessions/@current/', button: 'Sign out', tone: 'plain' })}
-      ${organizationSection(account)} ${profileSection(account)}
+      ${signOut} ${organizationSection(account)} ${profileSection(account)}
       ${emailSection(account, mail.is_configured)} ${passwordSection(account)}
       ${secondFactorSection(account)} ${sessionSection(sessions)} ${apiKeySection(keys)}`;
     return sendPage(reply, 200, { title: 'Your account', body, script: scripts.account });

@@ -90,13 +90,14 @@ function apiKey({
     tone: 'danger',
     confirm: `Revoke the key “${label}”? What uses it stops working at once.`,
   });
+  const end =
+    expires_at === null ? 'works until it is revoked' : html`works until ${instant(expires_at)}`;
   return html`<li>
     <div>
       <p><bdi>${label}</bdi> <code>${mask_value}</code></p>
       <p class="muted">${allowed.join(', ')}</p>
       <p class="muted">
-        Made ${instant(created_at)},
-        ${expires_at === null ? 'works until it is revoked' : html`works until ${instant(expires_at)}`},
+        Made ${instant(created_at)}, ${end},
         ${last_used_at === null ? 'never used' : html`last used ${instant(last_used_at)}`}
       </p>
     </div>

@@ -100,6 +100,9 @@ export function field(form_id: string, one: Field): Html {
   } = one;
   const id = `${form_id}-${name}`;
   const notes = hint === undefined ? `${id}-fault` : `${id}-hint ${id}-fault`;
+  const fixed = is_fixed ? html` readonly` : undefined;
+  const optional = is_optional ? html` data-optional` : undefined;
+  const mode = inputmode === undefined ? undefined : html` inputmode="${inputmode}"`;
   return html`<div class="field">
     <label for="${id}">${label}</label>
     <input
@@ -111,7 +114,7 @@ export function field(form_id: string, one: Field): Html {
       aria-describedby="${notes}"
       spellcheck="false"
       autocapitalize="${type === 'text' && inputmode === undefined ? 'words' : 'none'}"
-      ${is_fixed ? html` readonly` : undefined}${is_optional ? html` data-optional` : undefined}${inputmode === undefined ? undefined : html` inputmode="${inputmode}"`}
+      ${fixed}${optional}${mode}
     />
     ${hint === undefined ? undefined : html`<p class="hint" id="${id}-hint">${hint}</p>`}
     <p class="fault" id="${id}-fault" data-fault="${name}"></p>
@@ -120,7 +123,14 @@ export function field(form_id: string, one: Field): Html {
 
 /** A password that is chosen, with a box to look at it. */
 export function newPasswordField(form_id: string, name: string, label: string): Html {
-  return html`${field(form_id, { name, label, type: 'password', autocomplete: 'new-password', hint: '12 to 200 characters: several words that have nothing to do with each other are fine.' })}
+  const typed = field(form_id, {
+    name,
+    label,
+    type: 'password',
+    autocomplete: 'new-password',
+    hint: '12 to 200 characters: several words that have nothing to do with each other are fine.',
+  });
+  return html`${typed}
     <label class="choice"
       ><input type="checkbox" data-shows="${form_id}-${name}" /> Show the password</label
     > `;

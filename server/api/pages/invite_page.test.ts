@@ -138,7 +138,7 @@ test('without the token it opens for the verified address alone', async () => {
   assert.deepEqual(formsOf(await browser.ask('GET', `/invite/${id}`)), ['join']);
 });
 
-test('the providers of the domain are offered; where one is enforced it is the only way', async () => {
+test("the domain's providers are offered; one that is enforced is the only way", async () => {
   const home = await harness.newOrganization();
   const cases: [{ sso_enforcement: string; saml: boolean } | undefined, string[], string[]][] = [
     [undefined, ['sign_up'], ['gitlab']],

@@ -71,10 +71,16 @@ function join({ path, token }: Visit): Html {
 }
 
 function signOut({ target_email }: Invite, email: string): Html {
+  const button = form({
+    id: 'sign_out',
+    method: 'DELETE',
+    action: '/api/sessions/@current/',
+    button: 'Sign out',
+  });
   return html`<p>
       You are signed in as <bdi>${email}</bdi>. Sign out to join as <bdi>${target_email}</bdi>.
     </p>
-    ${form({ id: 'sign_out', method: 'DELETE', action: '/api/sessions/@current/', button: 'Sign out' })}`;
+    ${button}`;
 }
 
 function signedOut(visit: Visit, { offered, is_enforced }: Providers): Html {

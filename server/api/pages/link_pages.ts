@@ -58,9 +58,15 @@ function resetPage(token: string): Page {
 }
 
 function verifyPage(token: string): Page {
+  const confirm = form({
+    id: 'link',
+    action: '/api/users/verify_email/',
+    hidden: { token },
+    button: 'Confirm the address',
+  });
   return {
     title: 'Confirm your e-mail address',
-    body: html`${form({ id: 'link', action: '/api/users/verify_email/', hidden: { token }, button: 'Confirm the address' })}
+    body: html`${confirm}
       <div class="panel" id="done" tabindex="-1" hidden>
         <p>Thank you: <bdi data-text="email"></bdi> is confirmed.</p>
         <p><a href="/account">To your account</a></p>

@@ -91,11 +91,12 @@ export function emailSection(account: AccountRow, is_mail_configured: boolean): 
     ],
     button: 'Change the address',
   });
+  const confirmation = is_open && is_mail_configured ? confirm : undefined;
   return section(
     'email',
     'E-mail address',
     html`<p><bdi>${email}</bdi> ${state}</p>
-      ${pending}${is_open && is_mail_configured ? confirm : undefined}${seldom('Change your e-mail address', change)}`,
+      ${pending}${confirmation}${seldom('Change your e-mail address', change)}`,
   );
 }
 
@@ -111,9 +112,10 @@ export function passwordSection(account: AccountRow): Html {
     button: 'Save the password',
   });
   const title = account.has_password ? 'Change your password' : 'Choose a password';
-  const body = html`<p>
-      ${account.has_password ? 'You can sign in with your address and a password.' : 'You have no password: you sign in through a provider.'}
-    </p>
+  const state = account.has_password
+    ? 'You can sign in with your address and a password.'
+    : 'You have no password: you sign in through a provider.';
+  const body = html`<p>${state}</p>
     ${seldom(
       title,
       html`<p>This ends all your other sessions.</p>

@@ -30,11 +30,17 @@ const recoveryCodes = html`<div class="panel" id="recovery_codes" tabindex="-1" 
 </div>`;
 
 function notSetUp(account: AccountRow): Html {
+  const begin = form({
+    id: 'begin_totp',
+    action: url,
+    fields: currentPassword('begin_totp', account),
+    button: 'Set up a second factor',
+  });
   return html`<p>
       Off. With one, signing in with your password also takes a code of an authenticator app, so the
       password alone opens nothing.
     </p>
-    ${form({ id: 'begin_totp', action: url, fields: currentPassword('begin_totp', account), button: 'Set up a second factor' })}
+    ${begin}
     <div class="panel" id="totp_setup" tabindex="-1" hidden>
       <h3>Add Sluice to your authenticator app</h3>
       <p>

@@ -61,7 +61,7 @@ const waiting = async (): Promise<number> =>
     sql`SELECT count(*) AS count FROM plugin_jobs WHERE plugin_config_id = ${id}`,
   ))!.count;
 
-test('a person starts a job: it runs with its payload and defaults, and the log says how it ended', async () => {
+test('a person starts a job: it has payload and defaults, the log says how it ended', async () => {
   const good = await start({ name: 'Send it', payload: { word: 'hello' } });
   assert.equal(good.status, 201, good.text);
   assert.deepEqual(good.body.payload, { word: 'hello', times: 2 });
@@ -147,7 +147,8 @@ test(
     );
     await harness.request('PATCH', url, { key: home.key, body: { enabled: true } });
     const { body: config } = await harness.request('GET', url, { key: home.key });
-    const record = `/api/organizations/${home.organization.id}/pipeline_destinations/${config.plugin}/`;
+    const { id } = home.organization;
+    const record = `/api/organizations/${id}/pipeline_destinations/${config.plugin}/`;
     const patched = await harness.request('PATCH', record, {
       key: home.key,
       body: { public_jobs: { hidden: {} } },

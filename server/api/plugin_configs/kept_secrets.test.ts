@@ -67,7 +67,7 @@ const cases: [string, { config?: object; allowed_hosts?: string[] }, string[]][]
 ];
 
 for (const [what, change, asked] of cases) {
-  test(`${what}: ${asked.length === 0 ? 'secrets are kept' : 'secrets are asked for again'}`, async () => {
+  test(`${what}: secrets are ${asked.length === 0 ? 'kept' : 'asked for again'}`, async () => {
     const before_change = await house.request('GET', one, { key: home.key });
     const put = {
       ...change,

@@ -4,12 +4,7 @@ import sql from 'sql-template-tag';
 import { loadPluginConfig } from '../../engine/plugins/stored_config.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
-import {
-  collectionUrl,
-  packageFiles,
-  setPluginsLevel,
-  writtenPlugin,
-} from '../../../test/factories/plugins.ts';
+import { collectionUrl, packageFiles, writtenPlugin } from '../../../test/factories/plugins.ts';
 import { findStoredConfig } from './store.ts';
 
 const schema = [
@@ -220,54 +215,6 @@ test('enabling begins with the present: the cursor is set, the error goes', asyn
   assert.ok(cursor.inserted_at > '2026' && cursor.failures === 0);
   await ask('PATCH', urlOf(config), { order: 2 });
   assert.deepEqual(await cursorOf(), cursor);
-});
-
-test('who may: level 8 of the member to change, level 3 of the organization for all of it', async () => {
-  const own = await harness.newOrganization();
-  const { id } = await writtenPlugin(harness, own);
-  const configs = `/api/projects/${own.project.id}/plugin_configs/`;
-  const member = await harness.newMember(own.organization.id, 1);
-  assert.equal((await ask('POST', configs, { plugin: id }, member.key)).status, 403);
-  await setPluginsLevel(harness, own, 3);
-  const made = await ask('POST', configs, { plugin: id, enabled: true }, own.key);
-  assert.equal(made.status, 201);
-  assert.equal((await ask('GET', `${configs}${made.body.id}/`, undefined, member.key)).status, 200);
-  await setPluginsLevel(harness, own, 0);
-  for (const [method, path, body] of [
-    ['GET', '', undefined],
-    ['POST', '', { plugin: id }],
-    ['GET', `${made.body.id}/`, undefined],
-    ['GET', `${made.body.id}/logs/`, undefined],
-    ['PATCH', `${made.body.id}/`, {}],
-    ['PUT', `${made.body.id}/`, {}],
-    ['DELETE', `${made.body.id}/`, undefined],
-  ] as const)
-    assert.equal(
-      (await ask(method, configs + path, body, own.key)).status,
-      403,
-      `${method} ${path}`,
-    );
-});
-
-test('plugins and configs of others are unknown; a global plugin can be used', async () => {
-  const other = await harness.newOrganization();
-  const foreign = await writtenPlugin(harness, other);
-  const answer = async () => ask('POST', list, { plugin: foreign.id, enabled: true });
-  assert.deepEqual([(await answer()).status, (await answer()).body.attr], [400, 'plugin']);
-  await ask('PATCH', foreign.url, { is_global: true }, other.key);
-  const made = await answer();
-  assert.deepEqual(
-    [made.status, made.body.plugin_info.organization_id],
-    [201, other.organization.id],
-  );
-  for (const method of ['GET', 'PATCH', 'PUT', 'DELETE']) {
-    const elsewhere = `/api/projects/${other.project.id}/plugin_configs/${made.body.id}/`;
-    assert.equal(
-      (await ask(method, elsewhere, method === 'GET' ? undefined : {}, other.key)).status,
-      404,
-      method,
-    );
-  }
 });
 
 test('logs come newest first, by level and time, in pages', async () => {

@@ -40,6 +40,7 @@ export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   readingRoutes(app, deps);
   makingRoute(app, deps);
   changingRoutes(app, deps);
+  deleteRoute(app);
   runningRoutes(app, deps);
 }
 
@@ -167,7 +168,9 @@ function changingRoutes(app: FastifyInstance, deps: Deps): void {
     },
     change('replace'),
   );
+}
 
+function deleteRoute(app: FastifyInstance): void {
   app.delete(
     one,
     {

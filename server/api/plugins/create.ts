@@ -8,6 +8,7 @@ import type { PreparedPlugin } from '../../engine/plugins/prepare.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import { write } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
 import { refuseLong } from './change.ts';
 import type { Collection } from './collections.ts';
 import { contentChange, pluginEntry } from './entry.ts';
@@ -63,18 +64,7 @@ export async function createPlugin(
         'The organization has this package already: upgrade or delete that one.',
       );
     if (fetched === undefined) await updatePlugin(tx, id, { ...fields, plugin_type });
-    else {
-      await updatePlugin(tx, id, {
-        is_global: fields.is_global ?? false,
-        origin: sealSource(deps, id, fetched.source),
-      });
-      await putInstalled(tx, deps, request, {
-        id,
-        version_id: null,
-        prepared: fetched.prepared,
-        latest_tag: fetched.prepared.tag,
-      });
-    }
+    else await putFetched(tx, deps, request, id, { ...fetched, is_global: fields.is_global });
     const made = (await findPlugin(tx, place, id))!;
     record(
       pluginEntry(
@@ -86,6 +76,22 @@ export async function createPlugin(
       ),
     );
     return made;
+  });
+}
+
+async function putFetched(
+  tx: Transaction,
+  deps: Deps,
+  request: FastifyRequest,
+  id: number,
+  { source, prepared, is_global = false }: Fetched & { is_global: boolean | undefined },
+): Promise<void> {
+  await updatePlugin(tx, id, { is_global, origin: sealSource(deps, id, source) });
+  await putInstalled(tx, deps, request, {
+    id,
+    version_id: null,
+    prepared,
+    latest_tag: prepared.tag,
   });
 }
 

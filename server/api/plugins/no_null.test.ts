@@ -18,7 +18,7 @@ const ask = (method: string, path: string, body?: unknown) =>
 const nulls = { config_schema: null, capabilities: null, metrics: null, public_jobs: null };
 const refused = Object.keys(nulls).map((name) => `${name} null`);
 
-test('what a plugin says of its settings and its code is never null; its configs go on to work', async () => {
+test('what a plugin says of itself is never null; its configs go on to work', async () => {
   const fields = [{ key: 'token', type: 'string', secret: true }];
   const files = packageFiles('pipeline_destinations', { config: fields });
   const { id, url } = await writtenPlugin(house, home, 'pipeline_destinations', files);

@@ -24,16 +24,17 @@ import { rollbackPlugin, upgradePlugin } from './upgrade.ts';
  * source.
  */
 export function packageRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
-  updateRoutes(app, deps, collection);
+  checkRoute(app, deps, collection);
+  versionRoutes(app, deps, collection);
   sourceRoutes(app, deps, collection);
 }
 
+const own =
+  'Only for the organization that the plugin belongs to; needs the plugins access level 6.';
 const acting = { ...changing, if_match: true } as const;
 
-function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
+function checkRoute(app: FastifyInstance, deps: Deps, collection: Collection): void {
   const one = `${collection.base}:id/`;
-  const own =
-    'Only for the organization that the plugin belongs to; needs the plugins access level 6.';
 
   app.get(
     `${one}check_for_updates/`,
@@ -64,7 +65,10 @@ function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
       return getOwnPlugin(deps.db, request, collection);
     },
   );
+}
 
+function versionRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
+  const one = `${collection.base}:id/`;
   const upgrading =
     'The new version is fetched, compiled and looked at first; whatever is wrong with it is ' +
     '400 on `url`, and the old version stays. `changes` says what differs; with ' +
@@ -90,7 +94,8 @@ function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
       config: acting,
       schema: {
         summary: 'Go back to the code before the last upgrade or edit',
-        description: `A second rollback goes forward again. 409 when there is no version before. ${own}`,
+        description:
+          `A second rollback goes forward again. 409 when there is no version before. ` + own,
         response: { 200: PluginWithDifferences },
       },
     },
@@ -100,8 +105,6 @@ function updateRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
 
 function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
   const one = `${collection.base}:id/`;
-  const own =
-    'Only for the organization that the plugin belongs to; needs the plugins access level 6.';
 
   app.get(
     `${one}source/`,

@@ -3,7 +3,6 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
 import { openPluginForge } from '../../../test/servers/plugin_forge.ts';
@@ -56,15 +55,7 @@ const ask = (method: string, path: string, body?: unknown, key = home.key): Prom
 const faultOf = ({ status, body }: Answer) => [status, body.attr, body.code];
 const destination = 'pipeline_destinations';
 
-/** A package in the registry that is installed at version 1.0.0. */
-async function installed(name: string, manifest: Record<string, unknown> = {}) {
-  registry.publish(name, '1.0.0', packageFiles(destination, manifest));
-  const made = await ask('POST', collectionUrl(home), { plugin_type: 'custom', url: name });
-  assert.equal(made.status, 201, made.text);
-  return { made: made.body, url: `${collectionUrl(home)}${made.body.id}/` };
-}
-
-test('an npm package serves each collection, and what it says is in the answer at once', async () => {
+test('an npm package serves each collection; what it says is in the answer at once', async () => {
   for (const name of collection_names) {
     const { methods, scheduled_tasks } = served[name];
     const config = [{ key: 'token', secret: true, type: 'string', required: true }];
@@ -75,7 +66,9 @@ test('an npm package serves each collection, and what it says is in the answer a
     );
     const { status, body } = await ask('POST', collectionUrl(home, name), {
       plugin_type: 'custom',
-      url: `https://www.npmjs.com/package/for-${name.replaceAll('_', '-')}?private_token=sesame-open-sesame`,
+      url:
+        `https://www.npmjs.com/package/for-${name.replaceAll('_', '-')}` +
+        '?private_token=sesame-open-sesame',
       name: 'Not this',
     });
     assert.equal(status, 201, JSON.stringify(body));
@@ -178,152 +171,6 @@ test('a dry run fetches and checks, and makes nothing', async () => {
   assert.equal((await ask('POST', path, { url: 'not-there' })).status, 400);
 });
 
-test('an update is found, shown before it is made, made, and taken back', async () => {
-  const { made, url } = await installed('grows', {
-    config: [{ key: 'old' }, { key: 'kept', name: 'Kept' }],
-  });
-  assert.deepEqual((await ask('GET', `${url}check_for_updates/`)).body, made);
-  const later = packageFiles(
-    destination,
-    {
-      name: 'Grown',
-      config: [
-        { key: 'kept', name: 'Kept longer' },
-        { key: 'new', required: true },
-      ],
-    },
-    {
-      'index.ts': 'export function exportEvents() {}\nexport const jobs = { again() {} };',
-      'lib/more.ts': 'export {}',
-    },
-  );
-  registry.publish('grows', '2.0.0', later);
-  const found = await ask('GET', `${url}check_for_updates/`);
-  assert.deepEqual(found.body, { ...made, latest_tag: '2.0.0' });
-  const dry = await ask('POST', `${url}upgrade/?validate_only=true`);
-  assert.deepEqual(dry.body.changes, {
-    from_tag: '1.0.0',
-    to_tag: '2.0.0',
-    files: {
-      added: ['lib/more.ts'],
-      removed: [],
-      changed: ['index.ts', 'package.json', 'plugin.json'],
-    },
-    config_fields: { added: ['new'], removed: ['old'], changed: ['kept'] },
-    capabilities: { added: ['jobs.again', 'methods.exportEvents'], removed: ['methods.onEvent'] },
-    incomplete_configs: 0,
-  });
-  assert.deepEqual((await ask('GET', url)).body, found.body);
-  const { changes, ...upgraded } = (await ask('POST', `${url}upgrade/`)).body;
-  assert.deepEqual(changes, dry.body.changes);
-  assert.deepEqual(
-    [upgraded.tag, upgraded.latest_tag, upgraded.name, upgraded.plugin_type],
-    ['2.0.0', '2.0.0', 'Grown', 'custom'],
-  );
-  assert.deepEqual(upgraded.capabilities, {
-    methods: ['exportEvents'],
-    jobs: ['again'],
-    scheduled_tasks: [],
-  });
-  const again = await ask('POST', `${url}upgrade/`);
-  assert.deepEqual([again.status, again.body.changes.files.changed], [200, []]);
-  const { changes: back, ...rolled } = (await ask('POST', `${url}rollback/`)).body;
-  assert.deepEqual([back.from_tag, back.to_tag], ['2.0.0', '1.0.0']);
-  assert.deepEqual(rolled, { ...made, latest_tag: '2.0.0' });
-  const wanted = await ask('POST', `${url}upgrade/`, { tag: '1.0.0' });
-  assert.deepEqual([wanted.body.tag, wanted.body.changes.to_tag], ['1.0.0', '1.0.0']);
-});
-
-test('an upgrade to the same version mends code that was changed in the database', async () => {
-  const { made, url } = await installed('mended');
-  await harness.deps.db.run(
-    sql`UPDATE plugin_versions SET code = '{}'::json WHERE plugin_id = ${made.id}`,
-  );
-  assert.equal((await ask('GET', `${url}source/`)).status, 409);
-  assert.equal((await ask('POST', `${url}upgrade/`)).status, 200);
-  assert.equal((await ask('GET', `${url}source/`)).status, 200);
-});
-
-test('a faulty upgrade leaves the old version as it is', async () => {
-  const { url } = await installed('falls');
-  const before = [(await ask('GET', url)).body, (await ask('GET', `${url}source/`)).body];
-  const publish = (version: string, files: Record<string, string>, options = {}) =>
-    registry.publish('falls', version, files, options);
-  const faults: [string, () => void][] = [
-    [
-      'syntax',
-      () => publish('2.0.0', packageFiles(destination, {}, { 'index.ts': 'export function (' })),
-    ],
-    [
-      'no service',
-      () => publish('3.0.0', packageFiles(destination, {}, { 'index.ts': 'export const x = 1;' })),
-    ],
-    ['no manifest', () => publish('4.0.0', { 'index.js': 'exports.onEvent = 1' })],
-    [
-      'wrong integrity',
-      () =>
-        publish('5.0.0', packageFiles(destination), {
-          integrity: `sha512-${Buffer.alloc(64).toString('base64')}`,
-        }),
-    ],
-    [
-      'no archive',
-      () => publish('6.0.0', packageFiles(destination), { archive: Buffer.from('no archive') }),
-    ],
-  ];
-  for (const [name, make] of faults) {
-    make();
-    const answer = await ask('POST', `${url}upgrade/`);
-    assert.deepEqual(faultOf(answer), [400, 'url', 'invalid_input'], `${name}: ${answer.text}`);
-    assert.deepEqual(
-      [(await ask('GET', url)).body, (await ask('GET', `${url}source/`)).body],
-      before,
-      name,
-    );
-  }
-  assert.deepEqual(faultOf(await ask('POST', `${url}upgrade/`, { tag: '9.9.9' })), [
-    400,
-    'url',
-    'invalid_input',
-  ]);
-});
-
-test('an origin that does not answer is 400 `unavailable`, on every way to it', async () => {
-  const { url } = await installed('sleeps');
-  const port = 9;
-  const silent = `http://127.0.0.1:${port}`;
-  const { config } = harness.deps;
-  const kept = config.npm_registry_url;
-  config.npm_registry_url = silent;
-  try {
-    assert.deepEqual(faultOf(await ask('POST', collectionUrl(home), { url: 'other' })), [
-      400,
-      'url',
-      'unavailable',
-    ]);
-    assert.deepEqual(faultOf(await ask('GET', `${url}check_for_updates/`)), [
-      400,
-      'url',
-      'unavailable',
-    ]);
-    assert.deepEqual(faultOf(await ask('POST', `${url}upgrade/`)), [400, 'url', 'unavailable']);
-  } finally {
-    config.npm_registry_url = kept;
-  }
-});
-
-test('a change that races with an upgrade stops it', async () => {
-  const { url } = await installed('raced');
-  registry.publish('raced', '2.0.0', packageFiles(destination, { name: 'Two' }));
-  const edit = () => ask('PATCH', `${url}update_source/`, { 'extra.ts': 'export {}' });
-  const statuses = (
-    await Promise.all([ask('POST', `${url}upgrade/`), edit(), ask('POST', `${url}upgrade/`)])
-  ).map(({ status }) => status);
-  assert.ok(statuses.every((status) => status === 200 || status === 409));
-  assert.ok(statuses.includes(200));
-  assert.equal((await ask('GET', `${url}source/`)).status, 200);
-});
-
 test('a repository of GitHub and GitLab, with a token that never comes back', async () => {
   const token = 'forge-token-1234567890';
   for (const [index, base] of [forge.settings.github_url, forge.settings.gitlab_url].entries()) {
@@ -408,46 +255,4 @@ test('an entry of the catalogue is installed by its name, in its collection only
     name: 'Listed',
   });
   assert.deepEqual(faultOf(elsewhere), [400, 'name', 'invalid_choice']);
-});
-
-test('an upgrade that asks for more than a project has set disables nothing and says so', async () => {
-  const { made, url } = await installed('asks', {
-    config: [
-      { key: 'a', type: 'string' },
-      { key: 'gone', type: 'string' },
-    ],
-  });
-  const configs = `/api/projects/${home.project.id}/plugin_configs/`;
-  const config = await ask('POST', configs, {
-    plugin: made.id,
-    enabled: true,
-    config: { a: 'value of a', gone: 'x' },
-  });
-  registry.publish(
-    'asks',
-    '2.0.0',
-    packageFiles(destination, {
-      config: [
-        { key: 'a', type: 'string', secret: true },
-        { key: 'b', name: 'B', required: true },
-      ],
-    }),
-  );
-  const upgraded = await ask('POST', `${url}upgrade/`);
-  assert.equal(upgraded.body.changes.incomplete_configs, 1);
-  const after_upgrade = (await ask('GET', `${configs}${config.body.id}/`)).body;
-  assert.deepEqual(
-    [after_upgrade.enabled, after_upgrade.secret_keys, after_upgrade.config],
-    [true, ['a'], { gone: 'x' }],
-  );
-  assert.match(after_upgrade.error.message, /B is required/);
-  const rows = await harness.deps.db.rows(
-    sql`SELECT c.config::text FROM plugin_configs c WHERE c.id = ${config.body.id}`,
-  );
-  assert.doesNotMatch(JSON.stringify(rows), /value of a/);
-  const fixed = await ask('PATCH', `${configs}${config.body.id}/`, { config: { b: 'set' } });
-  assert.deepEqual(
-    [fixed.body.error, fixed.body.config, fixed.body.secret_keys],
-    [null, { b: 'set' }, ['a']],
-  );
 });

@@ -139,7 +139,8 @@ function changingRoutes(app: FastifyInstance, deps: Deps, collection: Collection
         const { before } = await lockOwnPlugin(tx, request, collection);
         if (await isUsedElsewhere(tx, before.id, request.access.organization_id))
           throw conflict(
-            'Projects of other organizations use this plugin: they must remove their configs first.',
+            'Projects of other organizations use this plugin: they must remove their configs ' +
+              'first.',
           );
         record(pluginEntry(collection, 'uninstalled', before, undefined));
         await deletePlugin(tx, before.id);

@@ -45,7 +45,8 @@ const fields = {
   ),
   is_global: Type.Boolean({
     description:
-      'Every organization of the server may enable it. Setting it needs the plugins access level 9.',
+      'Every organization of the server may enable it. Setting it needs the plugins access ' +
+      'level 9.',
   }),
   capabilities: any(
     'What its code offers: `{methods, jobs, scheduled_tasks}`; read from the code whenever ' +

@@ -97,7 +97,7 @@ test('code that is wrong is 400 with file, line and column, and the old code sta
   assert.deepEqual((await ask('GET', `${url}source/`)).body, before.body);
 });
 
-test('rollback goes back, and forward again; a record without an earlier version is 409', async () => {
+test('rollback goes back, and forward again; without an earlier version it is 409', async () => {
   const { url } = await writtenPlugin(harness, home);
   assert.equal((await ask('POST', `${url}rollback/`)).status, 409);
   const first = (await ask('GET', `${url}source/`)).body;
@@ -130,7 +130,7 @@ test('rollback goes back, and forward again; a record without an earlier version
   assert.equal(versions.length, 2);
 });
 
-test('what was changed in the database is neither shown, nor edited, nor rolled back to', async () => {
+test('what was changed in the database is not shown, edited or rolled back to', async () => {
   const changes = [
     sql`files = '{"index.ts": "export function onEvent() { return 666; }"}'::json`,
     sql`code = '{"server": "evil", "site": null, "frontend": null}'::json`,

@@ -14,7 +14,7 @@ after(() => harness.close());
 const list = '/api/projects/';
 const create = (key: string, body: unknown) => harness.request('POST', list, { key, body });
 
-test('create makes a project with a token of its own, by default in the oldest organization', async () => {
+test('create makes a project with a token, by default in the oldest organization', async () => {
   const { key, organization } = await harness.newOrganization();
   const { status, body } = await create(key, { name: ' Shop ', timezone: 'Europe/Berlin' });
   assert.equal(status, 201);
@@ -144,7 +144,7 @@ test('the list covers all organizations of the caller, oldest first', async () =
   assert.equal((await harness.request('GET', `${list}@current/`, { key })).body.id, project.id);
 });
 
-test('a change is seen, also in the organization; the organization of a project does not change', async () => {
+test('a change is seen, also in the organization, which a project does not change', async () => {
   const { key, project, organization } = await harness.newOrganization();
   const other = await harness.request('POST', '/api/organizations/', {
     key,

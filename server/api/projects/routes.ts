@@ -26,11 +26,13 @@ import { isTimezone } from './timezone.ts';
 
 const url = '/api/projects/:id/';
 const one = { within: 'project' } as const;
+const changing = { ...one, scope: 'project:write', level: 8 } as const;
 
 /** `/api/projects/`: list, create, retrieve, change, delete. */
 export function projectRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
   recordRoutes(app, deps);
+  deleteRoute(app);
 }
 
 function listRoutes(app: FastifyInstance, { db }: Deps): void {
@@ -104,7 +106,6 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
         record(entryOf('updated', before, after), before);
         return after;
       });
-  const changing = { ...one, scope: 'project:write', level: 8 } as const;
   app.patch(
     url,
     {
@@ -129,7 +130,9 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
     },
     change(ProjectPut),
   );
+}
 
+function deleteRoute(app: FastifyInstance): void {
   app.delete(
     url,
     {

@@ -33,7 +33,7 @@ async function failTimes(times: number, email: string): Promise<void> {
     assert.equal((await trySignIn(harness, email, wrong)).status, 401);
 }
 
-test('the first half of two-step sign-ins costs neither the account nor the address anything', async () => {
+test('the first half of two-step sign-ins costs neither account nor address anything', async () => {
   const user = await newPerson(harness);
   await setUpSecondFactor(harness, await signedIn(harness, user));
   await failTimes(4, user.email);
@@ -47,7 +47,7 @@ test('the first half of two-step sign-ins costs neither the account nor the addr
   );
 });
 
-test('of 30 wrong codes at once that come with the right password no more than 5 are looked at', async () => {
+test('of 30 wrong codes at once with the right password at most 5 are looked at', async () => {
   const user = await newPerson(harness);
   await setUpSecondFactor(harness, await signedIn(harness, user));
   await forgetAllAttempts(harness);
@@ -96,7 +96,7 @@ test('a right password is no failure when the request then ends otherwise', asyn
   );
 });
 
-test('a try that the server is too busy to look at is not made; another fault leaves it counted', async () => {
+test('a try that a busy server does not look at is not made; other faults count it', async () => {
   const request = { id: 'busy', ip: '192.0.2.9', server: harness.app } as unknown as FastifyRequest;
   const counted = async (error: Error) => {
     await forgetAllAttempts(harness);

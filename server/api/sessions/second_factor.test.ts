@@ -46,7 +46,7 @@ test('the code is asked for only after the right password', async () => {
   assert.equal((await trySignIn(harness, user.email, { code: code() })).status, 201);
 });
 
-test('a code is good in its own half minute, the one before and the one after, and once', async () => {
+test('a code is good in its half minute, the one before and the one after, and once', async () => {
   const { user, secret } = await newProtected();
   const attempt = async (steps: number) => {
     await forgetAllAttempts(harness);
@@ -79,7 +79,7 @@ test('of ten sign-ins at once with one code, one succeeds', async () => {
   }
 });
 
-test('a recovery code signs in once, however it is written; the log and the account say so', async () => {
+test('a recovery code signs in once, however written; log and account say so', async () => {
   const { user, recovery_codes } = await newProtected();
   const [one, two, three] = recovery_codes as [string, string, string];
   assert.equal((await trySignIn(harness, user.email, { code: one })).status, 201);

@@ -36,7 +36,7 @@ const useNow = (user: { id: number }) =>
       WHERE user_id = ${user.id}`,
   );
 
-test('the list has the own sessions that have not ended, newest first, for a session and for a key', async () => {
+test('the list has the own sessions that go on, newest first, also for a key', async () => {
   const user = await newPerson(harness);
   const old = await signedIn(harness, user);
   clock.pass(7 * day_ms - minute_ms);
@@ -63,7 +63,7 @@ test('the list has the own sessions that have not ended, newest first, for a ses
   assert.match(by_key.body.next, /offset=1/);
 });
 
-test('one session is retrieved and ended by its id; another person has no such session', async () => {
+test('a session is retrieved and ended by its id; another person has none such', async () => {
   const user = await newPerson(harness);
   const [one, other] = [await signedIn(harness, user), await signedIn(harness, user)];
   const stranger = await signedIn(harness, await newPerson(harness));
@@ -103,7 +103,7 @@ test('@current signs out and takes the cookie back; with a key there is none', a
     assert.equal((await harness.request('DELETE', `${list}${id}/`, { key })).status, 404);
 });
 
-test('all others are ended at once, with a key all; the entry in the log says how many', async () => {
+test('all others are ended at once, with a key all; the log says how many', async () => {
   const user = await newPerson(harness);
   const [one, other, third] = [
     await signedIn(harness, user),

@@ -72,12 +72,12 @@ test('the address may be written in any case and with space around it', async ()
     assert.equal((await trySignIn(harness, email)).status, 201, email);
 });
 
-test('an operator may have given the first owner an address without a domain of two parts', async () => {
+test('the first owner may have an address whose domain has one part', async () => {
   const user = await newPerson(harness, { email: 'owner@localhost' });
   assert.equal((await trySignIn(harness, user.email)).status, 201);
 });
 
-test('unknown address, wrong password, no password and an inactive account cannot be told apart', async () => {
+test('unknown address, wrong or no password, inactive account cannot be told apart', async () => {
   const known = await newPerson(harness);
   const without = await newPerson(harness, { password_hash: null });
   const inactive = await newPerson(harness);
@@ -199,7 +199,7 @@ test(
   },
 );
 
-test('a session that begins while the password is being changed does not outlive the change', async () => {
+test('a session that begins during a change of password does not outlive it', async () => {
   const hash = await hashPassword(other_password);
   for (let round = 0; round < 8; round += 1) {
     await forgetAllAttempts(harness);

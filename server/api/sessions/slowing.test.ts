@@ -109,7 +109,7 @@ test(
   },
 );
 
-test('wrong codes count; the right password without a code does not, and does not end the series', async () => {
+test('wrong codes count; the right password without one does not, and ends no series', async () => {
   const user = await newPerson(harness);
   const { secret } = await setUpSecondFactor(harness, await signedIn(harness, user));
   clock.pass(90_000);
@@ -152,7 +152,7 @@ test('a wrong password of somebody who is signed in counts as well', async () =>
   assert.equal((await begin(password)).status, 200);
 });
 
-test('a pause is not kept under an Idempotency-Key: the same request works when it is over', async () => {
+test('no pause is kept under an Idempotency-Key: the request works when it is over', async () => {
   const user = await newPerson(harness);
   const browser = await signedIn(harness, user);
   await failTimes(5, user.email);

@@ -23,13 +23,19 @@ const Named = Type.Object({
  * tests of a domain's provider.
  */
 export function singleSignOnApiRoutes(app: FastifyInstance, deps: Deps): void {
+  metadataRoute(app, deps);
+  testRoute(app, deps);
+}
+
+function metadataRoute(app: FastifyInstance, deps: Deps): void {
   app.get(
     '/api/saml/metadata/',
     {
       config: { scope: 'public', accepts_anything: true },
       schema: {
         summary:
-          "This server's SAML metadata for an organization, to be imported by its identity provider",
+          "This server's SAML metadata for an organization, to be imported by its identity " +
+          'provider',
         operationId: 'saml_metadata_retrieve',
         tags: ['single_sign_on'],
         querystring: Named,
@@ -56,7 +62,9 @@ export function singleSignOnApiRoutes(app: FastifyInstance, deps: Deps): void {
         .send(Buffer.from(serviceMetadata(samlService(deps.config, known.id))));
     },
   );
+}
 
+function testRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     '/api/organizations/:organization_id/domains/:id/test_sign_in/',
     {

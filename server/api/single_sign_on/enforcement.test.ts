@@ -90,7 +90,7 @@ test('a domain that lapsed enforces nothing', async () => {
   assert.equal((await trySignIn(world.harness, address)).status, 201);
 });
 
-test('no password is reset and no account made with one where single sign-on is enforced', async () => {
+test('enforced single sign-on: no password is reset, no account is made with one', async () => {
   const home = await world.newHome({ sso_enforcement: 'saml' });
   await member(home, 1);
   for (const email of [address, 'nobody@acme.example']) {
@@ -135,7 +135,7 @@ test('keys and sessions of before go on', async () => {
     assert.equal((await world.harness.request('GET', '/api/users/@me/', sent)).status, 200);
 });
 
-test('with another provider enforced the password is refused with its address, and SAML too', async () => {
+test('another provider enforced: the password is refused with its address, SAML too', async () => {
   const home = await world.newHome();
   const browser = openNavigator(world.harness);
   await beginSaml(browser, address);
@@ -146,7 +146,7 @@ test('with another provider enforced the password is refused with its address, a
   assert.equal((await browser.go(`/login/saml/?email=${address}`)).status, 404);
 });
 
-test('the operator lets an owner in again by a link that works once, and the logs say so', async () => {
+test('the operator lets an owner in by a link that works once, and the logs say so', async () => {
   const home = await world.newHome({ sso_enforcement: 'saml' });
   const person = await member(home, 15);
   const void_link = await letIn(world.harness.deps, address.toUpperCase());
@@ -213,7 +213,7 @@ test('the operator lets an owner in again by a link that works once, and the log
   ]);
 });
 
-test('a link has 15 minutes; members, strangers and people who are not active get none', async () => {
+test('a link has 15 minutes; members, strangers and inactive people get none', async () => {
   const home = await world.newHome({ sso_enforcement: 'saml' });
   const person = await member(home, 8);
   const token = new URL(await letIn(world.harness.deps, address)).searchParams.get('token')!;

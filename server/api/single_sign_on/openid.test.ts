@@ -1,81 +1,31 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openOpenidProvider, openid_client } from '../../../test/servers/openid_provider.ts';
 import type { OpenidFault, OpenidTestProvider } from '../../../test/servers/openid_provider.ts';
-import { newPerson } from '../../../test/factories/people.ts';
 import {
   accountAt,
   assertRefused,
   openNavigator,
   openSingleSignOn,
 } from '../../../test/factories/single_sign_on.ts';
-import type { Navigator, SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
-import { openOutbound } from '../../platform/outbound/outbound.ts';
+import { email, openOpenidSignOn, persons } from '../../../test/factories/openid_sign_on.ts';
+import type { OpenidSignOn } from '../../../test/factories/openid_sign_on.ts';
 
-let world: SingleSignOnWorld;
-let provider: OpenidTestProvider;
-const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+let signing: OpenidSignOn;
+let world: OpenidSignOn['world'];
+let provider: OpenidSignOn['provider'];
 before(async () => {
-  provider = await openOpenidProvider();
-  const { id, secret } = openid_client;
-  world = await openSingleSignOn({
-    wall_clock: true,
-    deps: { outbound: provider.route(outbound) },
-    config: {
-      google_client_id: id,
-      google_client_secret: secret,
-      github_client_id: id,
-      github_client_secret: secret,
-      gitlab_client_id: id,
-      gitlab_client_secret: secret,
-      gitlab_url: provider.gitlab_url,
-    },
-  });
+  signing = await openOpenidSignOn();
+  ({ world, provider } = signing);
 });
-after(async () => {
-  await world.close();
-  await outbound.close();
-  await provider.close();
-});
-
-const email = 'ada@acme.example';
-const names = { given_name: 'Ada', family_name: 'Lovelace' };
-const persons: Record<OpenidProvider, OpenidTestProvider['person']> = {
-  'google-oauth2': {
-    sub: '100',
-    claims: { hd: 'acme.example' },
-    info: { email, email_verified: true, ...names },
-  },
-  gitlab: { sub: '200', info: { email, email_verified: true, ...names } },
-  github: {
-    sub: '300',
-    info: { name: 'Ada Lovelace' },
-    emails: [{ email, primary: true, verified: true }],
-  },
-};
-const all = Object.keys(persons) as OpenidProvider[];
+after(() => signing.close());
 beforeEach(() => {
   provider.fault = undefined;
   provider.person = persons['google-oauth2'];
 });
 
-const newBrowser = () => openNavigator(world.harness);
-/**
- * Where the browser is led to after it was at the provider: the path of this server with code and
- * state.
- */
-async function begin(browser: Navigator, name: OpenidProvider, more = ''): Promise<string> {
-  const begun = await browser.go(`/login/${name}/${more}`);
-  assert.equal(begun.status, 303, begun.text);
-  const back = await provider.visit(begun.headers['location']!);
-  const own = world.harness.deps.config.public_url;
-  assert.ok(back.startsWith(`${own}/complete/${name}/?`), back);
-  return back.slice(own.length);
-}
-const signIn = async (browser: Navigator, name: OpenidProvider, more = '') =>
-  browser.go(await begin(browser, name, more));
+const all = Object.keys(persons) as OpenidProvider[];
 
 for (const name of all) {
   test(
@@ -84,8 +34,8 @@ for (const name of all) {
     async () => {
       provider.person = persons[name];
       const home = await world.newHome({ saml_entity_id: null, jit_provisioning_enabled: true });
-      const browser = newBrowser();
-      const ended = await signIn(browser, name, '?next=/done/');
+      const browser = signing.newBrowser();
+      const ended = await signing.signIn(browser, name, '?next=/done/');
       assert.deepEqual([ended.status, ended.headers['location']], [303, '/done/'], ended.text);
       const account = await accountAt(world.harness, browser);
       assert.deepEqual(
@@ -100,8 +50,8 @@ for (const name of all) {
         [email, 'Ada', 'Lovelace', true, true, 1],
       );
       assert.equal(account.organizations[0].id, home.organization.id);
-      const again = newBrowser();
-      assert.equal((await signIn(again, name)).status, 303);
+      const again = signing.newBrowser();
+      assert.equal((await signing.signIn(again, name)).status, 303);
       assert.equal((await accountAt(world.harness, again)).id, account.id);
       const rows = await world.harness.deps.db.rows(
         sql`SELECT provider, subject FROM social_identities WHERE user_id = ${account.id}`,
@@ -134,7 +84,7 @@ for (const [fault, [reason, status]] of Object.entries(faults) as [
 ][]) {
   test(`a provider that does it wrong signs nobody in: ${fault}`, async () => {
     await world.newHome({ saml_entity_id: null, jit_provisioning_enabled: true });
-    const browser = newBrowser();
+    const browser = signing.newBrowser();
     const begun = await browser.go('/login/google-oauth2/');
     const at_provider = fault === 'refused';
     if (at_provider) provider.fault = fault;
@@ -148,15 +98,15 @@ for (const [fault, [reason, status]] of Object.entries(faults) as [
       status,
     );
     provider.fault = undefined;
-    assert.equal((await signIn(browser, 'google-oauth2')).status, 303);
+    assert.equal((await signing.signIn(browser, 'google-oauth2')).status, 303);
   });
 }
 
-test('what a browser brings back is taken once, unchanged, and from the browser that began it', async () => {
+test('what a browser brings back is taken once, unchanged, from the one that began', async () => {
   await world.newHome({ saml_entity_id: null, jit_provisioning_enabled: true });
-  const [owner, thief] = [newBrowser(), newBrowser()];
-  const back = await begin(owner, 'google-oauth2');
-  await begin(thief, 'google-oauth2');
+  const [owner, thief] = [signing.newBrowser(), signing.newBrowser()];
+  const back = await signing.begin(owner, 'google-oauth2');
+  await signing.begin(thief, 'google-oauth2');
   await assertRefused(world, thief, await thief.go(back), 'other_browser');
   const state = new URLSearchParams(back.split('?')[1]).get('state')!;
   for (const path of [
@@ -172,11 +122,11 @@ test('what a browser brings back is taken once, unchanged, and from the browser 
 
 test("a code of somebody else's sign-in is worth nothing in one's own", async () => {
   await world.newHome({ saml_entity_id: null, jit_provisioning_enabled: true });
-  const [victim, thief] = [newBrowser(), newBrowser()];
-  const stolen = new URLSearchParams((await begin(victim, 'google-oauth2')).split('?')[1]).get(
-    'code',
-  )!;
-  const own = await begin(thief, 'google-oauth2');
+  const [victim, thief] = [signing.newBrowser(), signing.newBrowser()];
+  const stolen = new URLSearchParams(
+    (await signing.begin(victim, 'google-oauth2')).split('?')[1],
+  ).get('code')!;
+  const own = await signing.begin(thief, 'google-oauth2');
   await assertRefused(
     world,
     thief,
@@ -186,8 +136,8 @@ test("a code of somebody else's sign-in is worth nothing in one's own", async ()
 });
 
 test('a sign-in that took longer than ten minutes is over', async () => {
-  const browser = newBrowser();
-  const back = await begin(browser, 'google-oauth2');
+  const browser = signing.newBrowser();
+  const back = await signing.begin(browser, 'google-oauth2');
   await world.harness.deps.db.run(
     sql`UPDATE sso_requests SET expires_at = ${new Date().toISOString()}::timestamptz`,
   );
@@ -232,8 +182,8 @@ for (const [name, through, person] of unvouched) {
   test(`an address that the provider does not vouch for: ${name}`, async () => {
     await world.newHome({ saml_entity_id: null, jit_provisioning_enabled: true });
     provider.person = person;
-    const browser = newBrowser();
-    await assertRefused(world, browser, await signIn(browser, through), 'email_missing');
+    const browser = signing.newBrowser();
+    await assertRefused(world, browser, await signing.signIn(browser, through), 'email_missing');
   });
 }
 
@@ -243,108 +193,14 @@ test('a userinfo of another form than documented is refused', async () => {
     claims: { hd: 'x' },
     info: { email: [email], email_verified: true },
   };
-  const browser = newBrowser();
-  await assertRefused(world, browser, await signIn(browser, 'google-oauth2'), 'provider_answer');
+  const browser = signing.newBrowser();
+  await assertRefused(
+    world,
+    browser,
+    await signing.signIn(browser, 'google-oauth2'),
+    'provider_answer',
+  );
 });
-
-test(
-  'without a verified domain only an account with this address, verified, in an organization, ' +
-    'is signed in',
-  async () => {
-    const address = 'grace@home.example';
-    provider.person = {
-      sub: '7',
-      claims: { hd: 'home.example' },
-      info: { email: address, email_verified: true },
-    };
-    const browser = newBrowser();
-    await assertRefused(world, browser, await signIn(browser, 'google-oauth2'), 'no_account');
-    const person = await newPerson(world.harness, { email: address });
-    await assertRefused(
-      world,
-      browser,
-      await signIn(browser, 'google-oauth2'),
-      'account_unverified',
-    );
-    await world.harness.deps.db.run(
-      sql`UPDATE users SET is_email_verified = true WHERE id = ${person.id}`,
-    );
-    await assertRefused(world, browser, await signIn(browser, 'google-oauth2'), 'not_a_member');
-    const { organization } = await world.harness.newOrganization();
-    await world.harness.deps.db.run(
-      sql`INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (${crypto.randomUUID()}, ${organization.id}, ${person.id}, 1)`,
-    );
-    assert.equal((await signIn(browser, 'google-oauth2')).status, 303);
-    assert.equal((await accountAt(world.harness, browser)).id, person.id);
-  },
-);
-
-test(
-  'of several addresses at GitHub the one with an account counts, then the one in a verified ' +
-    'domain',
-  async () => {
-    await world.newHome({ saml_entity_id: null, jit_provisioning_enabled: true });
-    const emails = [
-      { email: 'private@home.example', primary: true, verified: true },
-      { email: 'unverified@acme.example', primary: false, verified: false },
-      { email: 'Ada@acme.example', primary: false, verified: true },
-    ];
-    provider.person = { sub: '300', info: { name: null }, emails };
-    const browser = newBrowser();
-    assert.equal((await signIn(browser, 'github')).status, 303);
-    const account = await accountAt(world.harness, browser);
-    assert.deepEqual([account.email, account.first_name], [email, '']);
-  },
-);
-
-const joining: {
-  name: string;
-  fields: Record<string, unknown>;
-  through: OpenidProvider;
-  refused?: string;
-}[] = [
-  {
-    name: 'a domain with a provider of its own leaves JIT to it',
-    fields: {},
-    through: 'google-oauth2',
-    refused: 'no_account',
-  },
-  {
-    name: 'a domain that names this provider',
-    fields: { sso_enforcement: 'google-oauth2' },
-    through: 'google-oauth2',
-  },
-  {
-    name: 'a domain that names another provider',
-    fields: { sso_enforcement: 'gitlab', saml_entity_id: null },
-    through: 'google-oauth2',
-    refused: 'sso_enforced',
-  },
-  {
-    name: 'a domain that asks for SAML',
-    fields: { sso_enforcement: 'saml' },
-    through: 'google-oauth2',
-    refused: 'sso_enforced',
-  },
-  {
-    name: 'a domain without JIT',
-    fields: { jit_provisioning_enabled: false, saml_entity_id: null },
-    through: 'google-oauth2',
-    refused: 'no_account',
-  },
-];
-for (const { name, fields, through, refused } of joining) {
-  test(`who joins: ${name}`, async () => {
-    await world.newHome({ jit_provisioning_enabled: true, ...fields });
-    const browser = newBrowser();
-    const answer = await signIn(browser, through);
-    if (refused !== undefined) return assertRefused(world, browser, answer, refused);
-    assert.equal(answer.status, 303, answer.text);
-    // And its people cannot go by SAML instead.
-    assert.equal((await browser.go(`/login/saml/?email=${email}`)).status, 404);
-  });
-}
 
 test(
   'a provider that is not configured is no sign-in, one that is down is told, and one address ' +

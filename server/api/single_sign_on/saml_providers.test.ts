@@ -64,7 +64,8 @@ for (const { name, skip, answer } of providers) {
       const { issuer, response } = await answer(begun.headers['location']!, metadata.text);
       assert.equal(
         issuer,
-        `${world.harness.deps.config.public_url}/api/saml/metadata/?organization=${home.organization.id}`,
+        `${world.harness.deps.config.public_url}/api/saml/metadata/` +
+          `?organization=${home.organization.id}`,
       );
 
       const forged = change(

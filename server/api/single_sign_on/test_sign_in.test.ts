@@ -78,7 +78,7 @@ test('a test shows what came and signs nobody in, before anything is enforced', 
   );
 });
 
-test('a test that would be refused says why, in the browser that began it alone; the log has it too', async () => {
+test('a test to be refused says why, in the browser that began it alone and the log', async () => {
   const home = await world.newHome();
   const browser = openNavigator(world.harness);
   const taken = await postResponse(
@@ -145,7 +145,7 @@ test('the address of a test is for ten minutes, and nobody can make one', async 
   assert.equal((await openNavigator(world.harness).go(path)).status, 404);
 });
 
-test('only who may change the domain tests it, and only a verified domain with a provider', async () => {
+test('only who may change a domain tests it, and only a verified one with a provider', async () => {
   const home = await world.newHome();
   const member = await world.harness.newMember(home.organization.id, 1);
   assert.equal((await ask(home, member.key)).status, 403);

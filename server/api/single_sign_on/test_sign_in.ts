@@ -68,8 +68,9 @@ export function testPage({ clock }: Pick<Deps, 'clock'>, outcome: Outcome): Page
     };
   }
   const warning = certificateWarning(outcome, clock.now());
+  const fault = warning === undefined ? undefined : html`<p class="fault">${warning}</p>`;
   const body = html`<p>The response is in order. This was a test: nobody was signed in.</p>
-    ${warning === undefined ? undefined : html`<p class="fault">${warning}</p>`}${listOf(receivedFacts(outcome))}`;
+    ${fault}${listOf(receivedFacts(outcome))}`;
   return { title: 'The test was successful', body };
 }
 

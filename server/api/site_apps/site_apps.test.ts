@@ -46,7 +46,7 @@ const show = async () => (await harness.request('GET', base, { key: home.key }))
 const load = async (path?: string, headers: Record<string, string> = {}) =>
   fetch(path ?? (await show()).url, { headers });
 
-test('a script of no apps, of those that are enabled, and the same tag until something changes', async () => {
+test('a script of no apps, of enabled ones, and the same tag until something changes', async () => {
   const empty = await load();
   assert.deepEqual([empty.status, await empty.text(), (await show()).apps], [200, '', []]);
   assert.equal(empty.headers.get('content-type'), 'application/javascript; charset=utf-8');
@@ -73,7 +73,7 @@ test('a script of no apps, of those that are enabled, and the same tag until som
   assert.equal(await (await load()).text(), '');
 });
 
-test('the address can be changed; the old one and wrong ones lead nowhere; level 0 has nothing', async () => {
+test('the address can be changed; old and wrong ones lead nowhere, level 0 has none', async () => {
   const before = await show();
   assert.equal(
     (await harness.request('POST', `${base}rotate/?validate_only=true`, { key: home.key })).status,

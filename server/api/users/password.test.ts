@@ -145,7 +145,7 @@ test('of changes at once with the same present password one succeeds', async () 
   );
 });
 
-test('an account without a password chooses its first one within ten minutes of the sign-in', async () => {
+test('without a password the first one is chosen within ten minutes of the sign-in', async () => {
   const user = await newPerson(harness, { password_hash: null });
   const browser = openBrowser(harness, await harness.newSession(user));
   const choice = () => browser.ask('POST', `${me}password/`, { new_password: password });

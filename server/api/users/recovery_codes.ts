@@ -19,11 +19,12 @@ export async function replaceRecoveryCodes(
   user_id: number,
 ): Promise<string[]> {
   const made = Array.from({ length: codes }, () => [randomGroup(), randomGroup()] as const);
+  const hashes = made.map((groups) => recoveryCodeHash(secrets, user_id, groups.join('')));
   await tx.run(sql`DELETE FROM recovery_codes WHERE user_id = ${user_id}`);
   await tx.run(
     sql`INSERT INTO recovery_codes (user_id, code_hash)
       SELECT ${user_id},
-      unnest(${made.map((groups) => recoveryCodeHash(secrets, user_id, groups.join('')))}::bytea[])`,
+      unnest(${hashes}::bytea[])`,
   );
   return made.map((groups) => groups.join('-'));
 }

@@ -184,6 +184,7 @@ export const NoFields = Type.Object({});
 export const RecoveryCodes = Type.Object({
   recovery_codes: Type.Array(Type.String(), {
     description:
-      'Each signs in once in place of a code of the app; `validate_only` makes none and shows none.',
+      'Each signs in once in place of a code of the app; `validate_only` makes none and shows ' +
+      'none.',
   }),
 });

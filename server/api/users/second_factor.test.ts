@@ -28,7 +28,7 @@ const told = ({ status, body }: Answer) => [status, body?.attr, body?.code];
 const isEnabled = async (browser: ReturnType<typeof openBrowser>) =>
   (await browser.ask('GET', me)).body.is_2fa_enabled;
 
-test('a second factor counts once a code of it was sent; seed and codes are kept sealed', async () => {
+test('a second factor counts once its code was sent; seed and codes are kept sealed', async () => {
   const user = await newPerson(harness);
   const browser = await signedIn(harness, user);
   const begun = await browser.ask('POST', `${me}totp/`, { current_password: password });

@@ -23,7 +23,7 @@ before(async () => {
 after(() => harness.close());
 beforeEach(() => forgetAllAttempts(harness));
 
-test('without mail nobody takes an address of a domain that an organization has proved', async () => {
+test('without mail nobody takes an address of a domain that has been proved', async () => {
   const home = await harness.newOrganization();
   const domain = `${randomUUID()}.example`;
   await harness.deps.db.run(sql`

@@ -43,7 +43,8 @@ export function openRandom(...seed: (number | string)[]): Random {
     around: (mean) => -Math.log(1 - next()) * mean,
     uuidAt: (milliseconds) => {
       const time = Math.floor(milliseconds).toString(16).padStart(12, '0');
-      return `${time.slice(0, 8)}-${time.slice(8)}-7${hex(3)}-${'89ab'[Math.floor(next() * 4)]}${hex(3)}-${hex(12)}`;
+      const early = `${time.slice(0, 8)}-${time.slice(8)}-7${hex(3)}`;
+      return `${early}-${'89ab'[Math.floor(next() * 4)]}${hex(3)}-${hex(12)}`;
     },
   };
 }

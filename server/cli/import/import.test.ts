@@ -2,88 +2,32 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
-import { importFile } from './import.ts';
-import type { ImportOptions } from './import.ts';
 import { UserError } from '../user_error.ts';
+import { openImporting } from '../../../test/factories/importing.ts';
+import type { Importing } from '../../../test/factories/importing.ts';
+import type { AddressInfo } from 'node:net';
 
 const program = fileURLToPath(
   new URL('../../../test/processes/import_process.ts', import.meta.url),
 );
 
-let harness: Harness;
-let url: string;
-let folder: string;
+let importing: Importing;
 before(async () => {
-  harness = await openHarness();
-  url = await harness.app.listen({ host: '127.0.0.1', port: 0 });
-  folder = await mkdtemp(join(tmpdir(), 'sluice-import-test-'));
+  importing = await openImporting();
 });
-after(async () => {
-  await rm(folder, { recursive: true, force: true });
-  await harness.close();
-});
+after(() => importing.close());
 
-async function run(
-  owner: TestOrganization,
-  file: string,
-  options: Partial<ImportOptions> = {},
-  stdin = '',
-) {
-  const said: string[] = [];
-  const complained: string[] = [];
-  const terminal = {
-    stdin: Readable.from([Buffer.from(stdin)]),
-    is_tty: false,
-    say: (line: string) => said.push(line),
-    complain: (line: string) => complained.push(line),
-    draw: () => assert.fail('nothing is drawn where there is no terminal'),
-  };
-  const code = await importFile(
-    { file, project: String(owner.project.id), url, key: owner.key, timezone: 'UTC', ...options },
-    terminal,
-  );
-  return { code, said, complained };
-}
-
-async function put(name: string, content: string | Buffer): Promise<string> {
-  const path = join(folder, name);
-  await writeFile(path, content);
-  return path;
-}
-
-async function rows(owner: TestOrganization) {
-  const found = await harness.deps.clickhouse.query({
-    query:
-      'SELECT event, distinct_id, timestamp, properties, uuid FROM events WHERE team_id = ' +
-      '{team_id:Int64} ORDER BY timestamp, toUInt128(uuid)',
-    query_params: { team_id: owner.project.id },
-    format: 'JSONEachRow',
-  });
-  return found.json<{
-    event: string;
-    distinct_id: string;
-    timestamp: string;
-    properties: string;
-    uuid: string;
-  }>();
-}
-
-test('a foreign file is mapped: names, nested ids, times without a zone, the rest as properties', async () => {
-  const owner = await harness.newOrganization();
-  const file = await put(
+test('a foreign file is mapped: names, nested ids, times without a zone, the rest', async () => {
+  const owner = await importing.harness.newOrganization();
+  const file = await importing.put(
     'foreign.ndjson',
-    '{"type":"push","actor":{"login":"ann","id":1},"at":"2023-09-30 ' +
-      '05:00:03","n":12345678901234567890}\n{"type":"pull","actor":{"login":7.0},"at":1.696050004E9}\n',
+    '{"type":"push","actor":{"login":"ann","id":1},"at":"2023-09-30 05:00:03",' +
+      '"n":12345678901234567890}\n{"type":"pull","actor":{"login":7.0},"at":1.696050004E9}\n',
   );
   const mapping = {
     event_field: 'type',
@@ -91,13 +35,13 @@ test('a foreign file is mapped: names, nested ids, times without a zone, the res
     timestamp_field: 'at',
     timezone: 'Europe/Berlin',
   };
-  const { code, said } = await run(owner, file, mapping);
+  const { code, said } = await importing.run(owner, file, mapping);
   assert.deepEqual(
     [code, said.at(-1)],
     [0, '2 events stored, 0 were there already, 0 lines refused.'],
   );
   assert.deepEqual(
-    (await rows(owner)).map(({ uuid: _uuid, ...row }) => row),
+    (await importing.rows(owner)).map(({ uuid: _uuid, ...row }) => row),
     [
       {
         event: 'push',
@@ -119,22 +63,28 @@ test(
   'equal lines are different events, the same content twice is not: plain, gzip, standard ' +
     'input, an array',
   async () => {
-    const owner = await harness.newOrganization();
+    const owner = await importing.harness.newOrganization();
     const line = '{"event":"e","distinct_id":"d","timestamp":"2024-01-01T00:00:00Z"}';
     const text = `${line}\n`.repeat(12_000);
-    const first = await run(owner, await put('equal.ndjson', text));
+    const first = await importing.run(owner, await importing.put('equal.ndjson', text));
     assert.equal(first.said.at(-1), '12000 events stored, 0 were there already, 0 lines refused.');
-    const again = await run(owner, await put('equal.ndjson.gz', gzipSync(text)));
+    const again = await importing.run(
+      owner,
+      await importing.put('equal.ndjson.gz', gzipSync(text)),
+    );
     assert.equal(again.said.at(-2), '0 events stored, 12000 were there already, 0 lines refused.');
-    const piped = await run(owner, '-', {}, text);
+    const piped = await importing.run(owner, '-', {}, text);
     assert.equal(piped.said.at(-2), '0 events stored, 12000 were there already, 0 lines refused.');
-    const stored = await rows(owner);
+    const stored = await importing.rows(owner);
     assert.equal(stored.length, 12_000);
     for (const { uuid } of stored.slice(0, 10))
       assert.match(uuid, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab]/);
-    const array = await run(
-      await harness.newOrganization(),
-      await put('array.json', `[\n ${line},\n${line} , {"event":"}],{\\"","distinct_id":"d"}]\n`),
+    const array = await importing.run(
+      await importing.harness.newOrganization(),
+      await importing.put(
+        'array.json',
+        `[\n ${line},\n${line} , {"event":"}],{\\"","distinct_id":"d"}]\n`,
+      ),
     );
     assert.deepEqual(
       [array.code, array.said.at(-1)],
@@ -143,61 +93,33 @@ test(
   },
 );
 
-test('bad lines are named by their number, whoever finds them, and the others are imported', async () => {
-  const owner = await harness.newOrganization();
-  const file = await put(
-    'bad.ndjson',
-    '{"who":"a","at":"2024-01-01"}\nnope\n\n{"who":"","at":"2024-01-01"}\n{"who":"b","at":"soon"}\n{"who":"c"}\n{"who":"d","at":"2024-13-01"}\n[]\n',
-  );
-  const { code, said, complained } = await run(owner, file, {
-    event_name: 'seen',
-    distinct_id_field: 'who',
-    timestamp_field: 'at',
-  });
-  assert.deepEqual(
-    [code, said.at(-1)],
-    [1, '1 events stored, 0 were there already, 6 lines refused.'],
-  );
-  assert.deepEqual(complained.map((line) => line.split(':')[0]).toSorted(), [
-    'line 2',
-    'line 4',
-    'line 5',
-    'line 6',
-    'line 7',
-    'line 8',
-  ]);
-  const all = await run(owner, await put('allbad.ndjson', '{}\n{"event":"e"}\n'));
-  assert.deepEqual(
-    [all.code, all.said.at(-1)],
-    [1, '0 events stored, 0 were there already, 2 lines refused.'],
-  );
-  assert.deepEqual(all.complained, [
-    'line 1: event: This field is required.',
-    'line 1: distinct_id: This field is required.',
-    'line 2: distinct_id: This field is required.',
-  ]);
-});
-
 test('ids of the file become uuids, so that overlapping files double nothing', async () => {
-  const owner = await harness.newOrganization();
+  const owner = await importing.harness.newOrganization();
   const line = (id: unknown) => JSON.stringify({ id, event: 'e', distinct_id: 'd' });
   const own = '0190163d-8694-739b-aea5-966c26f8ad91';
-  await run(owner, await put('one.ndjson', [line('17244207336'), line(7), line(own)].join('\n')), {
-    uuid_field: 'id',
-  });
-  const { said } = await run(
+  await importing.run(
     owner,
-    await put('two.ndjson', [line('17244207336'), line('7'), line(own), line(8)].join('\n')),
+    await importing.put('one.ndjson', [line('17244207336'), line(7), line(own)].join('\n')),
+    {
+      uuid_field: 'id',
+    },
+  );
+  const { said } = await importing.run(
+    owner,
+    await importing.put(
+      'two.ndjson',
+      [line('17244207336'), line('7'), line(own), line(8)].join('\n'),
+    ),
     { uuid_field: 'id' },
   );
   assert.equal(said.at(-2), '1 events stored, 3 were there already, 0 lines refused.');
-  assert.ok((await rows(owner)).some((row) => row.uuid === own));
+  assert.ok((await importing.rows(owner)).some((row) => row.uuid === own));
 });
 
-test('an import that is killed goes on where it stopped and loses and doubles nothing', async () => {
-  const owner = await harness.newOrganization();
+test('an import that is killed goes on where it stopped, loses and doubles nothing', async () => {
+  const owner = await importing.harness.newOrganization();
   const lines = 40_000;
-  const file = await put(
+  const file = await importing.put(
     'killed.ndjson',
     Array.from(
       { length: lines },
@@ -205,25 +127,29 @@ test('an import that is killed goes on where it stopped and loses and doubles no
         `{"event":"e","distinct_id":"d${index}","timestamp":"2024-01-01T00:00:00Z"}`,
     ).join('\n'),
   );
-  const child = spawn(process.execPath, [program, file, String(owner.project.id), url, owner.key], {
-    stdio: 'ignore',
-  });
+  const child = spawn(
+    process.execPath,
+    [program, file, String(owner.project.id), importing.url, owner.key],
+    {
+      stdio: 'ignore',
+    },
+  );
   const ended = new Promise((resolve) => child.once('exit', resolve));
   await eventually(
     async () => JSON.parse(await readFile(`${file}.sluice-import`, 'utf8')).line >= 5_000,
   );
   child.kill('SIGKILL');
   await ended;
-  const { code, said } = await run(owner, file);
+  const { code, said } = await importing.run(owner, file);
   assert.equal(code, 0);
   assert.match(said[0]!, /^Going on after line \d+ of/);
-  assert.equal((await rows(owner)).length, lines);
+  assert.equal((await importing.rows(owner)).length, lines);
   assert.equal(JSON.parse(await readFile(`${file}.sluice-import`, 'utf8')).is_finished, true);
 });
 
-test('a server that asks to wait is waited for, one that refuses ends the import with its reason', async () => {
-  const owner = await harness.newOrganization();
-  const file = await put('wait.ndjson', '{"event":"e","distinct_id":"d"}');
+test('a server that asks to wait is waited for, one that refuses ends the import', async () => {
+  const owner = await importing.harness.newOrganization();
+  const file = await importing.put('wait.ndjson', '{"event":"e","distinct_id":"d"}');
   const answers = [
     [429, { 'retry-after': '0' }, { detail: 'Slow.' }],
     [503, { 'retry-after': '0' }, { detail: 'Later.' }],
@@ -231,21 +157,26 @@ test('a server that asks to wait is waited for, one that refuses ends the import
   ] as const;
   let asked = 0;
   const server = await serve(() => answers[Math.min(asked++, 2)]!);
-  const { said } = await run(owner, file, { url: addressOf(server) });
+  const { said } = await importing.run(owner, file, { url: addressOf(server) });
   assert.equal(asked, 3);
   assert.equal(said.at(-1), '1 events stored, 0 were there already, 0 lines refused.');
   server.close();
   await assert.rejects(
-    run(owner, file, { key: await harness.newKey(owner.user, { scopes: ['user:read'] }) }),
+    importing.run(owner, file, {
+      key: await importing.harness.newKey(owner.user, { scopes: ['user:read'] }),
+    }),
     /The import stopped: the server answered 403: The API key lacks the scope event:write/,
   );
   await assert.rejects(
-    run(owner, file, { url: 'http://127.0.0.1:9', patience_ms: 100 }),
+    importing.run(owner, file, { url: 'http://127.0.0.1:9', patience_ms: 100 }),
     /cannot be reached.* Run the same command again/,
   );
-  await assert.rejects(run(owner, join(folder, 'none')), /There is no file/);
+  await assert.rejects(importing.run(owner, join(importing.folder, 'none')), /There is no file/);
   await assert.rejects(
-    run(owner, await put('cut.gz', gzipSync('x'.repeat(9_000)).subarray(0, 30))),
+    importing.run(
+      owner,
+      await importing.put('cut.gz', gzipSync('x'.repeat(9_000)).subarray(0, 30)),
+    ),
     /gzip data of .* is broken/,
   );
 });
@@ -254,8 +185,8 @@ test(
   'an answer that does not speak of the lines, such as a proxy gives, stops the import and ' +
     'counts nothing as done',
   async () => {
-    const owner = await harness.newOrganization();
-    const file = await put(
+    const owner = await importing.harness.newOrganization();
+    const file = await importing.put(
       'proxy.ndjson',
       '{"event":"e","distinct_id":"d"}\n{"event":"f","distinct_id":"d"}',
     );
@@ -271,60 +202,18 @@ test(
     for (const [status, body, message] of answers) {
       const server = await serve(() => [status, {}, body]);
       await assert.rejects(
-        run(owner, file, { url: addressOf(server) }),
+        importing.run(owner, file, { url: addressOf(server) }),
         (error: Error) => error instanceof UserError && message.test(error.message),
       );
       server.close();
       await assert.rejects(readFile(`${file}.sluice-import`), { code: 'ENOENT' });
     }
     assert.equal(
-      (await run(owner, file)).said.at(-1),
+      (await importing.run(owner, file)).said.at(-1),
       '2 events stored, 0 were there already, 0 lines refused.',
     );
   },
 );
-
-test('lines without a distinct id get the default one, in foreign files and in our own', async () => {
-  const distinct_id_default = 'anonymous';
-  const foreign = await harness.newOrganization();
-  const users =
-    '{"n":1,"user":""}\n{"n":2,"user":null}\n{"n":3}\n{"n":4,"user":" ' +
-    '"}\n{"n":5,"user":"ann"}\n{"n":6,"user":7}\n{"n":7,"user":{}}\n';
-  const file = await put('anonymous.ndjson', users);
-  const { said, complained } = await run(foreign, file, {
-    event_name: 'edit',
-    distinct_id_field: 'user',
-    distinct_id_default,
-  });
-  assert.deepEqual(
-    [said.at(-1), complained],
-    [
-      '6 events stored, 0 were there already, 1 lines refused.',
-      ['line 7: The field "user" is missing or empty.'],
-    ],
-  );
-  const stored = (await rows(foreign)).map((row): [number, string] => [
-    JSON.parse(row.properties).n,
-    row.distinct_id,
-  ]);
-  assert.deepEqual(
-    stored.toSorted(([one], [other]) => one - other),
-    [...[1, 2, 3, 4].map((n) => [n, distinct_id_default]), [5, 'ann'], [6, '7']],
-  );
-  const own = await harness.newOrganization();
-  await run(
-    own,
-    await put(
-      'own.ndjson',
-      '{"event":"e","properties":{"a":1}}\n{"event":"e","distinct_id":"d"}\n',
-    ),
-    { distinct_id_default },
-  );
-  assert.deepEqual((await rows(own)).map((row) => [row.distinct_id, row.properties]).toSorted(), [
-    ['anonymous', '{"a":1}'],
-    ['d', '{}'],
-  ]);
-});
 
 async function serve(
   next: () => readonly [number, Record<string, string>, unknown],

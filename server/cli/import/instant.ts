@@ -67,5 +67,6 @@ function epochInstant(text: string): string | undefined {
   if (microseconds < 0n) return undefined;
   const milliseconds = microseconds / 1000n;
   if (milliseconds > 8_000_000_000_000n) return undefined;
-  return `${isoInstant(Number(milliseconds)).slice(0, -4)}${String(microseconds % 1000n).padStart(3, '0')}Z`;
+  const last_digits = String(microseconds % 1000n).padStart(3, '0');
+  return `${isoInstant(Number(milliseconds)).slice(0, -4)}${last_digits}Z`;
 }

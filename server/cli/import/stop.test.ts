@@ -148,7 +148,7 @@ test('standard input that does not end, and one that was read, stop too', async 
   endpoint.close();
 });
 
-test('a zone that is none and an address that is none are told before anything is read', async () => {
+test('a wrong zone and a wrong address are told before anything is read', async () => {
   const absent = join(folder, 'absent');
   for (const [options, message] of [
     [['--timezone', 'Mars/Base'], /^There is no time zone "Mars\/Base"/],
@@ -161,7 +161,7 @@ test('a zone that is none and an address that is none are told before anything i
   }
 });
 
-test('a dry run shows the first events as they would be stored, names bad lines, and sends nothing', async () => {
+test('a dry run shows the first events as stored, names bad lines, sends nothing', async () => {
   const file = join(folder, 'dry.ndjson');
   const line = (n: number) =>
     `{"who":${n},"at":"2023-09-30 05:00:03","n":12345678901234567890,"properties":{"who":"x"}}`;

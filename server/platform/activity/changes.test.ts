@@ -88,7 +88,7 @@ test('a secret is masked on both sides', () => {
   );
 });
 
-test('a record differs from itself in nothing, and the changes back are the changes turned round', () => {
+test('a record differs from itself in nothing; changes back are the changes turned round', () => {
   const record = fc.dictionary(
     fc.stringMatching(/^[a-z]{1,3}$/),
     fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<unknown>,

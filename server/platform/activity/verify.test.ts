@@ -65,12 +65,14 @@ beforeEach(async () => {
 after(() => harness.close());
 
 const verified = () => verifyActivity(harness.deps.db, harness.deps.secrets);
+const owners = new Map([
+  [organization_id, 'organization'],
+  [user_uuid, 'person'],
+]);
 /** The faults as `chain number sentence`, with `organization` and `person` for the two chains. */
 const faults = async () =>
   (await verified()).faults.map(
-    ({ chain_id, number, detail }) =>
-      `${chain_id === organization_id ? 'organization' : chain_id === user_uuid ? 'person' : 'other'} ` +
-      `${number} ${detail}`,
+    ({ chain_id, number, detail }) => `${owners.get(chain_id) ?? 'other'} ${number} ${detail}`,
   );
 const tamper = async (...statements: string[]) => {
   for (const statement of statements) {
@@ -277,39 +279,4 @@ test('of many faults all are counted and the first kept', async () => {
   );
   const { entries, faults_found, faults: kept } = await verified();
   assert.deepEqual([entries, faults_found, kept.length, kept[0]?.number], [6_007, 6_001, 1_000, 6]);
-});
-
-test('writers that race make a chain without gaps, in the order of their commits', async () => {
-  const chain = { organization_id: uuidv7() };
-  const outcomes = await Promise.allSettled(
-    Array.from({ length: 20 }, (_, writer) =>
-      harness.deps.db.transaction(async (tx) => {
-        const activity = {
-          activity: 'created',
-          scope: 'project',
-          item_id: String(writer),
-          item_name: null,
-          changes: [],
-        };
-        await appendActivity(tx, harness.deps.secrets, chain, server_actor, activity);
-        if (writer % 5 === 0) throw new Error('rolled back');
-      }),
-    ),
-  );
-  assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 16);
-  const { rows } = await harness.deps.db.text(
-    'SELECT number FROM activity WHERE chain_id = $1 ORDER BY created_at',
-    [chain.organization_id],
-  );
-  assert.deepEqual(
-    rows.map(({ number }) => number),
-    Array.from({ length: 16 }, (_, index) => index + 1),
-  );
-  assert.deepEqual(await verified(), {
-    entries: 23,
-    chains: 3,
-    entries_changed: 0,
-    faults_found: 0,
-    faults: [],
-  });
 });

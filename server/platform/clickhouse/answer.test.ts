@@ -65,7 +65,7 @@ async function hashOf(stream: AsyncIterable<Buffer>): Promise<string> {
   return hash.digest('hex');
 }
 
-test('an answer through a pipe has the same bytes as any, 20 at once, large, small and empty', async () => {
+test('an answer through a pipe has the same bytes: 20 at once, large, small, empty', async () => {
   const sizes = Array.from({ length: 20 }, (_, index) => [120_000, 1, 0, 20_000][index % 4]!);
   await Promise.all(
     sizes.map(async (size, index) => {
@@ -119,7 +119,7 @@ test(
   },
 );
 
-test('a reader that leaves stops its query, before it has opened the pipe and while it reads', async () => {
+test('a reader that leaves stops its query, before the pipe opens and in mid-read', async () => {
   const stopped = (marker: string) =>
     eventually('the query still runs', async () => (await running(marker)) === 0);
   const stream = await streamAnswer(clickhouse, {

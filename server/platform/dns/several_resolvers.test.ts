@@ -90,7 +90,7 @@ test('with half of the resolvers dead a record is found without waiting for them
   assert.ok(performance.now() - begun < 1_500);
 });
 
-test('with half of the resolvers dead, that there is no record is said within the limit', async () => {
+test('with half of the resolvers dead, no record is said within the limit', async () => {
   for (const server of servers) server.set('nothing.test', server === servers[3] ? {} : silence);
   const dns = openDns({
     servers: [closed_address, ...servers.map(({ address }) => address)],

@@ -48,7 +48,7 @@ async function startParent(
   };
 }
 
-test('when the parent is killed the stores go within 2 seconds, and the next start finds everything', async () => {
+test('when the parent is killed the stores go within 2 s, the next start finds all', async () => {
   const root = await mkdtemp(join(tmpdir(), 'sluice-orphans-'));
   const {
     kill,

@@ -127,6 +127,29 @@ async function startWatched(
   return child;
 }
 
+function logEnd({ log, name }: Program, { exitCode, signalCode }: ChildProcess): void {
+  if (exitCode === 0)
+    log.warn(`${name} was told to end, and not by this server; starting it again`);
+  else
+    log.error({ code: exitCode, signal: signalCode }, `${name} ended unasked; starting it again`);
+}
+
+/** Pauses that double from one to the next, until `reset`. */
+function growingPauses(signal: AbortSignal) {
+  let nextMs = pauseMsMin;
+  return {
+    nextMs: () => nextMs,
+    reset: () => {
+      nextMs = pauseMsMin;
+    },
+    rest: (): Promise<void> => {
+      const ms = nextMs;
+      nextMs = Math.min(ms * 2, pauseMsMax);
+      return pause(ms, undefined, { signal });
+    },
+  };
+}
+
 /**
  * Starts the program, resolves when it answers, and from then on starts it again whenever it ends
  * unasked (after 100 ms, growing to 5 s while it keeps ending), or hangs. Rejects with a sentence
@@ -142,12 +165,7 @@ export async function supervise(program: Program): Promise<Omit<EmbeddedStore, '
     if (child && isAlive(child)) program.askToStop(child);
   };
 
-  let nextPauseMs = pauseMsMin;
-  const rest = (): Promise<void> => {
-    const ms = nextPauseMs;
-    nextPauseMs = Math.min(ms * 2, pauseMsMax);
-    return pause(ms, undefined, { signal: stopping.signal });
-  };
+  const { nextMs, reset, rest } = growingPauses(stopping.signal);
 
   const launch = async (patienceMs: number): Promise<void> => {
     for (const began = performance.now(); ; await rest()) {
@@ -165,8 +183,7 @@ export async function supervise(program: Program): Promise<Omit<EmbeddedStore, '
       } catch (error) {
         const isFinal =
           patienceMs !== Infinity &&
-          (!(error instanceof StartFailure) ||
-            performance.now() - began + nextPauseMs > patienceMs);
+          (!(error instanceof StartFailure) || performance.now() - began + nextMs() > patienceMs);
         if (isFinal || stopping.signal.aborted) throw error;
         log.warn({ err: error }, `${name} did not start; trying again`);
       }
@@ -175,14 +192,8 @@ export async function supervise(program: Program): Promise<Omit<EmbeddedStore, '
 
   const onEnd = (dead: ChildProcess, livedMs: number): void => {
     if (stopping.signal.aborted) return;
-    if (livedMs > healthyMs) nextPauseMs = pauseMsMin;
-    if (dead.exitCode === 0)
-      log.warn(`${name} was told to end, and not by this server; starting it again`);
-    else
-      log.error(
-        { code: dead.exitCode, signal: dead.signalCode },
-        `${name} ended unasked; starting it again`,
-      );
+    if (livedMs > healthyMs) reset();
+    logEnd(program, dead);
     // The only thing that ends these attempts is stop().
     work = rest()
       .then(() => launch(Infinity))
@@ -190,7 +201,7 @@ export async function supervise(program: Program): Promise<Omit<EmbeddedStore, '
   };
 
   await launch(program.patience_seconds * 1000);
-  nextPauseMs = pauseMsMin;
+  reset();
   process.on('exit', lastResort);
   return {
     get pid() {

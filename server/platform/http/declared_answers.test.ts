@@ -23,7 +23,7 @@ const operationOf = (method: string, path: string) =>
 const statuses = (method: string, path: string) =>
   Object.keys(operationOf(method, path).responses).map(Number);
 
-test('two credentials are 400 on every route that asks for one, and every one declares it', async () => {
+test('two credentials are 400 on every route that asks for one; all declare it', async () => {
   for (const [path, operations] of Object.entries(paths))
     for (const method of Object.keys(operations))
       assert.ok(statuses(method, path).includes(400), `${method} ${path}`);
@@ -35,7 +35,7 @@ test('two credentials are 400 on every route that asks for one, and every one de
     );
 });
 
-test('actions that look at If-Match declare it with its 412; those that do not look declare neither', () => {
+test('actions that look at If-Match declare it with its 412; the others declare neither', () => {
   const base = '/api/projects/{project_id}/batch_exports/';
   for (const action of ['pause', 'unpause', 'backfill', 'test', 'preview']) {
     const { parameters = [] } = operationOf('post', `${base}{id}/${action}/`);

@@ -87,7 +87,10 @@ function databaseError(code: string): ApiError {
 }
 
 function isLostConnection(error: Error): boolean {
-  return /^(Connection terminated|timeout exceeded when trying to connect|Connection ended unexpectedly)/.test(
-    error.message,
-  );
+  const said = [
+    'Connection terminated',
+    'timeout exceeded when trying to connect',
+    'Connection ended unexpectedly',
+  ];
+  return said.some((text) => error.message.startsWith(text));
 }

@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import sql from 'sql-template-tag';
+import { startChores } from '../chores.ts';
+import type { Chore } from '../chores.ts';
 import { isoInstant } from '../clock.ts';
 import type { HttpContext } from './context.ts';
 import { replay_ms } from './idempotency.ts';
@@ -13,30 +15,24 @@ const counts_kept_ms = 2 * 3_600_000;
  * removed every ten minutes. A fault is logged and tried again.
  */
 export function keepHouse(app: FastifyInstance, context: HttpContext): void {
-  let timers: NodeJS.Timeout[] = [];
-  const every = (interval_ms: number, work: () => Promise<unknown>) => {
-    let running = false;
-    return setInterval(() => {
-      if (running) return;
-      running = true;
-      work()
-        .catch((error: unknown) =>
-          context.log.warn({ err: error }, 'housekeeping of the API failed; it is tried again'),
-        )
-        .finally(() => (running = false));
-    }, interval_ms).unref();
-  };
+  const chores: Chore[] = [
+    {
+      name: 'the sharing of rate counts',
+      interval_ms: synchronise_interval_ms,
+      work: () => app.limiter.synchronise(),
+    },
+    {
+      name: 'the removal of old rate counts and idempotency keys',
+      interval_ms: sweep_interval_ms,
+      work: () => sweep(context),
+    },
+  ];
+  let running: ReturnType<typeof startChores> | undefined;
   app.addHook('onReady', (done) => {
-    timers = [
-      every(synchronise_interval_ms, () => app.limiter.synchronise()),
-      every(sweep_interval_ms, () => sweep(context)),
-    ];
+    running = startChores(chores, context.log);
     done();
   });
-  app.addHook('onClose', (_app, done) => {
-    for (const timer of timers) clearInterval(timer);
-    done();
-  });
+  app.addHook('onClose', async () => running?.stop());
 }
 
 /**

@@ -69,7 +69,7 @@ const running = async () => {
 };
 const idle = () => {};
 
-test('while the first request runs a second one is 409; afterwards it is the replay of one effect', async () => {
+test('while the first request runs a second is 409; afterwards it is a replay', async () => {
   const { key } = await harness.newOrganization();
   release = idle;
   const before = await facts();
@@ -146,7 +146,7 @@ test('a 5xx is not kept: the same key works again', async () => {
   assert.equal(answer.headers['idempotent-replayed'], undefined);
 });
 
-test('the key of a crashed request frees itself, and the crashed request can no longer commit', async () => {
+test('the key of a crashed request frees itself, and that request cannot commit', async () => {
   const { key } = await harness.newOrganization();
   release = idle;
   const before = await facts();

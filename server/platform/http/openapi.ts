@@ -13,9 +13,10 @@ type JsonObject = { [name: string]: Json };
  */
 const own_keywords = new Set(['trim', 'wrong_detail', 'not_before', 'not_after']);
 
-const description = `Management of organizations, their people, domains, plugins and scheduled exports.
-
-Every request carries a personal API key as \`Authorization: Bearer <key>\`. Errors are \`application/problem+json\`; every path ends with a slash.`;
+const description =
+  'Management of organizations, their people, domains, plugins and scheduled exports.\n\n' +
+  'Every request carries a personal API key as `Authorization: Bearer <key>`. Errors are ' +
+  '`application/problem+json`; every path ends with a slash.';
 
 /**
  * Generates the OpenAPI 3.1 document from the routes that are registered after this, and shows it

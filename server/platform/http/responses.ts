@@ -111,14 +111,13 @@ export function documented(route: RouteOptions): FastifySchema {
       status === 304
         ? { description: descriptions[304], type: 'null' }
         : { ...Problem, description: descriptionOf(status, route) };
+  const more = schema.description === undefined ? '' : `\n\n${schema.description}`;
   return {
     ...schema,
     ...namesOf(route.url, method, schema),
     ...(route.config?.scope === 'public'
       ? { security: [] }
-      : {
-          description: `${scopeSentence(route)}${levelSentence(route)}${schema.description === undefined ? '' : `\n\n${schema.description}`}`,
-        }),
+      : { description: `${scopeSentence(route)}${levelSentence(route)}${more}` }),
     ...parametersOf(route.url),
     ...(changing.has(method)
       ? {

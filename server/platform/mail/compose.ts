@@ -21,8 +21,8 @@ const title = 'margin:0 0 16px;font-size:22px;line-height:1.3';
 const paragraph = 'margin:0 0 16px';
 const quotation = 'margin:0 0 16px;padding:0 0 0 16px;border-left:4px solid #888888';
 const button =
-  'display:inline-block;padding:12px ' +
-  '20px;border-radius:6px;background-color:#1d4ed8;color:#ffffff;font-weight:bold;text-decoration:none';
+  'display:inline-block;padding:12px 20px;border-radius:6px;background-color:#1d4ed8;' +
+  'color:#ffffff;font-weight:bold;text-decoration:none';
 const small = 'margin:0 0 16px;font-size:14px';
 const link = 'word-break:break-all';
 

@@ -70,7 +70,7 @@ test('any text survives the way: long lines, dots, emoji, lines of other systems
   assert.equal(server.mails.length, texts.length);
 });
 
-test('internationalised addresses arrive, a domain in ASCII where the name before it is', async (t) => {
+test('internationalised addresses arrive, the domain in ASCII where the name is', async (t) => {
   const server = await openRelay(t);
   const { mail } = openLoggedMail(t, server.url, { from: '"Söder, Åsa" <asa@söder.example>' });
   for (const [to, header] of [

@@ -94,25 +94,17 @@ function withRelay(
   const transport = openTransport(relay, bounds);
   const under_way = new Set<Promise<boolean>>();
   let is_closed = false;
-  const deliver = async ({ to, reply_to, subject, text, html }: MailMessage): Promise<boolean> => {
+  const deliver = async (message: MailMessage): Promise<boolean> => {
     const place = {
       relay: `${relay.host}:${relay.port}`,
       message_id: `<${uuidv7()}@${domainOf(from.address)}>`,
     };
     try {
       await transport.sendMail({
+        ...fieldsOf(message),
         from,
-        to: { name: '', address: to },
-        replyTo:
-          reply_to === undefined
-            ? undefined
-            : { name: oneLine(reply_to.name), address: reply_to.address },
-        subject: oneLine(subject),
-        text,
-        html,
         messageId: place.message_id,
         date: new Date(clock.now()),
-        headers: { 'Auto-Submitted': 'auto-generated' },
         signal: AbortSignal.timeout(bounds.send_milliseconds),
       });
     } catch (error) {
@@ -147,6 +139,20 @@ function withRelay(
       // goodbye.
       transport.close({ force: true });
     },
+  };
+}
+
+function fieldsOf({ to, reply_to, subject, text, html }: MailMessage) {
+  return {
+    to: { name: '', address: to },
+    replyTo:
+      reply_to === undefined
+        ? undefined
+        : { name: oneLine(reply_to.name), address: reply_to.address },
+    subject: oneLine(subject),
+    text,
+    html,
+    headers: { 'Auto-Submitted': 'auto-generated' },
   };
 }
 

@@ -4,7 +4,7 @@ import { giveBack, isLent, openLentBlocks } from './buffer_pool.ts';
 
 const room_bytes = 64 * 1024;
 
-test('what was lent stays as it is until it is given back, and then its memory is used again', () => {
+test('what was lent stays as it is until it is given back, then it is used again', () => {
   const blocks = openLentBlocks(room_bytes);
   const memory = new Set<ArrayBufferLike>();
   const held: { bytes: Buffer; value: number }[] = [];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PasswordsBusyError, hashPassword, isNobodysPassword, isPassword } from './password.ts';
 
-test('a password is known again, another one is not, and two hashes of one password differ', async () => {
+test('a password is known again, another is not, and two hashes of one differ', async () => {
   const [one, two] = [await hashPassword('correct horse'), await hashPassword('correct horse')];
   assert.match(one, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
   assert.notEqual(one, two);

@@ -39,7 +39,8 @@ export async function hashPassword(password: string): Promise<string> {
     parallelism,
     tagLength: tag_bytes,
   });
-  return `$argon2id$v=19$m=${memory_kib},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
+  const parameters = `m=${memory_kib},t=${passes},p=${parallelism}`;
+  return `$argon2id$v=19$${parameters}$${unpadded(salt)}$${unpadded(tag)}`;
 }
 
 /**

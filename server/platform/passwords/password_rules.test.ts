@@ -43,7 +43,7 @@ test('the own address and names are worth nothing', () => {
   assert.equal(passwordFault('gracehopper1', ['somebody@example.com', '', '']), undefined);
 });
 
-test('phrases, other scripts and managed passwords are taken; no kind of character is asked for', () => {
+test('phrases, other scripts and managed passwords are taken; no character is asked for', () => {
   for (const password of [
     'tidal lamp orchid crust',
     'wir gingen spät nach hause',

@@ -20,7 +20,7 @@ test('the codes are those of RFC 6238', () => {
     assert.equal(stepOfCode(seed, code, seconds * 1000), Math.floor(seconds / 30), code);
 });
 
-test('a code counts in its own step, the one before and the one after, under its own number', () => {
+test('a code counts in its own step, the one before and after, under its own number', () => {
   const [seconds, code] = vectors[3]!;
   const step = Math.floor(seconds / 30);
   for (const [shift, wanted] of [

@@ -164,7 +164,8 @@ function checkSignaturePlaces(elements: Element[], expected: (Element | undefine
   if (misplaced.length > 0)
     refuse(
       'signature_form',
-      'The response has a Signature that is not a direct child of the Response or of the Assertion.',
+      'The response has a Signature that is not a direct child of the Response or of the ' +
+        'Assertion.',
     );
 }
 

@@ -91,7 +91,8 @@ export function readEmail(
   if (!email.endsWith(`@${email_domain}`))
     refuse(
       'email_domain',
-      `The address ${quoted(email)} is not in the domain ${email_domain} of this identity provider.`,
+      `The address ${quoted(email)} is not in the domain ${email_domain} of this identity ` +
+        'provider.',
     );
   return email;
 }

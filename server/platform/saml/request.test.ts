@@ -12,7 +12,7 @@ const service = {
   acs_url: 'https://sluice.example/complete/saml/',
 };
 
-test('the browser is sent to the provider with a request that names us, our address and its id', async () => {
+test('the browser is sent to the provider with a request that names us and its id', async () => {
   const { url, request_id } = await makeLoginRequest(provider, service, {
     relay_state: 'a b&c',
     service_name: 'A & "B"',
@@ -63,7 +63,7 @@ test('a relay state that providers may cut is a fault', async () => {
   );
 });
 
-test('the metadata names us and our address, asks for signed assertions, and stays the same', () => {
+test('the metadata names us and our address, asks for signed assertions, stays the same', () => {
   const xml = serviceMetadata(service);
   assert.equal(xml, serviceMetadata(service));
   const root = new DOMParser().parseFromString(xml, 'text/xml').documentElement!;

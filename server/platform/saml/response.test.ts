@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { beginSignIn, change } from '../../../test/saml/forgery.ts';
 import type { SignInUnderWay } from '../../../test/saml/forgery.ts';
 import {
@@ -97,7 +96,8 @@ test('what providers differ in is accepted', async () => {
     'an attribute whose value is XML': rewritten(
       '</saml:AttributeStatement>',
       '<saml:Attribute ' +
-        'Name="x"><saml:AttributeValue><saml:NameID>y</saml:NameID></saml:AttributeValue></saml:Attribute></saml:AttributeStatement>',
+        'Name="x"><saml:AttributeValue><saml:NameID>y</saml:NameID></saml:AttributeValue>' +
+        '</saml:Attribute></saml:AttributeStatement>',
     ),
     'an attribute without a value': rewritten(
       '</saml:AttributeStatement>',
@@ -118,7 +118,7 @@ test('what providers differ in is accepted', async () => {
   }
 });
 
-test('while certificates are exchanged, any of the configured ones verifies, an expired one too', async () => {
+test('while certificates are exchanged any configured one verifies, an expired too', async () => {
   const world = beginSignIn(now_ms);
   const { acme, other, provider } = world;
   for (const [certificates, is_accepted] of [
@@ -132,42 +132,6 @@ test('while certificates are exchanged, any of the configured ones verifies, an 
       world.response,
     );
     assert.equal('sign_in' in answer, is_accepted);
-  }
-});
-
-test('256 KiB of anything are judged in the time of their length, before a signature is asked for', async () => {
-  const world = beginSignIn(now_ms);
-  const many = 190_000;
-  const names: Record<string, string> = {
-    'a name that never ends': `<${'a'.repeat(many)}`,
-    'a tag that never ends': `<a${' '.repeat(many)}`,
-    'quotes that never end': `<a${'""'.repeat(many / 2)}`,
-    'tags that never end': '<a '.repeat(many / 3),
-    ampersands: `<a>${'&'.repeat(many)}</a>`,
-    'white space in the Issuer': change(
-      world.response,
-      '</saml:Issuer>',
-      `x${' '.repeat(many)}x</saml:Issuer>`,
-    ),
-    'white space in the SignatureValue': change(
-      world.response,
-      '<ds:SignatureValue>',
-      `<ds:SignatureValue>${' '.repeat(many)}`,
-    ),
-    'a list of prefixes': change(
-      world.response,
-      /(?<=xml-exc-c14n#")\/>(?=<\/ds:Transforms>)/,
-      '><ec:InclusiveNamespaces xmlns:ec="http://www.w3.org/2001/10/xml-exc-c14n#" ' +
-        `PrefixList="${'ab '.repeat(many / 3)}"/></ds:Transform>`,
-    ),
-  };
-  for (const [name, xml] of Object.entries(names)) {
-    const begun = performance.now();
-    peekRequestId({ SAMLResponse: encodeResponse(xml) });
-    await read(world, xml);
-    const took_ms = performance.now() - begun;
-    // Tens of milliseconds; with the square of the length it would be a minute and more.
-    assert.ok(took_ms < 5_000, `${name}: ${took_ms} ms`);
   }
 });
 
@@ -187,67 +151,6 @@ test('the assertion ends with the earlier of its two ends', async () => {
     (await acceptFacts({ confirmed_not_on_or_after: at(minute_ms) })).not_on_or_after_ms,
     now_ms + minute_ms,
   );
-});
-
-test('the address is found under the names that providers use, in any case, else in the NameID', async () => {
-  const names = [
-    'email',
-    'Email',
-    'mail',
-    'User.email',
-    'emailAddress',
-    'urn:oid:0.9.2342.19200300.100.1.3',
-    'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
-  ];
-  for (const name of names)
-    assert.equal(
-      (
-        await acceptFacts({
-          attributes: { [name]: ' Ada@ACME.example ' },
-          name_id: 'x',
-          name_id_format: 'urn:x',
-        })
-      ).email,
-      'ada@acme.example',
-      name,
-    );
-  assert.equal((await acceptFacts({ attributes: {} })).email, 'ada@acme.example');
-  assert.equal(
-    (
-      await acceptFacts({
-        attributes: { email: 'ada@acme.example', mail: 'ADA@acme.example' },
-        name_id: 'root@acme.example',
-      })
-    ).email,
-    'ada@acme.example',
-  );
-});
-
-test('names are one line each, and are absent when the provider says none', async () => {
-  const signIn = await acceptFacts({
-    attributes: {
-      email: 'ada@acme.example',
-      givenName: 'Ada\u202e\nAugusta',
-      sn: '\u{1f600}'.repeat(200),
-    },
-  });
-  assert.deepEqual(
-    [signIn.first_name, signIn.last_name],
-    ['Ada  Augusta', '\u{1f600}'.repeat(150)],
-  );
-  assert.ok(!('first_name' in (await acceptFacts({ attributes: {} }))));
-});
-
-test('attributes with names of JavaScript are attributes like others', async () => {
-  const { attributes } = await acceptFacts({
-    attributes: { ['__proto__']: 'a', constructor: 'b', email: 'ada@acme.example' },
-  });
-  assert.deepEqual(Object.entries(attributes), [
-    ['__proto__', ['a']],
-    ['constructor', ['b']],
-    ['email', ['ada@acme.example']],
-  ]);
-  assert.equal(Object.getPrototypeOf(attributes), Object.prototype);
 });
 
 test('the field has to be base64; only line breaks may be in it', async () => {
@@ -294,54 +197,6 @@ test('the id of the request is seen before anything is verified, and nothing els
   ] as const) {
     const answer = peek(xml);
     assert.equal('refused' in answer && answer.refused, code, xml.slice(0, 60));
-  }
-});
-
-test('whichever character of a genuine response is changed, it is refused or says the same', async () => {
-  const world = beginSignIn(now_ms);
-  const genuine = await accept(world, world.response);
-  await fc.assert(
-    fc.asyncProperty(
-      fc.nat(world.response.length - 1),
-      fc.constantFrom('', 'a', 'A', '0', ' ', '<', '>', '&', '"', '/', '\n', '\u0000'),
-      async (index, character) => {
-        const answer = await read(
-          world,
-          world.response.slice(0, index) + character + world.response.slice(index + 1),
-        );
-        if ('sign_in' in answer) assert.deepEqual(answer.sign_in, genuine);
-      },
-    ),
-    { numRuns: 400 },
-  );
-});
-
-test('the largest response that is looked at takes less than a second', async () => {
-  const world = beginSignIn(now_ms);
-  const room = 262_144 - Buffer.byteLength(world.response) - 100;
-  const fillers: Record<string, string> = {
-    elements: '<a/>'.repeat(1_900),
-    attributes: `<a ${Array.from({ length: 4_900 }, (_, index) => `a${index}=""`).join(' ')}/>`,
-    namespaces:
-      '<a ' +
-      `${Array.from({ length: 900 }, (_, index) => `xmlns:p${index}="u"`).join(' ')}>${'<p0:a/>'.repeat(1_900)}</a>`,
-    nesting: `${'<a b="c">'.repeat(26)}${'<a/>'.repeat(1_900)}${'</a>'.repeat(26)}`,
-    text: 'x'.repeat(room),
-    references: '&amp;'.repeat(room / 5),
-  };
-  for (const [name, filler] of Object.entries(fillers)) {
-    const started = performance.now();
-    const answer = await read(
-      world,
-      change(
-        world.response,
-        '<samlp:Status>',
-        `<samlp:Extensions>${filler}</samlp:Extensions><samlp:Status>`,
-      ),
-    );
-    const took_ms = performance.now() - started;
-    assert.ok('sign_in' in answer, `${name}: ${JSON.stringify(answer)}`);
-    assert.ok(took_ms < 1_000, `${name}: ${took_ms} ms`);
   }
 });
 

@@ -17,7 +17,7 @@ after(() => house.close());
 
 const range = { start_at: '2026-01-01T00:30:00+00:00', end_at: '2026-01-01T05:00:00+02:00' };
 
-test('a backfill answers the export with the backfill beside it, is listed and cancelled', async () => {
+test('a backfill answers the export with itself beside it, is listed and cancelled', async () => {
   const home = await house.newOrganization({ level: 1 });
   const made = await newExport(house, home, { paused: true });
   const url = `${projectBase(home)}${made.id}/`;
@@ -176,7 +176,7 @@ test('a backfill of persons is by their one time, also where nobody says so', as
   assert.deepEqual([refused.status, attrsOf(refused)], [400, ['by invalid_choice']]);
 });
 
-test('an export whose end_at has passed can be made for its backfills, and says that no run follows', async () => {
+test('an export that ended can be made for its backfills, and says no run follows', async () => {
   const home = await house.newOrganization();
   const made = await newExport(house, home, {
     end_at: '2026-01-02T00:00:00.000000Z',

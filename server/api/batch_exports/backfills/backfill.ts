@@ -13,8 +13,8 @@ import { findBackfill, listOpenBackfills } from './store.ts';
 import { dryRun, outlookOf } from './dry_run.ts';
 import { instantViolations, rangeViolations } from '../body/instants.ts';
 import type { Place } from '../place.ts';
-import { NewBackfill } from '../schema.ts';
-import type { Backfill } from '../schema.ts';
+import { NewBackfill } from './schema.ts';
+import type { Backfill } from './schema.ts';
 import type { LockedExport } from '../store.ts';
 
 /**

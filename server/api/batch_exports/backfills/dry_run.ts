@@ -17,7 +17,7 @@ import type { Transaction } from '../../../platform/postgres/database.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import { readingNow } from '../drafts/reading_now.ts';
 import type { StoreNow } from '../drafts/reading_now.ts';
-import type { Backfill } from '../schema.ts';
+import type { Backfill } from './schema.ts';
 import type { LockedExport } from '../store.ts';
 
 /** So long the answer to who starts a backfill waits for what it will do. */

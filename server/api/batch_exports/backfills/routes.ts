@@ -11,18 +11,16 @@ import { countBackfills, findBackfill, listBackfills } from './store.ts';
 import { getExport, getLockedExport, missing } from '../found.ts';
 import { uuidParameter } from '../place.ts';
 import type { Mount } from '../mount.ts';
-import { Backfill, BatchExportWithBackfill, NewBackfill } from '../schema.ts';
+import { Backfill, BatchExportWithBackfill, NewBackfill } from './schema.ts';
 
 /** `backfill/` and `backfills/` of an export under one mount. */
-export function backfillRoutes(
-  app: FastifyInstance,
-  engine: Engine,
-  { base, within }: Mount,
-): void {
-  const reading = { scope: 'batch_export:read', within } as const;
-  const writing = { scope: 'batch_export:write', within } as const;
-  const list = `${base}:batch_export_id/backfills/`;
+export function backfillRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
+  startRoute(app, engine, mount);
+  readingRoutes(app, engine, mount);
+  cancelRoute(app, mount);
+}
 
+function startRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const description =
     'Delivers the events that happened in the range (persons: that changed in it), or with ' +
     '`by` `inserted_at` what was taken in within it, as they are known now, one run per ' +
@@ -31,7 +29,7 @@ export function backfillRoutes(
   app.post(
     `${base}:id/backfill/`,
     {
-      config: { ...writing, if_match: true },
+      config: { scope: 'batch_export:write', within, if_match: true },
       schema: {
         summary: 'Deliver a range of the past',
         description,
@@ -54,6 +52,11 @@ export function backfillRoutes(
         return { ...(await getExport(request, tx)), backfill: started };
       }),
   );
+}
+
+function readingRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+  const reading = { scope: 'batch_export:read', within } as const;
+  const list = `${base}:batch_export_id/backfills/`;
 
   const listed = {
     summary: "List a batch export's backfills, newest first",
@@ -78,11 +81,13 @@ export function backfillRoutes(
       return found ?? missing();
     },
   );
+}
 
+function cancelRoute(app: FastifyInstance, { base, within }: Mount): void {
   app.post(
-    `${list}:id/cancel/`,
+    `${base}:batch_export_id/backfills/:id/cancel/`,
     {
-      config: writing,
+      config: { scope: 'batch_export:write', within },
       schema: {
         summary: 'Cancel a backfill and its runs under way; what has been delivered stays',
         response: { 200: Backfill },

@@ -31,7 +31,10 @@ const linesOf = async (prefix: string) =>
   );
 const eventsOf = async (prefix: string) =>
   (await linesOf(prefix)).map((line) => JSON.parse(line).event as string);
-const previewed = (text: string) => text.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line).event as string); // prettier-ignore
+const previewed = (text: string) => {
+  const lines = text.trim().split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line).event as string);
+};
 
 test('the same events are in preview, dry run, file, receipt and verification', async () => {
   const cases: [object, string[]][] = [
@@ -85,7 +88,8 @@ test('a query sees no event that the filter leaves out, whichever way it asks', 
     ['SELECT event FROM events', "$pageview o'brien\\ größe"],
     ['SELECT count() AS event FROM events', '3 0 0'],
     [
-      "SELECT event FROM events WHERE event IN (SELECT event FROM events WHERE event ILIKE 'sign%')",
+      'SELECT event FROM events WHERE event IN ' +
+        "(SELECT event FROM events WHERE event ILIKE 'sign%')",
       '',
     ],
     [

@@ -122,9 +122,10 @@ function knownColumns(text: string, model: Content['model']): Column[] | undefin
 function violationOf({ line, column, piece, message, suggestion }: QueryFault): Violation {
   const shown = piece.replaceAll(/\s+/g, ' ').trim();
   const place = `Line ${line}, column ${column}${shown === '' ? '' : ` (\`${shown}\`)`}`;
+  const meant = suggestion === undefined ? '' : ` Did you mean \`${suggestion}\`?`;
   return {
     attr: 'custom_query',
     code: 'invalid_input',
-    detail: `${place}: ${message}${suggestion === undefined ? '' : ` Did you mean \`${suggestion}\`?`}`,
+    detail: `${place}: ${message}${meant}`,
   };
 }

@@ -40,7 +40,9 @@ export const DocumentedLogQuery = Type.Object({
   ...LogQuery.properties,
   level: Type.Optional(
     Type.Array(Type.String(), {
-      description: `Only lines of these levels (${log_levels.join(', ')}); repeated or separated by commas.`,
+      description:
+        `Only lines of these levels (${log_levels.join(', ')}); repeated or separated by ` +
+        'commas.',
     }),
   ),
 });

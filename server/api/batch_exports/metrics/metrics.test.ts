@@ -153,7 +153,8 @@ test('a point for each run, and the same runs by hour and day, backfills apart',
   });
   const narrow = await house.request(
     'GET',
-    `${organizationBase(home)}${id}/metrics/?after=2026-03-09T22:11:00Z&before=2026-03-09T22:21:00.000000Z`,
+    `${organizationBase(home)}${id}/metrics/` +
+      '?after=2026-03-09T22:11:00Z&before=2026-03-09T22:21:00.000000Z',
     {
       key: home.key,
     },
@@ -164,7 +165,7 @@ test('a point for each run, and the same runs by hour and day, backfills apart',
   );
 });
 
-test('a run that makes up for a backfill, and its retry, have a kind of their own and no lag', async () => {
+test('a run that makes up for a backfill, and its retry, have their own kind, no lag', async () => {
   const home = await house.newOrganization();
   const made = await newExport(house, home);
   const scheduled = await insertRun(made, { end: '2026-03-09T22:00:00.000000Z' });

@@ -92,7 +92,7 @@ test(
   },
 );
 
-test('a fault is a 400 that names line, column, piece and what was meant, one entry for each', async () => {
+test('a fault is a 400 that names line, column, piece and what was meant, one each', async () => {
   const home = await house.newOrganization();
   const refused = await send(home, 'POST', projectBase(home), {
     ...noop_export,
@@ -230,7 +230,7 @@ test('hostile texts are 400', async () => {
   }
 });
 
-test('without the analytics store a query cannot be checked: 503, and nothing is changed', async () => {
+test('without the analytics store a query is not checked: 503, nothing is changed', async () => {
   const home = await house.newOrganization();
   const { id } = await newExport(house, home, { custom_query: query });
   const away = openClickHouse('http://127.0.0.1:9/none', { application: 'sluice-test' });

@@ -1,53 +1,37 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { parquetMetadata } from 'hyparquet';
-import pg from 'pg';
 import sql from 'sql-template-tag';
 import { openBigQueryServer } from '../../../../test/servers/bigquery_server.ts';
 import { assertChanged } from '../../../../test/factories/deliveries.ts';
 import { fillEvents } from '../../../../test/factories/fill_events.ts';
-import { openPostgresProxy } from '../../../../test/servers/postgres_proxy.ts';
-import type { PostgresProxy } from '../../../../test/servers/postgres_proxy.ts';
-import { openTestStores } from '../../../../test/harness_stores.ts';
-import type { TestStores } from '../../../../test/harness_stores.ts';
 import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
-import type { QueryHouse, TestRun } from '../../../../test/factories/query_exports.ts';
+import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
 import { openS3Server } from '../../../../test/servers/s3_server.ts';
 import type { S3Server } from '../../../../test/servers/s3_server.ts';
-import { verifyExports } from '../../../cli/verify.ts';
-import { RetryableError } from '../../../engine/destination/destination.ts';
 import { bigquery } from '../../../engine/destinations/bigquery/bigquery.ts';
 import { slice_encoding } from '../../../engine/destinations/bigquery/stage.ts';
-import type { PostgresConfig } from '../../../engine/destinations/postgres/config.ts';
 import { destinationDeps } from '../../../engine/engine.ts';
 import { selectFor } from '../../../engine/formats/select.ts';
 import { models } from '../../../engine/models/index.ts';
 import { openBucket } from '../../../engine/object_store/s3_bucket.ts';
 import { columnsOf } from '../../../engine/source/source_query.ts';
 import { sampleRow } from '../../../engine/sql_tables/sample_row.ts';
+import { statuses } from '../../../../test/factories/query_deliveries.ts';
+import { openProxiedPostgres } from '../../../../test/factories/proxied_postgres.ts';
+import type { ProxiedPostgres } from '../../../../test/factories/proxied_postgres.ts';
 
 const bucket_name = 'test-bucket';
 let exporting: QueryHouse;
 let server: S3Server;
-let target: TestStores;
-let proxy: PostgresProxy;
-let pool: pg.Pool;
+let postgres: ProxiedPostgres;
 before(async () => {
   exporting = await openQueryHouse();
   server = await openS3Server([bucket_name]);
-  target = await openTestStores({ clickhouse: false });
-  const url = new URL(target.database_url.replace('@/', '@host/'));
-  proxy = await openPostgresProxy(
-    `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`,
-    { tls: true },
-  );
-  pool = new pg.Pool({ connectionString: target.database_url, max: 2, options: '-c timezone=UTC' });
-  pool.on('error', () => undefined);
+  postgres = await openProxiedPostgres();
 });
 after(async () => {
-  await pool.end();
-  await proxy.close();
-  await target.close();
+  await postgres.close();
   await server.close();
   await exporting.close();
 });
@@ -78,21 +62,6 @@ async function objectsIn(prefix: string): Promise<Buffer[]> {
   );
 }
 
-function postgresConfig(table_name: string): PostgresConfig {
-  const url = new URL(target.database_url.replace('@/', '@host/'));
-  return {
-    user: url.username,
-    password: url.password,
-    host: '127.0.0.1',
-    port: proxy.port,
-    database: url.pathname.slice(1),
-    has_self_signed_cert: true,
-    table_name,
-  };
-}
-
-const statuses = (runs: TestRun[]) =>
-  runs.map(({ status, records_completed }) => `${status} ${records_completed}`);
 const eightHundred = Array.from({ length: 800 }, (_, n) => ({
   event: `e${n}`,
   at: `2026-01-01T00:10:00.${String(n).padStart(6, '0')}Z`,
@@ -164,7 +133,7 @@ test(
     const destinations = {
       File: { prefix: 'large' },
       S3: s3Config('large'),
-      Postgres: postgresConfig('large'),
+      Postgres: postgres.config('large'),
     };
     for (const [type, config] of Object.entries(destinations)) {
       const { id } = await exporting.scheduled(home, { destination: { type, config } });
@@ -181,7 +150,7 @@ test(
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-    const { rows } = await pool.query<Record<string, unknown>>(
+    const { rows } = await postgres.pool.query<Record<string, unknown>>(
       'SELECT uuid, distinct_id, properties FROM large',
     );
     const found = new Map(rows.map((row) => [row['uuid'], row]));
@@ -192,7 +161,7 @@ test(
   },
 );
 
-test('S3: a run whose commit is in doubt keeps its query, whatever the export becomes', async () => {
+test('S3: a run whose commit is in doubt keeps its query, whatever the export is', async () => {
   const home = await exporting.house.newOrganization();
   await exporting.insert(home, eightHundred.slice(0, 2));
   const made = await exporting.scheduled(home, {
@@ -217,48 +186,6 @@ test('S3: a run whose commit is in doubt keeps its query, whatever the export be
   assert.equal((await exporting.runAll(made.id))[0]!.status, 'Completed');
   assert.deepEqual((await objectsIn('kept')).map(String), ['{"old":"e0"}\n{"old":"e1"}\n']);
 });
-
-test(
-  'Postgres: a run whose commit the server refuses shows nothing, says so, and gives its ' +
-    'selection back',
-  async () => {
-    const home = await exporting.house.newOrganization();
-    await exporting.insert(home, eightHundred.slice(0, 2));
-    await pool.query(`CREATE TABLE refused (event text);
-    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'too late'
-      USING ERRCODE = '23514'; END $$;
-    CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON refused DEFERRABLE INITIALLY DEFERRED
-      FOR EACH ROW EXECUTE FUNCTION refuse()`);
-    const made = await exporting.scheduled(home, {
-      destination: { type: 'Postgres', config: postgresConfig('refused') },
-      custom_query: 'SELECT event FROM events',
-    });
-    const failed = (await exporting.runAll(made.id)).find((run) => run.error_code !== null)!;
-    assert.deepEqual(
-      [failed.status, failed.error_code, failed.records_completed],
-      ['Failed', 'constraint_violated', 0],
-    );
-    assert.match(failed.latest_error!, /too late/);
-    assert.doesNotMatch(failed.latest_error!, /may or may not/);
-    const { deps } = exporting.house;
-    assert.deepEqual(
-      await deps.db.row(
-        sql`SELECT committing_at, "cursor" FROM batch_export_runs WHERE id = ${failed.id}`,
-      ),
-      {
-        committing_at: null,
-        cursor: null,
-      },
-    );
-    await pool.query('DROP TRIGGER refuse ON refused');
-    assert.equal((await made.send('POST', `runs/${failed.id}/retry/`)).status, 200);
-    await exporting.runAll(made.id);
-    assert.deepEqual((await pool.query('SELECT event FROM refused ORDER BY 1')).rows, [
-      { event: 'e0' },
-      { event: 'e1' },
-    ]);
-  },
-);
 
 test(
   'BigQuery: the connection test sends a row of the columns of the query, in a file as a run ' +
@@ -321,105 +248,3 @@ test(
     assert.deepEqual(facts(sent), facts(written!));
   },
 );
-
-test('a row that the store does not write is the fault of the store, or of the stop', async () => {
-  const engine = exporting.house.deps.engine;
-  const row = {
-    columns: [{ name: 'amount', type: 'integer' as const, nullable: false, expression: 'amount' }],
-    values: ['no number'],
-  };
-  const isFault = (error: unknown) =>
-    error instanceof RetryableError &&
-    error.code === 'store_fault' &&
-    error.message.includes('have the operator');
-  await assert.rejects(
-    destinationDeps(engine, new AbortController().signal).encodeRow!(row, slice_encoding),
-    isFault,
-  );
-  await assert.rejects(
-    destinationDeps(engine, AbortSignal.abort()).encodeRow!(row, slice_encoding),
-    /^Error: The work was stopped\.$/,
-  );
-});
-
-test('Postgres: the table has the columns of the query; what has no key is verified by its number', async () => {
-  const home = await exporting.house.newOrganization();
-  await exporting.insert(home, eightHundred.slice(0, 4));
-  const custom_query =
-    'SELECT event AS uuid, length(event) AS "a ""name""", event = \'e1\' AS is_one, 1.5 AS f, ' +
-    'timestamp, [event] AS list, properties.nothing AS nothing FROM events';
-  const config = postgresConfig('own');
-  const made = await exporting.scheduled(home, {
-    destination: { type: 'Postgres', config },
-    custom_query,
-  });
-  const runs = await exporting.runAll(made.id);
-  assert.deepEqual(statuses(runs), ['Completed 4', 'Completed 0', 'Completed 0']);
-  const { rows } = await pool.query('SELECT * FROM own ORDER BY uuid LIMIT 2');
-  assert.deepEqual(
-    rows,
-    [0, 1].map((n) => ({
-      uuid: `e${n}`,
-      'a "name"': '2',
-      is_one: n === 1,
-      f: 1.5,
-      timestamp: new Date('2026-01-01T00:10:00.000Z'),
-      list: [`e${n}`],
-      nothing: null,
-    })),
-  );
-  const verify = async () => {
-    const [found] = await verifyExports(exporting.house.deps.engine, made.id);
-    assert.equal(found?.fault, null);
-    return found.differences;
-  };
-  assert.deepEqual(await verify(), []);
-  await pool.query("DELETE FROM own WHERE uuid = 'e1'");
-  assert.deepEqual(
-    (await verify()).map(({ kind }) => kind),
-    ['missing'],
-  );
-});
-
-test("Postgres: persons are merged by the model's own key, and by nothing that only has its name", async () => {
-  const home = await exporting.house.newOrganization();
-  const version = (n: number) => ({
-    distinct_id: `p${n % 2}`,
-    at: `2026-01-01T0${n}:10:00Z`,
-    version: n + 1,
-    properties: { n },
-  });
-  await exporting.insert(home, [], [version(0), version(1), version(2)]);
-  const cases = [
-    {
-      table: 'merged',
-      custom_query: 'SELECT team_id, distinct_id, person_version, properties.n AS n FROM persons',
-      rows: ['p0 2', 'p1 1'],
-    },
-    {
-      table: 'renamed',
-      custom_query: "SELECT team_id, 'one' AS distinct_id, properties.n AS n FROM persons",
-      rows: ['one 0', 'one 1', 'one 2'],
-    },
-  ];
-  for (const { table, custom_query, rows } of cases) {
-    const made = await exporting.scheduled(home, {
-      model: 'persons',
-      destination: { type: 'Postgres', config: postgresConfig(table) },
-      custom_query,
-    });
-    assert.deepEqual(statuses(await exporting.runAll(made.id)), [
-      'Completed 1',
-      'Completed 1',
-      'Completed 1',
-    ]);
-    const found = await pool.query<{ row: string }>(
-      `SELECT distinct_id || ' ' || n AS row FROM ${table} ORDER BY 1`,
-    );
-    assert.deepEqual(
-      found.rows.map(({ row }) => row),
-      rows,
-      table,
-    );
-  }
-});

@@ -38,7 +38,7 @@ after(() => exporting.close());
 
 const joined = Array.from({ length: 6 }, (_, n) => `CROSS JOIN events e${n}`).join(' ');
 
-test('a query that takes too much fails its run with a sentence that helps, and the next run works', async () => {
+test('a query that takes too much fails its run with help, and the next run works', async () => {
   const cases: [string, string, RegExp][] = [
     [
       `SELECT sum(length(e.event)) AS n FROM events e ${joined}`,

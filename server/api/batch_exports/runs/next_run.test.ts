@@ -10,7 +10,7 @@ before(async () => {
 });
 after(() => house.close());
 
-test('an export and its runs say which run is next, when it is due, and why there is none', async () => {
+test('an export and its runs say which run is next, when, and why there is none', async () => {
   const home = await house.newOrganization();
   const made = await newExport(house, home);
   const url = `${projectBase(home)}${made.id}/`;

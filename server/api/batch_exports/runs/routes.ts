@@ -27,7 +27,12 @@ const RunsQuery = Type.Object({
 });
 
 /** `runs/` of an export under one mount: list, retrieve, logs, receipt. */
-export function runRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+export function runRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
+  readingRoutes(app, engine, mount);
+  receiptRoute(app, engine, mount);
+}
+
+function readingRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const reading = { scope: 'batch_export:read', within } as const;
   const list = `${base}:batch_export_id/runs/`;
   const one = `${list}:id/`;
@@ -60,14 +65,16 @@ export function runRoutes(app: FastifyInstance, engine: Engine, { base, within }
       return { ...run, ...(await answerLogs(request, engine.db, run.batch_export, run.id)) };
     },
   );
+}
 
+function receiptRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const signed =
     'The signature is over the JSON text of the receipt without its last key, `signature`; ' +
     'the text answered is the signed one, to the byte.';
   app.get(
-    `${one}receipt/`,
+    `${base}:batch_export_id/runs/:id/receipt/`,
     {
-      config: reading,
+      config: { scope: 'batch_export:read', within },
       schema: {
         summary: 'Retrieve the signed receipt of a completed run',
         description: signed,

@@ -35,6 +35,14 @@ export const stuckKilledMs = 60_000;
 const easyFormats =
   /^(JSON\w*|TSV\w*|TabSeparated\w*|CSV\w*|RowBinary\w*|Native|Arrow|ArrowStream|Values|LineAsString|RawBLOB|Pretty\w*|Vertical|XML|Markdown|Null)$/i;
 
+const stuckFault: Fault = {
+  code: 1000,
+  status: 500,
+  text:
+    'Code: 1000. DB::Exception: The engine could not set up the format for these columns. ' +
+    '(UNKNOWN_EXCEPTION)',
+};
+
 const killPauseMs = { least: 10, most: 250 };
 
 /**
@@ -120,14 +128,7 @@ export async function streamResult(
   ]);
   gone.removeEventListener('abort', leave);
   if (gone.aborted) return { stuck };
-  if (stuck)
-    failure = {
-      code: 1000,
-      status: 500,
-      text:
-        'Code: 1000. DB::Exception: The engine could not set up the format for these columns. ' +
-        '(UNKNOWN_EXCEPTION)',
-    };
+  if (stuck) failure = stuckFault;
   if (failure && response.headersSent) response.destroy();
   else if (!failure) finish(response, held());
   return { fault: failure, stuck };

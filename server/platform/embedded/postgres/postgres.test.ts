@@ -111,7 +111,7 @@ describe('embedded PostgreSQL', () => {
     }
   });
 
-  test('stops in order and starts again with its data, from a path too long for a socket too', async () => {
+  test('stops in order and starts again with its data, also from too long a path', async () => {
     const folder = join(root, 'long'.repeat(30), 'data');
     const one = await openEmbeddedPostgres({ folder, log });
     const client = openPool(one.url);

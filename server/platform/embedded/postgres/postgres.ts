@@ -48,7 +48,9 @@ export async function openEmbeddedPostgres(options: {
   const [programs, words] = await Promise.all([findPostgresPrograms(), asOrdinaryUser()]);
   const password = await prepareCluster(folder, programs, words);
   const socketFolder = await prepareSocketFolder(folder);
-  const url = `postgresql://${databaseName}:${password}@/${databaseName}?host=${encodeURIComponent(socketFolder)}&port=5432`;
+  const url =
+    `postgresql://${databaseName}:${password}@/${databaseName}` +
+    `?host=${encodeURIComponent(socketFolder)}&port=5432`;
 
   const start = async (): Promise<ChildProcess> => {
     await takeOver(folder, socketFolder);

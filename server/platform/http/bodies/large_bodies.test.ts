@@ -56,7 +56,7 @@ test('sources and bulk invites take 5 MiB, events 20 MiB, and the document says 
   assert.equal(limitOf('/api/sessions/', 'post'), 64 * 1024);
 });
 
-test('a body of more than 10,000 values is refused by name before anything is made of it', async () => {
+test('a body of over 10,000 values is refused by name before anything is made of it', async () => {
   const numbers = (count: number) => `{"name":"x","unknown":[${'1,'.repeat(count - 1)}1]}`;
   assert.equal((await post(`${list}?validate_only=true`, numbers(9_000))).status, 200);
   const many = await post(list, numbers(10_001));

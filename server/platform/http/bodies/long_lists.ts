@@ -13,13 +13,7 @@ export function longLists(schema: TSchema, value: unknown, prefix: string): Viol
   const part = schema as Part;
   if (Array.isArray(value)) {
     if (part.maxItems !== undefined && value.length > part.maxItems)
-      return [
-        {
-          attr: attrOf(prefix),
-          code: 'max_items',
-          detail: `Must have at most ${part.maxItems} ${part.maxItems === 1 ? 'entry' : 'entries'}.`,
-        },
-      ];
+      return [{ attr: attrOf(prefix), code: 'max_items', detail: tooMany(part.maxItems) }];
     const { items } = part;
     return items === undefined || !hasLists(items)
       ? []
@@ -39,4 +33,8 @@ function hasLists({ maxItems, items, properties }: Part): boolean {
     (items !== undefined && hasLists(items)) ||
     Object.values(properties ?? {}).some(hasLists)
   );
+}
+
+function tooMany(maxItems: number): string {
+  return `Must have at most ${maxItems} ${maxItems === 1 ? 'entry' : 'entries'}.`;
 }

@@ -130,7 +130,7 @@ test('addresses are dot-separated words at a domain, in any script', () => {
     );
 });
 
-test('what was found before stands first and alone for its field; one line may hold any letters', () => {
+test('what was found before stands first and alone for its field; a line has any letters', () => {
   const found: Violation[] = [{ attr: 'mail', code: 'null_characters_not_allowed', detail: 'x' }];
   const attrs = (value: unknown) => {
     try {

@@ -92,11 +92,10 @@ function tell(error: ErrorObject): Told {
         : { code: 'min_length', detail: `Must have at least ${params['limit']} characters.` };
     case 'maxLength':
       return { code: 'max_length', detail: `Must have at most ${params['limit']} characters.` };
-    case 'minItems':
-      return {
-        code: 'min_items',
-        detail: `Must have at least ${params['limit']} ${params['limit'] === 1 ? 'entry' : 'entries'}.`,
-      };
+    case 'minItems': {
+      const entries = params['limit'] === 1 ? 'entry' : 'entries';
+      return { code: 'min_items', detail: `Must have at least ${params['limit']} ${entries}.` };
+    }
     case 'maxItems':
       return { code: 'max_items', detail: `Must have at most ${params['limit']} entries.` };
     case 'minimum':
@@ -125,15 +124,16 @@ function tell(error: ErrorObject): Told {
     case 'oneOf':
       return unionTold(error.schema as Record<string, unknown>[]);
     case 'format':
-      if (params['format'] === 'email' && data === '') return blank;
-      return {
-        code: 'invalid_input',
-        detail:
-          ownDetail(error) ?? format_details[params['format'] as string] ?? 'Has the wrong form.',
-      };
+      return formatTold(error, params['format'] as string);
     default:
       return { code: 'invalid_input', detail: ownDetail(error) ?? 'Has the wrong form.' };
   }
+}
+
+function formatTold(error: ErrorObject, format: string): Told {
+  if (format === 'email' && error.data === '') return blank;
+  const detail = ownDetail(error) ?? format_details[format] ?? 'Has the wrong form.';
+  return { code: 'invalid_input', detail };
 }
 
 function typeTold(type: string): Told {

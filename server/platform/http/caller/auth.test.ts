@@ -14,7 +14,7 @@ after(() => harness.close());
 
 const list = '/api/organizations/';
 
-test('without a key, or with a header of another form, the answer is 401 not_authenticated', async () => {
+test('without a key, or with a header of another form, it is 401 not_authenticated', async () => {
   const { key } = await harness.newOrganization();
   for (const authorization of [
     undefined,
@@ -47,7 +47,7 @@ test('without a key, or with a header of another form, the answer is 401 not_aut
   assert.equal(spaced.status, 200);
 });
 
-test('a key of the wrong form is refused without a look at the database, an unknown one with it', async () => {
+test('a key of the wrong form is refused without the database, unknown ones with it', async () => {
   const unknown = makeApiKey();
   const wrongChecksum = unknown.slice(0, -1) + (unknown.endsWith('0') ? '1' : '0');
   for (const [key, statements] of [
@@ -63,7 +63,7 @@ test('a key of the wrong form is refused without a look at the database, an unkn
   }
 });
 
-test('a revoked key, an expired key and the key of an inactive user are refused at once', async () => {
+test('revoked keys, expired keys and those of inactive users are refused at once', async () => {
   const { user, key } = await harness.newOrganization();
   assert.equal((await harness.request('GET', list, { key })).status, 200);
   const expiring = await harness.newKey(user, { expires_at: new Date(now + 1000).toISOString() });
@@ -116,7 +116,7 @@ test('reading one organization takes two round trips to the database', async () 
   assert.ok(harness.deps.db.statementCount() - count <= 2);
 });
 
-test('a scope is required, write includes read, * is all, and the detail names the missing scope', async () => {
+test('a scope is required, write includes read, * is all; the missing one is named', async () => {
   const cases: [string[], string, string, number][] = [
     [['organization:read'], 'GET', list, 200],
     [['organization:write'], 'GET', list, 200],
@@ -140,7 +140,7 @@ test('a scope is required, write includes read, * is all, and the detail names t
   }
 });
 
-test('a key that is limited to organizations sees only those, also as @current, and cannot make one', async () => {
+test('a key limited to organizations sees only those, also as @current, makes none', async () => {
   const one = await harness.newOrganization();
   const other = await harness.newOrganization();
   await harness.deps.db.run(
@@ -192,7 +192,7 @@ test('a key that is limited to organizations sees only those, also as @current, 
   );
 });
 
-test('a key that is limited to projects sees only those, and nothing of their organizations', async () => {
+test('a key limited to projects sees only those, and nothing of their organizations', async () => {
   const { organization, user, key: full } = await harness.newOrganization();
   const second = (
     await harness.request('POST', '/api/projects/', { key: full, body: { name: 'Second' } })

@@ -117,7 +117,8 @@ function openCounts(db: Database, clock: Clock) {
     const counter = counterOf(subject, policy.window_seconds, now);
     const left = Math.max(0, Math.floor(policy.requests_max - used(counter, policy, now)));
     // With nothing left it is the time until one more request fits, as Retry-After says it.
-    return `"${policy.name}";r=${left};t=${left === 0 ? waitSeconds(counter, policy, now) : resetSeconds(policy, now)}`;
+    const seconds = left === 0 ? waitSeconds(counter, policy, now) : resetSeconds(policy, now);
+    return `"${policy.name}";r=${left};t=${seconds}`;
   }
   async function synchronise(): Promise<void> {
     const now = clock.now();
@@ -144,13 +145,14 @@ function openCounts(db: Database, clock: Clock) {
  * cannot block each other for good.
  */
 async function send(db: Database, entries: Pending[]): Promise<Synchronised[]> {
+  const starts = entries.map((entry) => isoInstant(entry.index * entry.window_seconds * 1000));
   return db.rows<Synchronised>(sql`
     WITH sent AS (
       INSERT INTO rate_counts (subject, window_seconds, window_start, requests)
       SELECT * FROM unnest(${entries.map((entry) => entry.subject)}::text[],
         ${entries.map((entry) => entry.window_seconds)}::integer[],
-        ${entries.map((entry) => isoInstant(entry.index * entry.window_seconds * 1000))}::timestamptz[],
-          ${entries.map((entry) => entry.requests)}::integer[]) AS entry
+        ${starts}::timestamptz[],
+        ${entries.map((entry) => entry.requests)}::integer[]) AS entry
       ORDER BY 1, 2, 3
       ON CONFLICT (subject, window_seconds, window_start) DO UPDATE
         SET requests = greatest(0, rate_counts.requests + EXCLUDED.requests)

@@ -82,7 +82,7 @@ const numbers = (answer: { body: { results: Item[] } }) =>
   answer.body.results.map((row) => Number(row.id.replaceAll('-', '')));
 const local = (url: string) => url.replace('http://127.0.0.1:8000', '');
 
-test('offset lists: links are absolute, keep other parameters and are null at the ends', async () => {
+test('offset lists: links are absolute, keep parameters, are null at the ends', async () => {
   const first = await get('/api/pages/?limit=10&mine=a%20b&mine=c');
   assert.equal(first.body.count, 25);
   assert.equal(first.body.previous, null);

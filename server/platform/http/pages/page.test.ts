@@ -45,7 +45,7 @@ test('the title is text, and only a page with a script asks for JavaScript', asy
   assert.match(text, /<script type="module" src="\/assets\/a\.js\?v=1"><\/script>[^]*<noscript>/);
 });
 
-test('the address of a script changes with its own content and with that of what it imports', () => {
+test('the address of a script changes with its content and with that of its imports', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-assets-'));
   const write = (name: string, text: string) => {
     writeFileSync(join(folder, name), text);

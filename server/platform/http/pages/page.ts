@@ -38,6 +38,14 @@ export function sendPage(reply: FastifyReply, status: number, page: Page): Fasti
     .send(documentOf(page).text);
 }
 
+function loading(script: Asset): Html {
+  return html`<script type="module" src="${script.address}"></script>`;
+}
+
+const without_script = html`<noscript>
+  <p class="fault">This page needs JavaScript: allow it for this site, then load the page again.</p>
+</noscript>`;
+
 function documentOf({ title, body, script }: Page): Html {
   return html`<!doctype html>
     <html lang="en">
@@ -47,14 +55,13 @@ function documentOf({ title, body, script }: Page): Html {
         <meta name="color-scheme" content="light dark" />
         <title>${title} - Sluice</title>
         <link rel="stylesheet" href="${stylesheet.address}" />
-        ${script === undefined ? undefined : html`<script type="module" src="${script.address}"></script>`}
+        ${script === undefined ? undefined : loading(script)}
       </head>
       <body>
         <header><a href="/">Sluice</a></header>
         <main>
           <h1>${title}</h1>
-          ${script === undefined ? undefined : html`<noscript><p class="fault">This page needs JavaScript: allow it for this site, then load the page again.</p></noscript>`}
-          ${body}
+          ${script === undefined ? undefined : without_script} ${body}
         </main>
         <footer><a href="/docs/">Documentation of the API</a></footer>
       </body>

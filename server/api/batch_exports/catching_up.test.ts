@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import type { Harness } from '../../../test/harness.ts';
+import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
+import {
+  all_events,
+  eventsIn,
+  insertAt,
+  openDeliveringHouse,
+  scheduleFrom,
+  until,
+  withEvents,
+} from '../../../test/factories/delivering_house.ts';
+
+const hour_ms = 3_600_000;
+let delivering: DeliveringHouse;
+let house: Harness;
+before(async () => {
+  delivering = await openDeliveringHouse();
+  house = delivering.house;
+});
+after(() => delivering.close());
+
+test('unpausing with backfill makes up for every interval that was missed', async () => {
+  await delivering.startOnce();
+  const { made, get, send } = await withEvents(house, 'unpaused', { paused: true });
+  await scheduleFrom(house, made.id);
+  assert.equal((await send('POST', 'unpause/', { backfill: true })).body.paused, false);
+  await until(
+    () => get('runs/?status=Completed'),
+    (body) => body.results.length === 3,
+  );
+  assert.deepEqual(await eventsIn(delivering.folder, 'unpaused'), all_events);
+});
+
+test('what a pause left out is delivered by the backfill that the log names', async () => {
+  await delivering.startOnce();
+  const { home, made, get, send } = await withEvents(house, 'left_out', { paused: true });
+  const hour = Math.floor(house.deps.clock.now() / hour_ms) * hour_ms;
+  await house.deps.db.run(
+    sql`UPDATE batch_exports SET planned_until = ${new Date(hour - 3 * hour_ms).toISOString()}
+      WHERE id = ${made.id}`,
+  );
+  const lateness = [0, 0, 0, 40 * hour_ms, 9_000 * hour_ms, -hour_ms * 30, 5 * hour_ms];
+  const taken = (number: number) => hour - 3 * hour_ms + number * 25 * 60_000;
+  await insertAt(
+    house,
+    home,
+    lateness.map((late, number) => ({
+      event: `paused ${number}`,
+      happened: taken(number) - late,
+      taken: taken(number),
+    })),
+  );
+  assert.equal((await send('POST', 'unpause/')).status, 200);
+  const [{ message }] = (await get('logs/?search=Unpaused')).body.results;
+  const { backfill } = (await send('POST', 'backfill/', JSON.parse(/\{.*\}/.exec(message)![0])))
+    .body;
+  assert.deepEqual([backfill.by, backfill.runs], ['inserted_at', 3]);
+  await until(
+    () => get(`backfills/${backfill.id}/`),
+    (body) => body.status === 'Completed',
+  );
+  assert.deepEqual(
+    await eventsIn(delivering.folder, 'left_out'),
+    lateness.map((_, number) => `paused ${number}`),
+  );
+});

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import {
+  attrsOf,
+  newExport,
+  organizationBase,
+  projectBase,
+} from '../../../test/factories/batch_exports.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { isLater } from '../../../test/watchers/instants.ts';
+
+let house: Harness;
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+});
+after(() => house.close());
+
+const make = (home: TestOrganization, body: Record<string, unknown> = {}) =>
+  newExport(house, home, body);
+
+test('pause and unpause are idempotent, and PATCH paused does the same', async () => {
+  const home = await house.newOrganization();
+  const made = await make(home);
+  const url = `${projectBase(home)}${made.id}/`;
+  const act = (verb: string, body?: unknown) =>
+    house.request('POST', `${url}${verb}/`, {
+      key: home.key,
+      ...(body === undefined ? {} : { body }),
+    });
+  assert.deepEqual((await act('unpause')).body, made);
+  const once = (await act('pause')).body;
+  assert.equal(once.paused, true);
+  assert.ok(isLater(once.last_paused_at, made.created_at));
+  assert.deepEqual((await act('pause', {})).body, once);
+  assert.deepEqual(attrsOf(await act('unpause', { backfill: 'yes' })), ['backfill invalid_input']);
+  const on = (await act('unpause')).body;
+  assert.deepEqual([on.paused, on.last_paused_at], [false, once.last_paused_at]);
+  assert.deepEqual((await act('unpause', { backfill: true })).body, on);
+  const patch = (paused: boolean) =>
+    house.request('PATCH', url, { key: home.key, body: { paused } });
+  const again = (await patch(true)).body;
+  assert.ok(again.paused && isLater(again.last_paused_at, once.last_paused_at));
+  assert.deepEqual((await patch(true)).body, again);
+  assert.equal((await patch(false)).body.paused, false);
+  const lines = await house.request('GET', `${url}logs/?search=pAuSeD`, { key: home.key });
+  assert.equal(lines.body.count, 4);
+});
+
+test('unpause goes on with the present interval, or makes up for all missed ones', async () => {
+  const home = await house.newOrganization();
+  const schedule = (id: string) =>
+    house.deps.db.row<{ planned_until: string; next_run_at: string | null }>(
+      sql`SELECT planned_until, next_run_at FROM batch_exports WHERE id = ${id}`,
+    );
+  for (const backfill of [false, true]) {
+    const made = await make(home, { paused: true });
+    await house.deps.db.run(
+      sql`UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00.000000Z',
+        next_run_at = '2026-01-01T01:00:00.000000Z' WHERE id = ${made.id}`,
+    );
+    await house.request('POST', `${organizationBase(home)}${made.id}/unpause/`, {
+      key: home.key,
+      body: { backfill },
+    });
+    const { planned_until, next_run_at } = (await schedule(made.id))!;
+    const age_hours = (Date.parse(made.created_at) - Date.parse(planned_until)) / 3_600_000;
+    if (backfill)
+      assert.deepEqual(
+        [planned_until, next_run_at],
+        ['2026-01-01T00:00:00.000000Z', '2026-01-01T01:00:00.000000Z'],
+      );
+    else assert.ok(age_hours > -1 && age_hours < 1.1, planned_until);
+  }
+});

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
+import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
+import { verifyExports } from '../../../cli/verify.ts';
+import { RetryableError } from '../../../engine/destination/destination.ts';
+import { slice_encoding } from '../../../engine/destinations/bigquery/stage.ts';
+import { destinationDeps } from '../../../engine/engine.ts';
+import { statuses } from '../../../../test/factories/query_deliveries.ts';
+import { openProxiedPostgres } from '../../../../test/factories/proxied_postgres.ts';
+import type { ProxiedPostgres } from '../../../../test/factories/proxied_postgres.ts';
+
+let exporting: QueryHouse;
+let postgres: ProxiedPostgres;
+before(async () => {
+  exporting = await openQueryHouse();
+  postgres = await openProxiedPostgres();
+});
+after(async () => {
+  await postgres.close();
+  await exporting.close();
+});
+
+const eightHundred = Array.from({ length: 800 }, (_, n) => ({
+  event: `e${n}`,
+  at: `2026-01-01T00:10:00.${String(n).padStart(6, '0')}Z`,
+  properties: { padding: 'x'.repeat(4_000) },
+}));
+
+test(
+  'Postgres: a run whose commit the server refuses shows nothing, says so, and gives its ' +
+    'selection back',
+  async () => {
+    const home = await exporting.house.newOrganization();
+    await exporting.insert(home, eightHundred.slice(0, 2));
+    await postgres.pool.query(`CREATE TABLE refused (event text);
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'too late'
+      USING ERRCODE = '23514'; END $$;
+    CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON refused DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION refuse()`);
+    const made = await exporting.scheduled(home, {
+      destination: { type: 'Postgres', config: postgres.config('refused') },
+      custom_query: 'SELECT event FROM events',
+    });
+    const failed = (await exporting.runAll(made.id)).find((run) => run.error_code !== null)!;
+    assert.deepEqual(
+      [failed.status, failed.error_code, failed.records_completed],
+      ['Failed', 'constraint_violated', 0],
+    );
+    assert.match(failed.latest_error!, /too late/);
+    assert.doesNotMatch(failed.latest_error!, /may or may not/);
+    const { deps } = exporting.house;
+    assert.deepEqual(
+      await deps.db.row(
+        sql`SELECT committing_at, "cursor" FROM batch_export_runs WHERE id = ${failed.id}`,
+      ),
+      {
+        committing_at: null,
+        cursor: null,
+      },
+    );
+    await postgres.pool.query('DROP TRIGGER refuse ON refused');
+    assert.equal((await made.send('POST', `runs/${failed.id}/retry/`)).status, 200);
+    await exporting.runAll(made.id);
+    assert.deepEqual((await postgres.pool.query('SELECT event FROM refused ORDER BY 1')).rows, [
+      { event: 'e0' },
+      { event: 'e1' },
+    ]);
+  },
+);
+
+test('a row that the store does not write is the fault of the store, or of the stop', async () => {
+  const engine = exporting.house.deps.engine;
+  const row = {
+    columns: [{ name: 'amount', type: 'integer' as const, nullable: false, expression: 'amount' }],
+    values: ['no number'],
+  };
+  const isFault = (error: unknown) =>
+    error instanceof RetryableError &&
+    error.code === 'store_fault' &&
+    error.message.includes('have the operator');
+  await assert.rejects(
+    destinationDeps(engine, new AbortController().signal).encodeRow!(row, slice_encoding),
+    isFault,
+  );
+  await assert.rejects(
+    destinationDeps(engine, AbortSignal.abort()).encodeRow!(row, slice_encoding),
+    /^Error: The work was stopped\.$/,
+  );
+});
+
+test("Postgres: the table has the query's columns; without a key numbers verify it", async () => {
+  const home = await exporting.house.newOrganization();
+  await exporting.insert(home, eightHundred.slice(0, 4));
+  const custom_query =
+    'SELECT event AS uuid, length(event) AS "a ""name""", event = \'e1\' AS is_one, 1.5 AS f, ' +
+    'timestamp, [event] AS list, properties.nothing AS nothing FROM events';
+  const config = postgres.config('own');
+  const made = await exporting.scheduled(home, {
+    destination: { type: 'Postgres', config },
+    custom_query,
+  });
+  const runs = await exporting.runAll(made.id);
+  assert.deepEqual(statuses(runs), ['Completed 4', 'Completed 0', 'Completed 0']);
+  const { rows } = await postgres.pool.query('SELECT * FROM own ORDER BY uuid LIMIT 2');
+  assert.deepEqual(
+    rows,
+    [0, 1].map((n) => ({
+      uuid: `e${n}`,
+      'a "name"': '2',
+      is_one: n === 1,
+      f: 1.5,
+      timestamp: new Date('2026-01-01T00:10:00.000Z'),
+      list: [`e${n}`],
+      nothing: null,
+    })),
+  );
+  const verify = async () => {
+    const [found] = await verifyExports(exporting.house.deps.engine, made.id);
+    assert.equal(found?.fault, null);
+    return found.differences;
+  };
+  assert.deepEqual(await verify(), []);
+  await postgres.pool.query("DELETE FROM own WHERE uuid = 'e1'");
+  assert.deepEqual(
+    (await verify()).map(({ kind }) => kind),
+    ['missing'],
+  );
+});
+
+test("Postgres: persons are merged by the model's own key, not by its mere name", async () => {
+  const home = await exporting.house.newOrganization();
+  const version = (n: number) => ({
+    distinct_id: `p${n % 2}`,
+    at: `2026-01-01T0${n}:10:00Z`,
+    version: n + 1,
+    properties: { n },
+  });
+  await exporting.insert(home, [], [version(0), version(1), version(2)]);
+  const cases = [
+    {
+      table: 'merged',
+      custom_query: 'SELECT team_id, distinct_id, person_version, properties.n AS n FROM persons',
+      rows: ['p0 2', 'p1 1'],
+    },
+    {
+      table: 'renamed',
+      custom_query: "SELECT team_id, 'one' AS distinct_id, properties.n AS n FROM persons",
+      rows: ['one 0', 'one 1', 'one 2'],
+    },
+  ];
+  for (const { table, custom_query, rows } of cases) {
+    const made = await exporting.scheduled(home, {
+      model: 'persons',
+      destination: { type: 'Postgres', config: postgres.config(table) },
+      custom_query,
+    });
+    assert.deepEqual(statuses(await exporting.runAll(made.id)), [
+      'Completed 1',
+      'Completed 1',
+      'Completed 1',
+    ]);
+    const found = await postgres.pool.query<{ row: string }>(
+      `SELECT distinct_id || ' ' || n AS row FROM ${table} ORDER BY 1`,
+    );
+    assert.deepEqual(
+      found.rows.map(({ row }) => row),
+      rows,
+      table,
+    );
+  }
+});

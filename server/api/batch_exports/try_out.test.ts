@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { projectBase } from '../../../test/factories/batch_exports.ts';
+import type { Answer, Harness } from '../../../test/harness.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { columnsOf, openReading } from '../../engine/source/source_query.ts';
+import { streamSliceOnce } from '../../engine/source/recent_slices.ts';
+import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
+import {
+  first_hour_at,
+  insertEvents,
+  openDeliveringHouse,
+  withEvents,
+} from '../../../test/factories/delivering_house.ts';
+
+const hour_ms = 3_600_000;
+let delivering: DeliveringHouse;
+let house: Harness;
+before(async () => {
+  delivering = await openDeliveringHouse();
+  house = delivering.house;
+});
+after(() => delivering.close());
+
+test('a destination is tested and previewed, before and after the export is made', async () => {
+  const { home, made, send } = await withEvents(house, 'tested', { paused: true });
+  const draft = (config: object) => ({
+    name: 'x',
+    interval: 'hour',
+    destination: { type: 'File', config },
+  });
+  const post = (path: string, body: unknown) =>
+    house.request('POST', `${projectBase(home)}${path}`, { key: home.key, body });
+  const statuses = (answer: Answer) =>
+    answer.body.steps.map((step: { status: string }) => step.status);
+  assert.deepEqual(statuses(await post('test/', draft({ prefix: 'tested' }))), [
+    'passed',
+    'passed',
+    'passed',
+    'passed',
+  ]);
+  assert.deepEqual(statuses(await send('POST', 'test/')), ['passed', 'passed', 'passed', 'passed']);
+  assert.deepEqual(statuses(await post('test/', draft({ prefix: 'probe/deep/{year}' }))), [
+    'passed',
+    'passed',
+    'passed',
+    'passed',
+  ]);
+  await writeFile(join(delivering.folder, 'blocked'), '');
+  assert.ok(!(await readdir(delivering.folder)).includes('probe'), 'a test leaves no folder');
+  assert.equal(
+    statuses(
+      await send('POST', 'test/', { destination: { config: { prefix: 'blocked/inside' } } }),
+    )[0],
+    'failed',
+  );
+  assert.deepEqual((await post('test/?validate_only=true', draft({ prefix: 'tested' }))).body, {
+    steps: [],
+  });
+  assert.equal((await post('test/', draft({}))).body.attr, 'destination__config__prefix');
+  const events = (text: string) =>
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { event: string }).event);
+  const shown = (await send('POST', 'preview/')).body;
+  assert.deepEqual(
+    [shown.format, shown.records, events(shown.text)],
+    ['JSONLines', 10, Array.from({ length: 10 }, (_, number) => `event ${number}`)],
+  );
+  const packed = (
+    await send('POST', 'preview/', { destination: { config: { compression: 'gzip' } } })
+  ).body;
+  assert.deepEqual(
+    [packed.text, gunzipSync(Buffer.from(packed.base64, 'base64')).toString()],
+    [shown.text, shown.text],
+  );
+  const parquet = (await post('preview/', draft({ prefix: 'x', file_format: 'Parquet' }))).body;
+  assert.deepEqual(
+    [
+      parquet.text,
+      parquet.records,
+      Buffer.from(parquet.base64, 'base64').subarray(0, 4).toString(),
+    ],
+    [null, 10, 'PAR1'],
+  );
+  assert.equal((await send('GET', '')).body.last_updated_at, made.last_updated_at);
+});
+
+test(
+  'the same small slice is asked for once, and another project, filter or format is a question ' +
+    'of its own',
+  async () => {
+    const home = await house.newOrganization();
+    await insertEvents(house, home);
+    let asked = 0;
+    const clickhouse = Object.create(house.deps.clickhouse) as Engine['clickhouse'];
+    clickhouse.exec = (question) => (++asked, house.deps.clickhouse.exec(question));
+    const slice = { number: 0, inserted_from: null, inserted_to: null, records: 10, outcome: null };
+    const selection = [
+      {
+        event_from: null,
+        event_to: null,
+        inserted_from: first_hour_at,
+        inserted_to: first_hour_at + hour_ms,
+      },
+    ];
+    const read = async (
+      include_events: string[],
+      team_id = home.project.id,
+      format: 'JSONLines' | 'CSV' = 'JSONLines',
+    ) => {
+      const source = {
+        team_id,
+        model: 'events',
+        selection,
+        custom_query: null,
+        destination_config: { include_events },
+        data_interval_end: '',
+      } as const;
+      const [reading, columns] = [
+        await openReading(house.deps.engine, { ...source, selection }),
+        columnsOf(source, 'files'),
+      ];
+      return text(
+        await streamSliceOnce(
+          { ...house.deps.engine, clickhouse },
+          reading,
+          slice,
+          columns,
+          { format, compression: null },
+          new AbortController().signal,
+        ),
+      );
+    };
+    const first = await read([]);
+    assert.deepEqual([first.split('\n').length, await read([]), asked], [11, first, 1]);
+    const others = [
+      await read(['event 1']),
+      await read([], home.project.id + 1),
+      await read([], home.project.id, 'CSV'),
+    ];
+    assert.deepEqual([asked, new Set([first, ...others]).size], [4, 4]);
+  },
+);

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { DnsBehaviour, DnsRecord } from '../../../test/servers/dns_server.ts';
+import { openDomainWorld, proofNameOf, proofOf } from '../../../test/factories/domains.ts';
+import type { DomainWorld } from '../../../test/factories/domains.ts';
+
+let world: DomainWorld;
+let several: DomainWorld;
+before(async () => {
+  world = await openDomainWorld({ time_limit_ms: 600 });
+  several = await openDomainWorld({ resolvers: 3, time_limit_ms: 600 });
+});
+after(async () => {
+  await world.close();
+  await several.close();
+});
+
+const txt = (...strings: (string | Buffer)[]): DnsRecord => ({ type: 'TXT', strings });
+
+const verifies = /has the challenge/;
+
+const disagreeing: [string, (DnsBehaviour | 'proof')[], string, RegExp][] = [
+  [
+    'one has it, two do not know the name',
+    [{ rcode: 'NXDOMAIN' }, { rcode: 'NXDOMAIN' }, 'proof'],
+    'verified',
+    verifies,
+  ],
+  [
+    'one has it, one has an old value, one is dead',
+    [{ records: [txt('old')] }, { silent: 'always' }, 'proof'],
+    'verified',
+    verifies,
+  ],
+  [
+    'two fail, one has it',
+    [{ rcode: 'SERVFAIL' }, { rcode: 'REFUSED' }, 'proof'],
+    'verified',
+    verifies,
+  ],
+  [
+    'one knows the name, one does not, one is dead',
+    [{}, { rcode: 'NXDOMAIN' }, { silent: 'always' }],
+    'pending',
+    /has no TXT record/,
+  ],
+  [
+    'one answers, two fail',
+    [{ rcode: 'SERVFAIL' }, { rcode: 'NXDOMAIN' }, { rcode: 'SERVFAIL' }],
+    'pending',
+    /does not exist/,
+  ],
+  [
+    'all fail in their own way',
+    [{ rcode: 'SERVFAIL' }, { silent: 'always' }, { rcode: 'REFUSED' }],
+    'pending',
+    /SERVFAIL/,
+  ],
+];
+
+for (const [title, behaviours, state, reason] of disagreeing) {
+  test(`three resolvers: ${title}`, async () => {
+    const home = await several.harness.newOrganization();
+    const domain = await several.claim(home);
+    behaviours.forEach((behaviour, index) =>
+      several.resolvers[index]!.set(
+        proofNameOf(domain),
+        behaviour === 'proof' ? { records: [proofOf(domain)] } : behaviour,
+      ),
+    );
+    const { verification } = await several.verify(home, domain);
+    assert.equal(verification.state, state);
+    assert.match(verification.reason, reason);
+  });
+}

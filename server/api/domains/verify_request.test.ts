@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openDomainWorld, proofNameOf, proofOf } from '../../../test/factories/domains.ts';
+import type { DomainWorld } from '../../../test/factories/domains.ts';
+
+let world: DomainWorld;
+let several: DomainWorld;
+before(async () => {
+  world = await openDomainWorld({ time_limit_ms: 600 });
+  several = await openDomainWorld({ resolvers: 3, time_limit_ms: 600 });
+});
+after(async () => {
+  await world.close();
+  await several.close();
+});
+
+test('nothing has to be sent, what is sent must be an object; DNS is not asked then', async () => {
+  const home = await world.harness.newOrganization();
+  const domain = await world.claim(home);
+  const path = `/api/organizations/${home.organization.id}/domains/${domain.id}/verify/`;
+  for (const body of ['{', '[]', '"x"', 'null'])
+    assert.equal(
+      (await world.harness.request('POST', path, { key: home.key, body })).status,
+      400,
+      body,
+    );
+  assert.deepEqual(await world.read(home, domain), domain);
+  assert.equal(
+    world.resolvers[0]!.queries.filter(({ name }) => name === proofNameOf(domain)).length,
+    0,
+  );
+  assert.equal(
+    (await world.harness.request('POST', path, { key: home.key, body: {} })).status,
+    200,
+  );
+});
+
+test('a domain that goes away during its look-up is 404; validate_only keeps nothing', async () => {
+  const home = await world.harness.newOrganization();
+  const [dns] = world.resolvers;
+  const [domain, other] = [await world.claim(home), await world.claim(home)];
+  dns!.set(proofNameOf(domain), { records: [proofOf(domain)], delay_ms: 300 });
+  const path = (id: string) => `/api/organizations/${home.organization.id}/domains/${id}/`;
+  const seen = dns!.queries.length;
+  const [verify] = await Promise.all([
+    world.harness.request('POST', `${path(domain.id)}verify/`, { key: home.key }),
+    (async () => {
+      while (dns!.queries.length === seen) await new Promise(setImmediate);
+      assert.equal(
+        (await world.harness.request('DELETE', path(domain.id), { key: home.key })).status,
+        204,
+      );
+    })(),
+  ]);
+  assert.equal(verify.status, 404);
+  dns!.set(proofNameOf(other), { records: [proofOf(other)] });
+  const dry = await world.harness.request('POST', `${path(other.id)}verify/?validate_only=true`, {
+    key: home.key,
+  });
+  assert.deepEqual([dry.status, dry.body.is_verified], [200, true]);
+  assert.deepEqual(await world.read(home, other), other);
+});

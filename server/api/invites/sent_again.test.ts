@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { isLater } from '../../../test/watchers/instants.ts';
+
+const hour_ms = 3_600_000;
+let harness: Harness;
+let passed_ms = 0;
+before(async () => {
+  harness = await openHarness({
+    clickhouse: false,
+    deps: { clock: { now: () => Date.now() + passed_ms } },
+  });
+});
+after(() => harness.close());
+
+type Level = 1 | 8 | 15;
+const base = (organization_id: string) => `/api/organizations/${organization_id}/invites/`;
+const address = () => `${randomUUID()}@example.com`;
+const invite = (organization_id: string, key: string, body: unknown) =>
+  harness.request('POST', base(organization_id), { key, body });
+const list = async (organization_id: string, key: string) =>
+  (await harness.request('GET', base(organization_id), { key })).body;
+const remove = (organization_id: string, id: string, key: string, headers = {}) =>
+  harness.request('DELETE', `${base(organization_id)}${id}/`, { key, headers });
+const resend = (organization_id: string, id: string, key: string) =>
+  harness.request('POST', `${base(organization_id)}${id}/resend/`, { key });
+const shown = (link: string) =>
+  harness.request('GET', `/api/invites/${link.split('/invite/')[1]!.replace('?', '/?')}`);
+
+test('who may take an invite back, and who may send it again', async () => {
+  // Level of who made it, its level, who asks (themselves, or another of a level), what comes of
+  // DELETE and of resend.
+  const cases: [Level, Level, 'self' | Level, number, number][] = [
+    [1, 1, 'self', 204, 200],
+    [15, 15, 'self', 204, 200],
+    [1, 1, 1, 403, 403],
+    [15, 1, 1, 403, 403],
+    [1, 1, 8, 204, 200],
+    [15, 8, 8, 204, 200],
+    // The answer to a resend has the link, which must lift nobody above themselves.
+    [15, 15, 8, 204, 403],
+    [8, 8, 15, 204, 200],
+  ];
+  for (const [maker_level, level, asker, deleted, resent] of cases) {
+    const { organization } = await harness.newOrganization();
+    const maker = await harness.newMember(organization.id, maker_level);
+    const own = asker === 'self' ? maker : await harness.newMember(organization.id, asker);
+    const { id } = (await invite(organization.id, maker.key, { target_email: address(), level }))
+      .body;
+    const name = `level ${level} by ${maker_level}, asked by ${asker}`;
+    assert.equal((await resend(organization.id, id, own.key)).status, resent, `resend: ${name}`);
+    assert.equal((await remove(organization.id, id, own.key)).status, deleted, `delete: ${name}`);
+    assert.equal((await remove(organization.id, id, own.key)).status, deleted === 204 ? 404 : 403);
+  }
+});
+
+test('a demoted inviter takes their invite back, but does not send it again', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const maker = await harness.newMember(organization.id, 8);
+  const { id } = (await invite(organization.id, maker.key, { target_email: address(), level: 8 }))
+    .body;
+  await harness.request(
+    'PATCH',
+    `/api/organizations/${organization.id}/members/${maker.user.uuid}/`,
+    { key, body: { level: 1 } },
+  );
+  assert.equal((await resend(organization.id, id, maker.key)).status, 403);
+  assert.equal((await remove(organization.id, id, maker.key)).status, 204);
+});
+
+test(
+  'an invite expires 3 days after it was sent, stays in the list, and can be sent again under ' +
+    'another link',
+  async () => {
+    const { organization, key } = await harness.newOrganization();
+    const made = (await invite(organization.id, key, { target_email: address() })).body;
+    const isExpired = async () => (await list(organization.id, key)).results[0].is_expired;
+    passed_ms = 72 * hour_ms - 60_000;
+    assert.equal(await isExpired(), false);
+    passed_ms = 72 * hour_ms + 60_000;
+    assert.equal(await isExpired(), true);
+    assert.equal((await shown(made.link)).body.is_expired, true);
+    const again = await resend(organization.id, made.id, key);
+    assert.equal(again.status, 200);
+    assert.deepEqual(
+      [
+        again.body.id,
+        again.body.is_expired,
+        again.body.created_at,
+        again.body.emailing_attempt_made,
+      ],
+      [made.id, false, made.created_at, false],
+    );
+    assert.ok(isLater(again.body.updated_at, made.updated_at));
+    assert.equal((await shown(made.link)).status, 404);
+    assert.deepEqual(
+      [(await shown(again.body.link)).body.is_expired, await isExpired()],
+      [false, false],
+    );
+    passed_ms += 72 * hour_ms;
+    assert.equal(await isExpired(), true);
+    assert.equal((await remove(organization.id, made.id, key)).status, 204);
+    passed_ms = 0;
+  },
+);

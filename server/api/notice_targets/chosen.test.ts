@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { newExport } from '../../../test/factories/batch_exports.ts';
+import { completed, endedRun, failed } from '../../../test/factories/ended_runs.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
+import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
+import { openMailServer } from '../../../test/servers/mail_server.ts';
+import type { MailServer } from '../../../test/servers/mail_server.ts';
+import { deliveriesOf, openWebhook, webhook_secret } from '../../../test/factories/notices.ts';
+import { sendDueNotices } from '../../engine/notices/send.ts';
+import { silentLog } from '../../platform/log.ts';
+import { openMail } from '../../platform/mail/mail.ts';
+import type { Mail } from '../../platform/mail/mail.ts';
+
+let now = Date.parse('2026-01-01T00:00:00Z');
+let receiver: HttpReceiver;
+let relay: MailServer;
+let house: Harness;
+before(async () => {
+  receiver = await openHttpReceiver({});
+  relay = await openMailServer();
+  const clock = { now: () => now };
+  const mail = openMail({
+    url: relay.url,
+    from: 'Sluice <sluice@example.com>',
+    log: silentLog(),
+    clock,
+  });
+  house = await openHarness({ clickhouse: false, deps: { clock, mail } });
+});
+after(async () => {
+  await house.close();
+  await relay.close();
+  await receiver.close();
+});
+const secret = webhook_secret;
+
+/** Sends what is due, mails through the given relay. */
+const send = (mail: Mail) =>
+  sendDueNotices({ ...house.deps, mail, public_url: house.deps.config.public_url });
+
+test(
+  'targets choose events and exports, and one that is switched off gets nothing, also of what ' +
+    'waits',
+  async () => {
+    const { exported, make, target, received, change } = await openWebhook(house, receiver);
+    const other = { type: 'webhook', url: `${receiver.url}/other`, secret };
+    await make({ ...other, events: ['recovered'] });
+    await make({ ...other, enabled: false });
+    const { id } = await newExportBeside(target.team_id);
+    await make({ ...other, batch_export_ids: [id] });
+    await endedRun(house, exported.id, failed);
+    assert.equal((await deliveriesOf(house, exported.id)).length, 1);
+    await change({ enabled: false });
+    await send(house.deps.mail);
+    assert.deepEqual(
+      [received().length, receiver.requests.filter(({ path }) => path === '/other').length],
+      [0, 0],
+    );
+    assert.deepEqual(await deliveriesOf(house, exported.id), [
+      { outcome: 'given_up', attempts: 1, next_attempt_at: null },
+    ]);
+  },
+);
+
+/** Another export of a project, without a caller. */
+async function newExportBeside(team_id: number): Promise<{ id: string }> {
+  const row = await house.deps.db.row<{ id: string }>(sql`
+    INSERT INTO batch_exports (id, team_id, name, model, destination_type, "interval", timezone,
+      planned_until)
+    VALUES (gen_random_uuid(), ${team_id}, 'Beside', 'events', 'NoOp', 'hour', 'UTC', now())
+      RETURNING id`);
+  return row!;
+}
+
+test('mails go to the targets, and without any target to the administrators', async () => {
+  const { home, exported, make } = await openWebhook(house, receiver, { enabled: false });
+  await make({ type: 'email', address: 'ops@example.com' });
+  relay.setFault('reject_recipient');
+  await endedRun(house, exported.id, failed);
+  await send(house.deps.mail);
+  relay.setFault(undefined);
+  now += 6_000;
+  assert.equal(await send(house.deps.mail), 1);
+  const mail = await relay.waitFor('ops@example.com');
+  assert.equal(mail.content.subject, 'The export Lake is failing');
+  assert.ok(
+    mail.content.text?.includes(failed.message) &&
+      mail.content.text.includes(`/api/projects/${home.project.id}/batch_exports/${exported.id}/`),
+  );
+
+  const bare = await house.newOrganization();
+  const administrator = await house.newMember(bare.organization.id, 8);
+  const member = await house.newMember(bare.organization.id, 1);
+  const { id } = await newExport(house, bare, { name: 'Two\r\nlines' });
+  await endedRun(house, id, failed);
+  assert.equal(await send(house.deps.mail), 2);
+  for (const { user } of [bare, administrator])
+    assert.equal(
+      (await relay.waitFor(user.email)).content.subject,
+      'The export Two lines is failing',
+    );
+  assert.ok(!relay.mails.some(({ to }) => to.includes(member.user.email)));
+
+  const unset = openMail({
+    url: undefined,
+    from: 'Sluice <sluice@example.com>',
+    log: silentLog(),
+    clock: house.deps.clock,
+  });
+  await endedRun(house, exported.id, completed);
+  assert.equal(await send(unset), 1);
+  assert.deepEqual((await deliveriesOf(house, exported.id)).at(-1), {
+    outcome: 'given_up',
+    attempts: 1,
+    next_attempt_at: null,
+  });
+});

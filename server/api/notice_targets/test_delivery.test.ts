@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
+import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
+import { openMailServer } from '../../../test/servers/mail_server.ts';
+import type { MailServer } from '../../../test/servers/mail_server.ts';
+import { webhook_key, webhook_secret } from '../../../test/factories/notices.ts';
+import { silentLog } from '../../platform/log.ts';
+import { openMail } from '../../platform/mail/mail.ts';
+
+let now = Date.parse('2026-01-01T00:00:00Z');
+let receiver: HttpReceiver;
+let relay: MailServer;
+let house: Harness;
+before(async () => {
+  receiver = await openHttpReceiver({});
+  relay = await openMailServer();
+  const clock = { now: () => now };
+  const mail = openMail({
+    url: relay.url,
+    from: 'Sluice <sluice@example.com>',
+    log: silentLog(),
+    clock,
+  });
+  house = await openHarness({ clickhouse: false, deps: { clock, mail } });
+});
+after(async () => {
+  await house.close();
+  await relay.close();
+  await receiver.close();
+});
+
+const projectList = (home: TestOrganization) => `/api/projects/${home.project.id}/notice_targets/`;
+const secret = webhook_secret;
+
+test('a test is delivered at once, signed, and says what went wrong; many are slowed', async () => {
+  const home = await house.newOrganization();
+  const make = async (body: unknown) =>
+    (await house.request('POST', projectList(home), { key: home.key, body })).body;
+  const tried = (target: { id: string }, query = '') =>
+    house.request('POST', `${projectList(home)}${target.id}/test/${query}`, { key: home.key });
+  const hook = await make({ type: 'webhook', url: `${receiver.url}/test`, secret, enabled: false });
+  assert.deepEqual((await tried(hook, '?validate_only=true')).body, {
+    is_delivered: null,
+    detail: null,
+  });
+  assert.equal(receiver.requests.length, 0);
+  receiver.plan(
+    { status: 200, body: 'ok' },
+    { status: 500, body: 'inside' },
+    { status: 307, headers: { location: `${receiver.url}/elsewhere` } },
+    'cut',
+  );
+  assert.deepEqual((await tried(hook)).body, { is_delivered: true, detail: null });
+  const { headers, body } = receiver.requests[0]!;
+  const signed = `${String(headers['webhook-id'])}.${now / 1000}.${body}`;
+  const signature = createHmac('sha256', webhook_key).update(signed).digest('base64');
+  assert.deepEqual(
+    [headers['webhook-timestamp'], headers['webhook-signature'], headers['content-type']],
+    [String(now / 1000), `v1,${signature}`, 'application/json'],
+  );
+  assert.deepEqual(
+    [JSON.parse(body).type, JSON.parse(body).data.notice_target],
+    ['notice_target.test', hook.id],
+  );
+  for (const words of [
+    /^The receiver answered 500 /,
+    /answered 307, a redirect, which is not followed/,
+    /^The receiver ended the connection/,
+  ]) {
+    const answer = (await tried(hook)).body;
+    assert.equal(answer.is_delivered, false);
+    assert.match(answer.detail, words);
+    assert.doesNotMatch(answer.detail, /inside/);
+  }
+  assert.ok(receiver.requests.every(({ path }) => path === '/test'));
+  const refused = await make({ type: 'webhook', url: 'http://10.0.0.1/' });
+  assert.match((await tried(refused)).body.detail, /not globally reachable/);
+  const mail = await make({ type: 'email', address: 'test@example.com' });
+  assert.equal((await tried(mail)).body.is_delivered, true);
+  assert.match((await relay.waitFor('test@example.com')).content.text ?? '', /This is a test/);
+  for (let count = 0; count < 4; count += 1) assert.equal((await tried(mail)).status, 200);
+  const slowed = await tried(mail);
+  assert.deepEqual([slowed.status, slowed.headers['retry-after']], [429, '60']);
+  now += 60_000;
+  assert.equal((await tried(mail)).status, 200);
+});

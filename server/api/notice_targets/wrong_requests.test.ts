@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { attrsOf, newExport } from '../../../test/factories/batch_exports.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
+import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
+import { openMailServer } from '../../../test/servers/mail_server.ts';
+import type { MailServer } from '../../../test/servers/mail_server.ts';
+import { webhook_secret } from '../../../test/factories/notices.ts';
+import { silentLog } from '../../platform/log.ts';
+import { openMail } from '../../platform/mail/mail.ts';
+
+const now = Date.parse('2026-01-01T00:00:00Z');
+let receiver: HttpReceiver;
+let relay: MailServer;
+let house: Harness;
+before(async () => {
+  receiver = await openHttpReceiver({});
+  relay = await openMailServer();
+  const clock = { now: () => now };
+  const mail = openMail({
+    url: relay.url,
+    from: 'Sluice <sluice@example.com>',
+    log: silentLog(),
+    clock,
+  });
+  house = await openHarness({ clickhouse: false, deps: { clock, mail } });
+});
+after(async () => {
+  await house.close();
+  await relay.close();
+  await receiver.close();
+});
+
+const projectList = (home: TestOrganization) => `/api/projects/${home.project.id}/notice_targets/`;
+const organizationList = (home: TestOrganization) =>
+  `/api/organizations/${home.organization.id}/notice_targets/`;
+const secret = webhook_secret;
+
+test('wrong bodies are 400 and name what is wrong; a project has 50 targets at most', async () => {
+  const home = await house.newOrganization();
+  const other = await house.newOrganization();
+  const foreign = await newExport(house, other);
+  const post = (body: unknown) => house.request('POST', projectList(home), { key: home.key, body });
+  const hook = { type: 'webhook', url: 'https://example.com/' };
+  const mail = { type: 'email', address: 'ops@example.com' };
+  const cases: [unknown, string[]][] = [
+    [{}, ['type required']],
+    [{ type: 'pager' }, ['type invalid_choice']],
+    [{ type: 'email' }, ['address required']],
+    [{ type: 'webhook' }, ['url required']],
+    [{ ...mail, address: 'nobody' }, ['address invalid_input']],
+    [{ ...hook, url: null }, ['url null']],
+    [
+      { ...mail, url: 'https://example.com/', secret },
+      ['secret invalid_input', 'url invalid_input'],
+    ],
+    [{ ...hook, address: 'ops@example.com' }, ['address invalid_input']],
+    [{ ...hook, url: 'ftp://example.com/' }, ['url invalid_input']],
+    [{ ...hook, url: 'https://user:word@example.com/' }, ['url invalid_input']],
+    [{ ...hook, url: 'nonsense' }, ['url invalid_input']],
+    [{ ...hook, secret: 'short' }, ['secret invalid_input']],
+    [{ ...hook, secret: 'whsec_c2hvcnQ=' }, ['secret invalid_input']],
+    [{ ...hook, secret: null }, ['secret null']],
+    [{ ...hook, events: [] }, ['events min_items']],
+    [{ ...hook, events: ['failing', 'sleeping'] }, ['events__1 invalid_choice']],
+    [{ ...hook, batch_export_ids: [] }, ['batch_export_ids min_items']],
+    [{ ...hook, batch_export_ids: ['x'] }, ['batch_export_ids__0 invalid_input']],
+    [{ ...hook, batch_export_ids: [foreign.id] }, ['batch_export_ids__0 invalid_input']],
+  ];
+  for (const [body, attrs] of cases) {
+    const answer = await post(body);
+    assert.equal(answer.status, 400, JSON.stringify(body));
+    assert.deepEqual(attrsOf(answer), attrs, JSON.stringify(body));
+  }
+  for (const team_id of [other.project.id, 0, 'x'])
+    assert.equal(
+      (
+        await house.request('POST', organizationList(home), {
+          key: home.key,
+          body: { ...hook, team_id },
+        })
+      ).body.attr,
+      'team_id',
+    );
+  await house.deps.db.run(sql`
+    INSERT INTO notice_targets (id, team_id, type, address, events, enabled)
+      SELECT gen_random_uuid(), ${home.project.id}, 'email', 'a@example.com', '{late}', true
+      FROM generate_series(1, 50)`);
+  assert.equal((await post(hook)).status, 409);
+});
+
+test('strangers and other projects get 404, keys without the scope 403', async () => {
+  const home = await house.newOrganization();
+  const stranger = await house.newOrganization();
+  const second = await house.request('POST', '/api/projects/', {
+    key: home.key,
+    body: { name: 'Second', organization: home.organization.id },
+  });
+  const { id } = (
+    await house.request('POST', projectList(home), {
+      key: home.key,
+      body: { type: 'email', address: 'ops@example.com' },
+    })
+  ).body;
+  const reader = await house.newMember(home.organization.id, 1, ['batch_export:read']);
+  for (const [base, key] of [
+    [projectList(home), stranger.key],
+    [organizationList(stranger), stranger.key],
+    [`/api/projects/${second.body.id}/notice_targets/`, home.key],
+  ] as const) {
+    for (const [method, path] of [
+      ['GET', ''],
+      ['PATCH', ''],
+      ['PUT', ''],
+      ['DELETE', ''],
+      ['POST', 'test/'],
+    ] as const)
+      assert.equal(
+        (
+          await house.request(method, `${base}${id}/${path}`, {
+            key,
+            ...(method === 'GET' ? {} : { body: {} }),
+          })
+        ).status,
+        404,
+        `${method} ${base}`,
+      );
+  }
+  assert.equal(
+    (await house.request('GET', `${projectList(home)}${id}/`, { key: reader.key })).status,
+    200,
+  );
+  assert.equal(
+    (await house.request('DELETE', `${projectList(home)}${id}/`, { key: reader.key })).status,
+    403,
+  );
+});

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openHarness } from '../../../test/harness.ts';
+import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
+import { setPluginsLevel, writtenPlugin } from '../../../test/factories/plugins.ts';
+
+let harness: Harness;
+let home: TestOrganization;
+let list: string;
+before(async () => {
+  harness = await openHarness({ clickhouse: false });
+  home = await harness.newOrganization();
+  list = `/api/projects/${home.project.id}/plugin_configs/`;
+});
+after(() => harness.close());
+
+const ask = (method: string, path: string, body?: unknown, key = home.key): Promise<Answer> =>
+  harness.request(method, path, { key, ...(body === undefined ? {} : { body }) });
+
+test('who may: level 8 of members to change, level 3 of the organization for all', async () => {
+  const own = await harness.newOrganization();
+  const { id } = await writtenPlugin(harness, own);
+  const configs = `/api/projects/${own.project.id}/plugin_configs/`;
+  const member = await harness.newMember(own.organization.id, 1);
+  assert.equal((await ask('POST', configs, { plugin: id }, member.key)).status, 403);
+  await setPluginsLevel(harness, own, 3);
+  const made = await ask('POST', configs, { plugin: id, enabled: true }, own.key);
+  assert.equal(made.status, 201);
+  assert.equal((await ask('GET', `${configs}${made.body.id}/`, undefined, member.key)).status, 200);
+  await setPluginsLevel(harness, own, 0);
+  for (const [method, path, body] of [
+    ['GET', '', undefined],
+    ['POST', '', { plugin: id }],
+    ['GET', `${made.body.id}/`, undefined],
+    ['GET', `${made.body.id}/logs/`, undefined],
+    ['PATCH', `${made.body.id}/`, {}],
+    ['PUT', `${made.body.id}/`, {}],
+    ['DELETE', `${made.body.id}/`, undefined],
+  ] as const)
+    assert.equal(
+      (await ask(method, configs + path, body, own.key)).status,
+      403,
+      `${method} ${path}`,
+    );
+});
+
+test('plugins and configs of others are unknown; a global plugin can be used', async () => {
+  const other = await harness.newOrganization();
+  const foreign = await writtenPlugin(harness, other);
+  const answer = async () => ask('POST', list, { plugin: foreign.id, enabled: true });
+  assert.deepEqual([(await answer()).status, (await answer()).body.attr], [400, 'plugin']);
+  await ask('PATCH', foreign.url, { is_global: true }, other.key);
+  const made = await answer();
+  assert.deepEqual(
+    [made.status, made.body.plugin_info.organization_id],
+    [201, other.organization.id],
+  );
+  for (const method of ['GET', 'PATCH', 'PUT', 'DELETE']) {
+    const elsewhere = `/api/projects/${other.project.id}/plugin_configs/${made.body.id}/`;
+    assert.equal(
+      (await ask(method, elsewhere, method === 'GET' ? undefined : {}, other.key)).status,
+      404,
+      method,
+    );
+  }
+});

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { newPerson } from '../../../test/factories/people.ts';
+import {
+  accountAt,
+  assertRefused,
+  changeDomain,
+  openNavigator,
+  openSingleSignOn,
+  sessionOf,
+  signInBySaml,
+} from '../../../test/factories/single_sign_on.ts';
+import type { Home, SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
+
+let world: SingleSignOnWorld;
+before(async () => {
+  world = await openSingleSignOn();
+});
+after(() => world.close());
+
+const email = 'ada@acme.example';
+const membersOf = async (home: Home) =>
+  (
+    await world.harness.request('GET', `/api/organizations/${home.organization.id}/members/`, {
+      key: home.key,
+    })
+  ).body.results.map(
+    (member: { user: { email: string }; level: number }) => `${member.user.email} ${member.level}`,
+  );
+const invite = async (home: Home, level: number, target_email = email) =>
+  assert.equal(
+    (
+      await world.harness.request('POST', `/api/organizations/${home.organization.id}/invites/`, {
+        key: home.key,
+        body: { target_email, level },
+      })
+    ).status,
+    201,
+  );
+const verify = (id: number) =>
+  world.harness.deps.db.run(sql`UPDATE users SET is_email_verified = true WHERE id = ${id}`);
+
+test('an account whose address only looks like the vouched one is another account', async () => {
+  // Unicode folds both to ASCII letters; mail to the first goes to another domain, to the second to
+  // another mailbox.
+  for (const [domain, stored] of [
+    ['trio.example', 'ada@tr\u0130o.example'],
+    ['trio.example', '\u212aate@trio.example'],
+  ] as const) {
+    const home = await world.newHome({ jit_provisioning_enabled: true }, domain);
+    const person = await newPerson(world.harness, { email: stored });
+    await verify(person.id);
+    const vouched = stored.replace('\u0130', 'i').replace('\u212a', 'k');
+    const browser = openNavigator(world.harness);
+    assert.equal((await signInBySaml(world, browser, vouched)).status, 303);
+    assert.notEqual((await accountAt(world.harness, browser)).uuid, person.uuid);
+    assert.deepEqual(await membersOf(home), [`${vouched} 1`, `${home.user.email} 15`]);
+    await world.harness.deps.db.run(sql`DELETE FROM users WHERE id = ${person.id}`);
+  }
+});
+
+test(
+  'without JIT a stranger is refused, and an open invite lets them in with its level and is ' +
+    'used up',
+  async () => {
+    const home = await world.newHome();
+    const browser = openNavigator(world.harness);
+    await assertRefused(world, browser, await signInBySaml(world, browser), 'no_account');
+    assert.equal(
+      (await world.harness.deps.db.row<{ count: number }>(
+        sql`SELECT count(*) AS count FROM users WHERE email = ${email}`,
+      ))!.count,
+      0,
+    );
+
+    await invite(home, 8);
+    assert.equal((await signInBySaml(world, browser)).status, 303);
+    assert.deepEqual(await membersOf(home), [`${email} 8`, `${home.user.email} 15`]);
+    const list = await world.harness.request(
+      'GET',
+      `/api/organizations/${home.organization.id}/invites/`,
+      { key: home.key },
+    );
+    assert.equal(list.body.count, 0);
+  },
+);
+
+test('an invite that has expired lets nobody in, and with JIT it gives no level', async () => {
+  const home = await world.newHome();
+  await invite(home, 15);
+  await world.harness.deps.db.run(
+    sql`UPDATE invites SET sent_at =
+      ${new Date(world.clock.now() - 4 * 86_400_000).toISOString()}::timestamptz`,
+  );
+  const browser = openNavigator(world.harness);
+  await assertRefused(world, browser, await signInBySaml(world, browser), 'no_account');
+  await changeDomain(world, home, { jit_provisioning_enabled: true });
+  assert.equal((await signInBySaml(world, browser)).status, 303);
+  assert.deepEqual(await membersOf(home), [`${email} 1`, `${home.user.email} 15`]);
+});
+
+test("another organization's invite gives an account, and still is to be accepted", async () => {
+  const home = await world.newHome();
+  const other = { ...(await world.harness.newOrganization()), domain: home.domain };
+  await invite(other, 8);
+  const browser = openNavigator(world.harness);
+  assert.equal((await signInBySaml(world, browser)).status, 303);
+  assert.deepEqual((await accountAt(world.harness, browser)).organizations, []);
+  const list = await world.harness.request(
+    'GET',
+    `/api/organizations/${other.organization.id}/invites/`,
+    { key: other.key },
+  );
+  assert.equal(
+    (
+      await world.harness.request('POST', `/api/invites/${list.body.results[0].id}/accept/`, {
+        headers: sessionOf(browser),
+        body: {},
+      })
+    ).status,
+    201,
+  );
+});
+
+const accounts: {
+  name: string;
+  verified: boolean;
+  member?: boolean;
+  elsewhere?: boolean;
+  jit?: boolean;
+  invited?: boolean;
+  refused?: string;
+  level?: number;
+}[] = [
+  { name: 'a member', verified: true, member: true, level: 15 },
+  { name: 'a member whose address was never verified', verified: false, member: true, level: 15 },
+  { name: 'a verified account joins with JIT', verified: true, jit: true, level: 1 },
+  { name: 'a verified account joins with an invite', verified: true, invited: true, level: 8 },
+  {
+    name: 'a verified account of another organization signs in without joining',
+    verified: true,
+    elsewhere: true,
+  },
+  { name: 'a verified account of no organization', verified: true, refused: 'not_a_member' },
+  {
+    name: 'an account whose address was never verified does not join with JIT',
+    verified: false,
+    jit: true,
+    refused: 'account_unverified',
+  },
+  {
+    name: 'an account whose address was never verified does not join with an invite',
+    verified: false,
+    invited: true,
+    refused: 'account_unverified',
+  },
+  {
+    name: 'an unverified account of another organization',
+    verified: false,
+    elsewhere: true,
+    refused: 'account_unverified',
+  },
+];
+for (const {
+  name,
+  verified,
+  member,
+  elsewhere,
+  jit = false,
+  invited,
+  refused,
+  level,
+} of accounts) {
+  test(`an account that exists: ${name}`, async () => {
+    const home = await world.newHome({ jit_provisioning_enabled: jit });
+    const person = await newPerson(world.harness, { email: 'Ada@acme.example' });
+    if (verified) await verify(person.id);
+    const join = (organization_id: string) =>
+      world.harness.deps.db.run(
+        sql`INSERT INTO members (id, organization_id, user_id, level)
+          VALUES (${crypto.randomUUID()}, ${organization_id}, ${person.id}, 15)`,
+      );
+    if (member === true) await join(home.organization.id);
+    if (elsewhere === true) await join((await world.harness.newOrganization()).organization.id);
+    if (invited === true) await invite(home, 8);
+    const browser = openNavigator(world.harness);
+    const answer = await signInBySaml(world, browser);
+    if (refused !== undefined) return assertRefused(world, browser, answer, refused);
+    assert.equal(answer.status, 303, answer.text);
+    const account = await accountAt(world.harness, browser);
+    assert.deepEqual(
+      [account.id, account.is_email_verified, account.has_password],
+      [person.id, verified, true],
+    );
+    assert.deepEqual(
+      await membersOf(home),
+      level === undefined
+        ? [`${home.user.email} 15`]
+        : [`Ada@acme.example ${level}`, `${home.user.email} 15`],
+    );
+  });
+}
+
+test('an account that is deactivated is refused', async () => {
+  await world.newHome({ jit_provisioning_enabled: true });
+  const browser = openNavigator(world.harness);
+  assert.equal((await signInBySaml(world, browser)).status, 303);
+  await world.harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE email = ${email}`);
+  const later = openNavigator(world.harness);
+  await assertRefused(world, later, await signInBySaml(world, later), 'inactive');
+});

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { testIdentityProvider } from '../../../test/saml/identity_provider.ts';
+import {
+  assertRefused,
+  beginSaml,
+  changeDomain,
+  genuine,
+  openNavigator,
+  openSingleSignOn,
+  postResponse,
+  respond,
+} from '../../../test/factories/single_sign_on.ts';
+import type { Home, Navigator, SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
+
+let world: SingleSignOnWorld;
+let home: Home;
+before(async () => {
+  world = await openSingleSignOn({ config: { public_url: 'https://sluice.example' } });
+  home = await world.newHome({ jit_provisioning_enabled: true });
+});
+after(() => world.close());
+
+const newBrowser = () => openNavigator(world.harness);
+/** The genuine response to the request still signs in, so what was refused was not the request. */
+async function assertStillOpen(
+  browser: Navigator,
+  request: Parameters<typeof genuine>[1],
+): Promise<void> {
+  assert.equal((await respond(browser, genuine(world, request))).status, 303);
+}
+
+test('a sign-in has ten minutes, and its second step too', async () => {
+  const browser = newBrowser();
+  const request = await beginSaml(browser);
+  world.clock.pass(599_000);
+  const taken = await postResponse(browser, genuine(world, request));
+  assert.equal(taken.status, 303);
+  world.clock.pass(1_000);
+  await assertRefused(
+    world,
+    browser,
+    await browser.go(taken.headers['location']!),
+    'other_browser',
+  );
+  const late = await beginSaml(browser);
+  world.clock.pass(600_000);
+  await assertRefused(
+    world,
+    browser,
+    await postResponse(browser, genuine(world, late)),
+    'request_unknown',
+  );
+});
+
+const between: {
+  name: string;
+  reason: string;
+  change: () => Promise<unknown>;
+  undo: () => Promise<unknown>;
+}[] = [
+  {
+    name: 'another certificate',
+    reason: 'provider_changed',
+    change: () =>
+      changeDomain(world, home, {
+        saml_x509_cert: [
+          home.domain.saml_x509_cert,
+          testIdentityProvider('other').certificate,
+        ].join('\n'),
+      }),
+    undo: () => changeDomain(world, home, { saml_x509_cert: home.domain.saml_x509_cert }),
+  },
+  {
+    name: 'no provider',
+    reason: 'provider_changed',
+    change: () => changeDomain(world, home, { saml_entity_id: null }),
+    undo: () => changeDomain(world, home, { saml_entity_id: home.domain.saml_entity_id }),
+  },
+  {
+    name: 'a domain that lapsed',
+    reason: 'domain_not_verified',
+    change: () =>
+      world.harness.deps.db.run(
+        sql`UPDATE domains SET state = 'lapsed' WHERE id = ${home.domain.id}`,
+      ),
+    undo: () =>
+      world.harness.deps.db.run(
+        sql`UPDATE domains SET state = 'verified' WHERE id = ${home.domain.id}`,
+      ),
+  },
+];
+for (const { name, reason, change, undo } of between) {
+  test(
+    'what changes while a sign-in is under way ends it, before the response and after it: ' + name,
+    async () => {
+      const browser = newBrowser();
+      const [early, late] = [await beginSaml(browser), await beginSaml(browser)];
+      const taken = await postResponse(browser, genuine(world, late));
+      await change();
+      try {
+        await assertRefused(
+          world,
+          browser,
+          await postResponse(browser, genuine(world, early)),
+          reason,
+        );
+        await assertRefused(world, browser, await browser.go(taken.headers['location']!), reason);
+      } finally {
+        await undo();
+      }
+      await assertStillOpen(browser, await beginSaml(browser));
+    },
+  );
+}
+
+test('a domain that was deleted takes its sign-ins with it', async () => {
+  const gone = await world.newHome({}, 'gone.example');
+  const browser = newBrowser();
+  const request = await beginSaml(browser, 'ada@gone.example');
+  await world.harness.request(
+    'DELETE',
+    `/api/organizations/${gone.organization.id}/domains/${gone.domain.id}/`,
+    { key: gone.key },
+  );
+  await assertRefused(
+    world,
+    browser,
+    await postResponse(browser, genuine(world, request, { email: 'ada@gone.example' })),
+    'request_unknown',
+  );
+});

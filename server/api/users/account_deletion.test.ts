@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { eventually } from '../../../test/eventually.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import {
+  activitiesOf,
+  forgetAllAttempts,
+  newPerson,
+  openTestClock,
+  password,
+  setCookieOf,
+  signedIn,
+} from '../../../test/factories/people.ts';
+
+const clock = openTestClock();
+const url = '/api/users/@me/';
+let harness: Harness;
+before(async () => {
+  harness = await openHarness({ clickhouse: false, deps: { clock } });
+});
+after(() => harness.close());
+beforeEach(() => forgetAllAttempts(harness));
+
+const addMember = (organization_id: string, user: { id: number }, level: number) =>
+  harness.deps.db.run(
+    sql`INSERT INTO members (id, organization_id, user_id, level)
+      VALUES (gen_random_uuid(), ${organization_id}::uuid, ${user.id}, ${level})`,
+  );
+const exists = async (user: { id: number }) =>
+  (await harness.deps.db.row(sql`SELECT 1 FROM users WHERE id = ${user.id}`)) !== undefined;
+
+test(
+  'deleting the account takes the password and a session; everything of the person goes, what ' +
+    'they made stays',
+  async () => {
+    const user = await newPerson(harness);
+    const home = await harness.newOrganization();
+    await addMember(home.organization.id, user, 8);
+    const browser = await signedIn(harness, user);
+    const key = await harness.newKey(user);
+    assert.equal(
+      (await harness.request('DELETE', url, { key, body: { current_password: password } })).status,
+      403,
+    );
+    assert.deepEqual((await browser.ask('DELETE', url, {})).body.attr, 'current_password');
+    assert.equal(
+      (await browser.ask('DELETE', url, { current_password: 'another password' })).status,
+      400,
+    );
+    assert.equal(
+      (await browser.ask('DELETE', `${url}?validate_only=true`, { current_password: password }))
+        .status,
+      204,
+    );
+    assert.ok(await exists(user));
+    const deleted = await browser.ask('DELETE', url, { current_password: password });
+    assert.equal(deleted.status, 204);
+    assert.match(setCookieOf(deleted)!, /^sluice_session=;/);
+    assert.ok(!(await exists(user)));
+    assert.equal((await harness.request('GET', url, { key })).status, 401);
+    assert.equal(
+      (
+        await harness.request('GET', `/api/organizations/${home.organization.id}/`, {
+          key: home.key,
+        })
+      ).body.member_count,
+      '1',
+    );
+    assert.equal((await activitiesOf(harness, user)).at(-1), 'user deleted');
+    const log = await harness.request(
+      'GET',
+      `/api/organizations/${home.organization.id}/activity/`,
+      {
+        key: home.key,
+      },
+    );
+    assert.deepEqual(
+      [log.body.results[0].scope, log.body.results[0].activity, log.body.results[0].item_name],
+      ['user', 'deleted', user.email],
+    );
+  },
+);
+
+test('the only owner of an organization stays, and is told of which', async () => {
+  const user = await newPerson(harness);
+  const browser = await signedIn(harness, user);
+  const [one, other, shared] = [
+    await harness.newOrganization({ name: 'Left alone' }),
+    await harness.newOrganization({ name: 'With an inactive owner' }),
+    await harness.newOrganization({ name: 'Shared' }),
+  ];
+  for (const { organization } of [one, other, shared]) await addMember(organization.id, user, 15);
+  await harness.deps.db.run(sql`UPDATE members SET level = 8 WHERE user_id = ${one.user.id}`);
+  await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${other.user.id}`);
+  const refused = await browser.ask('DELETE', url, { current_password: password });
+  assert.deepEqual([refused.status, refused.body.code], [409, 'conflict']);
+  assert.match(refused.body.detail, /only owner of Left alone, With an inactive owner:/);
+  await harness.deps.db.run(sql`UPDATE members SET level = 15 WHERE user_id = ${one.user.id}`);
+  await harness.deps.db.run(sql`UPDATE users SET is_active = true WHERE id = ${other.user.id}`);
+  assert.equal((await browser.ask('DELETE', url, { current_password: password })).status, 204);
+});
+
+test('of two owners who delete their accounts at once one stays', async () => {
+  for (let round = 0; round < 6; round += 1) {
+    await forgetAllAttempts(harness);
+    const { organization, user: first } = await harness.newOrganization();
+    const [one, other] = [await newPerson(harness), await newPerson(harness)];
+    for (const user of [one, other]) await addMember(organization.id, user, 15);
+    await harness.deps.db.run(sql`DELETE FROM users WHERE id = ${first.id}`);
+    const browsers = [await signedIn(harness, one), await signedIn(harness, other)];
+    const statuses = (
+      await Promise.all(
+        browsers.map((browser) => browser.ask('DELETE', url, { current_password: password })),
+      )
+    ).map(({ status }) => status);
+    assert.deepEqual(statuses.sort(), [204, 409]);
+  }
+});
+
+test('who is made an owner while their account is deleted is not the last to go', async () => {
+  const { organization, key, user: first } = await harness.newOrganization();
+  const user = await newPerson(harness);
+  await addMember(organization.id, user, 8);
+  const browser = await signedIn(harness, user);
+  const member = (uuid: string) => `/api/organizations/${organization.id}/members/${uuid}/`;
+  const { db } = harness.deps;
+  const [deletion, ...others] = await db.transaction(async (tx) => {
+    await tx.run(sql`SELECT 1 FROM users WHERE id = ${user.id} FOR NO KEY UPDATE`);
+    // The deletion has looked whom the organizations would be left with, and waits for the account.
+    const going = browser.ask('DELETE', url, { current_password: password });
+    await eventually('it did not come to that', async () => (await waiting(db)) === 1);
+    const promotion = harness.request('PATCH', member(user.uuid), { key, body: { level: 15 } });
+    const leaving = promotion.then(() => harness.request('DELETE', member(first.uuid), { key }));
+    await eventually(
+      'it did not come to that',
+      async () => (await waiting(db)) === 2 || (await isSettled(leaving)),
+    );
+    return [going, promotion, leaving];
+  });
+  assert.equal((await deletion).status, 204);
+  assert.deepEqual(
+    await Promise.all(others.map(async (answer) => (await answer).status)),
+    [404, 409],
+  );
+});
+
+/** How many statements of the server wait for a lock. */
+async function waiting(db: Harness['deps']['db']): Promise<number> {
+  return (await db.row<{ count: number }>(
+    sql`SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database()
+      AND wait_event_type = 'Lock'`,
+  ))!.count;
+}
+
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  const pending = Symbol('pending');
+  return (await Promise.race([promise, Promise.resolve(pending)])) !== pending;
+}

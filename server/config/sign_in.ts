@@ -1,0 +1,65 @@
+import { setting, text, url } from './values.ts';
+
+/** The OpenID providers of the server; part of `Config`. */
+export type SignInConfig = {
+  /**
+   * The OpenID providers that people may sign in with: each is offered when its id and secret are
+   * set, which go together.
+   */
+  google_client_id: string | undefined;
+  google_client_secret: string | undefined;
+  github_client_id: string | undefined;
+  github_client_secret: string | undefined;
+  gitlab_client_id: string | undefined;
+  gitlab_client_secret: string | undefined;
+  gitlab_url: string;
+};
+
+/** The same as `settings` of config.ts has them. */
+export const sign_in_settings = {
+  google_client_id: setting(
+    'SLUICE_GOOGLE_CLIENT_ID',
+    '',
+    text,
+    'Id of this server as an OAuth client of Google; with the secret, people can sign in with ' +
+      'Google.',
+  ),
+  google_client_secret: setting(
+    'SLUICE_GOOGLE_CLIENT_SECRET',
+    '',
+    text,
+    'Secret of this server as an OAuth client of Google.',
+  ),
+  github_client_id: setting(
+    'SLUICE_GITHUB_CLIENT_ID',
+    '',
+    text,
+    'Id of this server as an OAuth app of GitHub; with the secret, people can sign in with GitHub.',
+  ),
+  github_client_secret: setting(
+    'SLUICE_GITHUB_CLIENT_SECRET',
+    '',
+    text,
+    'Secret of this server as an OAuth app of GitHub.',
+  ),
+  gitlab_client_id: setting(
+    'SLUICE_GITLAB_CLIENT_ID',
+    '',
+    text,
+    'Id of this server as an application of GitLab; with the secret, people can sign in with ' +
+      'GitLab.',
+  ),
+  gitlab_client_secret: setting(
+    'SLUICE_GITLAB_CLIENT_SECRET',
+    '',
+    text,
+    'Secret of this server as an application of GitLab.',
+  ),
+  gitlab_url: setting(
+    'SLUICE_GITLAB_URL',
+    'https://gitlab.com',
+    url('https:', 'http:'),
+    'Address of the GitLab that people sign in with and whose projects hold plugins; those of ' +
+      'gitlab.com are found as well.',
+  ),
+};

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { after, before, test } from 'node:test';
+import { eventually } from '../../../../test/eventually.ts';
+import { bytesOf, openOwnClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
+import type { EmbeddedClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
+
+let own: EmbeddedClickHouse;
+before(async () => {
+  own = await openOwnClickHouse();
+});
+after(() => own.close());
+
+test('inserts stream, are bound by their format alone, count only when whole', async () => {
+  await own.client.command({
+    query:
+      "CREATE TABLE streamed (n UInt64, s String DEFAULT 'none') ENGINE = MergeTree ORDER BY n",
+  });
+  const line = (n: number): string => `${JSON.stringify({ n, s: 'x'.repeat(1000) })}\n`;
+  await own.client.insert({
+    table: 'streamed',
+    format: 'JSONEachRow',
+    values: Readable.from(Array.from({ length: 20_000 }, (_, n) => ({ n, s: 'x'.repeat(1000) }))),
+  });
+  const body = Readable.from(
+    Array.from({ length: 20 }, (_, k) =>
+      Buffer.from(
+        Array.from({ length: 1000 }, (_unused, n) => line(20_000 + k * 1000 + n)).join(''),
+      ),
+    ),
+    { objectMode: false },
+  );
+  await bytesOf(
+    (await own.client.exec({ query: 'INSERT INTO streamed FORMAT JSONEachRow', values: body }))
+      .stream,
+  );
+  await own.client.command({
+    query: `INSERT INTO streamed (n) VALUES
+      ${Array.from({ length: 1000 }, (_, n) => `(${40_000 + n})`).join(', ')}`,
+  });
+  assert.deepEqual(
+    await own.rows(
+      "SELECT count()::UInt32 AS c, sum(n)::UInt32 AS sum, countIf(s = 'none')::UInt32 AS d " +
+        'FROM streamed',
+    ),
+    [{ c: 41_000, sum: (40_999 * 41_000) / 2, d: 1000 }],
+  );
+  await assert.rejects(
+    own.client.insert({ table: 'streamed', format: 'JSONEachRow', values: [{ n: 'no number' }] }),
+    { code: '27' },
+  );
+  await assert.rejects(
+    own.client.insert({
+      table: 'nowhere',
+      format: 'JSONEachRow',
+      values: Readable.from(Array.from({ length: 20_000 }, (_, n) => ({ n, s: 'x'.repeat(1000) }))),
+    }),
+    { code: '60' },
+  );
+
+  const leaving = new AbortController();
+  const endless = new Readable({ read() {} });
+  endless.push(line(99_999_999));
+  const broken = own.client.exec({
+    query: 'INSERT INTO streamed FORMAT JSONEachRow',
+    values: endless,
+    abort_signal: leaving.signal,
+  });
+  broken.catch(() => {});
+  await eventually(
+    'the query does not run',
+    async () => (await own.running('INTO streamed%INFILE')) === 1,
+  );
+  leaving.abort();
+  await assert.rejects(broken);
+  await eventually(
+    'the query still runs',
+    async () => (await own.running('INTO streamed%INFILE')) === 0,
+  );
+  assert.deepEqual(await own.rows('SELECT count()::UInt32 AS c FROM streamed'), [{ c: 41_000 }]);
+});

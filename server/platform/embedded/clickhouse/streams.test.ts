@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../../../../test/eventually.ts';
+import { openOwnClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
+import type { EmbeddedClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
+
+let own: EmbeddedClickHouse;
+before(async () => {
+  own = await openOwnClickHouse();
+});
+after(() => own.close());
+
+test('an error in mid-result breaks the connection and does not reach the next one', async () => {
+  for (const format of ['TabSeparated', 'JSONEachRow', 'Parquet']) {
+    await assert.rejects(
+      own.bytes(
+        `SELECT number, throwIf(number = 3000000) AS thrown FROM numbers(10000000)
+          FORMAT ${format}`,
+        {
+          max_block_size: '10000',
+          output_format_parquet_row_group_size: '10000',
+        },
+      ),
+    );
+    assert.equal((await own.bytes('SELECT 1 FORMAT TabSeparated')).toString(), '1\n');
+  }
+});
+
+test('20 streams at once are each correct to the byte', async () => {
+  const totals = await Promise.all(
+    Array.from({ length: 20 }, async (_, n) => {
+      const hash = createHash('sha256');
+      for await (const chunk of (
+        await own.client.exec({ query: `SELECT number + ${n} FROM numbers(300000) FORMAT TSV` })
+      ).stream)
+        hash.update(chunk as Buffer);
+      return hash.digest('hex');
+    }),
+  );
+  const wanted = Array.from({ length: 20 }, (_, n) =>
+    createHash('sha256')
+      .update(Array.from({ length: 300_000 }, (_unused, i) => `${i + n}\n`).join(''))
+      .digest('hex'),
+  );
+  assert.deepEqual(totals, wanted);
+});
+
+test('what is aborted stops within a second, also when the client was slow before', async () => {
+  for (const slow of [false, true]) {
+    const leaving = new AbortController();
+    const marker = slow ? 'numbers(900000000001)' : 'numbers(900000000000)';
+    const query = slow
+      ? `SELECT * FROM ${marker} FORMAT TSV`
+      : `SELECT count() FROM ${marker} FORMAT TSV`;
+    const asked = own.client.exec({ query, abort_signal: leaving.signal });
+    asked.catch(() => {});
+    if (slow) (await asked).stream.once('readable', () => {}).on('error', () => {});
+    await eventually('the query does not run', async () => (await own.running(marker)) === 1);
+    const began = performance.now();
+    if (slow) (await asked).stream.destroy();
+    else leaving.abort();
+    await eventually('the query still runs', async () => (await own.running(marker)) === 0);
+    assert.ok(performance.now() - began < 1_000);
+  }
+});
+
+test('a big result streams through bounded memory', async (context) => {
+  const rss = (): number =>
+    Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${own.store.pid}/status`, 'utf8'))?.[1]) /
+    1024;
+  const start = rss();
+  let peak = 0;
+  let total = 0;
+  const { stream } = await own.client.exec({
+    query: "SELECT number, repeat('x', 500) AS s FROM numbers(1000000) FORMAT JSONEachRow",
+  });
+  for await (const chunk of stream) {
+    total += (chunk as Buffer).length;
+    if (total % 8 === 0) await pause(1);
+    peak = Math.max(peak, rss());
+  }
+  context.diagnostic(
+    `${Math.round(total / 1e6)} MB through the child: ${Math.round(start)} MB before, ` +
+      `${Math.round(peak)} MB at most`,
+  );
+  assert.ok(total > 500e6);
+  assert.ok(peak - start < 400);
+});

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { openDatabase } from '../postgres/database.ts';
+import { buildServer } from './server.ts';
+
+let harness: Harness;
+let own: TestOrganization;
+before(async () => {
+  harness = await openHarness({ clickhouse: false });
+  own = await harness.newOrganization();
+});
+after(() => harness.close());
+
+const list = '/api/organizations/';
+const ownPath = () => `${list}${own.organization.id}/`;
+
+test('a route without a scope, or without documented answers, stops the boot', async () => {
+  for (const route of [
+    { schema: { response: { 200: {} } } },
+    { config: { scope: 'organization:read' as const } },
+  ]) {
+    const app = buildServer(harness.deps, (api) => void api.get('/api/x/', route, () => ({})));
+    await assert.rejects(async () => app.ready(), /declares no scope|documents no answer/);
+  }
+});
+
+test('a fault in a handler is a 500 that shows nothing of the inside', async () => {
+  const app = buildServer(
+    harness.deps,
+    (api) =>
+      void api.get('/api/x/', { config: { scope: 'public' } }, () => {
+        throw new Error('password=secret');
+      }),
+  );
+  const answer = await app.inject('/api/x/');
+  assert.equal(answer.statusCode, 500);
+  assert.equal(answer.json().code, 'error');
+  assert.doesNotMatch(answer.body, /secret|node_modules|at /);
+  await app.close();
+});
+
+test(
+  'with the control store away the answer is 503 with Retry-After; the process still says that ' +
+    'it is alive',
+  async () => {
+    const db = openDatabase('postgresql://nobody@127.0.0.1:9/none', {
+      connections_max: 2,
+      application_name: 'test',
+    });
+    const app = buildServer(
+      { ...harness.deps, db },
+      (api) =>
+        void api.get(
+          '/api/x/',
+          { config: { scope: 'project:read' }, schema: { response: { 200: {} } } },
+          () => ({}),
+        ),
+    );
+    const answer = await app.inject({
+      url: '/api/x/',
+      headers: { authorization: `Bearer ${own.key}` },
+    });
+    assert.equal(answer.statusCode, 503);
+    assert.equal(answer.headers['retry-after'], '5');
+    assert.equal(answer.json().code, 'unavailable');
+    assert.equal((await app.inject('/healthz')).statusCode, 200);
+    assert.equal((await app.inject('/readyz')).statusCode, 503);
+    await app.close();
+    await db.close();
+  },
+);
+
+test('metrics name routes, never what callers sent', async () => {
+  await harness.request('GET', ownPath(), { key: own.key });
+  const { text } = await harness.request('GET', '/metrics');
+  assert.match(text, /route="\/api\/organizations\/:id\/"/);
+  assert.doesNotMatch(text, new RegExp(own.organization.id));
+});
+
+test('bytes that are not HTTP, a whole URL and an unknown method are answered', async () => {
+  await harness.app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = harness.app.server.address() as AddressInfo;
+  const exchange = (text: string) =>
+    new Promise<string>((resolve, reject) => {
+      let answer = '';
+      const socket = connect(port, '127.0.0.1', () => socket.write(text));
+      socket
+        .on('data', (bytes) => (answer += bytes))
+        .on('end', () => resolve(answer))
+        .on('error', reject);
+    });
+  assert.match(await exchange('nonsense\r\n\r\n'), /^HTTP\/1.1 400 .*problem\+json/s);
+  const request = (line: string) =>
+    exchange(
+      `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${own.key}\r\n` +
+        'Connection: close\r\n\r\n',
+    );
+  assert.match(
+    await request('GET http://elsewhere/api/organizations/?limit=1&offset=1'),
+    /^HTTP\/1.1 200 [\s\S]*"previous":"http:\/\/127.0.0.1:8000\/api\/organizations\/\?limit=1&offset=0"/,
+  );
+  assert.match(await request('PROPFIND /api/organizations/'), /^HTTP\/1.1 40[45] /);
+});
