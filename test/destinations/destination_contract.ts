@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { Compile } from 'typebox/compile';
-import { NonRetryableError } from '../../server/engine/destination/destination.ts';
+import { NonRetryableError } from '../../server/engine/destination/errors.ts';
 import { contractRows, large_bytes } from '../factories/contract_rows.ts';
 import { Contract, manifestText } from './destination_world.ts';
 import type { Config, DestinationUnderTest } from './destination_world.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { RetryableError } from '../destination/destination.ts';
+import { RetryableError } from '../destination/errors.ts';
 import { lasting } from '../destination/faults.ts';
 import { explainFault } from './faults.ts';
 import { partTimeout } from './object_store.ts';

@@ -1,10 +1,6 @@
 import { compareRows } from '../contents/compare_rows.ts';
-import type {
-  ContentSource,
-  DeliveredSlices,
-  Difference,
-  ValueRow,
-} from '../destination/destination.ts';
+import type { DeliveredSlices, Difference } from '../destination/destination.ts';
+import type { ContentSource, ValueRow } from '../destination/content_source.ts';
 import { recordsOf } from '../destination/destination.ts';
 import { openGoneSlices } from './gone_slices.ts';
 import { isMerged, keyColumn, versionColumns } from './layout.ts';

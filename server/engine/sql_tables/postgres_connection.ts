@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { giveBack } from '../../platform/memory/buffer_pool.ts';
-import { stopError, throwIfStopped, unlessStopped } from '../destination/destination.ts';
+import { stopError, throwIfStopped, unlessStopped } from '../destination/stop.ts';
 import type { DestinationDeps } from '../destination/destination.ts';
 import { cancelStatement } from './postgres_cancel.ts';
 import type { CancelledSession } from './postgres_cancel.ts';

@@ -7,7 +7,7 @@ import type { RunBounds } from './claims.ts';
 import { outlast } from '../../platform/store_away.ts';
 import type { Engine } from '../engine.ts';
 import { executeRun } from '../delivery/execute.ts';
-import type { StopReason } from '../delivery/execute.ts';
+import type { StopReason } from '../delivery/attempt.ts';
 import { resolveBatches } from '../ingest/resolve.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { startLoop } from '../../platform/loop.ts';

@@ -15,7 +15,7 @@ import type { QueryHouse, TestRun } from '../../../../test/factories/query_expor
 import { openS3Server } from '../../../../test/servers/s3_server.ts';
 import type { S3Server } from '../../../../test/servers/s3_server.ts';
 import { verifyExports } from '../../../cli/verify.ts';
-import { RetryableError } from '../../../engine/destination/destination.ts';
+import { RetryableError } from '../../../engine/destination/errors.ts';
 import { bigquery } from '../../../engine/destinations/bigquery/bigquery.ts';
 import { slice_encoding } from '../../../engine/destinations/bigquery/stage.ts';
 import type { PostgresConfig } from '../../../engine/destinations/postgres/config.ts';

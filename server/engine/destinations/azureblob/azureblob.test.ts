@@ -17,7 +17,7 @@ import type { Config } from '../../../../test/destinations/destination_world.ts'
 import { parseCsv } from '../../../../test/watchers/read_formats.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Delivery, Sink, SliceOutcome } from '../../destination/destination.ts';
 import { azureblob } from './azureblob.ts';
 import type { AzureBlobConfig } from './config.ts';

@@ -9,7 +9,7 @@ import {
   openBigQueryWorld,
 } from '../../../../test/destinations/bigquery_world.ts';
 import { uuid_only } from '../../../../test/factories/deliveries.ts';
-import { RetryableError } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { persons } from '../../models/persons.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Column } from '../../models/column.ts';
 import { events } from '../../models/events.ts';
 import { persons } from '../../models/persons.ts';

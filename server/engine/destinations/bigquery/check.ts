@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { runSteps } from '../../../platform/timed_steps.ts';
 import type { Step } from '../../../platform/timed_steps.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { CheckStep, DestinationDeps } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { changedValues, sampleRow, testedLayout } from '../../sql_tables/sample_row.ts';

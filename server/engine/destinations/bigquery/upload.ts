@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { RetryableError, stopError } from '../../destination/destination.ts';
+import { stopError } from '../../destination/stop.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import { partTimeout } from '../../object_store/object_store.ts';
 import type { Dataset } from './api.ts';
 import type { GoogleAnswer, GoogleClient } from './client.ts';

@@ -20,7 +20,7 @@ import { proxyCertificate } from '../../../../test/servers/postgres_proxy.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import { identifier } from '../../formats/expression.ts';
 import type { Column } from '../../models/column.ts';
 import { persons as personsModel } from '../../models/persons.ts';

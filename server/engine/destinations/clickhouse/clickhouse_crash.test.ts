@@ -22,7 +22,7 @@ import { openEmbeddedClickHouse } from '../../../platform/embedded/clickhouse/cl
 import type { EmbeddedStore } from '../../../platform/embedded/supervise.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
-import { RetryableError } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type { Sink, SliceOutcome } from '../../destination/destination.ts';
 import { clickhouse } from './clickhouse.ts';
 import type { ClickHouseConfig } from './config.ts';

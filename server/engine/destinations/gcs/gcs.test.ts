@@ -12,7 +12,7 @@ import { openGcsServer } from '../../../../test/servers/gcs_server.ts';
 import { parseJsonLines } from '../../../../test/watchers/read_formats.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Delivery, Sink, SliceOutcome } from '../../destination/destination.ts';
 import { openBucket } from './bucket.ts';
 import type { GcsConfig } from './config.ts';

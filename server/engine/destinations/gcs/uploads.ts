@@ -1,4 +1,4 @@
-import { RetryableError } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import { partTimeout } from '../../object_store/object_store.ts';
 import type { ObjectStore, OpenUpload, Part } from '../../object_store/object_store.ts';
 import { endUploadsBut } from '../../object_store/upload.ts';

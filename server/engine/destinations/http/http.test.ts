@@ -14,7 +14,7 @@ import { proxyCertificate } from '../../../../test/servers/postgres_proxy.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import type { Delivery } from '../../destination/destination.ts';
-import { NonRetryableError } from '../../destination/destination.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import type { HttpConfig } from './config.ts';
 import { http } from './http.ts';
 

@@ -8,7 +8,7 @@ import { openMySqlProxy } from '../../../../test/servers/mysql_proxy.ts';
 import { testMySqlStages } from '../../../../test/destinations/mysql_stages.ts';
 import { MySqlWorld } from '../../../../test/destinations/mysql_world.ts';
 import type { MySqlOrders } from '../../../../test/destinations/mysql_world.ts';
-import { RetryableError } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type { Sink, SliceOutcome } from '../../destination/destination.ts';
 import { mysql } from './mysql.ts';
 

@@ -21,7 +21,7 @@ import type { PostgresProxy } from '../../../../test/servers/postgres_proxy.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import { persons as personsModel } from '../../models/persons.ts';
 import { postgresError } from '../../sql_tables/postgres_faults.ts';
 import type { PostgresConfig } from './config.ts';

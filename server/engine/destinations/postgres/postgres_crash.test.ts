@@ -14,7 +14,7 @@ import {
   uuidDelivery,
 } from '../../../../test/servers/postgres_destination.ts';
 import type { PostgresServer } from '../../../../test/servers/postgres_destination.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Delivery, Sink, Slice, SliceOutcome } from '../../destination/destination.ts';
 import type { PostgresConfig } from './config.ts';
 import { postgres } from './postgres.ts';

@@ -10,7 +10,7 @@ import {
 import { eventually } from '../../../../test/eventually.ts';
 import type { PostgresServer } from '../../../../test/servers/postgres_destination.ts';
 import { openPostgresProxy } from '../../../../test/servers/postgres_proxy.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Sink } from '../../destination/destination.ts';
 import { persons as personsModel } from '../../models/persons.ts';
 import type { PostgresConfig } from './config.ts';

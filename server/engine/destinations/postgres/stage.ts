@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { RetryableError } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type { Delivery, Slice, SliceOutcome } from '../../destination/destination.ts';
 import { measured } from '../../sql_tables/measured.ts';
 import { isMerged, quoted } from '../../sql_tables/layout.ts';

@@ -15,13 +15,8 @@ import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { accessOf, bucketOf, targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
-import {
-  copyStatement,
-  manifestOf,
-  nullMarker,
-  stagedFolder,
-  withoutSecrets,
-} from './copy_stage.ts';
+import { nullMarker, stagedFolder } from './copy_stage.ts';
+import { copyStatement, manifestOf, withoutSecrets } from './copy_statement.ts';
 import { redshiftError } from './faults.ts';
 import { writeReceipt } from './receipts.ts';
 import { csvLine, insertsOf, rowsOf } from './rows.ts';

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { RetryableError, withCertainty } from '../../destination/destination.ts';
+import { RetryableError, withCertainty } from '../../destination/errors.ts';
 import type {
   Delivery,
   DestinationDeps,

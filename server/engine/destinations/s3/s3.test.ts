@@ -13,7 +13,7 @@ import { openS3Server, setEnvironmentCredentials } from '../../../../test/server
 import type { S3Server } from '../../../../test/servers/s3_server.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import { uploadParts } from '../../object_store/upload.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';

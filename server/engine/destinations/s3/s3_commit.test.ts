@@ -6,7 +6,7 @@ import { openS3Server } from '../../../../test/servers/s3_server.ts';
 import type { S3Server } from '../../../../test/servers/s3_server.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
-import { RetryableError } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type { Delivery, Sink, SliceOutcome } from '../../destination/destination.ts';
 import { manifestName, sliceName } from '../../formats/naming.ts';
 import type { ObjectStore } from '../../object_store/object_store.ts';

@@ -27,7 +27,7 @@ import type { SnowflakeServer } from '../../../../test/servers/snowflake_server.
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import type { Delivery } from '../../destination/destination.ts';
-import { NonRetryableError } from '../../destination/destination.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import type { Column } from '../../models/column.ts';
 import { persons as personsModel } from '../../models/persons.ts';
 import { quoted } from '../../sql_tables/layout.ts';

@@ -19,7 +19,7 @@ import type {
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import type { Delivery, Sink, SliceOutcome } from '../../destination/destination.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import { SnowflakeFault } from './client.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { snowflakeError } from './faults.ts';

@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import { events } from '../../models/events.ts';
 import { persons } from '../../models/persons.ts';
 import type { Column } from '../../models/column.ts';
-import { NonRetryableError } from '../../destination/destination.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import { addressOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { csvParts } from './csv_parts.ts';
