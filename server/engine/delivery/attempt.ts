@@ -4,7 +4,7 @@ import type { Order } from '../runs/run_input.ts';
 import { noteInRunLog } from '../run_log.ts';
 import type { LogLevel } from '../run_log.ts';
 import type { ClaimedRun } from '../run.ts';
-import { SilenceWatch } from './stall.ts';
+import type { SilenceWatch } from './stall.ts';
 import { openReading } from '../source/source_query.ts';
 import type { Reading } from '../source/source_query.ts';
 

@@ -50,7 +50,7 @@ export async function followSchema(
     incomplete += 1;
     const error =
       `The plugin's settings have changed: ` +
-      `${faults.map(({ attr, detail }) => `${attr}: ${detail}`).join(' ')}`;
+      faults.map(({ attr, detail }) => `${attr}: ${detail}`).join(' ');
     await tx.run(
       sql`UPDATE plugin_configs SET error = ${error}, error_at = now(), updated_at = now()
         WHERE id = ${row.id}`,

@@ -95,7 +95,7 @@ export async function retryLater(
       level: 'WARNING',
       message:
         `Attempt ${failures} of ${attempts_max} failed, the next follows in ${delay_seconds} s: ` +
-        `${error.message}`,
+        error.message,
     });
   });
 }

@@ -60,7 +60,7 @@ test('persons are merged: a row gives way to a higher version only', async () =>
     tableOf(config, 'persons').rows.map(
       (person) =>
         `${person['distinct_id']} ` +
-        `${(JSON.parse(String(person['properties'])) as { name: string }).name}`,
+        (JSON.parse(String(person['properties'])) as { name: string }).name,
     ),
     ['a five', 'b two', 'c remapped', 'd high'],
   );

@@ -63,7 +63,7 @@ function mergeStatement(config: BigQueryConfig, layout: Layout, staged: Staged):
     `USING (SELECT ${valuesOf(layout.columns, staged)}\nFROM ` +
       `${unionOf(config, staged)}\nWHERE TRUE QUALIFY ${rank} = 1) AS incoming`,
     'ON ' +
-      `${person_key.map((name) => `existing.${quoted(name)} = incoming.${quoted(name)}`).join(' AND ')}`,
+      person_key.map((name) => `existing.${quoted(name)} = incoming.${quoted(name)}`).join(' AND '),
     ...(changed.length === 0
       ? []
       : [`WHEN MATCHED${newer === '' ? '' : ` AND (${newer})`} THEN UPDATE SET ${update}`]),

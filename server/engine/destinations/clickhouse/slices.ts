@@ -112,7 +112,7 @@ export async function takeSlicesOver(
       continue;
     await connection.command(
       `RENAME TABLE ${inDatabase(config, from)} TO ` +
-        `${inDatabase(config, `${place.stage.table}_${outcome.number}`)}`,
+        inDatabase(config, `${place.stage.table}_${outcome.number}`),
     );
     taken.push(outcome);
   }

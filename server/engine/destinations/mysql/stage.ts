@@ -107,7 +107,7 @@ async function stageStatement(stage: Stage): Promise<string> {
     .map(
       ({ name, type, is_nullable, collation }) =>
         `${quoted(name)} ${type}${collation === null ? '' : ` COLLATE ${collation}`} ` +
-        `${is_nullable === 'YES' ? 'NULL' : 'NOT NULL'}`,
+        (is_nullable === 'YES' ? 'NULL' : 'NOT NULL'),
     );
   const ours = [
     `${rowColumn(stage)} bigint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY`,

@@ -213,7 +213,7 @@ export function insertStatement(target: string, layout: Layout): { before: strin
       before,
       after:
         ' ON DUPLICATE KEY UPDATE ' +
-        `${changed.map((name) => `${there(name)} = ${came(name)}`).join(', ')}`,
+        changed.map((name) => `${there(name)} = ${came(name)}`).join(', '),
     };
   const newer = versions
     .map((name) => `${there(name)} IS NULL OR ${came(name)} > ${there(name)}`)

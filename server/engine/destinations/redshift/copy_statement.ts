@@ -2,7 +2,6 @@ import { textOf } from '../../object_store/config_rules.ts';
 import type { Column } from '../../models/column.ts';
 import type { RedshiftConfig } from './config.ts';
 import { listOf } from './table.ts';
-import { load } from './copy_stage.ts';
 
 /** The text of COPY's manifest: every object must be there, and no other is loaded. */
 export function manifestOf(config: RedshiftConfig, keys: string[]): string {
@@ -23,7 +22,7 @@ export function copyStatement(
   const authorization =
     role === undefined
       ? `ACCESS_KEY_ID ${literal(config.aws_access_key_id)} SECRET_ACCESS_KEY ` +
-        `${literal(config.aws_secret_access_key)}`
+        literal(config.aws_secret_access_key)
       : `IAM_ROLE ${role === 'default' ? 'default' : literal(role)}`;
   return [
     `COPY ${load.target} (${listOf(load.columns)})`,

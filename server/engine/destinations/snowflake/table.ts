@@ -193,7 +193,7 @@ export function showStatement(table: string, stage: string, layout: Layout): str
     changed.length === 0
       ? ''
       : ` WHEN MATCHED${newer === '' ? '' : ` AND (${newer})`} THEN UPDATE SET ` +
-        `${changed.map((name) => `${name} = came.${name}`).join(', ')}`;
+        changed.map((name) => `${name} = came.${name}`).join(', ');
   return (
     `MERGE INTO ${table} AS there USING (SELECT ${list} FROM (${ranked}) AS ranked
       WHERE ${rank_name} = 1) AS came ON

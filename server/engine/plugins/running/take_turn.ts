@@ -156,7 +156,7 @@ async function runJob(delivery: Delivery, state: ConfigState): Promise<TurnEnd> 
   log.write(
     isAgain ? 'WARNING' : 'ERROR',
     `The job ${job.name} failed${isAgain ? ' and is tried again' : ''}: ` +
-      `${describeFailure(fault.error)}`,
+      describeFailure(fault.error),
   );
   return failures < running.failures_max ? 'worked' : stopFor(delivery, failures, fault.error);
 }

@@ -97,7 +97,7 @@ function printOperator(
     case 'like':
       return (
         `${operand(node.operand)} ${not}${node.insensitive ? 'ILIKE' : 'LIKE'} ` +
-        `${operand(node.pattern)}`
+        operand(node.pattern)
       );
     case 'in_list':
       return `${operand(node.operand)} ${not}IN (${printList(node.items)})`;
@@ -265,7 +265,7 @@ function printCore(core: SelectCore): string {
     limit_by === undefined
       ? ''
       : `LIMIT ${limit_by.count}${limit_by.offset === 0 ? '' : ` OFFSET ${limit_by.offset}`} BY ` +
-        `${printList(limit_by.by)}`,
+        printList(limit_by.by),
     clause('LIMIT', core.limit?.toString()),
     clause('OFFSET', core.offset?.toString()),
   ];

@@ -50,7 +50,7 @@ export function print(
     core.limit_by === undefined
       ? ''
       : ` LIMIT ${core.limit_by.offset}, ${core.limit_by.count} BY ` +
-        `${clauses.limit_by.map(({ sql }) => sql).join(', ')}`,
+        clauses.limit_by.map(({ sql }) => sql).join(', '),
     clause('LIMIT', core.limit?.toString()),
     clause('OFFSET', core.offset?.toString()),
     ')',

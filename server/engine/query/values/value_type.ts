@@ -114,7 +114,7 @@ export function describeType({ kind, items }: ValueType): string {
   if (kind === 'array')
     return (
       'array of ' +
-      `${items[0] === undefined || items[0].kind === 'null' ? 'anything' : describeType(items[0])}`
+      (items[0] === undefined || items[0].kind === 'null' ? 'anything' : describeType(items[0]))
     );
   if (kind === 'tuple') return `tuple of ${items.map(describeType).join(' and ')}`;
   if (kind === 'map') return `map from ${items.map(describeType).join(' to ')}`;
