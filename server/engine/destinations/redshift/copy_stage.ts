@@ -216,7 +216,7 @@ function compressed(lines: AsyncIterable<string>): Readable {
   return gzip;
 }
 
-export async function load(
+async function load(
   at: StagedPlace,
   { connection, config, delivery }: StagePlace,
   outcomes: SliceOutcome[],
