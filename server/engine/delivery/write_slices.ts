@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Sink, SliceOutcome } from '../destination/destination.ts';
 import { RetryableError } from '../destination/errors.ts';
 import { counted } from '../../platform/counted.ts';
@@ -5,6 +6,7 @@ import { encodeStage } from '../formats/encode_stage.ts';
 import { sayChanged } from '../formats/marks.ts';
 import { resetProgress, storeProgress } from '../runs/runs.ts';
 import type { StoredSlice } from '../run.ts';
+import type { Encoding } from '../destination/encoding.ts';
 import { hasDigest, withDigest } from './slice_digest.ts';
 import { streamSliceOnce } from '../source/recent_slices.ts';
 import { readingOf, say } from './attempt.ts';
@@ -54,29 +56,10 @@ async function writeSlice(
   slice: StoredSlice,
   total: number,
 ): Promise<{ outcome: SliceOutcome; changed: string | undefined }> {
-  const { engine, definition, config, delivery, signal } = attempt;
-  const encoding = definition.encoding(config);
+  const { signal } = attempt;
   // Ends the query as well when the sink fails first.
   const reading = new AbortController();
-  const reads = {
-    reading: await readingOf(attempt),
-    slice,
-    columns: delivery.columns,
-    encoding,
-    signal: AbortSignal.any([signal, reading.signal]),
-  };
-  const streamed = await streamSliceOnce(
-    engine,
-    reads.reading,
-    slice,
-    delivery.columns,
-    encoding,
-    reads.signal,
-  );
-  const digested = hasDigest(delivery, definition.column_set)
-    ? withDigest(engine, streamed, reads)
-    : undefined;
-  const source = digested?.source ?? streamed;
+  const { source, digest, encoding } = await openSource(attempt, slice, reading.signal);
   let isRead = false;
   source.once('end', () => (isRead = true));
   const stage = encodeStage(encoding);
@@ -107,25 +90,49 @@ async function writeSlice(
       flow,
     );
     const counted = stage.finish();
-    if (counted.records !== slice.records) {
-      throw new RetryableError(
-        'count_mismatch',
-        `Slice ${slice.number} had ${slice.records} rows when it was counted and ` +
-          `${counted.records} when it was read; it is read again.`,
-      );
-    }
-    const digest = await digested?.digest();
-    return {
-      outcome: {
-        number: slice.number,
-        ...written,
-        ...counted,
-        ...(digest === undefined ? {} : { digest }),
-      },
-      changed: sayChanged(stage.changed()),
-    };
+    requireRecords(slice, counted.records);
+    const outcome = { number: slice.number, ...written, ...counted, ...(await digest()) };
+    return { outcome, changed: sayChanged(stage.changed()) };
   } finally {
     signal.removeEventListener('abort', stop);
     if (!isRead) reading.abort();
   }
+}
+
+/** The bytes of a slice as the store gives them, and the digest of its rows where one is kept. */
+async function openSource(
+  attempt: WatchedAttempt,
+  slice: StoredSlice,
+  ended: AbortSignal,
+): Promise<{ source: Readable; digest(): Promise<{ digest?: string }>; encoding: Encoding }> {
+  const { engine, definition, config, delivery, signal } = attempt;
+  const encoding = definition.encoding(config);
+  const reads = {
+    reading: await readingOf(attempt),
+    slice,
+    columns: delivery.columns,
+    encoding,
+    signal: AbortSignal.any([signal, ended]),
+  };
+  const streamed = await streamSliceOnce(
+    engine,
+    reads.reading,
+    slice,
+    delivery.columns,
+    encoding,
+    reads.signal,
+  );
+  if (!hasDigest(delivery, definition.column_set))
+    return { source: streamed, digest: async () => ({}), encoding };
+  const { source, digest } = withDigest(engine, streamed, reads);
+  return { source, digest: async () => ({ digest: await digest() }), encoding };
+}
+
+function requireRecords(slice: StoredSlice, read: number): void {
+  if (read !== slice.records)
+    throw new RetryableError(
+      'count_mismatch',
+      `Slice ${slice.number} had ${slice.records} rows when it was counted and ` +
+        `${read} when it was read; it is read again.`,
+    );
 }

@@ -62,10 +62,10 @@ function stepsOf(
   return [
     {
       name: 'Connect',
-      run: () =>
-        dataset().then(
-          ({ location }) => `Google let the service account in; the dataset is in ${location}.`,
-        ),
+      run: async () => {
+        const { location } = await dataset();
+        return `Google let the service account in; the dataset is in ${location}.`;
+      },
     },
     {
       name: 'Check the table',
@@ -79,14 +79,8 @@ function stepsOf(
     {
       name: 'Write a row',
       run: async () => {
-        const file = await fileOf(sample);
-        const loaded = await loadFile(
-          await dataset(),
-          scratch,
-          layout.columns,
-          Readable.from([file]),
-        );
-        if (loaded !== 1) throw otherNumber('took', loaded, 1);
+        const file = Readable.from([await fileOf(sample)]);
+        requireOne(await loadFile(await dataset(), scratch, layout.columns, file));
         return (
           'A row with a value in every column was loaded into a scratch table, in a file such ' +
           'as deliveries send.'
@@ -103,14 +97,8 @@ function stepsOf(
     {
       name: 'Read it back',
       run: async () => {
-        const rows = await Array.fromAsync(
-          queryRows<Record<string, string | null>>(
-            await dataset(),
-            textsQuery(config, scratch, layout.columns),
-          ),
-        );
-        if (rows.length !== 2) throw otherNumber('gave back', rows.length, 2);
-        for (const row of rows) requireOwnValues(sample.row, row);
+        const query = textsQuery(config, scratch, layout.columns);
+        await requireBothRows(sample.row, queryRows(await dataset(), query));
         return 'The same values came back, in both rows.';
       },
     },
@@ -122,6 +110,19 @@ function stepsOf(
       },
     },
   ];
+}
+
+function requireOne(loaded: number): void {
+  if (loaded !== 1) throw otherNumber('took', loaded, 1);
+}
+
+async function requireBothRows(
+  sample: SampleRow,
+  read: AsyncIterable<Record<string, string | null>>,
+): Promise<void> {
+  const rows = await Array.fromAsync(read);
+  if (rows.length !== 2) throw otherNumber('gave back', rows.length, 2);
+  for (const row of rows) requireOwnValues(sample, row);
 }
 
 async function fileOf({ row, encodeRow }: Sample): Promise<Buffer> {

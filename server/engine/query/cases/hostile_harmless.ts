@@ -139,7 +139,7 @@ export const hostile_loads: string[] = [
     'a.team_id = c.team_id JOIN events d ON a.team_id = d.team_id',
   'SELECT arrayJoin(groupArray(event)) AS x, count() AS n FROM events GROUP BY event',
   `SELECT
-    ${Array.from({ length: 12 }, (_unused, index) => `arrayJoin([${Array.from({ length: 9 }, (_nothing, item) => item).join(', ')}]) AS ` + `x${index}`).join(', ')}
+    ${Array.from({ length: 12 }, (_unused, index) => `arrayJoin([${Array.from({ length: 9 }, (_nothing, item) => item).join(', ')}]) AS x${index}`).join(', ')}
     FROM events`,
   `SELECT length(arrayMap(a -> arrayMap(b -> arrayMap(c -> a + b + c,
     [${Array.from({ length: 300 }, (_unused, index) => index).join(',')}]),

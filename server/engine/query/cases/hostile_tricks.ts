@@ -194,7 +194,7 @@ export const refused_sizes: string[] = [
     ${Array.from({ length: 30 }, (_unused, index) => (index === 0 ? 'x0 AS (SELECT event FROM events)' : `x${index} AS (SELECT event FROM x${index - 1} UNION ALL SELECT event FROM x${index - 1})`)).join(', ')}
     SELECT * FROM x29`,
   `WITH
-    ${Array.from({ length: 15 }, (_unused, index) => (index === 0 ? 'x0 AS (SELECT event FROM events)' : `x${index} AS (SELECT a.event FROM x${index - 1} a JOIN x${index - 1} b ON a.event = ` + 'b.event)')).join(', ')}
+    ${Array.from({ length: 15 }, (_unused, index) => (index === 0 ? 'x0 AS (SELECT event FROM events)' : `x${index} AS (SELECT a.event FROM x${index - 1} a JOIN x${index - 1} b ON a.event = b.event)`)).join(', ')}
     SELECT * FROM x14`,
   `SELECT event FROM events ${'JOIN events ON 1 = 1 '.repeat(20)}`,
   `SELECT ${'nothing.'.repeat(3_000)}x FROM events`,
