@@ -42,11 +42,6 @@ export const base: AzureBlobConfig = {
   endpoint_url: server.endpoint,
 };
 
-after(async () => {
-  await outbound.close();
-  await server.close();
-});
-
 /** A shared access signature with these rights. */
 export function signatureFor(rights: string): string {
   const permissions = ContainerSASPermissions.parse(rights);
@@ -66,3 +61,14 @@ export async function names(prefix: string, includeUncommitedBlobs = false): Pro
 
 /** A stream of these bytes. */
 export const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  after(async () => {
+    await outbound.close();
+    await server.close();
+  });
+}

@@ -45,24 +45,6 @@ let base: ClickHouseConfig;
 
 let places = 0;
 
-// A server of its own, because it is killed.
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sluice-clickhouse-crash-'));
-  store = await openEmbeddedClickHouse({ folder: join(folder, 'data'), log: silentLog() });
-  client = createClient({ url: store.url, log: { level: 127 } });
-  const url = new URL(store.url);
-  proxy = await openClickHouseProxy(url.origin, { tls: false });
-  base = { url: proxy.url, user: url.username, password: url.password };
-});
-
-after(async () => {
-  await client.close();
-  await proxy.close();
-  await store.stop();
-  await outbound.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
 /** Runs a statement. */
 export async function run(query: string): Promise<void> {
   await client.command({ query });
@@ -135,3 +117,26 @@ export const manifest = { name: 'manifest', text: '{}' };
 export const isLost = (error: unknown) =>
   error instanceof RetryableError &&
   ['connection_lost', 'connection_failed', 'server_fault'].includes(error.code);
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  // A server of its own, because it is killed.
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sluice-clickhouse-crash-'));
+    store = await openEmbeddedClickHouse({ folder: join(folder, 'data'), log: silentLog() });
+    client = createClient({ url: store.url, log: { level: 127 } });
+    const url = new URL(store.url);
+    proxy = await openClickHouseProxy(url.origin, { tls: false });
+    base = { url: proxy.url, user: url.username, password: url.password };
+  });
+  after(async () => {
+    await client.close();
+    await proxy.close();
+    await store.stop();
+    await outbound.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+}

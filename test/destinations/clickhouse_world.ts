@@ -40,38 +40,6 @@ let base: ClickHouseConfig;
 
 const databases: string[] = [];
 
-before(async () => {
-  stores = await openTestStores({ clickhouse: true });
-  client = createClient({
-    url: stores.clickhouse_url,
-    log: { level: 127 },
-    clickhouse_settings: { date_time_output_format: 'simple' },
-  });
-  const url = new URL(stores.clickhouse_url);
-  secure = await openClickHouseProxy(url.origin, { tls: true });
-  plain = await openClickHouseProxy(url.origin, { tls: false });
-  page = http
-    .createServer((_request, response) => response.end('<html>Welcome</html>'))
-    .listen(0, '127.0.0.1');
-  base = {
-    url: secure.url,
-    user: url.username,
-    password: decodeURIComponent(url.password),
-    has_self_signed_cert: true,
-  };
-});
-
-after(async () => {
-  for (const database of databases)
-    await client.command({ query: `DROP DATABASE ${identifier(database)} SYNC` });
-  await client.close();
-  page.close();
-  await secure.close();
-  await plain.close();
-  await outbound.close();
-  await stores.close();
-});
-
 /** A config with a database of its own. */
 export async function freshConfig(): Promise<ClickHouseConfig> {
   const database = `Place \`"${databases.length}" ${new URL(stores.clickhouse_url).pathname.slice(1)}`;
@@ -97,4 +65,41 @@ export async function rows<Row>(
 /** Runs a statement. */
 export async function run(query: string): Promise<void> {
   await client.command({ query });
+}
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    stores = await openTestStores({ clickhouse: true });
+    client = createClient({
+      url: stores.clickhouse_url,
+      log: { level: 127 },
+      clickhouse_settings: { date_time_output_format: 'simple' },
+    });
+    const url = new URL(stores.clickhouse_url);
+    secure = await openClickHouseProxy(url.origin, { tls: true });
+    plain = await openClickHouseProxy(url.origin, { tls: false });
+    page = http
+      .createServer((_request, response) => response.end('<html>Welcome</html>'))
+      .listen(0, '127.0.0.1');
+    base = {
+      url: secure.url,
+      user: url.username,
+      password: decodeURIComponent(url.password),
+      has_self_signed_cert: true,
+    };
+  });
+  after(async () => {
+    for (const database of databases)
+      await client.command({ query: `DROP DATABASE ${identifier(database)} SYNC` });
+    await client.close();
+    page.close();
+    await secure.close();
+    await plain.close();
+    await outbound.close();
+    await stores.close();
+  });
 }

@@ -30,11 +30,6 @@ export const base: GcsConfig = {
   endpoint_url: server.endpoint,
 };
 
-after(async () => {
-  await server.close();
-  await outbound.close();
-});
-
 /** The names of the objects under a prefix, sorted. */
 export const names = (prefix: string) =>
   [...server.objects(bucket_name).keys()].filter((name) => name.startsWith(prefix)).sort();
@@ -55,3 +50,14 @@ export const accountWith = (changes: object) =>
 
 /** A stream of these bytes. */
 export const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  after(async () => {
+    await server.close();
+    await outbound.close();
+  });
+}

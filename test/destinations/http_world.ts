@@ -26,17 +26,6 @@ export let secure: HttpReceiver;
 
 let places = 0;
 
-before(async () => {
-  receiver = await openHttpReceiver({ token });
-  secure = await openHttpReceiver({ tls: true });
-});
-
-after(async () => {
-  await receiver.close();
-  await secure.close();
-  await outbound.close();
-});
-
 /** A config with a guarded path of its own. */
 export const freshConfig = (changes: Partial<HttpConfig> = {}): HttpConfig => ({
   url: `${receiver.url}/guarded/${(places += 1)}`,
@@ -52,3 +41,19 @@ export const pathOf = (config: HttpConfig) => new URL(config.url).pathname;
 
 /** A secret for signatures, of so many bytes. */
 export const secret = (bytes: number) => `whsec_${Buffer.alloc(bytes).toString('base64')}`;
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    receiver = await openHttpReceiver({ token });
+    secure = await openHttpReceiver({ tls: true });
+  });
+  after(async () => {
+    await receiver.close();
+    await secure.close();
+    await outbound.close();
+  });
+}

@@ -25,12 +25,6 @@ export const isCode = (code: string) => (error: unknown) =>
 /** Opened before the tests of the file that imports it, and closed after them. */
 export let server: PostgresServer;
 
-before(async () => {
-  server = await openPostgresServer();
-});
-
-after(() => server.close());
-
 /** A schema of its own and a delivery to it. */
 export type Place = { config: PostgresConfig & { schema: string }; delivery: Delivery };
 
@@ -75,4 +69,15 @@ export async function writeSlice(
   };
   const written = await sink.write(slice, Readable.from([Buffer.from(text)]));
   return outcomeOf(number, text, written as { name: string; state: null });
+}
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    server = await openPostgresServer();
+  });
+  after(() => server.close());
 }

@@ -34,32 +34,6 @@ let base: PostgresConfig;
 
 let schemas = 0;
 
-before(async () => {
-  stores = await openTestStores({ clickhouse: false });
-  pool = new pg.Pool({ connectionString: stores.database_url, max: 2, options: '-c timezone=UTC' });
-  pool.on('error', () => undefined);
-  const url = new URL(stores.database_url.replace('@/', '@host/'));
-  const socketPath = `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`;
-  secure = await openPostgresProxy(socketPath, { tls: true });
-  plain = await openPostgresProxy(socketPath, { tls: false });
-  base = {
-    user: url.username,
-    password: url.password,
-    host: '127.0.0.1',
-    port: secure.port,
-    database: url.pathname.slice(1),
-    has_self_signed_cert: true,
-  };
-});
-
-after(async () => {
-  await pool.end();
-  await secure.close();
-  await plain.close();
-  await outbound.close();
-  await stores.close();
-});
-
 /** A config with a schema of its own. */
 export async function freshConfig(): Promise<PostgresConfig> {
   const schema = `Place "${(schemas += 1)}"`;
@@ -70,3 +44,38 @@ export async function freshConfig(): Promise<PostgresConfig> {
 /** A table of a config, with its schema. */
 export const inSchema = (config: Config, table = 'events') =>
   `${pg.escapeIdentifier(String(config['schema']))}.${pg.escapeIdentifier(table)}`;
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    stores = await openTestStores({ clickhouse: false });
+    pool = new pg.Pool({
+      connectionString: stores.database_url,
+      max: 2,
+      options: '-c timezone=UTC',
+    });
+    pool.on('error', () => undefined);
+    const url = new URL(stores.database_url.replace('@/', '@host/'));
+    const socketPath = `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`;
+    secure = await openPostgresProxy(socketPath, { tls: true });
+    plain = await openPostgresProxy(socketPath, { tls: false });
+    base = {
+      user: url.username,
+      password: url.password,
+      host: '127.0.0.1',
+      port: secure.port,
+      database: url.pathname.slice(1),
+      has_self_signed_cert: true,
+    };
+  });
+  after(async () => {
+    await pool.end();
+    await secure.close();
+    await plain.close();
+    await outbound.close();
+    await stores.close();
+  });
+}

@@ -28,23 +28,6 @@ export let server: S3Server;
 /** A config with a place for each test still to be named. */
 export let base: S3Config;
 
-before(async () => {
-  server = await openS3Server([bucket_name]);
-  base = {
-    bucket_name,
-    region: 'us-east-1',
-    prefix: '',
-    aws_access_key_id: server.access_key,
-    aws_secret_access_key: server.secret_key,
-    endpoint_url: server.endpoint,
-  };
-});
-
-after(async () => {
-  await outbound.close();
-  await server.close();
-});
-
 /** The bucket as the destination opens it. */
 export const bucketOf = (config: Config) => openBucket(config as S3Config, outbound, deps.signal);
 
@@ -67,3 +50,25 @@ export async function content(config: Config, key: string): Promise<Buffer> {
 
 /** A stream of these bytes. */
 export const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    server = await openS3Server([bucket_name]);
+    base = {
+      bucket_name,
+      region: 'us-east-1',
+      prefix: '',
+      aws_access_key_id: server.access_key,
+      aws_secret_access_key: server.secret_key,
+      endpoint_url: server.endpoint,
+    };
+  });
+  after(async () => {
+    await outbound.close();
+    await server.close();
+  });
+}

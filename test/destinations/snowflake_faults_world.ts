@@ -30,37 +30,6 @@ export let config: SnowflakeConfig;
 
 let schemas = 0;
 
-before(async () => {
-  tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
-  stores = await openTestStores({ clickhouse: false });
-  pool = new pg.Pool({ connectionString: stores.database_url, max: 1 });
-  pool.on('error', () => undefined);
-  server = await openSnowflakeServer(stores.database_url);
-});
-
-beforeEach(async () => {
-  server.recover();
-  const schema = `S${(schemas += 1)}`;
-  await pool.query(`CREATE SCHEMA "${schema}"`);
-  const { host, user, password } = server;
-  config = {
-    account: 'myorg-myaccount',
-    host,
-    user,
-    password,
-    database: 'ANALYTICS',
-    warehouse: 'LOADING',
-    schema,
-  };
-});
-
-after(async () => {
-  await server.close();
-  await pool.end();
-  await outbound.close();
-  await stores.close();
-});
-
 const outcomes: SliceOutcome[] = [
   { number: 0, name: 'x', records: 1, bytes: 0, sha256: '', state: null },
 ];
@@ -120,3 +89,38 @@ export const refusal = (code: string, sql_state: string, message: string): Fault
   sql_state,
   message,
 });
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+    stores = await openTestStores({ clickhouse: false });
+    pool = new pg.Pool({ connectionString: stores.database_url, max: 1 });
+    pool.on('error', () => undefined);
+    server = await openSnowflakeServer(stores.database_url);
+  });
+  beforeEach(async () => {
+    server.recover();
+    const schema = `S${(schemas += 1)}`;
+    await pool.query(`CREATE SCHEMA "${schema}"`);
+    const { host, user, password } = server;
+    config = {
+      account: 'myorg-myaccount',
+      host,
+      user,
+      password,
+      database: 'ANALYTICS',
+      warehouse: 'LOADING',
+      schema,
+    };
+  });
+  after(async () => {
+    await server.close();
+    await pool.end();
+    await outbound.close();
+    await stores.close();
+  });
+}

@@ -40,25 +40,6 @@ export let plain: http.Server;
 
 let schemas = 0;
 
-before(async () => {
-  tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
-  stores = await openTestStores({ clickhouse: false });
-  pool = new pg.Pool({ connectionString: stores.database_url, max: 2, options: '-c timezone=UTC' });
-  pool.on('error', () => undefined);
-  server = await openSnowflakeServer(stores.database_url);
-  plain = http.createServer((_request, response) => void response.end());
-  plain.listen(0, '127.0.0.1');
-  await once(plain, 'listening');
-});
-
-after(async () => {
-  await server.close();
-  plain.close();
-  await pool.end();
-  await outbound.close();
-  await stores.close();
-});
-
 /** A config with a schema of its own. */
 export async function freshConfig(): Promise<SnowflakeConfig> {
   const schema = `Place "${(schemas += 1)}"`;
@@ -92,4 +73,32 @@ export async function leftovers(config: Config): Promise<string[]> {
     `SELECT attempt_id FROM ${inSchema(config, 'sluice_receipts')} WHERE manifest IS NULL`,
   );
   return [...others, ...claims.rows.map((row) => row.attempt_id)];
+}
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+    stores = await openTestStores({ clickhouse: false });
+    pool = new pg.Pool({
+      connectionString: stores.database_url,
+      max: 2,
+      options: '-c timezone=UTC',
+    });
+    pool.on('error', () => undefined);
+    server = await openSnowflakeServer(stores.database_url);
+    plain = http.createServer((_request, response) => void response.end());
+    plain.listen(0, '127.0.0.1');
+    await once(plain, 'listening');
+  });
+  after(async () => {
+    await server.close();
+    plain.close();
+    await pool.end();
+    await outbound.close();
+    await stores.close();
+  });
 }

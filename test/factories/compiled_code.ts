@@ -6,8 +6,6 @@ import type { PluginFiles } from '../../server/engine/plugins/plugin.ts';
 import { bundlePackage } from '../../server/engine/plugins/sandbox/bundle.ts';
 import type { Bundles } from '../../server/engine/plugins/sandbox/bundle.ts';
 
-after(() => stop());
-
 /** Runs compiled server code of our own making, without a sandbox. */
 export async function run(
   files: PluginFiles,
@@ -25,4 +23,12 @@ export async function run(
     require,
   );
   return module.exports;
+}
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  after(() => stop());
 }

@@ -17,13 +17,6 @@ export const none = { compression: null } as const;
 /** The rows of the contract in their order. */
 export const from = 'contract ORDER BY position';
 
-before(async () => {
-  clickhouse = openClickHouseBytes();
-  for (const statement of contractTable(contractRows)) await clickhouse.run(statement);
-});
-
-after(() => clickhouse.close());
-
 /** What the stage of an encoding makes of these pieces. */
 export async function encode(encoding: Encoding, pieces: Buffer[]) {
   const stage = encodeStage(encoding);
@@ -37,4 +30,16 @@ export function pieces(bytes: Buffer): Buffer[] {
   for (let at = 0, size = 1; at < bytes.length; at += size, size = (size * 7 + 3) % 65_537)
     result.push(bytes.subarray(at, at + Math.max(size, 1)));
   return result;
+}
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    clickhouse = openClickHouseBytes();
+    for (const statement of contractTable(contractRows)) await clickhouse.run(statement);
+  });
+  after(() => clickhouse.close());
 }

@@ -10,12 +10,6 @@ import { parseEvent } from '../../server/engine/ingest/parse.ts';
 /** Opened before the tests of the file that imports it, and closed after them. */
 export let harness: Harness;
 
-before(async () => {
-  harness = await openHarness();
-});
-
-after(() => harness.close());
-
 /** An ingestion of its own. */
 export const open = (limits?: Parameters<typeof openIngestion>[1]) =>
   openIngestion(
@@ -68,3 +62,14 @@ export const count = async (teamId: number) =>
       teamId,
     )
   )[0]!;
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    harness = await openHarness();
+  });
+  after(() => harness.close());
+}

@@ -19,23 +19,6 @@ export let home: TestOrganization;
 
 let runners: { stop(): Promise<void> }[] = [];
 
-before(async () => {
-  harness = await openHarness({ config: { plugin_failures_max: 3 } });
-});
-
-after(() => harness.close());
-
-beforeEach(async () => {
-  target = await openPluginTarget();
-  home = await harness.newOrganization();
-});
-
-afterEach(async () => {
-  await Promise.all(runners.map((runner) => runner.stop()));
-  runners = [];
-  await target.close();
-});
-
 /** Starts a runner; it is stopped after the test. */
 export function run(idle_seconds = 1): void {
   runners.push(runPlugins(harness.deps, { retry_seconds: 0.05, idle_seconds }));
@@ -65,3 +48,23 @@ export const send = `
     if (status >= 500) throw new RetryError('answered ' + status);
     if (status >= 400) throw new Error('refused ' + status);
   };`;
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    harness = await openHarness({ config: { plugin_failures_max: 3 } });
+  });
+  after(() => harness.close());
+  beforeEach(async () => {
+    target = await openPluginTarget();
+    home = await harness.newOrganization();
+  });
+  afterEach(async () => {
+    await Promise.all(runners.map((runner) => runner.stop()));
+    runners = [];
+    await target.close();
+  });
+}

@@ -22,21 +22,6 @@ export let engine: Engine;
 /** Has one event in each of the first two hours. */
 export let busy: TestOrganization;
 
-before(async () => {
-  house = await openHarness();
-  engine = house.deps.engine;
-  busy = await house.newOrganization();
-  for (const from of [first_hour, first_hour + hour_ms])
-    await fillEvents(house.deps.clickhouse, {
-      team_id: busy.project.id,
-      events: 1,
-      from,
-      to: from + hour_ms,
-    });
-});
-
-after(() => house.close());
-
 /** A row of runs. */
 export type Run = Record<string, unknown> & {
   status: string;
@@ -63,4 +48,24 @@ export async function lookAtAll(): Promise<number> {
   for (let more = await completeQuietRuns(engine); more > 0; more = await completeQuietRuns(engine))
     count += more;
   return count;
+}
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    house = await openHarness();
+    engine = house.deps.engine;
+    busy = await house.newOrganization();
+    for (const from of [first_hour, first_hour + hour_ms])
+      await fillEvents(house.deps.clickhouse, {
+        team_id: busy.project.id,
+        events: 1,
+        from,
+        to: from + hour_ms,
+      });
+  });
+  after(() => house.close());
 }

@@ -10,12 +10,15 @@ import { fileFormats } from '../destination/encoding.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import { selectFor } from './select.ts';
 import {
+  openAroundTests,
   clickhouse,
   none,
   from,
   encode,
   pieces,
 } from '../../../test/factories/encoded_contract.ts';
+
+openAroundTests();
 
 test('the same rows give the same bytes', async () => {
   const many =

@@ -10,7 +10,15 @@ import { parseCsv, parseJsonLines, parseParquet } from '../../../test/watchers/r
 import { compressionsOf, extensionOf, fileFormats } from '../destination/encoding.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import { selectFor } from './select.ts';
-import { clickhouse, none, from, encode } from '../../../test/factories/encoded_contract.ts';
+import {
+  openAroundTests,
+  clickhouse,
+  none,
+  from,
+  encode,
+} from '../../../test/factories/encoded_contract.ts';
+
+openAroundTests();
 
 const expected = contractRows.map((row) => expectedRow(row, { has_nul: true }));
 
@@ -105,7 +113,7 @@ test('the schema of a Parquet file follows from the columns', async () => {
   );
 });
 
-test('JSON that ClickHouse calls invalid but is not stays JSON; what is not becomes text', async () => {
+test('JSON that ClickHouse wrongly calls invalid stays JSON, other text is text', async () => {
   const cases: [string, boolean][] = [
     ['{"a":1e400}', true],
     ['{"a":-12345678901234567890123.5e+1000}', true],

@@ -2,7 +2,17 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { parseEvent } from './parse.ts';
-import { open, newTeam, event, store, select, count } from '../../../test/factories/ingestions.ts';
+import {
+  openAroundTests,
+  open,
+  newTeam,
+  event,
+  store,
+  select,
+  count,
+} from '../../../test/factories/ingestions.ts';
+
+openAroundTests();
 
 type Version = {
   distinct_id: string;
@@ -19,7 +29,7 @@ const versions = (teamId: number) =>
     teamId,
   );
 
-test('the same uuid is one event: within a batch, across batches, across projects not', async () => {
+test('the same uuid is one event in a batch and across batches, not across projects', async () => {
   const [one, other] = [await newTeam(), await newTeam()];
   const ingestion = open();
   const uuid = randomUUID();
@@ -43,7 +53,7 @@ test('the same uuid is one event: within a batch, across batches, across project
   assert.deepEqual(rows, [{ event: 'first' }]);
 });
 
-test('two processes with overlapping uuids store each once, and inserted_at strictly grows', async () => {
+test('two processes store each shared uuid once, and inserted_at strictly grows', async () => {
   const teamId = await newTeam();
   const processes = [
     open({ batch_rows_max: 50 }),

@@ -6,6 +6,7 @@ import { eventually } from '../../../test/eventually.ts';
 import { isoInstant, systemClock } from '../../platform/clock.ts';
 import { lockForWriting, noteBatch, readState, settled } from './lock.ts';
 import {
+  openAroundTests,
   harness,
   open,
   newTeam,
@@ -14,6 +15,8 @@ import {
   select,
   count,
 } from '../../../test/factories/ingestions.ts';
+
+openAroundTests();
 
 test('a batch that a killed process left is taken up by the next one', async () => {
   const teamId = await newTeam();

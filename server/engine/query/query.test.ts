@@ -8,7 +8,9 @@ import { checkQuery, printQuery, readRows, readSql, settings } from './cases/run
 import { foreign_mark, january } from './cases/two_projects.ts';
 import { QueryError } from './query_error.ts';
 import { resolveQuery } from './query.ts';
-import { projects } from '../../../test/factories/query_projects.ts';
+import { openAroundTests, projects } from '../../../test/factories/query_projects.ts';
+
+openAroundTests();
 
 test('the columns of an export follow from the query alone', () => {
   const text = `SELECT uuid, event AS name, properties, properties.$browser, timestamp,
@@ -97,7 +99,7 @@ test('a query is row-wise where each of its rows stands for one row of the model
   );
 });
 
-test('a row-wise query can be cut by insertion time and has the order and key of its model', async () => {
+test('a row-wise query can be cut by insertion time, in the order of its model', async () => {
   for (const model of ['events', 'persons'] as const) {
     const checked = await checkQuery(
       projects.both,
@@ -123,7 +125,7 @@ test('a row-wise query can be cut by insertion time and has the order and key of
   }
 });
 
-test('every row of a run is within its selection, look-ups see all that was there when it ended', async () => {
+test('rows of a run are within its selection, look-ups see all up to its end', async () => {
   const days = (from: number, to: number) => ({
     event_from: Date.UTC(2024, 0, from),
     event_to: Date.UTC(2024, 0, to),

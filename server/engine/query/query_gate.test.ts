@@ -7,7 +7,9 @@ import { findForeignNode } from './gate/gate.ts';
 import { QueryError } from './query_error.ts';
 import { resolveQuery } from './query.ts';
 import { querySettings } from './settings.ts';
-import { projects } from '../../../test/factories/query_projects.ts';
+import { openAroundTests, projects } from '../../../test/factories/query_projects.ts';
+
+openAroundTests();
 
 test('the gate lets nothing pass that the printer does not write', async () => {
   const texts = [
@@ -74,7 +76,7 @@ async function readExplain(text: string): Promise<string[]> {
     .filter((line) => line !== '');
 }
 
-test('what only ClickHouse finds wrong is an error of the query, at the piece that it is about', async () => {
+test('what only ClickHouse finds wrong is an error of the query, at its piece', async () => {
   const cases: [string, RegExp, string][] = [
     ["SELECT match(event, '(') AS x FROM events", /not one of RE2/, "'('"],
     [
@@ -111,7 +113,7 @@ test('what only ClickHouse finds wrong is an error of the query, at the piece th
   }
 });
 
-test('the limits of the operator end a query, and nothing can be written under its settings', async () => {
+test("the operator's limits end a query, and its settings let nothing be written", async () => {
   const limits = {
     execution_seconds: 1,
     memory_bytes: 50_000_000,

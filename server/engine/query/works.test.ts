@@ -47,7 +47,7 @@ test('at least 150 queries are tried', () => {
 });
 
 for (const [title, model, cases] of tables) {
-  test(`${title}: each query gives what SQL by hand gives over the project's own rows`, async () => {
+  test(`${title}: each query gives what SQL by hand gives over the project's rows`, async () => {
     await forEachOf(cases, async ([text, sql]) => {
       const checked = await checkQuery(projects.both, text, model, january);
       const { tree } = checked.query;

@@ -9,6 +9,7 @@ import { insertRuns } from '../planning/plan.ts';
 import { completeQuietRuns } from './empty_runs.ts';
 import { readReceipt } from './receipt.ts';
 import {
+  openAroundTests,
   first_hour,
   hour_ms,
   house,
@@ -19,6 +20,8 @@ import {
   statusOf,
   lookAtAll,
 } from '../../../test/factories/quiet_runs.ts';
+
+openAroundTests();
 
 const healthOf = (id: string) =>
   house.deps.db.row(

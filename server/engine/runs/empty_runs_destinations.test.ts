@@ -10,6 +10,7 @@ import { claimRun } from '../workers/claims.ts';
 import { destinations } from '../destinations/index.ts';
 import { executeRun } from '../delivery/execute.ts';
 import {
+  openAroundTests,
   house,
   engine,
   busy,
@@ -18,6 +19,8 @@ import {
   lookAtAll,
 } from '../../../test/factories/quiet_runs.ts';
 import type { Run } from '../../../test/factories/quiet_runs.ts';
+
+openAroundTests();
 
 /**
  * Configs of every destination that lead to nothing that answers, so that a run which turns to it

@@ -8,6 +8,7 @@ import { fillEvents } from '../../../test/factories/fill_events.ts';
 import { claimRun } from '../workers/claims.ts';
 import { executeRun } from '../delivery/execute.ts';
 import {
+  openAroundTests,
   first_hour,
   hour_ms,
   house,
@@ -18,7 +19,9 @@ import {
   lookAtAll,
 } from '../../../test/factories/quiet_runs.ts';
 
-test('runs of few rows are marked as small, by what their project has in the interval', async () => {
+openAroundTests();
+
+test('runs of few rows are marked as small, by what their project has then', async () => {
   const home = await house.newOrganization();
   for (const [hour, count] of [1000, 1001].entries()) {
     const from = first_hour + hour * hour_ms;

@@ -47,7 +47,9 @@ export async function compareContents(
   if (only_keys)
     source.note(
       `Persons of ${place.name} were compared by their keys only: ` +
-        `${place.is_shared ? 'other exports write to it too' : 'without a version nothing tells which of several deliveries is the newest'}.`,
+        (place.is_shared
+          ? 'other exports write to it too.'
+          : 'without a version nothing tells which of several deliveries is the newest.'),
     );
   const expected = () =>
     merged ? newestRows(first.delivery, whole, source) : rowsOf(whole, source);

@@ -3,9 +3,11 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { insertRuns, planDueExports } from '../planning/plan.ts';
 import { completeQuietRuns } from '../runs/empty_runs.ts';
-import { house, world, newRuns } from '../../../test/factories/claimed_runs.ts';
+import { openAroundTests, house, world, newRuns } from '../../../test/factories/claimed_runs.ts';
 
-test('projects are served in turn, and in each the run that waits longest comes first', async () => {
+openAroundTests();
+
+test('projects are served in turn, and in each the run that waits longest first', async () => {
   const [a, b, c] = [await newRuns(0, 4), await newRuns(1, 2), await newRuns(2, 1)] as const;
   const worker = world.openClaimant();
   assert.deepEqual(await worker.claim(2), [a[0], b[0]]);
@@ -74,7 +76,7 @@ test(
   },
 );
 
-test('four small runs share a place, and a large one whose turn it is gets a whole one', async () => {
+test('four small runs share a place, a large one whose turn it is has a whole one', async () => {
   const small = await newRuns(0, 6);
   await house.deps.db.run(sql`UPDATE batch_export_runs SET is_small = true`);
   const large = await world.newRun(1);
@@ -85,7 +87,7 @@ test('four small runs share a place, and a large one whose turn it is gets a who
   assert.deepEqual(await worker.claim(1), small.slice(5));
 });
 
-test('the bounds hold over all workers, and what they keep back takes nobody else from their place', async () => {
+test("the bounds hold over all workers, and what they keep back takes nobody's place", async () => {
   const bounds = { project_runs_max: 2, host_runs_max: 3 };
   const [first, second] = [world.openClaimant(bounds), world.openClaimant(bounds)];
   const a = await newRuns(0, 5, 'db.example.com');

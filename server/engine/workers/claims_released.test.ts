@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import sql from 'sql-template-tag';
 import { beat, hurryCancelled, leave, releaseDead } from './heartbeat.ts';
-import { house, world, newRuns } from '../../../test/factories/claimed_runs.ts';
+import { openAroundTests, house, world, newRuns } from '../../../test/factories/claimed_runs.ts';
+
+openAroundTests();
 
 const holderOf = async (id: string) =>
   (await house.deps.db.row<{ worker_id: string | null }>(
@@ -77,7 +79,7 @@ test(
   },
 );
 
-test('whatever comes and ends: no bound is broken, and nothing waits that could begin', async () => {
+test('whatever comes and ends: no bound is broken, nothing waits that could begin', async () => {
   const step = fc.oneof(
     fc.record({
       do: fc.constant('plan' as const),

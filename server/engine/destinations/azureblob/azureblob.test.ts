@@ -6,6 +6,7 @@ import type { Config } from '../../../../test/destinations/destination_world.ts'
 import { parseCsv } from '../../../../test/watchers/read_formats.ts';
 import { azureblob } from './azureblob.ts';
 import {
+  openAroundTests,
   deps,
   server,
   reader,
@@ -13,6 +14,8 @@ import {
   signatureFor,
   names,
 } from '../../../../test/destinations/azureblob_world.ts';
+
+openAroundTests();
 
 await reader.create();
 

@@ -8,6 +8,7 @@ import { azureblob } from './azureblob.ts';
 import type { AzureBlobConfig } from './config.ts';
 import { openContainer } from './container.ts';
 import {
+  openAroundTests,
   container_name,
   outbound,
   deps,
@@ -18,6 +19,8 @@ import {
   names,
   text,
 } from '../../../../test/destinations/azureblob_world.ts';
+
+openAroundTests();
 
 const delivery: Delivery = {
   delivery_id: '018f0000-0000-7000-8000-0123456789ab',
@@ -64,7 +67,7 @@ test('a large slice goes up in blocks and comes back whole, with its kind', asyn
   assert.equal((await blob.getProperties()).contentType, 'application/x-ndjson');
 });
 
-test('a connection string, with a key or a signature, does the same as the keys of their own', async () => {
+test('a connection string, with key or signature, does the same as keys of their own', async () => {
   const signature = signatureFor('rcwdl');
   const ways: Partial<AzureBlobConfig>[] = [
     {
@@ -102,7 +105,7 @@ test('a signature that may only write can deliver', async () => {
   await sink.abort([]);
 });
 
-test('a delivery that is written again over its own objects shows the old ones until commit', async () => {
+test('a delivery that is written again shows its old objects until commit', async () => {
   const config = { ...base, prefix: 'over' };
   const first = await azureblob.open(config, delivery, deps);
   const outcome = await write(first);
@@ -120,7 +123,7 @@ test('a delivery that is written again over its own objects shows the old ones u
   );
 });
 
-test('a passing fault of the store is tried again by itself, a lasting one is retryable', async () => {
+test('a passing fault of the store is tried again by itself, a lasting one later', async () => {
   const config = { ...base, prefix: 'slow' };
   const sink = await azureblob.open(config, delivery, deps);
   server.failNext(/comp=block&/, 503, 'ServerBusy');

@@ -67,7 +67,7 @@ test(
   },
 );
 
-test('a slice that BigQuery does not take is a fault of its own, and its stage is gone', async () => {
+test('a slice that BigQuery does not take is a fault of its own, its stage is gone', async () => {
   const config = freshConfig();
   const cases: [
     reason: string,

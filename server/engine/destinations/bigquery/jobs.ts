@@ -50,7 +50,8 @@ export async function startJob(
 }
 
 function jobPath({ config, location }: Dataset, id: string, action = ''): string {
-  return `${projectPath(config)}/jobs/${id}${action}?${new URLSearchParams({ location }).toString()}`;
+  const query = new URLSearchParams({ location }).toString();
+  return `${projectPath(config)}/jobs/${id}${action}?${query}`;
 }
 
 function getJob(dataset: Dataset, id: string): Promise<Job> {

@@ -51,7 +51,9 @@ async function startSession(
 ): Promise<string> {
   const { headers } = await dataset.client.send({
     method: 'POST',
-    path: `/upload/bigquery/v2/projects/${encodeURIComponent(dataset.config.project_id)}/jobs?uploadType=resumable`,
+    path:
+      `/upload/bigquery/v2/projects/${encodeURIComponent(dataset.config.project_id)}/jobs` +
+      '?uploadType=resumable',
     headers: {
       'content-type': 'application/json; charset=UTF-8',
       'x-upload-content-type': 'application/octet-stream',

@@ -4,6 +4,7 @@ import { testDestination } from '../../../../test/destinations/destination_contr
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { clickhouse } from './clickhouse.ts';
 import {
+  openAroundTests,
   deps,
   client,
   plain,
@@ -13,6 +14,8 @@ import {
   rows,
   run,
 } from '../../../../test/destinations/clickhouse_world.ts';
+
+openAroundTests();
 
 async function tables(config: Config): Promise<string[]> {
   const found = await rows<{ name: string }>(

@@ -11,6 +11,7 @@ import { RetryableError } from '../../destination/errors.ts';
 import type { Sink, SliceOutcome } from '../../destination/destination.ts';
 import { clickhouse } from './clickhouse.ts';
 import {
+  openAroundTests,
   deps,
   store,
   client,
@@ -23,6 +24,8 @@ import {
   manifest,
   isLost,
 } from '../../../../test/destinations/clickhouse_crash_world.ts';
+
+openAroundTests();
 
 async function stages(): Promise<string[]> {
   return (

@@ -15,6 +15,7 @@ import type { ClickHouseConfig } from './config.ts';
 import { clickHouseError } from './faults.ts';
 import { keyClauses } from './table.ts';
 import {
+  openAroundTests,
   deps,
   secure,
   plain,
@@ -23,6 +24,8 @@ import {
   rows,
   run,
 } from '../../../../test/destinations/clickhouse_world.ts';
+
+openAroundTests();
 
 const noteOnly: Column[] = [{ name: 'note', type: 'text', nullable: true, expression: 'note' }];
 
@@ -63,7 +66,7 @@ test('TLS is verified by name and authority unless the config says otherwise', a
   assert.equal(await status({ url: plain.url }), 'passed');
 });
 
-test('persons are merged: FINAL shows the highest version of each, whatever came last', async () => {
+test('persons are merged: FINAL shows the highest version, whatever came last', async () => {
   const config = { ...(await freshConfig()), table_name: 'persons' };
   const columns = personsModel.columns.tables;
   const row = (distinct: string, version: number, name: string) =>

@@ -9,6 +9,7 @@ import { RetryableError } from '../../destination/errors.ts';
 import type { Sink } from '../../destination/destination.ts';
 import { clickhouse } from './clickhouse.ts';
 import {
+  openAroundTests,
   deps,
   store,
   proxy,
@@ -18,6 +19,8 @@ import {
   manifest,
   isLost,
 } from '../../../../test/destinations/clickhouse_crash_world.ts';
+
+openAroundTests();
 
 test('a connection that is cut in the middle of a slice ends the write at once', async () => {
   const orders = await freshOrders('writing');

@@ -5,6 +5,7 @@ import type { Config } from '../../../../test/destinations/destination_world.ts'
 import { parseJsonLines } from '../../../../test/watchers/read_formats.ts';
 import { gcs } from './gcs.ts';
 import {
+  openAroundTests,
   bucket_name,
   server,
   deps,
@@ -14,6 +15,8 @@ import {
   other_key,
   accountWith,
 } from '../../../../test/destinations/gcs_world.ts';
+
+openAroundTests();
 
 let places = 0;
 

@@ -10,6 +10,7 @@ import type { GcsConfig } from './config.ts';
 import { gcs_faults } from './faults.ts';
 import { gcs } from './gcs.ts';
 import {
+  openAroundTests,
   bucket_name,
   server,
   deps,
@@ -20,6 +21,8 @@ import {
   accountWith,
   text,
 } from '../../../../test/destinations/gcs_world.ts';
+
+openAroundTests();
 
 const delivery: Delivery = {
   delivery_id: '018f0000-0000-7000-8000-0123456789ab',
@@ -99,7 +102,7 @@ test('an account that may only create can deliver', async () => {
   assert.equal(names('write-only/').length, 2);
 });
 
-test('a completion whose answer was lost is known by its mark, one that is gone is not', async () => {
+test('a completion whose answer was lost is known by its mark, a gone one is not', async () => {
   const sink = await gcs.open({ ...base, prefix: 'marked' }, delivery, deps);
   const outcome = await write(sink);
   await sink.commit([outcome], manifest);
@@ -111,7 +114,7 @@ test('a completion whose answer was lost is known by its mark, one that is gone 
   );
 });
 
-test('a passing fault of the store is tried again by itself, a lasting one is retryable', async () => {
+test('a passing fault of the store is tried again by itself, a lasting one later', async () => {
   const sink = await gcs.open({ ...base, prefix: 'slow' }, delivery, deps);
   server.failNext(/^POST \/token/, 503, 'internal_failure');
   server.failNext(/partNumber=1/, 503, 'SlowDown');

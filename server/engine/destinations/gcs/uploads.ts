@@ -22,7 +22,8 @@ type Uploads = Pick<
  */
 export function openUploads(client: GoogleClient, bucket: string, signal: AbortSignal): Uploads {
   const pathOf = (key: string, query: Record<string, string>) =>
-    `/${bucket}/${key.split('/').map(encodeURIComponent).join('/')}?${new URLSearchParams(query).toString()}`;
+    `/${bucket}/${key.split('/').map(encodeURIComponent).join('/')}` +
+    `?${new URLSearchParams(query).toString()}`;
   const endUpload: Uploads['endUpload'] = async (key, uploadId, ending) => {
     await unlessMissing(() =>
       client.text({ method: 'DELETE', path: pathOf(key, { uploadId }), signal: ending }),

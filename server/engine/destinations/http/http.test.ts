@@ -9,6 +9,7 @@ import { NonRetryableError } from '../../destination/errors.ts';
 import type { HttpConfig } from './config.ts';
 import { http } from './http.ts';
 import {
+  openAroundTests,
   deps,
   token,
   receiver,
@@ -18,6 +19,8 @@ import {
   pathOf,
   secret,
 } from '../../../../test/destinations/http_world.ts';
+
+openAroundTests();
 
 const under: DestinationUnderTest = {
   definition: http,
@@ -133,7 +136,7 @@ const expected = () => contract.expected();
 const received = (config: HttpConfig) => contract.under.readBack(config);
 
 for (const body_format of ['JSONLines', 'JSONArray', 'Batch'] as const) {
-  test(`delivers every value in order as ${body_format}, however it is compressed and parted`, async () => {
+  test(`every value comes in order as ${body_format}, however compressed and parted`, async () => {
     for (const compression of [null, 'gzip', 'brotli', 'zstd'] as const) {
       const url = freshPath();
       const config: HttpConfig = {
@@ -183,7 +186,7 @@ test(
   },
 );
 
-test('a slice that was acknowledged is not sent again by the next attempt, one that broke off is', async () => {
+test('an acknowledged slice is not sent again by the next attempt, a broken one is', async () => {
   const config = freshConfig({ max_request_records: 1 });
   const given = freshDelivery();
   const dead = await contract.open(config, given);

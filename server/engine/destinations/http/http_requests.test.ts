@@ -11,6 +11,7 @@ import type { Delivery } from '../../destination/destination.ts';
 import type { HttpConfig } from './config.ts';
 import { http } from './http.ts';
 import {
+  openAroundTests,
   deps,
   token,
   receiver,
@@ -20,6 +21,8 @@ import {
   pathOf,
   secret,
 } from '../../../../test/destinations/http_world.ts';
+
+openAroundTests();
 
 const lines = (...rows: string[]) =>
   Readable.from([Buffer.from(rows.map((row) => `${row}\n`).join(''))]);
@@ -88,7 +91,7 @@ test('other limits of a request between two attempts may double rows, but lose n
   assert.deepEqual(receiver.taken(pathOf(config)), ['1', '2', '1', '2', '3', '4', '5']);
 });
 
-test('an error of the source in the middle is thrown as it is, and no half row is sent', async () => {
+test('an error of the source is thrown as it is, and no half row is sent', async () => {
   const config = freshConfig();
   const failure = new Error('the query failed');
   const source = Readable.from(
@@ -115,7 +118,7 @@ test('a certificate counts that a known authority has signed for the name', asyn
   assert.deepEqual([...new Set(steps.map((step) => step.status))], ['passed']);
 });
 
-test('the connection test sends no row, and takes the refusal of nothing for a welcome', async () => {
+test('the connection test sends no row, and a refusal of nothing is a welcome', async () => {
   for (const body_format of ['JSONLines', 'JSONArray'] as const) {
     for (const answer of ['take', { status: 400 }, { status: 422 }] as const) {
       const config = freshConfig({ body_format });

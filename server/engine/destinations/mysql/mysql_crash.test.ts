@@ -129,7 +129,7 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     },
   );
 
-  test('an attempt that works on the delivery is waited for, and its receipt is found then', async () => {
+  test('an attempt at the same delivery is waited for, and its receipt is found', async () => {
     const orders = world.freshOrders('written');
     const first = await world.openSink(orders);
     const second = world.openSink(orders, 2);

@@ -118,7 +118,7 @@ onMariaDb(() => {
     }
   });
 
-  test("a table of the user's own keeps its defaults, and a value that does not fit is final", async () => {
+  test("a table of the user's own keeps its defaults, what does not fit is final", async () => {
     const config = await freshConfig();
     await run(
       `CREATE TABLE ${inDatabase(config)} (id int AUTO_INCREMENT PRIMARY KEY,
@@ -141,7 +141,7 @@ onMariaDb(() => {
     }
   });
 
-  test('the connection test writes real values where deliveries go, and nobody sees them', async () => {
+  test('the connection test writes where deliveries go, and nobody sees it', async () => {
     const cases: [string, RegExp][] = [
       ['note text, uuid date', /column uuid is date/],
       ['note text, uuid text, own text NOT NULL', /'own' doesn't have a default/],

@@ -3,12 +3,15 @@ import { testDestination } from '../../../../test/destinations/destination_contr
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { postgres } from './postgres.ts';
 import {
+  openAroundTests,
   deps,
   pool,
   plain,
   freshConfig,
   inSchema,
 } from '../../../../test/destinations/postgres_world.ts';
+
+openAroundTests();
 
 const tables = (config: Config) => tablesIn(pool, config['schema']);
 

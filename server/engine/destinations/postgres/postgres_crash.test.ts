@@ -8,6 +8,7 @@ import {
 import type { DeliveryOrders, KillPlace } from '../../../../test/processes/killed_delivery.ts';
 import { postgres } from './postgres.ts';
 import {
+  openAroundTests,
   slices,
   manifest,
   isCode,
@@ -19,6 +20,8 @@ import {
   writeSlice,
 } from '../../../../test/destinations/postgres_stages.ts';
 import type { Place } from '../../../../test/destinations/postgres_stages.ts';
+
+openAroundTests();
 
 test(
   'a dead attempt repeats one slice at most: what it staged is shown with the rest, once, and ' +
@@ -117,7 +120,7 @@ test(
   },
 );
 
-test('an attempt that was believed dead and comes back stages and shows nothing any more', async () => {
+test('an attempt believed dead that comes back stages and shows nothing any more', async () => {
   for (const comesBack of [
     'while the next one writes',
     'after the next one',

@@ -17,6 +17,7 @@ import { postgresError } from '../../sql_tables/postgres_faults.ts';
 import type { PostgresConfig } from './config.ts';
 import { postgres } from './postgres.ts';
 import {
+  openAroundTests,
   deps,
   pool,
   secure,
@@ -24,6 +25,8 @@ import {
   freshConfig,
   inSchema,
 } from '../../../../test/destinations/postgres_world.ts';
+
+openAroundTests();
 
 const outcomeOf = (records: number): SliceOutcome => ({
   number: 0,
@@ -119,7 +122,7 @@ test('persons refuse a table without a unique index on their key', async () => {
   );
 });
 
-test("a column of the user's own keeps its default, and a value that does not fit is final", async () => {
+test("a column of the user's own keeps its default, what does not fit is final", async () => {
   const config = await freshConfig();
   await pool.query(
     `CREATE TABLE ${inSchema(config)} (id bigserial, uuid varchar(3), note text DEFAULT 'own')`,

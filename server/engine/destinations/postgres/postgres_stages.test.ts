@@ -4,6 +4,7 @@ import { eventually } from '../../../../test/eventually.ts';
 import { NonRetryableError } from '../../destination/errors.ts';
 import { postgres } from './postgres.ts';
 import {
+  openAroundTests,
   slices,
   manifest,
   isCode,
@@ -16,6 +17,8 @@ import {
 } from '../../../../test/destinations/postgres_stages.ts';
 import type { Place } from '../../../../test/destinations/postgres_stages.ts';
 
+openAroundTests();
+
 const until = (what: string, text: string, values: unknown[]) =>
   eventually(what, async () => (await server.pool.query(text, values)).rowCount !== 0);
 
@@ -26,7 +29,7 @@ const untilMoved = ({ config }: Place) =>
     [`INSERT INTO "${config.schema}"%SELECT%`],
   );
 
-test('a trigger that leaves rows out does not pass for success when the stage is moved', async () => {
+test('a trigger that leaves rows out of the move of the stage is no success', async () => {
   const place = await freshPlace();
   const { schema } = place.config;
   await server.pool.query(`CREATE TABLE ${schema}.events (uuid text);

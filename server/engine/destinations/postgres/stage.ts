@@ -55,7 +55,8 @@ export function stageOf(config: PostgresConfig, delivery: Delivery, holder: stri
     delivery,
     target,
     holder,
-    quoted: `${quoted(schema)}.${quoted(`sluice_stage_${delivery.delivery_id.replaceAll('-', '')}`)}`,
+    quoted:
+      `${quoted(schema)}.` + quoted(`sluice_stage_${delivery.delivery_id.replaceAll('-', '')}`),
   };
 }
 
@@ -110,7 +111,8 @@ export async function makeStage(connection: Connection, stage: Stage): Promise<v
       SELECT ${columnList(stage.delivery)} FROM ${stage.target} WITH NO DATA`,
   );
   const compressed = await connection.rows<{ name: string }>(
-    "SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attstorage = 'x'",
+    'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) ' +
+      "AND attstorage = 'x'",
     [stage.quoted],
   );
   const alterations = compressed.map(

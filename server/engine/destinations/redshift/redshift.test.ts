@@ -77,7 +77,7 @@ test(
   },
 );
 
-test("a table of the user's own keeps its defaults and types, in whatever letter case it was made", async () => {
+test("a table of the user's own keeps defaults and types, in any letter case", async () => {
   const config = await world.freshConfig();
   await world.pool.query(
     `CREATE SCHEMA folded; CREATE TABLE folded.events (id bigserial, uuid varchar(3) NOT NULL,
@@ -117,7 +117,7 @@ test("a table of the user's own keeps its defaults and types, in whatever letter
   );
 });
 
-test('a value that no VARCHAR holds stops the delivery before it is sent, and nothing is there', async () => {
+test('a value that no VARCHAR holds stops the delivery before anything is sent', async () => {
   const config = await world.freshConfig({ properties_data_type: 'varchar' });
   const columns: Column[] = [
     { name: 'properties', type: 'json', nullable: false, expression: 'properties' },

@@ -39,7 +39,7 @@ test(
   },
 );
 
-test('of two workers with the same delivery the second finds it done, whenever it began', async () => {
+test('of two workers with one delivery the second finds it done, whenever it began', async () => {
   const config = await world.freshConfig();
   const given = deliveryOf();
   const sinks = [
@@ -68,7 +68,7 @@ test('a worker that is killed in the third of five slices has only that one repe
   assert.deepEqual(await world.tables(orders.config), ['events', 'sluice_receipts']);
 });
 
-test('an attempt that was believed dead and comes back stages and shows nothing any more', async () => {
+test('an attempt believed dead that comes back stages and shows nothing any more', async () => {
   for (const comesBack of [
     'while the next one writes',
     'when the next one is to commit',
@@ -133,7 +133,7 @@ test(
   },
 );
 
-test('what a worker has left that was killed right after its receipt is removed by the next one', async () => {
+test('what a worker left that was killed after its receipt goes with the next one', async () => {
   const config = await world.freshConfig();
   const given = deliveryOf();
   await world.deliver(config, given, 'a\n');

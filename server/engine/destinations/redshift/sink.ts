@@ -137,7 +137,8 @@ async function write(
     if (records !== slice.records)
       throw new RetryableError(
         'count_mismatch',
-        `Slice ${slice.number} has ${slice.records} rows, but ${records} came; it is written again.`,
+        `Slice ${slice.number} has ${slice.records} rows, but ${records} came; it is written ` +
+          'again.',
       );
     return { name, state };
   } finally {

@@ -7,6 +7,7 @@ import { parseParquet } from '../../../../test/watchers/read_formats.ts';
 import { uploadParts } from '../../object_store/upload.ts';
 import { s3 } from './s3.ts';
 import {
+  openAroundTests,
   bucket_name,
   deps,
   server,
@@ -16,6 +17,8 @@ import {
   keys,
   content,
 } from '../../../../test/destinations/s3_world.ts';
+
+openAroundTests();
 
 let places = 0;
 

@@ -12,6 +12,7 @@ import type { S3Config } from './config.ts';
 import { s3_faults } from '../../object_store/s3_faults.ts';
 import { s3 } from './s3.ts';
 import {
+  openAroundTests,
   bucket_name,
   outbound,
   deps,
@@ -21,6 +22,8 @@ import {
   keys,
   text,
 } from '../../../../test/destinations/s3_world.ts';
+
+openAroundTests();
 
 const delivery: Delivery = {
   delivery_id: '018f0000-0000-7000-8000-0123456789ab',
@@ -83,7 +86,7 @@ test('an access key that may only write can deliver', async () => {
   assert.equal((await keys(config)).length, 2);
 });
 
-test('a passing fault of the store is tried again by itself, a lasting one is retryable', async () => {
+test('a passing fault of the store is tried again by itself, a lasting one later', async () => {
   const config = { ...base, prefix: 'slow' };
   const sink = await s3.open(config, delivery, deps);
   server.failNext(/partNumber=1/, 503, 'SlowDown');
@@ -201,7 +204,7 @@ test(
   },
 );
 
-test('encryption AES256 is asked for at the upload and at the manifest, and needs no key', async () => {
+test('AES256 is asked for at the upload and at the manifest, and needs no key', async () => {
   const config = { ...base, prefix: 'encrypted', encryption: 'AES256' } as const;
   const before = server.requests.length;
   const sink = await s3.open(config, delivery, deps);

@@ -5,6 +5,7 @@ import { testDestination } from '../../../../test/destinations/destination_contr
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { snowflake } from './snowflake.ts';
 import {
+  openAroundTests,
   deps,
   server,
   pool,
@@ -14,6 +15,8 @@ import {
   tables,
   leftovers,
 } from '../../../../test/destinations/snowflake_world.ts';
+
+openAroundTests();
 
 const readBack = async (config: Config) =>
   (await tables(config)).includes('events') ? readContractRows(pool, inSchema(config)) : [];

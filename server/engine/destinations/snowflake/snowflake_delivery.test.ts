@@ -1,23 +1,17 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { sourceOf } from '../../../../test/factories/content_sources.ts';
 import { contractColumns } from '../../../../test/factories/contract_rows.ts';
-import {
-  assertChanged,
-  deliverText,
-  freshDelivery,
-} from '../../../../test/factories/deliveries.ts';
-import type { Delivery } from '../../destination/destination.ts';
+import { assertChanged } from '../../../../test/factories/deliveries.ts';
 import { NonRetryableError } from '../../destination/errors.ts';
 import type { Column } from '../../models/column.ts';
 import { persons as personsModel } from '../../models/persons.ts';
-import { quoted } from '../../sql_tables/layout.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { snowflake } from './snowflake.ts';
 import {
+  openAroundTests,
   deps,
   server,
   pool,
@@ -25,16 +19,11 @@ import {
   inSchema,
   leftovers,
 } from '../../../../test/destinations/snowflake_world.ts';
+import { noteOnly, delivery, deliver } from '../../../../test/destinations/snowflake_notes.ts';
 
-const noteOnly: Column[] = [{ name: 'note', type: 'text', nullable: true, expression: 'note' }];
+openAroundTests();
 
-const delivery = (changes: Partial<Delivery> = {}) =>
-  freshDelivery({ columns: noteOnly, ...changes });
-
-const deliver = (config: SnowflakeConfig, given: Delivery, text: string) =>
-  deliverText(snowflake, { config, delivery: given, deps }, text);
-
-test('signs in by key pair, with the key as it is or under a passphrase, and not with another key', async () => {
+test('signs in by key pair, under a passphrase or not, and with no other key', async () => {
   const config: SnowflakeConfig = {
     ...(await freshConfig()),
     authentication_type: 'keypair',
@@ -269,7 +258,7 @@ test(
   },
 );
 
-test('a slice goes in several files, a value of 10 MB passes, and one of more than 16 MB is final', async () => {
+test('a slice goes in several files; a value of 10 MB passes, over 16 MB is final', async () => {
   const config = await freshConfig();
   server.statements.length = 0;
   await deliver(config, delivery(), `${'é"'.repeat(3_000_000)}\n`.repeat(3));
@@ -286,18 +275,4 @@ test('a slice goes in several files, a value of 10 MB passes, and one of more th
       error.code === 'limit_exceeded' &&
       error.message.includes('18000000 bytes'),
   );
-});
-
-test('a delivery is these statements and no others', async () => {
-  const config = { ...(await freshConfig()), role: null };
-  server.statements.length = 0;
-  await deliver(config, delivery(), 'abc\n');
-  const text = server.statements
-    .map((statement) => statement.replaceAll(/sluice_([a-z]+)_[0-9a-f]{16}/g, '$1'))
-    .join('\n');
-  const expected = await readFile(
-    new URL('../../../../test/destinations/snowflake_delivery.sql', import.meta.url),
-    'utf8',
-  );
-  assert.equal(`${text}\n`, expected.replaceAll('SCHEMA_NAME', quoted(config.schema)));
 });

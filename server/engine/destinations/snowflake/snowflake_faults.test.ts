@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import {
+  openAroundTests,
   server,
   delivery,
   open,
@@ -11,6 +12,8 @@ import {
   count,
   refusal,
 } from '../../../../test/destinations/snowflake_faults_world.ts';
+
+openAroundTests();
 
 for (const [name, pattern, fault, isRetryable, code] of [
   [
@@ -93,7 +96,7 @@ for (const [name, pattern, fault, isRetryable, code] of [
   ],
   ['a storage that refuses', /UPLOAD/, { status: 403 }, true, 'store_fault'],
 ] as const) {
-  test(`${name} is ${code}, ${isRetryable ? 'tried again' : 'final'}, and leaves nothing to see`, async () => {
+  test(`${name} is ${code}, ${isRetryable ? 'tried again' : 'final'}, and unseen`, async () => {
     server.fail(pattern, fault, name === 'a storage that refuses' ? 100 : 2);
     const given = delivery();
     await assert.rejects(deliver(given), (error) => {

@@ -10,6 +10,7 @@ import { SnowflakeFault } from './client.ts';
 import { snowflakeError } from './faults.ts';
 import { openTunnel } from './tunnel.ts';
 import {
+  openAroundTests,
   outbound,
   server,
   pool,
@@ -24,8 +25,10 @@ import {
   refusal,
 } from '../../../../test/destinations/snowflake_faults_world.ts';
 
+openAroundTests();
+
 for (const subject of ['LOGIN', 'UPLOAD', '^COPY', '^COMMIT']) {
-  test(`an aborted signal ends a delivery that hangs at ${subject}, and the next one is whole`, async () => {
+  test(`a stop ends a delivery that hangs at ${subject}, and the next one is whole`, async () => {
     const controller = new AbortController();
     const given = delivery();
     server.fail(new RegExp(subject), 'hang');
@@ -110,7 +113,7 @@ async function stages(): Promise<string[]> {
 
 const isLost = (error: unknown) => error instanceof RetryableError && error.code === 'slice_lost';
 
-test('an attempt that loses its session in the third of five slices has only that one repeated', async () => {
+test('an attempt that loses its session in the third of five slices repeats that one', async () => {
   const given = delivery();
   const dead = await open(given);
   await dead.recover([]);
@@ -210,7 +213,7 @@ test(
   },
 );
 
-test('the tunnel lets nobody through without its password, nor to a place that the guard refuses', async () => {
+test('the tunnel asks for its password, and goes nowhere that the guard refuses', async () => {
   const faults: Error[] = [];
   const tunnel = await openTunnel(outbound, (error) => faults.push(error));
   const ask = async (path: string, password: string): Promise<number | undefined> => {

@@ -150,7 +150,7 @@ test('an account is at a host of its own', () => {
   }
 });
 
-test('CSV keeps null, the empty text and every character apart, and no row is an empty line', async () => {
+test('CSV keeps null, empty text and every character apart; no row is an empty line', async () => {
   const columns = [column('note'), column('at', 'timestamp')];
   const text =
     '\\N\t\\N\n\t1900-01-01T00:00:00.000001Z\n\\\\N ' +

@@ -9,6 +9,7 @@ import {
   storedEvents,
 } from '../../../../test/factories/running_plugins.ts';
 import {
+  openAroundTests,
   harness,
   target,
   home,
@@ -18,6 +19,8 @@ import {
   stopped,
   send,
 } from '../../../../test/factories/plugin_runs.ts';
+
+openAroundTests();
 
 test(
   'onEvent gets the events from the moment of enabling on, in the order of each person, each as ' +

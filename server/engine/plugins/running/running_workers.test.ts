@@ -8,6 +8,7 @@ import {
   storedEvents,
 } from '../../../../test/factories/running_plugins.ts';
 import {
+  openAroundTests,
   harness,
   target,
   home,
@@ -17,6 +18,8 @@ import {
   stopped,
   send,
 } from '../../../../test/factories/plugin_runs.ts';
+
+openAroundTests();
 
 test(
   'changed settings and changed code are there in the next call; what was changed in the ' +
@@ -58,7 +61,7 @@ test(
   },
 );
 
-test('two workers: each event is handed over once, and a config is in the hands of one', async () => {
+test("two workers: each event is handed over once, each config is in one's hands", async () => {
   const code = `${send} export const onEvent = (event, { config }) => post(config, event.uuid);`;
   await enabledPlugin(harness, home, 'pipeline_destinations', code, {
     config: { address: target.url },
@@ -73,7 +76,7 @@ test('two workers: each event is handed over once, and a config is in the hands 
   assertTaken(target.taken, await storedEvents(harness, home.project.id));
 });
 
-test('kill -9 of the sandbox in the middle: nothing is lost and at most one batch comes twice', async () => {
+test('kill -9 of the sandbox: nothing is lost, at most one batch comes twice', async () => {
   const code =
     `${send} export const exportEvents = (events, { config }) => post(config, events.map(({ ` +
     'uuid }) => uuid));';

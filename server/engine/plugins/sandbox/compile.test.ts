@@ -11,7 +11,9 @@ import { bundlePackage } from './bundle.ts';
 import type { CompileFault } from './bundle.ts';
 import { compilePlugin } from './compile.ts';
 import { readCode } from './fault.ts';
-import { run } from '../../../../test/factories/compiled_code.ts';
+import { openAroundTests, run } from '../../../../test/factories/compiled_code.ts';
+
+openAroundTests();
 
 const works: [string, PluginFiles, unknown][] = [
   [

@@ -4,7 +4,9 @@ import { plain_manifest } from '../../../../test/factories/plugin_sandbox.ts';
 import { compilePlugin } from './compile.ts';
 import { readCode } from './fault.ts';
 import { findEntry, resolveModule } from './package_modules.ts';
-import { run } from '../../../../test/factories/compiled_code.ts';
+import { openAroundTests, run } from '../../../../test/factories/compiled_code.ts';
+
+openAroundTests();
 
 test('resolves within the package alone', () => {
   const files = {
@@ -54,7 +56,7 @@ test(
   },
 );
 
-test('begins with index.js where there is index.ts too, as packages that were built have them', async () => {
+test('begins with index.js beside index.ts, as packages that were built have them', async () => {
   assert.equal(
     (await run({ 'index.ts': 'export const result = 1;', 'index.js': 'exports.result = 2;' }))[
       'result'

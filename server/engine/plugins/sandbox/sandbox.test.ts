@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileServer, never } from '../../../../test/factories/plugin_sandbox.ts';
 import type { PluginCallError } from './fault.ts';
-import { world } from '../../../../test/factories/sandbox_of_tests.ts';
+import { openAroundTests, world } from '../../../../test/factories/sandbox_of_tests.ts';
+
+openAroundTests();
 
 test('inspects code without calling it', async () => {
   const code = await compileServer(`

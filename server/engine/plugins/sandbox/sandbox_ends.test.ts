@@ -3,7 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { never } from '../../../../test/factories/plugin_sandbox.ts';
 import type { HostServices } from './host_services.ts';
-import { world } from '../../../../test/factories/sandbox_of_tests.ts';
+import { openAroundTests, world } from '../../../../test/factories/sandbox_of_tests.ts';
+
+openAroundTests();
 
 test('a fault of the platform reaches the plugin as a RetryError without details', async () => {
   const broken = () => Promise.reject(new Error('password of the database'));
@@ -86,7 +88,7 @@ test('the sandbox process has no environment and few rights', async (t) => {
   await plugin.close();
 });
 
-test('a package that is inspected is not disturbed by another one that takes its process down', async () => {
+test('a package is inspected undisturbed by one that takes its process down', async () => {
   const { sandbox } = world;
   const bad = sandbox.inspect('Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);', never);
   const good = Array.from({ length: 3 }, () =>

@@ -26,9 +26,15 @@ export function functionTable(): string {
       ...rows,
     ].join('\n');
   });
-  const head = `In a signature, \`T\`, \`U\`, \`K\` and \`V\` stand for any type, \`N\` for a number, \`[T]\` for an array and \`{K:V}\` for a map; \`?\` may be left out (of a result: may be NULL), \`...\` may be
-repeated, \`#\` is a literal written in the query itself, \`condition\` a boolean or a number. A result is NULL where an argument is, unless the signature says \`!\`. This part of the page is written by
-\`node scripts/query_docs.ts\` from \`server/engine/query/functions/\`; change the text there.`;
+  const head =
+    'In a signature, `T`, `U`, `K` and `V` stand for any type, `N` for a ' +
+    'number, `[T]` for an array and `{K:V}` for a map; `?` may be left out (of a ' +
+    'result: may be NULL), `...` may be\n' +
+    'repeated, `#` is a literal written in the query itself, `condition` a boolean or ' +
+    'a number. A result is NULL where an argument is, unless the signature says `!`. ' +
+    'This part of the page is written by\n' +
+    '`node scripts/query_docs.ts` from `server/engine/query/functions/`; change the ' +
+    'text there.';
   return `${functions_heading}\n\n${head}\n\n${sections.join('\n\n')}\n`;
 }
 
