@@ -92,14 +92,10 @@ function printOperator(
       return `-${operand(node.operand)}`;
     case 'binary':
       return printBinary(node);
-    case 'between':
-      return [
-        operand(node.operand),
-        `${not}BETWEEN`,
-        operand(node.low),
-        'AND',
-        operand(node.high),
-      ].join(' ');
+    case 'between': {
+      const bounds = `${operand(node.low)} AND ${operand(node.high)}`;
+      return `${operand(node.operand)} ${not}BETWEEN ${bounds}`;
+    }
     case 'like':
       return (
         `${operand(node.operand)} ${not}${node.insensitive ? 'ILIKE' : 'LIKE'} ` +
@@ -161,10 +157,7 @@ function printList(nodes: Expression[]): string {
 }
 
 function printParameters(names: Name[]): string {
-  const [first] = names;
-  return names.length === 1 && first !== undefined
-    ? printName(first)
-    : `(${names.map(printName).join(', ')})`;
+  return names.length === 1 ? printName(names[0]!) : `(${names.map(printName).join(', ')})`;
 }
 
 function printOrder(items: OrderItem[]): string {
