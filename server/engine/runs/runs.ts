@@ -209,6 +209,7 @@ async function isHeld(engine: Engine, run: ClaimedRun): Promise<boolean> {
   );
 }
 
+/** Changes the row of a run that is in these hands; throws `LostRunError` where it is not. */
 export async function hold(
   tx: Transaction,
   run: ClaimedRun,
