@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { NonRetryableError, RetryableError } from '../engine/destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../engine/destination/errors.ts';
 import type {
   Delivery,
   DeliveredSlices,

@@ -1,4 +1,4 @@
-import type { ContentSource, ValueRow } from '../engine/destination/destination.ts';
+import type { ContentSource, ValueRow } from '../engine/destination/content_source.ts';
 import type { Engine } from '../engine/engine.ts';
 import { readCsv } from '../engine/formats/read_csv.ts';
 import { content_encoding } from '../engine/formats/select.ts';

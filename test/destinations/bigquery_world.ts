@@ -5,11 +5,10 @@ import { freshDelivery as contractDelivery, uuid_only } from '../factories/deliv
 import type {
   Delivery,
   DestinationDeps,
-  NonRetryableError,
-  RetryableError,
   Sink,
   SliceOutcome,
 } from '../../server/engine/destination/destination.ts';
+import type { NonRetryableError, RetryableError } from '../../server/engine/destination/errors.ts';
 import type { BigQueryConfig } from '../../server/engine/destinations/bigquery/config.ts';
 import { selectFor } from '../../server/engine/formats/select.ts';
 import type { Column } from '../../server/engine/models/column.ts';

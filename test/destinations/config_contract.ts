@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Compile } from 'typebox/compile';
-import { NonRetryableError } from '../../server/engine/destination/destination.ts';
+import { NonRetryableError } from '../../server/engine/destination/errors.ts';
 import type { Config, Contract } from './destination_world.ts';
 
 /** Registers the tests of a config: what is refused, what the connection test says. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
-import { NonRetryableError } from '../../server/engine/destination/destination.ts';
+import { NonRetryableError } from '../../server/engine/destination/errors.ts';
 import { large_bytes } from '../factories/contract_rows.ts';
 import { Contract, manifestText } from './destination_world.ts';
 import type { DestinationUnderTest } from './destination_world.ts';

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import type {
   CheckStep,
-  ContentSource,
   DeliveredSlices,
   Delivery,
   DestinationDefinition,
@@ -10,6 +9,7 @@ import type {
   Sink,
   SliceOutcome,
 } from '../../server/engine/destination/destination.ts';
+import type { ContentSource } from '../../server/engine/destination/content_source.ts';
 import { freshDelivery } from '../factories/deliveries.ts';
 import { encodeStage } from '../../server/engine/formats/encode_stage.ts';
 import { readCsv } from '../../server/engine/formats/read_csv.ts';

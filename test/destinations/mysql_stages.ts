@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { RetryableError } from '../../server/engine/destination/destination.ts';
+import { RetryableError } from '../../server/engine/destination/errors.ts';
 import { mysql } from '../../server/engine/destinations/mysql/mysql.ts';
 import { deliverAgain, repeatedSlices, writeSlice } from '../processes/killed_delivery.ts';
 import type { MySqlWorld } from './mysql_world.ts';

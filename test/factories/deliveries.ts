@@ -8,7 +8,7 @@ import type {
   DestinationDefinition,
   DestinationDeps,
 } from '../../server/engine/destination/destination.ts';
-import { NonRetryableError, RetryableError } from '../../server/engine/destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../server/engine/destination/errors.ts';
 import type { Column } from '../../server/engine/models/column.ts';
 import { contractColumns, parseExact } from './contract_rows.ts';
 

@@ -5,7 +5,7 @@ import sql from 'sql-template-tag';
 import { claimRun } from '../../server/engine/workers/claims.ts';
 import type { Engine } from '../../server/engine/engine.ts';
 import { executeRun } from '../../server/engine/delivery/execute.ts';
-import type { StopReason } from '../../server/engine/delivery/execute.ts';
+import type { StopReason } from '../../server/engine/delivery/attempt.ts';
 import { projectBase } from '../factories/batch_exports.ts';
 import type { TestOrganization } from '../harness.ts';
 import type { QueryHouse } from '../factories/query_exports.ts';

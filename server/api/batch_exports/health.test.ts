@@ -11,7 +11,7 @@ import {
 import { completed, endedRun, failed, toldOf } from '../../../test/factories/ended_runs.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { NonRetryableError } from '../../engine/destination/destination.ts';
+import { NonRetryableError } from '../../engine/destination/errors.ts';
 import { judgeFreshness } from '../../engine/health/freshness.ts';
 import { listComparableRows } from '../../engine/health/store.ts';
 

@@ -154,7 +154,8 @@ function jsonText(value: unknown): string {
     inner,
   ]);
   entries.sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0));
-  return `{${entries.map(([name, inner]) => `${JSON.stringify(name)}:${jsonText(inner)}`).join(',')}}`;
+  const fields = entries.map(([name, inner]) => `${JSON.stringify(name)}:${jsonText(inner)}`);
+  return `{${fields.join(',')}}`;
 }
 
 /**

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import type { Difference, ValueRow } from '../destination/destination.ts';
+import type { Difference } from '../destination/destination.ts';
+import type { ValueRow } from '../destination/content_source.ts';
 import { compareRows } from './compare_rows.ts';
 import type { ComparedRows } from './compare_rows.ts';
 

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Difference, ValueRow } from '../destination/destination.ts';
+import type { Difference } from '../destination/destination.ts';
+import type { ValueRow } from '../destination/content_source.ts';
 import type { Column } from '../models/column.ts';
 import { canonicalValue } from './canonical.ts';
 import { differencesOfKey } from './key_differences.ts';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Column } from '../models/column.ts';
 import { canonicalValue, printedJson } from './canonical.ts';
-import type { ValueRow } from '../destination/destination.ts';
+import type { ValueRow } from '../destination/content_source.ts';
 
 /**
  * A sum over rows in any order, which the analytics store computes of the same rows as

@@ -1,4 +1,5 @@
-import type { Difference, ValueRow } from '../destination/destination.ts';
+import type { Difference } from '../destination/destination.ts';
+import type { ValueRow } from '../destination/content_source.ts';
 import type { Column } from '../models/column.ts';
 
 /** A row in canonical texts, and what it is told apart by. */

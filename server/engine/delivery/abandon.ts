@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
-import { RetryableError } from '../destination/destination.ts';
+import { RetryableError } from '../destination/errors.ts';
 import type { Sink, SliceOutcome } from '../destination/destination.ts';
 import type { Engine } from '../engine.ts';
 import { writeRunLog } from '../run_log.ts';

@@ -54,7 +54,7 @@ async function warnings(destination: object): Promise<string[]> {
   return body.results.map((line: { message: string }) => line.message);
 }
 
-test('a run says how many values the destination could not hold, and is silent where it held them', async () => {
+test('a run says how many values the destination could not hold, and else nothing', async () => {
   const config = await postgres.freshConfig();
   assert.deepEqual(await warnings({ type: 'Postgres', config }), [
     'Slice 1 of 1: 2 values could not be held as JSON and became text; of 1 value characters ' +

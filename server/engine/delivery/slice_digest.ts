@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { openRowDigest, digestHex } from '../contents/digest.ts';
-import type { Delivery, ValueRow } from '../destination/destination.ts';
+import type { Delivery } from '../destination/destination.ts';
+import type { ValueRow } from '../destination/content_source.ts';
 import { digestExpression } from '../formats/digest_expression.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import { readCsv } from '../formats/read_csv.ts';

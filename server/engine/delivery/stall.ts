@@ -1,5 +1,5 @@
 import { isoInstant } from '../../platform/clock.ts';
-import { RetryableError } from '../destination/destination.ts';
+import { RetryableError } from '../destination/errors.ts';
 import type { Engine } from '../engine.ts';
 import { writeRunLog } from '../run_log.ts';
 import type { LogLevel } from '../run_log.ts';

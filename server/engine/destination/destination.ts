@@ -3,10 +3,10 @@ import type { Static, TObject } from 'typebox';
 import type { Logger } from '../../platform/log.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { Encoding } from './encoding.ts';
-import type { StoredRectangle } from '../ledger/ledger.ts';
 import type { TextRow } from '../models/column.ts';
 import type { Column } from '../models/column.ts';
 import type { ColumnSet } from '../models/column.ts';
+import type { ContentSource } from './content_source.ts';
 
 /** JSON as it is stored in a row. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
@@ -133,43 +133,6 @@ export function recordsOf(delivered: DeliveredSlices[]): number {
     0,
   );
 }
-
-/** The values of a row as texts, in the order of the columns; null is null. */
-export type ValueRow = (string | null)[];
-
-/**
- * What is known of the contents of a slice: the insertions that it holds (null: all of its
- * delivery), and the digest of its rows where the receipt has one.
- */
-export type SliceContents = {
-  number: number;
-  records: number;
-  inserted_from: string | null;
-  inserted_to: string | null;
-  digest: string | undefined;
-};
-
-/**
- * The source as `verify` reads it again, for destinations whose contents are compared row by row.
- */
-export type ContentSource = {
-  /**
-   * The rows of a delivery, or of one slice of it, in the order in which they were delivered and
-   * with the values of its columns as text.
-   */
-  rows(delivery_id: string, slice?: number): AsyncIterable<ValueRow>;
-  /**
-   * False when the source has not all rows of the delivery any more: then they can be compared by
-   * their digests only.
-   */
-  isWhole(delivery_id: string): Promise<boolean>;
-  /** The rectangles of event time and insertion time that a delivery covers, and its slices. */
-  contents(delivery_id: string): { selection: StoredRectangle[]; slices: SliceContents[] };
-  /** Tells the reader a sentence that is no difference. */
-  note(sentence: string): void;
-  /** Called for each row that was read again, on either side. */
-  onRow(): void;
-};
 
 /** What a destination may use of the house. */
 export type DestinationDeps = {
@@ -311,105 +274,3 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     deps: DestinationDeps,
   ): Promise<Difference[]>;
 };
-
-/**
- * Destinations repeat what servers say. What the control store cannot keep (NUL, half of a
- * surrogate pair) is replaced here, where all of it passes: a run whose fault cannot be stored
- * would never end.
- */
-function storable(message: string): string {
-  return message.toWellFormed().replaceAll('\0', '\ufffd');
-}
-
-/**
- * Thrown where it is known that another attempt cannot help: the user has to change something.
- * Everything else is retried.
- */
-export class NonRetryableError extends Error {
-  readonly code: string;
-  /**
-   * True for an error of `commit` of which it is certain that nothing of the delivery is shown: the
-   * commit was refused, or not even asked for.
-   */
-  is_certain = false;
-  /**
-   * @param code short name from the closed list of docs/errors.md @param message a sentence that
-   * the user can act on, without secrets
-   */
-  constructor(code: string, message: string, options?: { cause?: unknown }) {
-    super(storable(message), options);
-    this.name = 'NonRetryableError';
-    this.code = code;
-  }
-}
-
-/**
- * Thrown for a known fault that another attempt may get past; its message may be shown to users.
- */
-export class RetryableError extends Error {
-  readonly code: string;
-  /** As that of `NonRetryableError`. */
-  is_certain = false;
-  constructor(code: string, message: string, options?: { cause?: unknown }) {
-    super(storable(message), options);
-    this.name = 'RetryableError';
-    this.code = code;
-  }
-}
-
-/**
- * Runs `work`, a commit, and marks its error as certain where nothing can be shown; `mayShow` is
- * asked when it has failed.
- */
-export async function withCertainty<Result>(
-  work: () => Promise<Result>,
-  mayShow: () => boolean,
-): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if ((error instanceof NonRetryableError || error instanceof RetryableError) && !mayShow())
-      error.is_certain = true;
-    throw error;
-  }
-}
-
-/**
- * What a call rejects with when its signal is aborted: a retryable error for a bound on time, else
- * an error that only says that the work was stopped.
- */
-export function stopError(signal: AbortSignal): Error {
-  const { reason } = signal as { reason: unknown };
-  if (reason instanceof Error && reason.name === 'TimeoutError')
-    return new RetryableError(
-      'timed_out',
-      'The other side did not answer in time. Check that it is well, and that host, port and ' +
-        'firewalls let this server reach it.',
-      { cause: reason },
-    );
-  return new Error('The work was stopped.', { cause: reason });
-}
-
-/** Throws `stopError` when the signal is aborted already. */
-export function throwIfStopped(signal: AbortSignal): void {
-  if (signal.aborted) throw stopError(signal);
-}
-
-/**
- * The outcome of `work`, or a rejection with `stopError` when the signal is aborted first; then the
- * outcome is nobody's.
- */
-export async function unlessStopped<Result>(
-  work: Promise<Result>,
-  signal: AbortSignal,
-): Promise<Result> {
-  const { promise: stopped, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(stopError(signal));
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
-  try {
-    return await Promise.race([work, stopped]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
-}

@@ -1,4 +1,4 @@
-import { NonRetryableError, RetryableError } from './destination.ts';
+import { NonRetryableError, RetryableError } from './errors.ts';
 
 /**
  * A known fault: whether another attempt may get past it, its code of docs/errors.md, and what the

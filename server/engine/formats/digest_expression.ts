@@ -10,7 +10,8 @@ export function digestExpression(columns: Column[]): string {
   const texts = columns.map(
     (column) => `ifNull(${textOf(column)}, ${literal('\x1e')}), ${literal('\x1f')}`,
   );
-  return `toString(sum(reinterpretAsUInt128(substring(SHA256(concat(${texts.join(', ')})), 1, 16))))`;
+  const row = `concat(${texts.join(', ')})`;
+  return `toString(sum(reinterpretAsUInt128(substring(SHA256(${row}), 1, 16))))`;
 }
 
 function textOf({ name, type }: Column): string {

@@ -1,6 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
-import { RetryableError, stopError } from '../destination/destination.ts';
+import { stopError } from '../destination/stop.ts';
+import { RetryableError } from '../destination/errors.ts';
 import { encodeStage } from './encode_stage.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import { selectFor } from './select.ts';

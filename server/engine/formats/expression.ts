@@ -150,7 +150,8 @@ function repair(text: string, withoutNul: boolean): string {
     `replaceRegexpAll(replaceAll(assumeNotNull(${text}), '\\\\\\\\', '\\x01'), ` +
     `'\\\\\\\\u([dD][89abAB][0-9a-fA-F]{2})\\\\\\\\u([dD][c-fC-F][0-9a-fA-F]{2})', ` +
     `'\\x02\\\\1\\x02\\\\2')`;
-  const lone = `replaceRegexpAll(${aside}, '\\\\\\\\u[dD][89a-fA-F][0-9a-fA-F]{2}', '\\\\\\\\ufffd')`;
+  const half = `'\\\\\\\\u[dD][89a-fA-F][0-9a-fA-F]{2}', '\\\\\\\\ufffd'`;
+  const lone = `replaceRegexpAll(${aside}, ${half})`;
   const clean = withoutNul ? `replaceAll(${lone}, ${escaped_nul}, '')` : lone;
   return `replaceAll(replaceAll(${clean}, '\\x02', '\\\\u'), '\\x01', '\\\\\\\\')`;
 }

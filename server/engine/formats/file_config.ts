@@ -112,7 +112,9 @@ export function fileViolations(config: FileConfig): ConfigViolation[] {
     violations.push({
       attr: 'compression',
       code: 'invalid_choice',
-      detail: `${format} cannot be compressed with ${compression}; use ${possible.join(', ')} or null.`,
+      detail:
+        `${format} cannot be compressed with ${compression}; ` +
+        `use ${possible.join(', ')} or null.`,
     });
   }
   return violations;

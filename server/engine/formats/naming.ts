@@ -82,7 +82,11 @@ function folderOf(prefix: string, delivery: NamedDelivery): string {
  */
 export function stemOf(prefix: string, delivery: NamedDelivery): string {
   const folder = folderOf(prefix, delivery);
-  const stem = `${basicInstant(delivery.data_interval_start)}-${basicInstant(delivery.data_interval_end)}-${delivery.delivery_id.replaceAll('-', '').slice(-12)}`;
+  const stem = [
+    basicInstant(delivery.data_interval_start),
+    basicInstant(delivery.data_interval_end),
+    delivery.delivery_id.replaceAll('-', '').slice(-12),
+  ].join('-');
   return folder === '' ? stem : `${folder}/${stem}`;
 }
 

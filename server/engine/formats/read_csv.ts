@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
-import type { ValueRow } from '../destination/destination.ts';
+import type { ValueRow } from '../destination/content_source.ts';
 
 /**
  * The rows of CSV as `selectCsv` writes it, without its header, in the memory of one row. An empty

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib';
-import type { ValueRow } from '../destination/destination.ts';
+import type { ValueRow } from '../destination/content_source.ts';
 import type { Column } from '../models/column.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import { readCsv } from './read_csv.ts';

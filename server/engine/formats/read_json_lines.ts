@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { ValueRow } from '../destination/destination.ts';
+import type { ValueRow } from '../destination/content_source.ts';
 import type { Column } from '../models/column.ts';
 import { linesOf } from '../sql_tables/tab_separated.ts';
 

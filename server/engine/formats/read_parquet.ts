@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import type { AsyncBuffer, Compressors } from 'hyparquet';
-import type { ValueRow } from '../destination/destination.ts';
+import type { ValueRow } from '../destination/content_source.ts';
 import type { Column } from '../models/column.ts';
 import { lz4Decompress } from './lz4.ts';
 

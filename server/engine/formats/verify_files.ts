@@ -2,13 +2,12 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { compareRows } from '../contents/compare_rows.ts';
 import type {
-  ContentSource,
   DeliveredSlices,
   Delivery,
   Difference,
   SliceOutcome,
-  ValueRow,
 } from '../destination/destination.ts';
+import type { ContentSource, ValueRow } from '../destination/content_source.ts';
 import { keyColumn } from '../sql_tables/layout.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import { readFileRows } from './read_file.ts';

@@ -53,7 +53,7 @@ test('what is wrong with a body as a whole is the same from the thread as from h
   assert.deepEqual(await take(broken), { fault: 'not_utf8' });
 });
 
-test('events of a list come a few at a time, each once and in order; who stops early gets no more', async () => {
+test('events of a list come a few at a time, each once, in order, until one stops', async () => {
   const text = Array.from({ length: 5_000 }, (_none, index) =>
     JSON.stringify({ ...event, distinct_id: `d${index}` }),
   ).join(',');
@@ -77,7 +77,7 @@ test('events of a list come a few at a time, each once and in order; who stops e
   assert.equal((await readLineAside(Buffer.from(JSON.stringify(event)), now))?.event?.event, 'e');
 });
 
-test('long lines go to the thread, blank ones are none, and the byte order mark is taken off', async () => {
+test('long lines go to the thread, blank ones and the byte order mark are left out', async () => {
   const lines = [
     `\uFEFF${JSON.stringify({ ...event, properties: { x: 'y'.repeat(aside_bytes_min) } })}`,
     long,
@@ -96,7 +96,7 @@ test('long lines go to the thread, blank ones are none, and the byte order mark 
   });
 });
 
-test('whatever a long body holds, it takes this thread little of the time that reading takes', async () => {
+test('whatever a long body holds, this thread spends little of the time on it', async () => {
   const size = 4 * 1024 * 1024;
   let keys = '{"k":1';
   for (let index = 0; keys.length < size; index += 1) keys += `,"${index.toString(36)}":1`;

@@ -64,7 +64,7 @@ test(
   },
 );
 
-test('kill -9 of ClickHouse: what was acknowledged is there, taking goes on when it is back', async () => {
+test('kill -9 of ClickHouse: what was acknowledged is there, and taking goes on', async () => {
   const teamId = await newProject();
   const taker = take(teamId, 0);
   let acknowledged = -1;

@@ -98,7 +98,7 @@ async function insertions(teamId: number): Promise<number[]> {
   return (await found.json<{ inserted_at: string }>()).map((row) => Date.parse(row.inserted_at));
 }
 
-test('a clock that was put back gives no insertion time below what was promised to be final', async () => {
+test('a clock that was put back gives no time below what was promised as final', async () => {
   const teamId = await newTeam();
   await promise(teamId);
   // What a promise looks like that was made by a clock one hour ahead.
@@ -110,7 +110,7 @@ test('a clock that was put back gives no insertion time below what was promised 
   assert.deepEqual(await insertions(teamId), [Date.parse(ahead), Date.parse(ahead) + 1]);
 });
 
-test('several planners may be promised at once, and a project that is gone is no error', async () => {
+test('several planners may be promised at once; a project that is gone is no error', async () => {
   const teamId = await newTeam();
   const promises = await Promise.all(Array.from({ length: 6 }, () => promise(teamId)));
   const state = await readState(db, teamId);
@@ -118,7 +118,7 @@ test('several planners may be promised at once, and a project that is gone is no
   assert.ok(Date.parse(await promise(2_000_000_001)) > 0);
 });
 
-test('a batch is noted only on the state that it was made from, and not below what was promised', async () => {
+test('a batch is noted on the state it was made from only, above what is promised', async () => {
   const teamId = await newTeam();
   const until = Date.parse(await promise(teamId));
   assert.equal(await noteBatch(db, note(teamId, isoInstant(until - 1))), 'refused');
@@ -140,7 +140,7 @@ test('a note does not wait for ever for whoever may be waiting for its writer', 
   assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0 });
 });
 
-test('what arrives while its project is being deleted belongs to no project, and is no fault', async () => {
+test("what arrives while its project is being deleted is nobody's, and no fault", async () => {
   const teamId = await newTeam();
   await store(teamId);
   const told: unknown[] = [];

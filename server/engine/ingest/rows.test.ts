@@ -102,7 +102,7 @@ test('many events of one large person take time that grows with their rows only'
   assert.ok(performance.now() - started < 1_000);
 });
 
-test('a person holds at most 10,000 names and values: what would make more leaves it as it was', async () => {
+test('a person holds at most 10,000 names and values, and stays as it was beyond', async () => {
   const keys = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_none, index) => [`k${index}`, 1]));
   const { events, persons, oversized } = await build([

@@ -5,7 +5,7 @@ import { nextAttempt, restAskedFor } from './schedule.ts';
 const hour_ms = 3_600_000;
 const now = Date.parse('2026-01-01T00:00:00Z');
 
-test('pauses grow to an hour, are a tenth longer at most, and wait for the rest that was asked for', () => {
+test('pauses grow to an hour, vary by a tenth, and wait for the rest that was asked for', () => {
   const cases: [attempts: number, rest_ms: number, random: number, pause_ms: number | null][] = [
     [1, 0, 0, 5_000],
     [1, 0, 0.5, 5_250],

@@ -24,7 +24,8 @@ function shownUrl(url: string): string {
   const { origin, pathname, search } = new URL(url);
   const hidden = `${pathname.slice(1)}${search}`;
   if (hidden === '') return `${origin}/`;
-  return `${origin}/${hidden_part}${hidden.length < hinted_characters_min ? '' : hidden.slice(-hint_characters)}`;
+  const hint = hidden.length < hinted_characters_min ? '' : hidden.slice(-hint_characters);
+  return `${origin}/${hidden_part}${hint}`;
 }
 
 /** An address as it is stored: whole and sealed for its target's row, and as it is shown. */

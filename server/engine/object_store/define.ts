@@ -2,12 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Static, TObject } from 'typebox';
 import { runSteps } from '../../platform/timed_steps.ts';
-import {
-  NonRetryableError,
-  RetryableError,
-  throwIfStopped,
-  urlHost,
-} from '../destination/destination.ts';
+import { urlHost } from '../destination/destination.ts';
+import { throwIfStopped } from '../destination/stop.ts';
+import { NonRetryableError, RetryableError } from '../destination/errors.ts';
 import type {
   CheckStep,
   DestinationDefinition,
@@ -103,22 +100,7 @@ async function check(
   };
   const write = async () => {
     isLeft = true;
-    const facts = { mark: randomUUID(), content_type: 'text/plain' };
-    const uploadId = await store.startUpload(key, facts);
-    try {
-      const parts = await uploadParts(store, key, uploadId, Readable.from([Buffer.from(text)]));
-      if (!(await store.completeUpload(key, uploadId, parts, facts)))
-        throw new RetryableError(
-          'slice_lost',
-          'The store has lost the upload of the object; look whether a rule of the bucket ' +
-            'ends uploads.',
-        );
-    } catch (error) {
-      await store
-        .endUpload(key, uploadId, AbortSignal.timeout(tidy_timeout_milliseconds))
-        .catch((left: unknown) => deps.log.warn({ err: left }, 'an upload could not be ended'));
-      throw error;
-    }
+    await upload(store, key, text, deps);
     // The manifest of a delivery is written in one step.
     await store.put(manifest, text);
     return (
@@ -147,6 +129,31 @@ async function check(
       deps.log.warn({ err: error }, 'the object of a connection test could not be removed'),
     );
   return results;
+}
+
+/** An object in parts; where that fails no upload is left. */
+async function upload(
+  store: ObjectStore,
+  key: string,
+  text: string,
+  deps: DestinationDeps,
+): Promise<void> {
+  const facts = { mark: randomUUID(), content_type: 'text/plain' };
+  const uploadId = await store.startUpload(key, facts);
+  try {
+    const parts = await uploadParts(store, key, uploadId, Readable.from([Buffer.from(text)]));
+    if (!(await store.completeUpload(key, uploadId, parts, facts)))
+      throw new RetryableError(
+        'slice_lost',
+        'The store has lost the upload of the object; look whether a rule of the bucket ' +
+          'ends uploads.',
+      );
+  } catch (error) {
+    await store
+      .endUpload(key, uploadId, AbortSignal.timeout(tidy_timeout_milliseconds))
+      .catch((left: unknown) => deps.log.warn({ err: left }, 'an upload could not be ended'));
+    throw error;
+  }
 }
 
 function explain({ faults }: ObjectStore, error: unknown, deps: DestinationDeps): string {

@@ -147,23 +147,7 @@ function uploadsOf(
       if (started.UploadId === undefined) throw new Error('The store gave no name to the upload.');
       return started.UploadId;
     },
-    uploadPart: async (key, uploadId, number, bytes, signal) => {
-      const sent = await client.send(
-        new UploadPartCommand({
-          ...at,
-          Key: key,
-          UploadId: uploadId,
-          PartNumber: number,
-          Body: bytes,
-          ContentLength: bytes.length,
-        }),
-        {
-          abortSignal: AbortSignal.any([options.abortSignal, signal]),
-          requestTimeout: partTimeout(bytes.length),
-        },
-      );
-      return { number, etag: sent.ETag ?? '' };
-    },
+    uploadPart: (...part) => uploadPart(access, ...part),
     completeUpload: async (key, uploadId, parts) => {
       const MultipartUpload = {
         Parts: parts.map((part) => ({ PartNumber: part.number, ETag: part.etag })),
@@ -189,6 +173,27 @@ function uploadsOf(
     listParts: (key, uploadId) =>
       orUndefined(() => listParts(access, { ...at, Key: key, UploadId: uploadId })),
   };
+}
+
+async function uploadPart(
+  { client, place, options }: Access,
+  ...[key, uploadId, number, bytes, signal]: Parameters<ObjectStore['uploadPart']>
+): ReturnType<ObjectStore['uploadPart']> {
+  const sent = await client.send(
+    new UploadPartCommand({
+      Bucket: place.bucket_name,
+      Key: key,
+      UploadId: uploadId,
+      PartNumber: number,
+      Body: bytes,
+      ContentLength: bytes.length,
+    }),
+    {
+      abortSignal: AbortSignal.any([options.abortSignal, signal]),
+      requestTimeout: partTimeout(bytes.length),
+    },
+  );
+  return { number, etag: sent.ETag ?? '' };
 }
 
 async function endUpload(

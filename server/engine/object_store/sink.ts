@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../../platform/log.ts';
-import { RetryableError } from '../destination/destination.ts';
+import { RetryableError } from '../destination/errors.ts';
 import type { Delivery, Manifest, Sink, Slice, SliceOutcome } from '../destination/destination.ts';
 import { fileEncoding } from '../formats/file_config.ts';
 import type { FileConfig } from '../formats/file_config.ts';

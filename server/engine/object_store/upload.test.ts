@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { RetryableError } from '../destination/destination.ts';
+import { RetryableError } from '../destination/errors.ts';
 import { lasting } from '../destination/faults.ts';
 import { explainFault } from './faults.ts';
 import { partTimeout } from './object_store.ts';
@@ -69,7 +69,7 @@ test('parts are in order and hold every byte, whatever the pieces of the stream'
   assert.deepEqual(await uploadParts(store, 'key', 'id', Readable.from([])), []);
 });
 
-test("the store's errors are explained, the source's are left alone even where they look the same", async () => {
+test('errors of the store are explained, those of the source never, alike or not', async () => {
   const timeout = Object.assign(new Error('too slow'), { name: 'TimeoutError' });
   const failing = partsOnly(() => Promise.reject(timeout));
   await assert.rejects(
@@ -104,7 +104,7 @@ test('a part has time in proportion to its size', () => {
   assert.equal(partTimeout(50 * 1024 * 1024), 554_288);
 });
 
-test('what is known of an error is found by name, by connection, by status, and behind other errors', () => {
+test('an error is known by name, by connection, by status, and behind other errors', () => {
   const table = {
     by_name: { Full: lasting('disk_full', 'It is full.') },
     by_status: { 403: lasting('permission_denied', 'It may not.') },

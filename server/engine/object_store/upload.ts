@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { giveBack } from '../../platform/memory/buffer_pool.ts';
-import { NonRetryableError } from '../destination/destination.ts';
+import { NonRetryableError } from '../destination/errors.ts';
 import type { ObjectStore, OpenUpload, Part } from './object_store.ts';
 
 const mebibyte = 1024 * 1024;

@@ -56,7 +56,10 @@ export async function startBackfill(
   const id = uuidv7();
   const total_runs = intervalCount(row.interval, row.timezone, range.from, range.to);
   const settles_at = watermark + settle_seconds * 1000;
-  const detail = `${settlingSentence(settles_at, settle_seconds)} ${outlookSentence(total_runs, outlook)}`;
+  const detail = [
+    settlingSentence(settles_at, settle_seconds),
+    outlookSentence(total_runs, outlook),
+  ].join(' ');
   await tx.run(sql`
     INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, selects_by, start_at,
       end_at, watermark, settles_at, next_start_at, total_runs, detail)

@@ -13,7 +13,7 @@ import type { Engine } from '../engine.ts';
 import type { StoredRectangle } from '../ledger/ledger.ts';
 import { lockForWriting } from '../ingest/lock.ts';
 import { planDueExports } from './plan.ts';
-import { endRun } from '../runs/runs.ts';
+import { endRun } from '../runs/end_run.ts';
 
 const hour = 3_600_000;
 let house: Harness;
@@ -123,7 +123,7 @@ test('backfills that have enough under way do not keep another project from its 
   assert.equal((await runsOf(id)).length, 1);
 });
 
-test('what a scheduled run left to a backfill is delivered also when the backfill is cancelled', async () => {
+test('what a run left to a backfill is delivered also when the backfill is cancelled', async () => {
   const { id, from } = await newLateExport();
   await house.deps.db.transaction((tx) =>
     startBackfill(tx, id, { from, to: from + hour, by: 'timestamp', mode: 'missing' }, 0),
@@ -155,7 +155,7 @@ test('what a scheduled run left to a backfill is delivered also when the backfil
   assert.equal(backfill!.status, 'Cancelled', 'nothing of it failed');
 });
 
-test('one export that cannot be planned does not keep the others of its project from it', async () => {
+test('an export that cannot be planned keeps no other of its project from it', async () => {
   const home = await house.newOrganization();
   const from = Math.floor(Date.now() / hour) * hour - hour;
   const ids: string[] = [];

@@ -58,6 +58,6 @@ for (const [title, texts] of Object.entries({
   });
 }
 
-test('what plays with meanings sees no row of another project, and the store answers after each', async () => {
+test('what plays with meanings sees no other project, and the store goes on', async () => {
   await forEachOf(hostile_meanings, (text) => assertOnlyOwnRows(projects, text));
 });

@@ -7,7 +7,7 @@ const forever = new AbortController().signal;
 /** Lets what was resolved go on. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('no more is out than there is, and one project has half of it at most, or one query', async () => {
+test('no more is out than there is; a project has half at most, or one query', async () => {
   const budget = openQueryBudget(400);
   const began: string[] = [];
   const take = (name: string, team_id: number, bytes: number) =>

@@ -1,4 +1,4 @@
-import { stopError } from '../destination/destination.ts';
+import { stopError } from '../destination/stop.ts';
 
 /** The memory of the analytics store that all custom queries of this process share. */
 export type QueryBudget = {

@@ -6,6 +6,7 @@ import type { TestStores } from '../../../test/harness_stores.ts';
 import { checkQuery, forEachOf, readRows, readSql } from './cases/run_query.ts';
 import { january, openTwoProjects } from './cases/two_projects.ts';
 import type { TwoProjects } from './cases/two_projects.ts';
+import { working_conversions } from './cases/works_conversions.ts';
 import { working_functions } from './cases/works_functions.ts';
 import { working_rows } from './cases/works_rows.ts';
 import { working_persons, working_tables } from './cases/works_tables.ts';
@@ -33,7 +34,8 @@ function inOrder(rows: unknown[][], isOrdered: boolean): string[] {
 }
 
 const tables: [string, 'events' | 'persons', WorkingQuery[]][] = [
-  ['columns, properties, operators and conversions', 'events', working_values],
+  ['columns, properties, operators and instants', 'events', working_values],
+  ['conditional functions and conversions', 'events', working_conversions],
   ['functions', 'events', working_functions],
   ['aggregates, windows, order and limits', 'events', working_rows],
   ['subqueries, WITH, joins and unions', 'events', working_tables],
@@ -45,7 +47,7 @@ test('at least 150 queries are tried', () => {
 });
 
 for (const [title, model, cases] of tables) {
-  test(`${title}: each query gives what SQL by hand gives over the project's own rows`, async () => {
+  test(`${title}: each query gives what SQL by hand gives over the project's rows`, async () => {
     await forEachOf(cases, async ([text, sql]) => {
       const checked = await checkQuery(projects.both, text, model, january);
       const { tree } = checked.query;

@@ -171,7 +171,9 @@ async function countRuns(tx: Transaction, backfillId: string): Promise<RunCounts
       count(*) FILTER (WHERE status NOT IN ('Starting', 'Running')
         AND NOT is_retried)::int AS not_completed
     FROM (
-      -- The index batch_export_runs_not_completed has these few rows, however many were completed. A run whose delivery another run has taken up again does not count against the backfill.
+      -- The index batch_export_runs_not_completed has these few rows, however many were
+      -- completed. A run whose delivery another run has taken up again does not count against
+      -- the backfill.
       SELECT run.status, EXISTS (SELECT 1 FROM batch_export_runs retry
         WHERE retry.backfill_id = run.backfill_id AND retry.delivery_id = run.delivery_id
         AND retry.id <> run.id

@@ -132,7 +132,7 @@ test(
   },
 );
 
-test('a backfill over what is delivered says where the rows are, and delivers nothing twice', async () => {
+test('a backfill over what is delivered says where the rows are, and repeats none', async () => {
   const home = await newProject([1, 2, 30]);
   const made = await newExport(house, home, { paused: true });
   await finish(home, made.id, (await begin(home, made.id, 20)).id);

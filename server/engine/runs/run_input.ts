@@ -1,6 +1,6 @@
 import { isoInstant } from '../../platform/clock.ts';
 import type { Delivery, DestinationDefinition, SliceOutcome } from '../destination/destination.ts';
-import { NonRetryableError } from '../destination/destination.ts';
+import { NonRetryableError } from '../destination/errors.ts';
 import { loadConfig } from '../destination/stored_config.ts';
 import type { StoredConfig } from '../destination/stored_config.ts';
 import { findDestination } from '../destinations/index.ts';

@@ -10,7 +10,8 @@ import { until } from '../../../test/processes/server_process.ts';
 import { claimRun } from '../workers/claims.ts';
 import type { Engine } from '../engine.ts';
 import { noteInRunLog } from '../run_log.ts';
-import { beginCommit, endRun, storeProgress, storeSlices } from './runs.ts';
+import { beginCommit, storeProgress, storeSlices } from './runs.ts';
+import { endRun } from './end_run.ts';
 import { LostRunError } from '../run.ts';
 import type { ClaimedRun } from '../run.ts';
 
@@ -155,7 +156,7 @@ test('what has to be told of an end is told, also when others end together with 
   );
 });
 
-test('an export that somebody is changing keeps its own run waiting, and no other one', async () => {
+test('an export that somebody is changing keeps only its own run waiting', async () => {
   const [held, free] = [await newTaken(), await newTaken()];
   const line = (run: ClaimedRun) =>
     noteInRunLog(house.deps.db, {
@@ -182,7 +183,7 @@ test('an export that somebody is changing keeps its own run waiting, and no othe
     );
 });
 
-test('a step whose run somebody is changing waits for that, and then goes by what it has become', async () => {
+test('a step waits for who is changing its run, and goes by what it has become', async () => {
   const [touched, cancelled, taken] = [await newTaken(), await newTaken(), await newTaken()];
   let waits: Promise<unknown>[] = [];
   await house.deps.db.transaction(async (tx) => {

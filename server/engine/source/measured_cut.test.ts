@@ -84,7 +84,7 @@ for (const format of ['JSONLines', 'CSV', 'Parquet'] as const)
     );
   });
 
-test('slices hold every row once and in order, also where they part rows of one insertion', async () => {
+test('slices hold every row once and in order, also where they part one insertion', async () => {
   const encoding: Encoding = { format: 'JSONLines', compression: null };
   const slices = await cut(encoding, mebibyte);
   assert.ok(slices.some(({ key_from }) => typeof key_from === 'string'));

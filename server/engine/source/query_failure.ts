@@ -1,4 +1,4 @@
-import { NonRetryableError, RetryableError } from '../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../destination/errors.ts';
 import { explainEngineError, isEngineError } from '../query/gate/engine_error.ts';
 import type { EngineError } from '../query/gate/engine_error.ts';
 import type { ResolvedQuery } from '../query/query.ts';

@@ -109,7 +109,9 @@ export function boundsOf(
     parameters['key_from'] = key_from;
   }
   if (typeof key_to === 'string') {
-    where += ` AND (inserted_at < ${to} OR (inserted_at = ${to} AND ${reading.key} < {key_to:${type}}))`;
+    where +=
+      ` AND (inserted_at < ${to}` +
+      ` OR (inserted_at = ${to} AND ${reading.key} < {key_to:${type}}))`;
     parameters['key_to'] = key_to;
   } else where += ` AND inserted_at < ${to}`;
   return { where, parameters };

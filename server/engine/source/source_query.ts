@@ -1,5 +1,5 @@
 import type { ColumnSet } from '../models/column.ts';
-import { NonRetryableError } from '../destination/destination.ts';
+import { NonRetryableError } from '../destination/errors.ts';
 import { columnsOfQuery } from '../query/custom_query.ts';
 import type { QueryStore } from '../query/custom_query.ts';
 import { eventFilterOf } from '../models/event_filter.ts';

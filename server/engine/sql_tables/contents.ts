@@ -1,10 +1,6 @@
 import { compareRows } from '../contents/compare_rows.ts';
-import type {
-  ContentSource,
-  DeliveredSlices,
-  Difference,
-  ValueRow,
-} from '../destination/destination.ts';
+import type { DeliveredSlices, Difference } from '../destination/destination.ts';
+import type { ContentSource, ValueRow } from '../destination/content_source.ts';
 import { recordsOf } from '../destination/destination.ts';
 import { openGoneSlices } from './gone_slices.ts';
 import { isMerged, keyColumn, versionColumns } from './layout.ts';
@@ -51,7 +47,9 @@ export async function compareContents(
   if (only_keys)
     source.note(
       `Persons of ${place.name} were compared by their keys only: ` +
-        `${place.is_shared ? 'other exports write to it too' : 'without a version nothing tells which of several deliveries is the newest'}.`,
+        (place.is_shared
+          ? 'other exports write to it too.'
+          : 'without a version nothing tells which of several deliveries is the newest.'),
     );
   const expected = () =>
     merged ? newestRows(first.delivery, whole, source) : rowsOf(whole, source);

@@ -1,4 +1,4 @@
-import { NonRetryableError } from '../destination/destination.ts';
+import { NonRetryableError } from '../destination/errors.ts';
 import type { Layout } from './layout.ts';
 
 type Column = Layout['columns'][number];

@@ -1,13 +1,8 @@
 import { canonicalValue } from '../contents/canonical.ts';
 import { openRowDigest } from '../contents/digest.ts';
 import type { RowDigest } from '../contents/digest.ts';
-import type {
-  ContentSource,
-  DeliveredSlices,
-  Difference,
-  SliceContents,
-  ValueRow,
-} from '../destination/destination.ts';
+import type { DeliveredSlices, Difference } from '../destination/destination.ts';
+import type { ContentSource, SliceContents, ValueRow } from '../destination/content_source.ts';
 import { hasInstants } from './layout.ts';
 
 /** The slices whose rows the source has no more, compared by number and digest. */

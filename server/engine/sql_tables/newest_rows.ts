@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { recordsOf } from '../destination/destination.ts';
-import type { ContentSource, DeliveredSlices, ValueRow } from '../destination/destination.ts';
+import type { DeliveredSlices } from '../destination/destination.ts';
+import type { ContentSource, ValueRow } from '../destination/content_source.ts';
 import { keyColumn, versionColumns } from './layout.ts';
 import type { Layout } from './layout.ts';
 

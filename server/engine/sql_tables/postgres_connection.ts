@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { giveBack } from '../../platform/memory/buffer_pool.ts';
-import { stopError, throwIfStopped, unlessStopped } from '../destination/destination.ts';
+import { stopError, throwIfStopped, unlessStopped } from '../destination/stop.ts';
 import type { DestinationDeps } from '../destination/destination.ts';
 import { cancelStatement } from './postgres_cancel.ts';
 import type { CancelledSession } from './postgres_cancel.ts';
@@ -200,13 +200,34 @@ function giveBackWhenSent(bytes: Readable, isAllSent: () => boolean): void {
   });
 }
 
+type During = <Result>(statement: Promise<Result>) => Promise<Result>;
+
+async function copyIn(
+  client: pg.Client,
+  during: During,
+  statement: string,
+  bytes: Readable,
+): Promise<number> {
+  const sink = client.query(copyFrom(statement));
+  giveBackWhenSent(
+    bytes,
+    () => sink.writableLength === 0 && wire(client).stream.writableLength === 0,
+  );
+  try {
+    await during(pipeline(bytes, sink));
+  } finally {
+    bytes.destroy();
+  }
+  return sink.rowCount;
+}
+
 function connectionOf(
   session: Session,
   lost: Promise<never>,
   noteProgress: DestinationDeps['noteProgress'],
 ): Connection {
   const { client, socket } = session;
-  const during = async <Result>(statement: Promise<Result>): Promise<Result> => {
+  const during: During = async (statement) => {
     session.statements += 1;
     try {
       const result = await Promise.race([statement, lost]);
@@ -222,19 +243,7 @@ function connectionOf(
   return {
     rows,
     run: async (text) => (await during(client.query(text))).rowCount ?? 0,
-    copy: async (statement, bytes) => {
-      const sink = client.query(copyFrom(statement));
-      giveBackWhenSent(
-        bytes,
-        () => sink.writableLength === 0 && wire(client).stream.writableLength === 0,
-      );
-      try {
-        await during(pipeline(bytes, sink));
-      } finally {
-        bytes.destroy();
-      }
-      return sink.rowCount;
-    },
+    copy: (statement, bytes) => copyIn(client, during, statement, bytes),
     copyOut: async function* (statement) {
       const chunks = client.query(copyTo(statement)) as AsyncIterable<Buffer>;
       const reader = chunks[Symbol.asyncIterator]();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { NonRetryableError } from '../destination/destination.ts';
+import { NonRetryableError } from '../destination/errors.ts';
 import type { Layout } from './layout.ts';
 
 type Column = Layout['columns'][number];

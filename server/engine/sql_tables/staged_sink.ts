@@ -1,7 +1,8 @@
 import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { RetryableError, isOnly, withCertainty } from '../destination/destination.ts';
+import { isOnly } from '../destination/destination.ts';
+import { RetryableError, withCertainty } from '../destination/errors.ts';
 import type { Json, Manifest, Sink, Slice, SliceOutcome } from '../destination/destination.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { RetryableError } from '../destination/destination.ts';
+import { RetryableError } from '../destination/errors.ts';
 import type { Delivery, Json, SliceOutcome } from '../destination/destination.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Readable } from 'node:stream';
-import type { ValueRow } from '../destination/destination.ts';
+import type { ValueRow } from '../destination/content_source.ts';
 
 const unescapes: Record<string, string> = {
   b: '\b',

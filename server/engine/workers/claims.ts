@@ -239,7 +239,8 @@ async function claimAll(
       model = now.model, custom_query = now.custom_query, destination_type = now.destination_type,
         destination_config = now.destination_config, destination_secrets = now.destination_secrets
     FROM waiting JOIN batch_exports export ON export.id = waiting.batch_export_id, LATERAL (
-      -- The export as it is now, with fresh credentials, unless it has moved on to another revision since this run began.
+      -- The export as it is now, with fresh credentials, unless it has moved on to another
+      -- revision since this run began.
       -- Once the slices are cut the compression stays, so that all of them have the same.
       SELECT export.model, export.custom_query, export.destination_type, CASE
         WHEN own.records_total_count IS NOT NULL AND own.destination_config ? 'compression'

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Engine } from '../engine.ts';
-import { cleanUp } from '../delivery/execute.ts';
+import { cleanUp } from '../delivery/clean_up.ts';
 import type { ClaimedRun } from '../run.ts';
 import { silence_seconds_max } from './heartbeat.ts';
 

@@ -7,7 +7,7 @@ import type { RunBounds } from './claims.ts';
 import { outlast } from '../../platform/store_away.ts';
 import type { Engine } from '../engine.ts';
 import { executeRun } from '../delivery/execute.ts';
-import type { StopReason } from '../delivery/execute.ts';
+import type { StopReason } from '../delivery/attempt.ts';
 import { resolveBatches } from '../ingest/resolve.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { startLoop } from '../../platform/loop.ts';
@@ -74,12 +74,8 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   let last_team_id = 0;
   let isLeaving = false;
   await beat(engine.db, worker_id);
-  const watch = startLoop(
-    'looking after runs',
-    tick_ms,
-    engine.log,
-    watching(engine, worker_id, active),
-  );
+  const watching = lookAfter(engine, worker_id, active);
+  const watch = startLoop('looking after runs', tick_ms, engine.log, watching);
   const plan = startLoop('planning', tick_ms, engine.log, async () => {
     if (await planning(engine, () => quiet.wake())) claim.wake();
   });
@@ -94,28 +90,15 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   });
   const take = (run: ClaimedRun): void => {
     last_team_id = run.team_id;
-    const controller = new AbortController();
-    const onSilence = (isSilent: boolean): void => {
-      const entry = active.get(run);
-      if (entry !== undefined) entry.is_silent = isSilent;
-      if (isSilent) claim.wake();
-    };
-    const ended = work(engine, run, controller.signal, onSilence).finally(() => {
-      active.delete(run);
-      engine.metrics.runs_active.set(active.size);
-      claim.wake();
-      if (run.backfill_id !== null) backfills.wake();
+    takeOn(engine, active, run, {
+      onRoom: () => claim.wake(),
+      onEnd: () => {
+        if (run.backfill_id !== null) backfills.wake();
+      },
     });
-    active.set(run, { controller, ended, is_silent: false });
-    engine.metrics.runs_active.set(active.size);
   };
   const claim = startLoop('claiming runs', claim_pause_ms, engine.log, async () => {
-    const silent = [...active].filter(([, { is_silent }]) => is_silent).map(([run]) => run);
-    const taken = sumOfPlaces([...active.keys()]);
-    const free = Math.min(
-      limits.runs_max - (taken - sumOfPlaces(silent)),
-      (1 + silent_runs_factor) * limits.runs_max - taken,
-    );
+    const { free, silent } = placesLeft(active, limits);
     if (free <= 0) return;
     const claimant = {
       worker_id,
@@ -134,26 +117,59 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
       isLeaving = true;
       // First of all: a process that is not given the time to stop in order must not look like one
       // that died.
-      const announced = end.is_fault
-        ? Promise.resolve()
-        : outlast(() => beginStop(engine.db, worker_id)).catch((error: unknown) =>
-            engine.log.warn({ err: error }, 'the stop could not be announced'),
-          );
-      await Promise.all([
-        announced,
-        claim.stop(),
-        plan.stop(),
-        quiet.stop(),
-        backfills.stop(),
-        leftovers.stop(),
-      ]);
-      for (const { controller } of active.values())
-        controller.abort('shutdown' satisfies StopReason);
-      await Promise.all([...active.values()].map(({ ended }) => ended));
+      const announced = end.is_fault ? undefined : announceStop(engine, worker_id);
+      const loops = [claim, plan, quiet, backfills, leftovers];
+      await Promise.all([announced, ...loops.map((loop) => loop.stop())]);
+      await stopRuns(active);
       await watch.stop();
       await outlast(() => leave(engine.db, worker_id, end));
     },
   };
+}
+
+/** Begins to work on a run. `onRoom` is told of each instant from which another one may fit. */
+function takeOn(
+  engine: Engine,
+  active: Active,
+  run: ClaimedRun,
+  { onRoom, onEnd }: { onRoom(): void; onEnd(): void },
+): void {
+  const controller = new AbortController();
+  const onSilence = (isSilent: boolean): void => {
+    const entry = active.get(run);
+    if (entry !== undefined) entry.is_silent = isSilent;
+    if (isSilent) onRoom();
+  };
+  const ended = work(engine, run, controller.signal, onSilence).finally(() => {
+    active.delete(run);
+    engine.metrics.runs_active.set(active.size);
+    onRoom();
+    onEnd();
+  });
+  active.set(run, { controller, ended, is_silent: false });
+  engine.metrics.runs_active.set(active.size);
+}
+
+/** How much this worker can take on, and which of its runs only wait. */
+function placesLeft(active: Active, limits: WorkerLimits): { free: number; silent: ClaimedRun[] } {
+  const silent = [...active].filter(([, { is_silent }]) => is_silent).map(([run]) => run);
+  const taken = sumOfPlaces([...active.keys()]);
+  const free = Math.min(
+    limits.runs_max - (taken - sumOfPlaces(silent)),
+    (1 + silent_runs_factor) * limits.runs_max - taken,
+  );
+  return { free, silent };
+}
+
+function announceStop(engine: Engine, workerId: string): Promise<void> {
+  return outlast(() => beginStop(engine.db, workerId)).catch((error: unknown) =>
+    engine.log.warn({ err: error }, 'the stop could not be announced'),
+  );
+}
+
+async function stopRuns(active: Active): Promise<void> {
+  for (const { controller } of active.values()) controller.abort('shutdown' satisfies StopReason);
+  await Promise.all([...active.values()].map(({ ended }) => ended));
 }
 
 function sumOfPlaces(runs: ClaimedRun[]): number {
@@ -179,7 +195,7 @@ async function work(
 }
 
 /** One turn of what must not wait for planning. */
-function watching(engine: Engine, workerId: string, active: Active): () => Promise<void> {
+function lookAfter(engine: Engine, workerId: string, active: Active): () => Promise<void> {
   let beaten_at = -Infinity;
   return async () => {
     const before = beaten_at;

@@ -1,4 +1,4 @@
-import { NonRetryableError } from '../../../engine/destination/destination.ts';
+import { NonRetryableError } from '../../../engine/destination/errors.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { invalid } from '../../../platform/http/errors.ts';
 import { whileWaiting } from '../../../platform/http/while_waiting.ts';

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import type { TestOrganization } from '../../../../test/harness.ts';
 import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
 import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
-import { NonRetryableError, RetryableError } from '../../../engine/destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../../engine/destination/errors.ts';
 import { openReading } from '../../../engine/source/source_query.ts';
 import { streamSlice } from '../../../engine/source/source.ts';
 

@@ -4,7 +4,7 @@ import sql from 'sql-template-tag';
 import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
 import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
 import { verifyExports } from '../../../cli/verify.ts';
-import { RetryableError } from '../../../engine/destination/destination.ts';
+import { RetryableError } from '../../../engine/destination/errors.ts';
 import { slice_encoding } from '../../../engine/destinations/bigquery/stage.ts';
 import { destinationDeps } from '../../../engine/engine.ts';
 import { statuses } from '../../../../test/factories/query_deliveries.ts';

@@ -1,71 +1,27 @@
-import assert from 'node:assert/strict';
-import { Readable } from 'node:stream';
-import { after, test } from 'node:test';
 import { brotliDecompressSync } from 'node:zlib';
-import {
-  ContainerClient,
-  ContainerSASPermissions,
-  StorageSharedKeyCredential,
-  generateBlobSASQueryParameters,
-} from '@azure/storage-blob';
 import { changedFile } from '../../../../test/factories/changed_files.ts';
-import { eventually } from '../../../../test/eventually.ts';
-import { openAzureServer } from '../../../../test/servers/azure_server.ts';
 import { contractColumns } from '../../../../test/factories/contract_rows.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { parseCsv } from '../../../../test/watchers/read_formats.ts';
-import { silentLog } from '../../../platform/log.ts';
-import { openOutbound } from '../../../platform/outbound/outbound.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
-import type { Delivery, Sink, SliceOutcome } from '../../destination/destination.ts';
 import { azureblob } from './azureblob.ts';
-import type { AzureBlobConfig } from './config.ts';
-import { openContainer } from './container.ts';
+import {
+  openAroundTests,
+  deps,
+  server,
+  reader,
+  base,
+  signatureFor,
+  names,
+} from '../../../../test/destinations/azureblob_world.ts';
 
-const container_name = 'test-container';
-const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-const deps = {
-  log: silentLog(),
-  outbound,
-  export_dir: '/nowhere',
-  signal: new AbortController().signal,
-};
-const server = await openAzureServer();
-const credential = new StorageSharedKeyCredential(server.account_name, server.account_key);
-/** The SDK as a user has it, past the guard and our own code. */
-const reader = new ContainerClient(`${server.endpoint}/${container_name}`, credential);
+openAroundTests();
+
 await reader.create();
-const base: AzureBlobConfig = {
-  container_name,
-  prefix: '',
-  account_name: server.account_name,
-  account_key: server.account_key,
-  endpoint_url: server.endpoint,
-};
+
 let places = 0;
 
-after(async () => {
-  await outbound.close();
-  await server.close();
-});
-
-function signatureFor(rights: string): string {
-  const permissions = ContainerSASPermissions.parse(rights);
-  return generateBlobSASQueryParameters(
-    { containerName: container_name, permissions, expiresOn: new Date('2100-01-01') },
-    credential,
-  ).toString();
-}
-
 const topOf = (config: Config) => `${String(config['prefix']).split('/')[0]}/`;
-
-async function names(prefix: string, includeUncommitedBlobs = false): Promise<string[]> {
-  const found: string[] = [];
-  for await (const { name } of reader.listBlobsFlat({ prefix, includeUncommitedBlobs }))
-    found.push(name);
-  return found.sort();
-}
 
 testDestination({
   definition: azureblob,
@@ -189,202 +145,3 @@ testDestination({
   has_nul: true,
   recovers: true,
 });
-
-const delivery: Delivery = {
-  delivery_id: '018f0000-0000-7000-8000-0123456789ab',
-  run_id: '018f0000-0000-7000-8000-0123456789ab',
-  attempt: 1,
-  batch_export_id: '018f0000-0000-7000-8000-000000000001',
-  team_id: 1,
-  model: 'events',
-  data_interval_start: '2015-09-11T00:00:00Z',
-  data_interval_end: '2015-09-12T00:00:00Z',
-  columns: [],
-};
-
-const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
-const write = async (sink: Sink, number = 0): Promise<SliceOutcome> => ({
-  number,
-  ...(await sink.write({ number, records: 1 }, text('{}\n'))),
-  records: 1,
-  bytes: 3,
-  sha256: '',
-});
-const manifest = { name: 'manifest', text: '{}' };
-
-test('a large slice goes up in blocks and comes back whole, with its kind', async () => {
-  const sink = await azureblob.open({ ...base, prefix: 'large' }, delivery, deps);
-  const piece = Buffer.alloc(1 << 20, 'abcdefghij');
-  const seen = server.requests.length;
-  const { name, state } = await sink.write(
-    { number: 0, records: 1 },
-    Readable.from(Array.from({ length: 21 }, () => piece)),
-  );
-  assert.equal(
-    server.requests.slice(seen).filter((request) => request.includes('comp=block&')).length,
-    3,
-  );
-  await sink.commit(
-    [{ number: 0, name, state, records: 1, bytes: 21 << 20, sha256: '' }],
-    manifest,
-  );
-  const blob = reader.getBlobClient(name);
-  assert.ok(
-    (await blob.downloadToBuffer()).equals(Buffer.concat(Array.from({ length: 21 }, () => piece))),
-  );
-  assert.equal((await blob.getProperties()).contentType, 'application/x-ndjson');
-});
-
-test('a connection string, with a key or a signature, does the same as the keys of their own', async () => {
-  const signature = signatureFor('rcwdl');
-  const ways: Partial<AzureBlobConfig>[] = [
-    {
-      connection_string: `DefaultEndpointsProtocol=http;AccountName=${server.account_name};AccountKey=${server.account_key};BlobEndpoint=${server.endpoint}/;`,
-    },
-    { connection_string: `BlobEndpoint=${server.endpoint};SharedAccessSignature=?${signature}` },
-    { account_name: server.account_name, sas_token: signature, endpoint_url: server.endpoint },
-  ];
-  for (const [number, way] of ways.entries()) {
-    const config = { container_name, prefix: `way-${number}`, ...way };
-    assert.deepEqual(azureblob.validate(config), []);
-    assert.deepEqual(
-      (await azureblob.check(config, [], deps)).map((step) => step.status),
-      ['passed', 'passed', 'passed', 'passed'],
-    );
-    const sink = await azureblob.open(config, delivery, deps);
-    await sink.commit([await write(sink)], manifest);
-    assert.equal((await names(`way-${number}/`, true)).length, 2);
-  }
-});
-
-test('a signature that may only write can deliver', async () => {
-  const config = {
-    container_name,
-    prefix: 'write-only',
-    account_name: server.account_name,
-    sas_token: signatureFor('cw'),
-    endpoint_url: server.endpoint,
-  };
-  const sink = await azureblob.open(config, delivery, deps);
-  assert.equal(await sink.isCommitted(), false);
-  assert.deepEqual(await sink.recover([]), []);
-  await sink.commit([await write(sink)], manifest);
-  assert.equal((await names('write-only/')).length, 2);
-  await sink.abort([]);
-});
-
-test('a delivery that is written again over its own objects shows the old ones until commit', async () => {
-  const config = { ...base, prefix: 'over' };
-  const first = await azureblob.open(config, delivery, deps);
-  const outcome = await write(first);
-  await first.commit([outcome], manifest);
-  const again = await azureblob.open(config, { ...delivery, attempt: 2 }, deps);
-  const { name, state } = await again.write({ number: 0, records: 1 }, text('{"again":1}\n'));
-  assert.equal((await reader.getBlobClient(name).downloadToBuffer()).toString(), '{}\n');
-  await again.commit([{ ...outcome, state, bytes: 12 }], manifest);
-  assert.equal((await reader.getBlobClient(name).downloadToBuffer()).toString(), '{"again":1}\n');
-  // The dead attempt's blocks went with the commit, so its own commit finds neither them nor its
-  // mark.
-  await assert.rejects(
-    first.commit([outcome], manifest),
-    (error) => error instanceof RetryableError && error.code === 'slice_lost',
-  );
-});
-
-test('a passing fault of the store is tried again by itself, a lasting one is retryable', async () => {
-  const config = { ...base, prefix: 'slow' };
-  const sink = await azureblob.open(config, delivery, deps);
-  server.failNext(/comp=block&/, 503, 'ServerBusy');
-  await write(sink);
-  for (let times = 0; times < 3; times += 1) server.failNext(/comp=block&/, 503, 'ServerBusy');
-  await assert.rejects(
-    write(sink, 1),
-    (error) => error instanceof RetryableError && error.code === 'throttled',
-  );
-  for (let times = 0; times < 3; times += 1) server.dropNext(/comp=block&/);
-  await assert.rejects(
-    write(sink, 1),
-    (error) => error instanceof RetryableError && error.code === 'connection_lost',
-  );
-  await sink.abort([]);
-  assert.deepEqual(await names('slow/', true), []);
-});
-
-test('a store that does not answer is left at once when the run is stopped', async () => {
-  const waits: [RegExp, (sink: Sink, outcome: SliceOutcome) => Promise<unknown>][] = [
-    [/comp=block&/, (sink) => write(sink, 1)],
-    [/^GET .*_manifest/, (sink) => sink.isCommitted()],
-    [/^GET .*comp=blocklist/, (sink, outcome) => sink.recover([outcome])],
-    [/^PUT .*comp=blocklist/, (sink, outcome) => sink.commit([outcome], manifest)],
-    [/^GET .*comp=list/, (sink) => sink.abort([])],
-  ];
-  for (const [number, [pattern, wait]] of waits.entries()) {
-    const config = { ...base, prefix: `held-${number}` };
-    const stop = new AbortController();
-    const sink = await azureblob.open(config, delivery, { ...deps, signal: stop.signal });
-    const outcome = await write(sink);
-    server.holdNext(pattern);
-    const seen = server.requests.length;
-    const waiting = assert.rejects(wait(sink, outcome));
-    await eventually('the request has not come', () =>
-      server.requests.slice(seen).some((request) => pattern.test(request)),
-    );
-    stop.abort('cancelled');
-    await waiting;
-    assert.deepEqual(await names(`held-${number}/`), []);
-    await assert.rejects(
-      azureblob.open(config, delivery, { ...deps, signal: stop.signal }),
-      /stopped/,
-    );
-  }
-});
-
-test('no key or signature is in any error, however deep', async () => {
-  const secrets = [Buffer.from('a-secret-key').toString('base64'), 'secret-signature'];
-  const wrong: AzureBlobConfig[] = [
-    { ...base, account_key: secrets[0] ?? '' },
-    { ...base, account_key: null, sas_token: `sv=2024-11-04&sr=c&sp=rcwdl&sig=${secrets[1]}` },
-    {
-      ...base,
-      account_key: null,
-      sas_token: `sv=2024-11-04&sr=c&sp=rcwdl&sig=${secrets[1]}`,
-      endpoint_url: 'http://127.0.0.1:1',
-    },
-  ];
-  for (const config of wrong) {
-    const sink = await azureblob.open(config, delivery, deps);
-    const error = await write(sink).catch((failure: unknown) => failure);
-    assert.ok(error instanceof NonRetryableError || error instanceof RetryableError);
-    const said: string[] = [];
-    for (let at: unknown = error; at instanceof Error; at = at.cause)
-      said.push(at.message, String(at.stack));
-    for (const secret of secrets) assert.ok(!said.join().includes(secret), said.join());
-  }
-});
-
-test(
-  'leftovers of attempts that nobody knows of are discarded, what is seen and what is kept is ' +
-    'not',
-  async () => {
-    const store = await openContainer({ ...base }, outbound, deps.signal);
-    const stage = async (key: string, mark: string) => {
-      await store.startUpload(key, { mark, content_type: 'text/csv' });
-      return store.uploadPart(key, mark, 1, Buffer.from('x'), deps.signal);
-    };
-    const part = await stage('tidy/seen', 'first');
-    assert.equal(
-      await store.completeUpload('tidy/seen', 'first', [part], {
-        mark: 'first',
-        content_type: 'text/csv',
-      }),
-      true,
-    );
-    for (const key of ['tidy/seen', 'tidy/kept', 'tidy/gone']) await stage(key, 'later');
-    await store.endUploads('tidy/', [{ key: 'tidy/kept', upload_id: 'later' }]);
-    assert.deepEqual(await names('tidy/', true), ['tidy/kept', 'tidy/seen']);
-    assert.equal((await store.describe('tidy/seen'))?.mark, 'first');
-    assert.equal((await store.listParts('tidy/kept', 'later'))?.length, 1);
-    assert.equal(await store.listParts('tidy/kept', 'other'), undefined);
-    assert.equal(await store.listParts('tidy/gone', 'later'), undefined);
-  },
-);

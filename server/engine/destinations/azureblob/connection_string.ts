@@ -15,7 +15,10 @@ export function readConnectionString(text: string): Access | string {
   if (parts === undefined)
     return 'A connection string is a row of name=value parts with semicolons between them.';
   if (parts.has('usedevelopmentstorage'))
-    return 'Write the address and key of the emulator out: AccountName, AccountKey and BlobEndpoint.';
+    return (
+      'Write the address and key of the emulator out: AccountName, AccountKey and ' +
+      'BlobEndpoint.'
+    );
   const name = textOf(parts.get('accountname'));
   const endpoint = endpointOf(parts, name);
   if (endpoint === undefined || !isPlainAddress(endpoint))
@@ -46,5 +49,7 @@ function endpointOf(parts: Map<string, string>, name: string | undefined): strin
   const endpoint = textOf(parts.get('blobendpoint'));
   if (endpoint !== undefined) return endpoint.replace(/\/+$/, '');
   if (name === undefined) return undefined;
-  return `${parts.get('defaultendpointsprotocol') ?? 'https'}://${name}.blob.${parts.get('endpointsuffix') ?? 'core.windows.net'}`;
+  const protocol = parts.get('defaultendpointsprotocol') ?? 'https';
+  const suffix = parts.get('endpointsuffix') ?? 'core.windows.net';
+  return `${protocol}://${name}.blob.${suffix}`;
 }

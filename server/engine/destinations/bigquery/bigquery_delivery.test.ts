@@ -9,7 +9,7 @@ import {
   openBigQueryWorld,
 } from '../../../../test/destinations/bigquery_world.ts';
 import { uuid_only } from '../../../../test/factories/deliveries.ts';
-import { RetryableError } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { persons } from '../../models/persons.ts';
@@ -181,7 +181,7 @@ test(
   },
 );
 
-test('a commit that failed is made again under the next name, with the slices that are there', async () => {
+test('a commit that failed is made again under the next name, with the same slices', async () => {
   const config = freshConfig();
   const given = freshDelivery();
   const dead = await bigquery.open(config, given, deps);
@@ -202,7 +202,7 @@ test('a commit that failed is made again under the next name, with the slices th
   assert.ok(server.jobs.states().includes(`sluice_commit_${given.delivery_id}_1 DONE`));
 });
 
-test('a commit whose answer is lost is found, and an attempt that was believed dead shows nothing', async () => {
+test('a commit whose answer is lost is found, and one believed dead shows nothing', async () => {
   const config = freshConfig();
   const given = freshDelivery();
   const dead = await bigquery.open(config, given, deps);
@@ -241,7 +241,7 @@ test('abort ends a commit that is under way', async () => {
   assert.deepEqual([tableOf(config).rows, stagesOf(config)], [[], []]);
 });
 
-test('rows of a query without a key are counted, and shared tables hide what is added', async () => {
+test('rows of a query without a key are counted; shared tables hide what is added', async () => {
   const config = freshConfig();
   const calculated = freshDelivery({ columns: [{ ...uuid_only[0]!, is_calculated: true }] });
   const source = sourceOf([['one'], ['two']]);

@@ -10,7 +10,7 @@ import {
 import { assertChanged, uuid_only } from '../../../../test/factories/deliveries.ts';
 import type { Value } from '../../../../test/servers/bigquery_tables.ts';
 import { contractColumns } from '../../../../test/factories/contract_rows.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { DestinationDeps } from '../../destination/destination.ts';
 import { sampleRow } from '../../sql_tables/sample_row.ts';
 import { openDataset } from './api.ts';
@@ -67,7 +67,7 @@ test(
   },
 );
 
-test('a slice that BigQuery does not take is a fault of its own, and its stage is gone', async () => {
+test('a slice that BigQuery does not take is a fault of its own, its stage is gone', async () => {
   const config = freshConfig();
   const cases: [
     reason: string,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Column } from '../../models/column.ts';
 import { events } from '../../models/events.ts';
 import { persons } from '../../models/persons.ts';
@@ -137,7 +137,7 @@ test('columns that BigQuery cannot have are named', () => {
     assert.deepEqual(bigQueryColumnFaults(columns.tables), []);
 });
 
-test('a table that cannot take the export says why, and one that has JSON columns names them', () => {
+test('a table that cannot take the export says why, and names its JSON columns', () => {
   const layout = {
     model: 'events' as const,
     columns: [column('uuid', 'uuid'), column('properties', 'json'), column('amount', 'integer')],

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { runSteps } from '../../../platform/timed_steps.ts';
 import type { Step } from '../../../platform/timed_steps.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { CheckStep, DestinationDeps } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { changedValues, sampleRow, testedLayout } from '../../sql_tables/sample_row.ts';
@@ -62,10 +62,10 @@ function stepsOf(
   return [
     {
       name: 'Connect',
-      run: () =>
-        dataset().then(
-          ({ location }) => `Google let the service account in; the dataset is in ${location}.`,
-        ),
+      run: async () => {
+        const { location } = await dataset();
+        return `Google let the service account in; the dataset is in ${location}.`;
+      },
     },
     {
       name: 'Check the table',
@@ -79,14 +79,8 @@ function stepsOf(
     {
       name: 'Write a row',
       run: async () => {
-        const file = await fileOf(sample);
-        const loaded = await loadFile(
-          await dataset(),
-          scratch,
-          layout.columns,
-          Readable.from([file]),
-        );
-        if (loaded !== 1) throw otherNumber('took', loaded, 1);
+        const file = Readable.from([await fileOf(sample)]);
+        requireOne(await loadFile(await dataset(), scratch, layout.columns, file));
         return (
           'A row with a value in every column was loaded into a scratch table, in a file such ' +
           'as deliveries send.'
@@ -103,14 +97,8 @@ function stepsOf(
     {
       name: 'Read it back',
       run: async () => {
-        const rows = await Array.fromAsync(
-          queryRows<Record<string, string | null>>(
-            await dataset(),
-            textsQuery(config, scratch, layout.columns),
-          ),
-        );
-        if (rows.length !== 2) throw otherNumber('gave back', rows.length, 2);
-        for (const row of rows) requireOwnValues(sample.row, row);
+        const query = textsQuery(config, scratch, layout.columns);
+        await requireBothRows(sample.row, queryRows(await dataset(), query));
         return 'The same values came back, in both rows.';
       },
     },
@@ -122,6 +110,19 @@ function stepsOf(
       },
     },
   ];
+}
+
+function requireOne(loaded: number): void {
+  if (loaded !== 1) throw otherNumber('took', loaded, 1);
+}
+
+async function requireBothRows(
+  sample: SampleRow,
+  read: AsyncIterable<Record<string, string | null>>,
+): Promise<void> {
+  const rows = await Array.fromAsync(read);
+  if (rows.length !== 2) throw otherNumber('gave back', rows.length, 2);
+  for (const row of rows) requireOwnValues(sample, row);
 }
 
 async function fileOf({ row, encodeRow }: Sample): Promise<Buffer> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { stopError } from '../../destination/destination.ts';
+import { stopError } from '../../destination/stop.ts';
 import { projectPath, unlessStatus } from './api.ts';
 import type { Dataset } from './api.ts';
 import { JobError } from './faults.ts';
@@ -50,7 +50,8 @@ export async function startJob(
 }
 
 function jobPath({ config, location }: Dataset, id: string, action = ''): string {
-  return `${projectPath(config)}/jobs/${id}${action}?${new URLSearchParams({ location }).toString()}`;
+  const query = new URLSearchParams({ location }).toString();
+  return `${projectPath(config)}/jobs/${id}${action}?${query}`;
 }
 
 function getJob(dataset: Dataset, id: string): Promise<Job> {

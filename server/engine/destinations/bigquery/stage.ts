@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { systemClock } from '../../../platform/clock.ts';
-import { RetryableError } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type { Delivery, Slice, SliceOutcome } from '../../destination/destination.ts';
 import type { Encoding } from '../../destination/encoding.ts';
 import type { Column } from '../../models/column.ts';

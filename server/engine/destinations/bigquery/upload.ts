@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { RetryableError, stopError } from '../../destination/destination.ts';
+import { stopError } from '../../destination/stop.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import { partTimeout } from '../../object_store/object_store.ts';
 import type { Dataset } from './api.ts';
 import type { GoogleAnswer, GoogleClient } from './client.ts';
@@ -50,7 +51,9 @@ async function startSession(
 ): Promise<string> {
   const { headers } = await dataset.client.send({
     method: 'POST',
-    path: `/upload/bigquery/v2/projects/${encodeURIComponent(dataset.config.project_id)}/jobs?uploadType=resumable`,
+    path:
+      `/upload/bigquery/v2/projects/${encodeURIComponent(dataset.config.project_id)}/jobs` +
+      '?uploadType=resumable',
     headers: {
       'content-type': 'application/json; charset=UTF-8',
       'x-upload-content-type': 'application/octet-stream',

@@ -6,6 +6,7 @@ import type { CheckStep, DestinationDeps } from '../../destination/destination.t
 import { identifier } from '../../formats/expression.ts';
 import type { Column } from '../../models/column.ts';
 import { quoted } from '../../sql_tables/layout.ts';
+import type { Layout } from '../../sql_tables/layout.ts';
 import { requireSame, sampleRow, testedLayout } from '../../sql_tables/sample_row.ts';
 import type { SampleRow } from '../../sql_tables/sample_row.ts';
 import { inDatabase, targetOf } from './config.ts';
@@ -74,16 +75,7 @@ function stepsOf(
     {
       name: 'Write a row',
       run: async () => {
-        const connection = await connected();
-        if (found === undefined)
-          await connection.command(tableStatement(inDatabase(config, scratch), layout));
-        else await makeStage(connection, config, found, { table: scratch, id: randomUUID() });
-        await insertSlice(
-          { connection, config, delivery: { columns } },
-          scratch,
-          { number: 0, records: 1 },
-          Readable.from([zstdCompressSync(csvOf(row))]),
-        );
+        await writeRow({ connection: await connected(), config, scratch, found }, row, layout);
         return (
           `A scratch table${found === undefined ? '' : ` like ${target.name}`} took a row with ` +
           'a value in every column, as deliveries send it.'
@@ -93,17 +85,7 @@ function stepsOf(
     {
       name: 'Read it back',
       run: async () => {
-        const list = columns
-          .map(({ name }, index) => `${identifier(name)} AS c${index}`)
-          .join(', ');
-        const text = `SELECT ${list} FROM ${inDatabase(config, scratch)}
-          SETTINGS date_time_output_format = 'iso'`;
-        const [read] = await (await connected()).rows<Record<string, unknown>>(text);
-        requireSame(
-          row,
-          columns.map((_, index) => read?.[`c${index}`]),
-          target.name,
-        );
+        requireSame(row, await readRow(await connected(), config, scratch, columns), target.name);
         return 'The same values came back.';
       },
     },
@@ -115,6 +97,43 @@ function stepsOf(
       },
     },
   ];
+}
+
+/** A row in the scratch table, which is made like the one that was found. */
+async function writeRow(
+  at: {
+    connection: Connection;
+    config: ClickHouseConfig;
+    scratch: string;
+    found: Table | undefined;
+  },
+  row: SampleRow,
+  layout: Layout,
+): Promise<void> {
+  const { connection, config, scratch, found } = at;
+  if (found === undefined)
+    await connection.command(tableStatement(inDatabase(config, scratch), layout));
+  else await makeStage(connection, config, found, { table: scratch, id: randomUUID() });
+  await insertSlice(
+    { connection, config, delivery: { columns: row.columns } },
+    scratch,
+    { number: 0, records: 1 },
+    Readable.from([zstdCompressSync(csvOf(row))]),
+  );
+}
+
+async function readRow(
+  connection: Connection,
+  config: ClickHouseConfig,
+  scratch: string,
+  columns: Column[],
+): Promise<unknown[]> {
+  const list = columns.map(({ name }, index) => `${identifier(name)} AS c${index}`).join(', ');
+  const [read] = await connection.rows<Record<string, unknown>>(
+    `SELECT ${list} FROM ${inDatabase(config, scratch)}
+      SETTINGS date_time_output_format = 'iso'`,
+  );
+  return columns.map((_, index) => read?.[`c${index}`]);
 }
 
 function csvOf({ columns, values }: SampleRow): string {

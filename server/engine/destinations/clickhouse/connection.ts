@@ -4,8 +4,9 @@ import https from 'node:https';
 import type { Readable } from 'node:stream';
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
-import { stopError, throwIfStopped } from '../../destination/destination.ts';
-import type { DestinationDeps, ValueRow } from '../../destination/destination.ts';
+import { stopError, throwIfStopped } from '../../destination/stop.ts';
+import type { DestinationDeps } from '../../destination/destination.ts';
+import type { ValueRow } from '../../destination/content_source.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { answerError } from './faults.ts';
 

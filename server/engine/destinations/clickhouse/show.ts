@@ -1,4 +1,4 @@
-import { RetryableError } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import { identifier } from '../../formats/expression.ts';
 import { targetOf } from './config.ts';
 import { listIntendedStages, writeReceipt } from './receipts.ts';

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { RetryableError } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type { Delivery, Json, Slice, SliceOutcome } from '../../destination/destination.ts';
 import { identifier, literal } from '../../formats/expression.ts';
 import { measured } from '../../sql_tables/measured.ts';

@@ -1,4 +1,4 @@
-import { NonRetryableError } from '../../destination/destination.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import { identifier, literal } from '../../formats/expression.ts';
 import type { Column, ColumnType } from '../../models/column.ts';

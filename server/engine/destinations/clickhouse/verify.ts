@@ -1,10 +1,10 @@
 import type {
-  ContentSource,
   DeliveredSlices,
   Delivery,
   DestinationDeps,
   Difference,
 } from '../../destination/destination.ts';
+import type { ContentSource } from '../../destination/content_source.ts';
 import { identifier } from '../../formats/expression.ts';
 import { compareContents } from '../../sql_tables/contents.ts';
 import { targetOf } from './config.ts';

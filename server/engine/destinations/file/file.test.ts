@@ -22,7 +22,7 @@ import type { Config } from '../../../../test/destinations/destination_world.ts'
 import { parseJsonLines } from '../../../../test/watchers/read_formats.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import { fileError } from './faults.ts';
 import { file } from './file.ts';

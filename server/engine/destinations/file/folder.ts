@@ -4,7 +4,7 @@ import { basename, dirname, join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { once } from 'node:events';
 import { makeFolders } from '../../../platform/folders.ts';
-import { NonRetryableError } from '../../destination/destination.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import { isMissing } from './faults.ts';
 
 /**

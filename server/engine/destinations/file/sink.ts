@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { RetryableError } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type {
   Delivery,
   Manifest,

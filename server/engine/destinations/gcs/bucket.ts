@@ -1,5 +1,5 @@
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
-import { NonRetryableError } from '../../destination/destination.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import type { ObjectStore } from '../../object_store/object_store.ts';
 import { openGoogleClient } from './client.ts';
 import type { GoogleClient } from './client.ts';

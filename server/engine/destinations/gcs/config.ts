@@ -88,7 +88,10 @@ export function readServiceAccount(text: string): ServiceAccount | string {
   if (typeof client_email !== 'string' || client_email === '')
     return 'The key of the service account has no "client_email".';
   if (typeof private_key !== 'string' || !isRsaKey(private_key))
-    return 'The key of the service account has no "private_key", or it is not a whole RSA key in PEM.';
+    return (
+      'The key of the service account has no "private_key", or it is not a whole RSA key in ' +
+      'PEM.'
+    );
   return { client_email, private_key };
 }
 

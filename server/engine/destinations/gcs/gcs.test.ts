@@ -1,57 +1,26 @@
-import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
-import { Readable } from 'node:stream';
-import { after, test } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
 import { changedFile } from '../../../../test/factories/changed_files.ts';
-import { eventually } from '../../../../test/eventually.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
-import { openFaultyServer } from '../../../../test/servers/faulty_server.ts';
-import { openGcsServer } from '../../../../test/servers/gcs_server.ts';
 import { parseJsonLines } from '../../../../test/watchers/read_formats.ts';
-import { silentLog } from '../../../platform/log.ts';
-import { openOutbound } from '../../../platform/outbound/outbound.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
-import type { Delivery, Sink, SliceOutcome } from '../../destination/destination.ts';
-import { openBucket } from './bucket.ts';
-import type { GcsConfig } from './config.ts';
-import { gcs_faults } from './faults.ts';
 import { gcs } from './gcs.ts';
-
-const bucket_name = 'test-bucket';
-const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-const server = await openGcsServer([bucket_name]);
-const deps = {
-  log: silentLog(),
-  outbound: server.reroute(outbound),
-  export_dir: '/nowhere',
-  signal: new AbortController().signal,
-};
-const base: GcsConfig = {
+import {
+  openAroundTests,
   bucket_name,
-  prefix: '',
-  service_account_json: server.service_account_json,
-  endpoint_url: server.endpoint,
-};
+  server,
+  deps,
+  base,
+  names,
+  open,
+  other_key,
+  accountWith,
+} from '../../../../test/destinations/gcs_world.ts';
+
+openAroundTests();
+
 let places = 0;
 
-after(async () => {
-  await server.close();
-  await outbound.close();
-});
-
 const topOf = (config: Config) => `${String(config['prefix']).split('/')[0]}/`;
-const names = (prefix: string) =>
-  [...server.objects(bucket_name).keys()].filter((name) => name.startsWith(prefix)).sort();
-const open = (prefix: string) =>
-  server.openUploads(bucket_name).filter((key) => key.startsWith(prefix));
-const other_key = () =>
-  generateKeyPairSync('rsa', { modulusLength: 2048 })
-    .privateKey.export({ type: 'pkcs8', format: 'pem' })
-    .toString();
-const accountWith = (changes: object) =>
-  JSON.stringify({ ...(JSON.parse(base.service_account_json) as object), ...changes });
 
 testDestination({
   definition: gcs,
@@ -178,218 +147,4 @@ testDestination({
   },
   has_nul: true,
   recovers: true,
-});
-
-const delivery: Delivery = {
-  delivery_id: '018f0000-0000-7000-8000-0123456789ab',
-  run_id: '018f0000-0000-7000-8000-0123456789ab',
-  attempt: 1,
-  batch_export_id: '018f0000-0000-7000-8000-000000000001',
-  team_id: 1,
-  model: 'events',
-  data_interval_start: '2015-09-11T00:00:00Z',
-  data_interval_end: '2015-09-12T00:00:00Z',
-  columns: [],
-};
-
-const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
-const write = async (sink: Sink, number = 0): Promise<SliceOutcome> => ({
-  number,
-  ...(await sink.write({ number, records: 1 }, text('{}\n'))),
-  records: 1,
-  bytes: 3,
-  sha256: '',
-});
-const manifest = { name: 'manifest', text: '{}' };
-
-test(
-  'a large slice goes up in parts, survives the death of its sink, and comes back whole, with ' +
-    'its kind',
-  async () => {
-    const config = { ...base, prefix: 'large' };
-    const piece = Buffer.alloc(1 << 20, 'abcdefghij');
-    const dead = await gcs.open(config, delivery, deps);
-    const seen = server.requests.length;
-    const { name, state } = await dead.write(
-      { number: 0, records: 1 },
-      Readable.from(Array.from({ length: 21 }, () => piece)),
-    );
-    assert.equal(
-      server.requests.slice(seen).filter((request) => request.includes('partNumber=')).length,
-      3,
-    );
-    const outcome = { number: 0, name, state, records: 1, bytes: 21 << 20, sha256: '' };
-    const sink = await gcs.open(config, { ...delivery, attempt: 2 }, deps);
-    assert.deepEqual(await sink.recover([outcome]), [outcome]);
-    await sink.commit([outcome], manifest);
-    const found = server.objects(bucket_name).get(name)!;
-    assert.ok(found.bytes.equals(Buffer.concat(Array.from({ length: 21 }, () => piece))));
-    assert.equal(found.content_type, 'application/x-ndjson');
-  },
-);
-
-test('lists of any number of pages are gone through', async () => {
-  const store = await openBucket(base, deps.outbound, deps.signal);
-  const facts = { mark: 'mark', content_type: 'text/csv' };
-  const keys = ['a', 'b', 'c/d', 'e', 'f'].map((name) => `pages/${name}`);
-  for (const key of keys) await store.put(key, key);
-  const listed: Record<string, string[]> = { all: [], direct: [] };
-  for await (const key of store.list('pages/', { direct: false })) listed['all']?.push(key);
-  for await (const key of store.list('pages/', { direct: true })) listed['direct']?.push(key);
-  assert.deepEqual(listed, { all: keys, direct: keys.filter((key) => !key.includes('/d')) });
-  const ids = new Map<string, string>();
-  for (const key of [...keys, keys[0]!]) ids.set(key, await store.startUpload(key, facts));
-  await store.endUploads('pages/', [{ key: keys[4]!, upload_id: ids.get(keys[4]!)! }]);
-  assert.deepEqual(open('pages/'), [keys[4]]);
-});
-
-test('an account that may only create can deliver', async () => {
-  const config = { ...base, prefix: 'write-only' };
-  const sink = await gcs.open(config, delivery, deps);
-  server.failNext(/^GET .*_manifest/, 403, 'forbidden');
-  assert.equal(await sink.isCommitted(), false);
-  server.failNext(/^GET .*uploads/, 403, 'AccessDenied');
-  assert.deepEqual(await sink.recover([]), []);
-  const outcome = await write(sink);
-  server.failNext(/^GET .*fields=size/, 403, 'forbidden');
-  server.failNext(/^GET .*prefix=/, 403, 'forbidden');
-  server.failNext(/^GET .*uploads/, 403, 'AccessDenied');
-  await sink.commit([outcome], manifest);
-  assert.equal(names('write-only/').length, 2);
-});
-
-test('a completion whose answer was lost is known by its mark, one that is gone is not', async () => {
-  const sink = await gcs.open({ ...base, prefix: 'marked' }, delivery, deps);
-  const outcome = await write(sink);
-  await sink.commit([outcome], manifest);
-  await sink.commit([outcome], manifest);
-  server.objects(bucket_name).get(outcome.name)!.metadata = { 'sluice-upload': 'another' };
-  await assert.rejects(
-    sink.commit([outcome], manifest),
-    (error) => error instanceof RetryableError && error.code === 'slice_lost',
-  );
-});
-
-test('a passing fault of the store is tried again by itself, a lasting one is retryable', async () => {
-  const sink = await gcs.open({ ...base, prefix: 'slow' }, delivery, deps);
-  server.failNext(/^POST \/token/, 503, 'internal_failure');
-  server.failNext(/partNumber=1/, 503, 'SlowDown');
-  await write(sink);
-  for (let times = 0; times < 3; times += 1)
-    server.failNext(/partNumber=1/, 429, 'TooManyRequests');
-  await assert.rejects(
-    write(sink, 1),
-    (error) => error instanceof RetryableError && error.code === 'throttled',
-  );
-  for (let times = 0; times < 3; times += 1) server.dropNext(/partNumber=1/);
-  await assert.rejects(
-    write(sink, 1),
-    (error) => error instanceof RetryableError && error.code === 'connection_lost',
-  );
-  await sink.abort([]);
-  assert.deepEqual(open('slow/'), []);
-});
-
-test(
-  'a store or a token service that does not answer is left at once when the run is stopped, and ' +
-    'nothing stays open',
-  async () => {
-    const waits: [RegExp, (sink: Sink, outcome: SliceOutcome) => Promise<unknown>][] = [
-      [/^POST .*uploads/, (sink) => write(sink, 1)],
-      [/partNumber=1/, (sink) => write(sink, 1)],
-      [/^GET .*_manifest/, (sink) => sink.isCommitted()],
-      [/^GET .*uploadId/, (sink, outcome) => sink.recover([outcome])],
-      [/^POST .*uploadId/, (sink, outcome) => sink.commit([outcome], manifest)],
-      [/^GET .*uploads/, (sink) => sink.abort([])],
-    ];
-    for (const [number, [pattern, wait]] of waits.entries()) {
-      const config = { ...base, prefix: `held-${number}` };
-      const stop = new AbortController();
-      const sink = await gcs.open(config, delivery, { ...deps, signal: stop.signal });
-      const outcome = await write(sink);
-      await stopWhileHeld(pattern, stop, () => wait(sink, outcome));
-      assert.deepEqual(open(`held-${number}/`), [outcome.name], String(pattern));
-      await assert.rejects(gcs.open(config, delivery, { ...deps, signal: stop.signal }), /stopped/);
-    }
-    const stop = new AbortController();
-    const sink = await gcs.open({ ...base, prefix: 'held-token' }, delivery, {
-      ...deps,
-      signal: stop.signal,
-    });
-    await stopWhileHeld(/^POST \/token/, stop, () => write(sink));
-  },
-);
-
-async function stopWhileHeld(
-  pattern: RegExp,
-  stop: AbortController,
-  wait: () => Promise<unknown>,
-): Promise<void> {
-  server.holdNext(pattern);
-  const seen = server.requests.length;
-  const waiting = assert.rejects(wait());
-  await eventually('the request has not come', () =>
-    server.requests.slice(seen).some((request) => pattern.test(request)),
-  );
-  stop.abort('cancelled');
-  await waiting;
-}
-
-test('no key or token is in any error, however deep', async () => {
-  const key = other_key();
-  const gone = await openFaultyServer(
-    () => undefined,
-    () => undefined,
-  );
-  await gone.close();
-  const wrong: GcsConfig[] = [
-    { ...base, service_account_json: accountWith({ private_key: key }) },
-    { ...base, endpoint_url: gone.endpoint },
-    { ...base, bucket_name: 'no-such-bucket' },
-  ];
-  for (const config of wrong) {
-    const error = await write(await gcs.open(config, delivery, deps)).catch(
-      (failure: unknown) => failure,
-    );
-    assert.ok(error instanceof NonRetryableError || error instanceof RetryableError);
-    const said: string[] = [];
-    for (let at: unknown = error; at instanceof Error; at = at.cause)
-      said.push(at.message, String(at.stack));
-    assert.doesNotMatch(said.join(), /PRIVATE KEY|token-|Bearer|eyJ/);
-    assert.ok(!said.join().includes(key.slice(100, 140)));
-  }
-});
-
-test('faults are told apart by the three forms in which Google says them', () => {
-  const cases: [unknown, number, boolean, string][] = [
-    [{ error: 'invalid_grant' }, 400, false, 'authentication_failed'],
-    ['{"error":{"errors":[{"reason":"forbidden"}]}}', 403, false, 'permission_denied'],
-    [{ error: { errors: [{ reason: 'retentionPolicyNotMet' }] } }, 403, false, 'permission_denied'],
-    ['<Error><Code>NoSuchBucket</Code></Error>', 404, false, 'bucket_missing'],
-    ['<Error><Code>NoSuchUpload</Code></Error>', 404, true, 'slice_lost'],
-    ['<Error><Code>EntityTooLarge</Code></Error>', 400, false, 'request_refused'],
-    ['{"error":{"errors":[{"reason":"rateLimitExceeded"}]}}', 403, true, 'throttled'],
-    ['{"error":{"errors":[{"reason":"cloudKmsDisabledKey"}]}}', 400, false, 'kms_key_unusable'],
-    ['<html>', 502, true, 'store_fault'],
-    ['null', 401, false, 'authentication_failed'],
-    [undefined, 429, true, 'throttled'],
-  ];
-  for (const [data, status, isRetryable, code] of cases) {
-    const error = gcs_faults.explain(
-      Object.assign(new Error('said the library'), { response: { status, data } }),
-    );
-    assert.ok(
-      isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError,
-      code,
-    );
-    assert.equal((error as RetryableError).code, code);
-  }
-  const hidden = new Error('said the library', {
-    cause: new TypeError('fetch failed', {
-      cause: Object.assign(new Error('system'), { code: 'ECONNREFUSED' }),
-    }),
-  });
-  assert.equal((gcs_faults.explain(hidden) as RetryableError).code, 'connection_failed');
-  const source = new Error('the query failed');
-  assert.equal(gcs_faults.explain(source), source);
 });

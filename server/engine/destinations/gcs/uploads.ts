@@ -1,4 +1,4 @@
-import { RetryableError } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import { partTimeout } from '../../object_store/object_store.ts';
 import type { ObjectStore, OpenUpload, Part } from '../../object_store/object_store.ts';
 import { endUploadsBut } from '../../object_store/upload.ts';
@@ -22,7 +22,8 @@ type Uploads = Pick<
  */
 export function openUploads(client: GoogleClient, bucket: string, signal: AbortSignal): Uploads {
   const pathOf = (key: string, query: Record<string, string>) =>
-    `/${bucket}/${key.split('/').map(encodeURIComponent).join('/')}?${new URLSearchParams(query).toString()}`;
+    `/${bucket}/${key.split('/').map(encodeURIComponent).join('/')}` +
+    `?${new URLSearchParams(query).toString()}`;
   const endUpload: Uploads['endUpload'] = async (key, uploadId, ending) => {
     await unlessMissing(() =>
       client.text({ method: 'DELETE', path: pathOf(key, { uploadId }), signal: ending }),

@@ -19,7 +19,9 @@ export function envelopeOf(config: HttpConfig): Envelope {
       return { start: '[', separator: ',', end: ']', content_type: 'application/json' };
     case 'Batch':
       return {
-        start: `{"api_key":${JSON.stringify(config.token ?? '')},"historical_migration":true,"batch":[`,
+        start:
+          `{"api_key":${JSON.stringify(config.token ?? '')},` +
+          '"historical_migration":true,"batch":[',
         separator: ',',
         end: ']}',
         content_type: 'application/json',

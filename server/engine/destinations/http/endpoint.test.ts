@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { openHttpReceiver } from '../../../../test/servers/http_receiver.ts';
 import type { Answer, HttpReceiver } from '../../../../test/servers/http_receiver.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import { bodiesOf, bodyOf } from './bodies.ts';
 import type { HttpConfig } from './config.ts';
 import { openEndpoint } from './endpoint.ts';
@@ -45,7 +45,7 @@ async function send(config: HttpConfig, row: string, pauses: number[] = []): Pro
   await endpoint.send(`request-${places}`, bodyOf(config, [Buffer.from(row)]));
 }
 
-test('what passes is tried again with the same key, after the pause that the endpoint asks for', async () => {
+test('what passes is tried again with the same key, after the pause asked for', async () => {
   const cases: { answers: Answer[]; pauses: number[]; requests: number }[] = [
     {
       answers: [{ status: 503 }, { status: 500 }, 'cut', { status: 408 }],
@@ -172,7 +172,7 @@ test('an answer is told, without end, secrets or control characters', async () =
   await send(config, '1');
 });
 
-test('requests are signed as Standard Webhooks says, over the body before compression', async () => {
+test('requests are signed as Standard Webhooks says, over the uncompressed body', async () => {
   const secret = Buffer.from('0123456789abcdef01234567');
   const config = freshConfig({
     signing_secret: `whsec_${secret.toString('base64')}`,
@@ -191,7 +191,7 @@ test('requests are signed as Standard Webhooks says, over the body before compre
   assert.equal(headers['x-own'], 'own');
 });
 
-test('an endpoint that hangs is left at once when the signal is aborted, also in a pause', async () => {
+test('an endpoint that hangs is left at once on abort, also in a pause', async () => {
   for (const answer of ['hang', { status: 503, headers: { 'Retry-After': '50' } }] as const) {
     const stop = new AbortController();
     const { promise: reached, resolve: reach } = Promise.withResolvers<void>();

@@ -52,7 +52,8 @@ const by_status: Record<number, Fault> = {
   410: lasting('endpoint_missing', 'The address is out of use; change the key url.'),
   413: lasting(
     'request_too_large',
-    'A request is larger than the endpoint takes; lower max_request_size_mb or max_request_records.',
+    'A request is larger than the endpoint takes; lower max_request_size_mb or ' +
+      'max_request_records.',
   ),
   425: passing('throttled', 'The endpoint does not take the request yet.'),
   429: passing('throttled', 'The endpoint asks for fewer requests.'),

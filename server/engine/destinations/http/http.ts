@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../../platform/clock.ts';
 import { runSteps } from '../../../platform/timed_steps.ts';
-import { throwIfStopped, urlHost } from '../../destination/destination.ts';
+import { urlHost } from '../../destination/destination.ts';
+import { throwIfStopped } from '../../destination/stop.ts';
 import type {
   CheckStep,
   DeliveredSlices,

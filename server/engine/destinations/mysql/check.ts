@@ -5,6 +5,7 @@ import type { Step } from '../../../platform/timed_steps.ts';
 import type { CheckStep, DestinationDeps } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { requireSame, sampleLine, sampleRow, testedLayout } from '../../sql_tables/sample_row.ts';
+import type { SampleRow } from '../../sql_tables/sample_row.ts';
 import { inDatabase, quoted, targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';
@@ -57,21 +58,8 @@ function stepsOf(
   const target = targetOf(config);
   const layout = testedLayout(columns);
   const row = sampleRow(columns);
-  const write = async (connection: Connection, table: string) => {
-    const { before, after } = insertStatement(table, layout);
-    const limits = {
-      bytes: connection.statement_bytes_max,
-      row_bytes: connection.statement_bytes_max,
-    };
-    const line = Readable.from([Buffer.from(sampleLine(row))]);
-    for await (const { text } of valueLists(
-      columns,
-      line,
-      { escape: connection.escape, before: '' },
-      limits,
-    ))
-      await connection.run(`${before}VALUES ${text}${after}`);
-  };
+  const write = (connection: Connection, table: string) =>
+    writeRow(connection, insertStatement(table, layout), row);
   let isThere = false;
   return [
     { name: 'Connect', run: () => connected().then(() => 'The server let the user in.') },
@@ -104,17 +92,7 @@ function stepsOf(
             return 'Nothing was compared: that needs the right CREATE TEMPORARY TABLES.';
           await write(connection, scratch);
         }
-        const texts = columns.map(
-          ({ name }, index) => `CAST(${quoted(name)} AS CHAR) AS c${index}`,
-        );
-        const [found] = await connection.rows<Record<string, unknown>>(
-          `SELECT ${texts.join(', ')} FROM ${scratch}`,
-        );
-        requireSame(
-          row,
-          columns.map((_, index) => found?.[`c${index}`]),
-          target.name,
-        );
+        requireSame(row, await readRow(connection, scratch, columns), target.name);
         return 'The same values came back.';
       },
     },
@@ -128,6 +106,30 @@ function stepsOf(
       },
     },
   ];
+}
+
+async function writeRow(
+  connection: Connection,
+  { before, after }: { before: string; after: string },
+  row: SampleRow,
+): Promise<void> {
+  const { escape, statement_bytes_max } = connection;
+  const limits = { bytes: statement_bytes_max, row_bytes: statement_bytes_max };
+  const line = Readable.from([Buffer.from(sampleLine(row))]);
+  for await (const { text } of valueLists(row.columns, line, { escape, before: '' }, limits))
+    await connection.run(`${before}VALUES ${text}${after}`);
+}
+
+async function readRow(
+  connection: Connection,
+  scratch: string,
+  columns: Column[],
+): Promise<unknown[]> {
+  const texts = columns.map(({ name }, index) => `CAST(${quoted(name)} AS CHAR) AS c${index}`);
+  const [found] = await connection.rows<Record<string, unknown>>(
+    `SELECT ${texts.join(', ')} FROM ${scratch}`,
+  );
+  return columns.map((_, index) => found?.[`c${index}`]);
 }
 
 /** False where the user has not the right, which no delivery needs. */

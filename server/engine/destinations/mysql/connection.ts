@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Connection as Client, QueryResult, RowDataPacket } from 'mysql2';
-import { stopError, throwIfStopped, unlessStopped } from '../../destination/destination.ts';
+import { stopError, throwIfStopped, unlessStopped } from '../../destination/stop.ts';
 import type { DestinationDeps } from '../../destination/destination.ts';
 import type { MySqlConfig } from './config.ts';
 

@@ -8,7 +8,7 @@ import { openMySqlProxy } from '../../../../test/servers/mysql_proxy.ts';
 import { testMySqlStages } from '../../../../test/destinations/mysql_stages.ts';
 import { MySqlWorld } from '../../../../test/destinations/mysql_world.ts';
 import type { MySqlOrders } from '../../../../test/destinations/mysql_world.ts';
-import { RetryableError } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type { Sink, SliceOutcome } from '../../destination/destination.ts';
 import { mysql } from './mysql.ts';
 
@@ -129,7 +129,7 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     },
   );
 
-  test('an attempt that works on the delivery is waited for, and its receipt is found then', async () => {
+  test('an attempt at the same delivery is waited for, and its receipt is found', async () => {
     const orders = world.freshOrders('written');
     const first = await world.openSink(orders);
     const second = world.openSink(orders, 2);

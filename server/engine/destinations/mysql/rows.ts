@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { NonRetryableError } from '../../destination/destination.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import type { Column } from '../../models/column.ts';
 import { fieldText, linesOf } from '../../sql_tables/tab_separated.ts';
 

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Logger } from '../../../platform/log.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type {
   Delivery,
   DestinationDeps,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { runSteps } from '../../../platform/timed_steps.ts';
 import type { Step } from '../../../platform/timed_steps.ts';
-import { NonRetryableError } from '../../destination/destination.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import type { CheckStep, Delivery, DestinationDeps } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { isMerged, person_key, quoted } from '../../sql_tables/layout.ts';

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { throwIfStopped } from '../../destination/destination.ts';
+import { throwIfStopped } from '../../destination/stop.ts';
 import type { Delivery, DestinationDeps, Slice } from '../../destination/destination.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';

@@ -1,84 +1,27 @@
 import assert from 'node:assert/strict';
-import { Readable } from 'node:stream';
-import { after, before, test } from 'node:test';
-import { eventually } from '../../../../test/eventually.ts';
+import { test } from 'node:test';
 import {
   deliverAgain,
   killDelivery,
   repeatedSlices,
 } from '../../../../test/processes/killed_delivery.ts';
 import type { DeliveryOrders, KillPlace } from '../../../../test/processes/killed_delivery.ts';
-import {
-  openPostgresServer,
-  outcomeOf,
-  uuidDelivery,
-} from '../../../../test/servers/postgres_destination.ts';
-import type { PostgresServer } from '../../../../test/servers/postgres_destination.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
-import type { Delivery, Sink, Slice, SliceOutcome } from '../../destination/destination.ts';
-import type { PostgresConfig } from './config.ts';
 import { postgres } from './postgres.ts';
+import {
+  openAroundTests,
+  slices,
+  manifest,
+  isCode,
+  server,
+  freshPlace,
+  tablesOf,
+  rowsOf,
+  openSink,
+  writeSlice,
+} from '../../../../test/destinations/postgres_stages.ts';
+import type { Place } from '../../../../test/destinations/postgres_stages.ts';
 
-const slices = ['a\nb\n', 'c\n', 'd\n'];
-const manifest = { name: 'manifest', text: '{}' };
-const isCode = (code: string) => (error: unknown) =>
-  error instanceof RetryableError && error.code === code;
-let server: PostgresServer;
-
-before(async () => {
-  server = await openPostgresServer();
-});
-after(() => server.close());
-
-type Place = { config: PostgresConfig & { schema: string }; delivery: Delivery };
-
-async function freshPlace(changes: Partial<Delivery> = {}): Promise<Place> {
-  return { config: await server.freshConfig(), delivery: uuidDelivery(changes) };
-}
-
-async function tablesOf({ config }: Place): Promise<string[]> {
-  const found = await server.pool.query<{ name: string }>(
-    'SELECT relname AS name FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = $2',
-    [config.schema, 'r'],
-  );
-  return found.rows.map(({ name }) => name).toSorted();
-}
-
-async function rowsOf(place: Place): Promise<string[]> {
-  if (!(await tablesOf(place)).includes('events')) return [];
-  const found = await server.pool.query<{ uuid: string }>(
-    `SELECT uuid FROM ${place.config.schema}.events ORDER BY uuid`,
-  );
-  return found.rows.map(({ uuid }) => uuid);
-}
-
-const openSink = ({ config, delivery }: Place, attempt = 1): Promise<Sink> =>
-  postgres.open(config, { ...delivery, attempt }, server.deps);
-
-async function writeSlice(
-  sink: Sink,
-  number: number,
-  text = slices[number]!,
-  isLast = false,
-): Promise<SliceOutcome> {
-  const slice: Slice = {
-    number,
-    records: text.split('\n').length - 1,
-    ...(isLast ? { is_last: true } : {}),
-  };
-  const written = await sink.write(slice, Readable.from([Buffer.from(text)]));
-  return outcomeOf(number, text, written as { name: string; state: null });
-}
-
-const until = (what: string, text: string, values: unknown[]) =>
-  eventually(what, async () => (await server.pool.query(text, values)).rowCount !== 0);
-
-const untilMoved = ({ config }: Place) =>
-  until(
-    'nothing is moved',
-    "SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE $1",
-    [`INSERT INTO "${config.schema}"%SELECT%`],
-  );
+openAroundTests();
 
 test(
   'a dead attempt repeats one slice at most: what it staged is shown with the rest, once, and ' +
@@ -177,7 +120,7 @@ test(
   },
 );
 
-test('an attempt that was believed dead and comes back stages and shows nothing any more', async () => {
+test('an attempt believed dead that comes back stages and shows nothing any more', async () => {
   for (const comesBack of [
     'while the next one writes',
     'after the next one',
@@ -233,184 +176,3 @@ test(
     }
   },
 );
-
-test('a trigger that leaves rows out does not pass for success when the stage is moved', async () => {
-  const place = await freshPlace();
-  const { schema } = place.config;
-  await server.pool.query(`CREATE TABLE ${schema}.events (uuid text);
-    CREATE FUNCTION ${schema}.skip() RETURNS trigger LANGUAGE plpgsql AS
-      'BEGIN IF NEW.uuid = ''b'' THEN RETURN NULL; END IF; RETURN NEW; END';
-    CREATE TRIGGER skip BEFORE INSERT ON ${schema}.events
-      FOR EACH ROW EXECUTE FUNCTION ${schema}.skip()`);
-  const sink = await openSink(place);
-  const first = await writeSlice(sink, 0);
-  const goOn = async () => sink.commit([first, await writeSlice(sink, 1)], manifest);
-  await assert.rejects(goOn(), isCode('count_mismatch'));
-  await sink.close();
-  assert.deepEqual(await rowsOf(place), []);
-});
-
-test('a user who may not make tables delivers all slices in one transaction', async () => {
-  const place = await freshPlace();
-  const { schema } = place.config;
-  await server.pool.query(`CREATE TABLE ${schema}.events (uuid text);
-    CREATE TABLE ${schema}.sluice_receipts (delivery_id uuid PRIMARY KEY,
-      batch_export_id uuid NOT NULL, run_id uuid NOT NULL, table_name text NOT NULL,
-      records bigint NOT NULL, manifest text NOT NULL,
-      delivered_at timestamptz NOT NULL DEFAULT now());
-    CREATE ROLE postgres_writer LOGIN PASSWORD 'of the writer';
-    GRANT USAGE ON SCHEMA ${schema} TO postgres_writer;
-    GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA ${schema} TO postgres_writer`);
-  place.config = { ...place.config, user: 'postgres_writer', password: 'of the writer' };
-  const steps = await postgres.check(place.config, place.delivery.columns, server.deps);
-  assert.ok(steps.every(({ status }) => status === 'passed'));
-  assert.match(
-    steps.find(({ name }) => name === 'Write a receipt')!.detail,
-    /Without UPDATE on .*Without CREATE/,
-  );
-  const dead = await openSink(place);
-  const first = await writeSlice(dead, 0);
-  assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
-  await dead.close();
-  const next = await openSink(place, 2);
-  assert.deepEqual(await next.recover([first]), []);
-  const outcomes = [await writeSlice(next, 0), await writeSlice(next, 1)];
-  await next.commit(outcomes, manifest);
-  await next.close();
-  const repeat = await openSink(place, 3);
-  await assert.rejects(
-    repeat.commit(outcomes, manifest),
-    (error) => error instanceof NonRetryableError && /Grant UPDATE on "/.test(error.message),
-  );
-  await repeat.close();
-  assert.deepEqual(await rowsOf(place), ['a', 'b', 'c']);
-});
-
-test(
-  'persons of several slices are merged when they are shown, and a column may be called like ' +
-    'that of the stage',
-  async () => {
-    const text = { nullable: false, type: 'text' } as const;
-    const columns = [
-      { ...text, name: 'team_id', type: 'integer', expression: 'team_id' } as const,
-      { ...text, name: 'distinct_id', expression: 'distinct_id' },
-      { ...text, name: 'sluice_slice', expression: 'x' },
-      { ...text, name: 'person_version', type: 'integer', expression: 'version' } as const,
-    ];
-    const place = await freshPlace({ model: 'persons', columns });
-    const sink = await openSink(place);
-    const outcomes = [
-      await writeSlice(sink, 0, '7\ta\told\t1\n7\tb\tonly\t1\n'),
-      await writeSlice(sink, 1, '7\ta\tnew\t2\n'),
-    ];
-    await sink.commit(outcomes, manifest);
-    await sink.close();
-    const found = await server.pool.query<{ text: string }>(
-      `SELECT distinct_id || ' ' || sluice_slice AS text FROM ${place.config.schema}.events
-      ORDER BY 1`,
-    );
-    assert.deepEqual(
-      found.rows.map((row) => row.text),
-      ['a new', 'b only'],
-    );
-  },
-);
-
-test(
-  'slices go into the table while the next ones are staged, the last one straight, and nobody ' +
-    'sees any before the commit',
-  async () => {
-    const place = await freshPlace();
-    const text = (name: string) =>
-      Array.from({ length: 20_000 }, (_, row) => `${name} ${row}\n`).join('');
-    const dead = await openSink(place);
-    const known = [await writeSlice(dead, 0, text('a'))];
-    await untilMoved(place);
-    known.push(await writeSlice(dead, 1, text('b')), await writeSlice(dead, 2, text('c'), true));
-    const stage = (await tablesOf(place)).find((name) => name.startsWith('sluice_stage'));
-    assert.equal(
-      (await server.pool.query(`SELECT 1 FROM ${place.config.schema}.${stage}`)).rowCount,
-      40_000,
-    );
-    assert.deepEqual(await rowsOf(place), []);
-    await dead.close();
-    const next = await openSink(place, 2);
-    assert.deepEqual(await next.recover(known), known.slice(0, 2));
-    await next.commit([...known.slice(0, 2), await writeSlice(next, 2, text('c'), true)], manifest);
-    await next.close();
-    const rows = await rowsOf(place);
-    assert.equal(rows.length, 60_000);
-    assert.equal(new Set(rows).size, 60_000);
-    assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
-  },
-);
-
-test('rows that lie elsewhere in the stage than its note says are moved all the same', async () => {
-  const place = await freshPlace();
-  const dead = await openSink(place);
-  const known = [await writeSlice(dead, 0), await writeSlice(dead, 1)];
-  await dead.close();
-  const stage = `${place.config.schema}.${(await tablesOf(place)).find((name) => name.startsWith('sluice_stage'))}`;
-  const found = await server.pool.query<{ note: string }>(
-    'SELECT obj_description($1::regclass) AS note',
-    [stage],
-  );
-  await server.pool.query(
-    `COMMENT ON TABLE ${stage} IS ` +
-      `'${found.rows[0]!.note.replaceAll('"first_block":0', '"first_block":1')}'`,
-  );
-  const next = await openSink(place, 2);
-  await next.commit(await next.recover(known), manifest);
-  await next.close();
-  assert.deepEqual(await rowsOf(place), ['a', 'b', 'c']);
-});
-
-test(
-  'neither rows that a dead attempt has moved nor a session that waits for the table stop a ' +
-    'delivery',
-  async () => {
-    const place = await freshPlace();
-    const { schema } = place.config;
-    await server.pool.query(`CREATE TABLE ${schema}.events (uuid text UNIQUE)`);
-    const dead = await openSink(place);
-    const first = await writeSlice(dead, 0);
-    await untilMoved(place);
-    const next = await openSink(place, 2);
-    assert.deepEqual(await next.recover([first]), [first]);
-    await untilMoved(place);
-    const altered = server.pool.query(`ALTER TABLE ${schema}.events ADD COLUMN own text`);
-    await until(
-      'nobody waits for the table',
-      "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' AND relation = " +
-        '$1::regclass',
-      [`${schema}.events`],
-    );
-    await next.commit(
-      [first, await writeSlice(next, 1), await writeSlice(next, 2, slices[2], true)],
-      manifest,
-    );
-    await Promise.all([altered, next.close(), dead.close()]);
-    assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd']);
-  },
-);
-
-test('where the server gives one session only, what is staged is moved at the end', async () => {
-  const place = await freshPlace();
-  await server.pool.query(
-    `CREATE ROLE single LOGIN PASSWORD 'of the single one' CONNECTION LIMIT 1; GRANT ALL
-      ON SCHEMA ${place.config.schema} TO single`,
-  );
-  place.config = { ...place.config, user: 'single', password: 'of the single one' };
-  const sink = await openSink(place);
-  await sink.commit(
-    [
-      await writeSlice(sink, 0),
-      await writeSlice(sink, 1),
-      await writeSlice(sink, 2, slices[2], true),
-    ],
-    manifest,
-  );
-  await sink.close();
-  assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd']);
-  assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
-});

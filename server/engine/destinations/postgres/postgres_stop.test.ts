@@ -10,7 +10,7 @@ import {
 import { eventually } from '../../../../test/eventually.ts';
 import type { PostgresServer } from '../../../../test/servers/postgres_destination.ts';
 import { openPostgresProxy } from '../../../../test/servers/postgres_proxy.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Sink } from '../../destination/destination.ts';
 import { persons as personsModel } from '../../models/persons.ts';
 import type { PostgresConfig } from './config.ts';
@@ -145,7 +145,7 @@ test('an attempt that fails while its slices are moved ends the move at once', a
   await eventually('the server goes on moving', async () => (await sleepers('INSERT')) === 0);
 });
 
-test('a commit that is refused is known to show nothing, one whose answer is lost is not', async () => {
+test('a refused commit is known to show nothing, one whose answer is lost is not', async () => {
   const config = await server.freshConfig();
   const { schema } = config;
   await server.pool.query(`CREATE TABLE ${schema}.events (uuid text);
@@ -257,7 +257,7 @@ async function failedStep(config: PostgresConfig, columns = contractColumns): Pr
   return step === undefined ? 'passed' : `${step.name}: ${step.detail}`;
 }
 
-test('the connection test writes real values where deliveries go, and nobody sees them', async () => {
+test('the connection test writes where deliveries go, and nobody sees it', async () => {
   const config = await server.freshConfig();
   const own = (changes: Record<string, string>) =>
     contractColumns

@@ -1,4 +1,4 @@
-import { NonRetryableError } from '../../destination/destination.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import type { Delivery, Manifest, SliceOutcome } from '../../destination/destination.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { targetOf } from './config.ts';

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { withCertainty } from '../../destination/destination.ts';
+import { withCertainty } from '../../destination/errors.ts';
 import type {
   Delivery,
   DestinationDeps,
@@ -9,16 +8,13 @@ import type {
   Slice,
   SliceOutcome,
 } from '../../destination/destination.ts';
-import { isMerged } from '../../sql_tables/layout.ts';
-import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { withPostgresErrors } from '../../sql_tables/postgres_faults.ts';
 import { leaveAside, requireRecords } from '../../sql_tables/staged_sink.ts';
-import { accessOf, targetOf } from './config.ts';
+import { targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
-import { openMover } from './mover.ts';
 import type { Mover } from './mover.ts';
-import { hasReceipt, writeReceipt } from './receipts.ts';
+import { writeReceipt } from './receipts.ts';
 import {
   canStage,
   copyRows,
@@ -26,46 +22,12 @@ import {
   listStaged,
   makeStage,
   moveStage,
-  stageOf,
   stageSlice,
   takeStageOver,
 } from './stage.ts';
-import type { Stage } from './stage.ts';
-import { prepareTables } from './table.ts';
-import { beginTransaction, endMove, lockDelivery } from './transaction.ts';
-
-/**
- * One attempt at a delivery. Everything it does is done in transactions that begin with the
- * delivery's lock; that of the mover takes it before it commits.
- */
-type Session = {
-  connection: Connection;
-  config: PostgresConfig;
-  delivery: Delivery;
-  deps: DestinationDeps;
-  stage: Stage;
-  /**
-   * How its rows go into the table; undefined until the first slice or a stage of an earlier
-   * attempt decides.
-   */
-  way: 'direct' | 'staged' | undefined;
-  /**
-   * Moves staged slices while the next ones are staged; undefined where all are moved at the end.
-   */
-  mover: Mover | undefined;
-  /** The table holds the delivery and its receipt, by this attempt or another one. */
-  is_delivered: boolean;
-  /** Is a transaction open, and are the target and its receipts made, checked and locked in it? */
-  is_open: boolean;
-  is_prepared: boolean;
-  /** This attempt has put its receipt there. */
-  is_committed: boolean;
-  /**
-   * The table may show the delivery: it was there, or the server was told to commit and did not
-   * refuse.
-   */
-  may_show: boolean;
-};
+import { endMove, lockDelivery } from './transaction.ts';
+import { openSession, begin, end, startMover, closeMover, prepare } from './session.ts';
+import type { Session } from './session.ts';
 
 /**
  * Opens an attempt at a delivery. A delivery of one slice is one transaction. One of several slices
@@ -94,52 +56,6 @@ export async function openPostgresSink(
   };
 }
 
-async function openSession(
-  config: PostgresConfig,
-  delivery: Delivery,
-  deps: DestinationDeps,
-): Promise<Session> {
-  const connection = await connect(accessOf(config), deps);
-  try {
-    const session: Session = {
-      connection,
-      config,
-      delivery,
-      deps,
-      stage: stageOf(config, delivery, randomUUID()),
-      way: undefined,
-      mover: undefined,
-      is_delivered: false,
-      is_open: false,
-      is_prepared: false,
-      is_committed: false,
-      may_show: false,
-    };
-    await begin(session);
-    return session;
-  } catch (error) {
-    await connection.close();
-    throw error;
-  }
-}
-
-async function begin(session: Session): Promise<void> {
-  if (session.is_open) return;
-  const { connection, config, delivery } = session;
-  await beginTransaction(connection);
-  session.is_open = true;
-  session.is_prepared = false;
-  await lockDelivery(connection, delivery);
-  session.is_delivered = await hasReceipt(connection, config, delivery);
-  session.may_show = session.is_delivered;
-}
-
-async function end(session: Session, statement: 'COMMIT' | 'ROLLBACK'): Promise<void> {
-  if (!session.is_open) return;
-  await session.connection.rows(statement);
-  session.is_open = false;
-}
-
 /**
  * The table is made, checked and locked here, before the engine opens the query that would wait for
  * it.
@@ -157,22 +73,6 @@ async function recover(session: Session, outcomes: SliceOutcome[]): Promise<Slic
   await end(session, 'COMMIT');
   for (const [number, slice] of staged) session.mover?.move(number, slice);
   return surviving;
-}
-
-/**
- * Persons are merged when all are staged, in the order of their keys: deliveries that merge the
- * same persons bit by bit would wait for each other in a circle.
- */
-async function startMover(session: Session): Promise<void> {
-  const { config, delivery, stage, deps } = session;
-  if (!isMerged(delivery)) session.mover = await openMover(config, delivery, stage, deps);
-}
-
-/** What was moved and not committed is rolled back. */
-async function closeMover(session: Session): Promise<void> {
-  const { mover } = session;
-  session.mover = undefined;
-  await mover?.connection.close();
 }
 
 /**
@@ -245,12 +145,6 @@ async function writeStaged(session: Session, slice: Slice, bytes: Readable): Pro
 async function failMove({ connection, stage }: Session, mover: Mover): Promise<void> {
   await listStaged(connection, stage);
   await mover.settle();
-}
-
-async function prepare(session: Session): Promise<void> {
-  if (session.is_prepared) return;
-  await prepareTables(session.connection, session.config, session.delivery);
-  session.is_prepared = true;
 }
 
 async function commit(

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { RetryableError } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type { Delivery, Slice, SliceOutcome } from '../../destination/destination.ts';
 import { measured } from '../../sql_tables/measured.ts';
 import { isMerged, quoted } from '../../sql_tables/layout.ts';
@@ -39,10 +39,7 @@ export type StagedSlice = {
 
 type Note = { holder: string; slices: Record<number, StagedSlice> };
 
-/**
- * PostgreSQL extends a table by up to 64 blocks at once, and the next COPY begins in those that
- * were left over.
- */
+// PostgreSQL extends a table by up to 64 blocks, and the next COPY begins in those left over.
 const left_over_blocks = 128;
 
 /**
@@ -55,7 +52,8 @@ export function stageOf(config: PostgresConfig, delivery: Delivery, holder: stri
     delivery,
     target,
     holder,
-    quoted: `${quoted(schema)}.${quoted(`sluice_stage_${delivery.delivery_id.replaceAll('-', '')}`)}`,
+    quoted:
+      `${quoted(schema)}.` + quoted(`sluice_stage_${delivery.delivery_id.replaceAll('-', '')}`),
   };
 }
 
@@ -110,7 +108,8 @@ export async function makeStage(connection: Connection, stage: Stage): Promise<v
       SELECT ${columnList(stage.delivery)} FROM ${stage.target} WITH NO DATA`,
   );
   const compressed = await connection.rows<{ name: string }>(
-    "SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attstorage = 'x'",
+    'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) ' +
+      "AND attstorage = 'x'",
     [stage.quoted],
   );
   const alterations = compressed.map(

@@ -1,4 +1,4 @@
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
 import { requireFitting } from '../../sql_tables/fitting.ts';
 import type { FoundColumn } from '../../sql_tables/fitting.ts';

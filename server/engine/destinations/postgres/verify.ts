@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import type {
-  ContentSource,
   DeliveredSlices,
   DestinationDeps,
   Difference,
 } from '../../destination/destination.ts';
+import type { ContentSource } from '../../destination/content_source.ts';
 import { compareContents } from '../../sql_tables/contents.ts';
 import { receiptDifferences } from '../../sql_tables/differences.ts';
 import { isMerged, quoted } from '../../sql_tables/layout.ts';

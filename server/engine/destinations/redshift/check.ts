@@ -15,13 +15,8 @@ import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { accessOf, bucketOf, targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
-import {
-  copyStatement,
-  manifestOf,
-  nullMarker,
-  stagedFolder,
-  withoutSecrets,
-} from './copy_stage.ts';
+import { nullMarker, stagedFolder } from './copy_stage.ts';
+import { copyStatement, manifestOf, withoutSecrets } from './copy_statement.ts';
 import { redshiftError } from './faults.ts';
 import { writeReceipt } from './receipts.ts';
 import { csvLine, insertsOf, rowsOf } from './rows.ts';
@@ -39,14 +34,42 @@ export async function checkRedshift(
   deps: DestinationDeps,
 ): Promise<CheckStep[]> {
   let connection: Connection | undefined;
-  const connected = async () => (connection ??= await connect(accessOf(config), deps));
-  const sql = async (text: string) => (await connected()).rows<Record<string, unknown>>(text);
-  const target = targetOf(config);
-  const layout = testedLayout(columns);
   const row = sampleRow(columns);
   const load = config.mode === 'COPY' ? openTrial(config, row, deps) : undefined;
+  const steps = stepsOf(
+    config,
+    row,
+    load,
+    async () => (connection ??= await connect(accessOf(config), deps)),
+  );
+  try {
+    return await runSteps(steps, (error) => {
+      const explained = redshiftError(error);
+      deps.log.info({ err: error }, 'connection test failed');
+      return explained instanceof Error ? explained.message : 'The cluster refused it.';
+    });
+  } finally {
+    // A step after the writing of the objects may have failed.
+    await load
+      ?.clear()
+      .catch((error: unknown) =>
+        deps.log.warn({ err: error }, 'objects of a connection test may be left behind'),
+      );
+    await connection?.close();
+  }
+}
+
+function stepsOf(
+  config: RedshiftConfig,
+  row: SampleRow,
+  load: Trial | undefined,
+  connected: () => Promise<Connection>,
+): Step[] {
+  const { columns } = row;
+  const target = targetOf(config);
+  const sql = async (text: string) => (await connected()).rows<Record<string, unknown>>(text);
   let supers: ReadonlySet<string> = new Set();
-  const steps: Step[] = [
+  return [
     {
       name: 'Connect',
       run: () =>
@@ -59,22 +82,14 @@ export async function checkRedshift(
         return `${target.name} has the columns of the export or can be made.`;
       },
     },
-    ...(load === undefined
-      ? []
-      : [
-          {
-            name: 'Write to the bucket',
-            run: () => load.put().then(() => 'An object was written.'),
-          },
-        ]),
+    ...(load === undefined ? [] : [bucketStep(load)]),
     {
       name: 'Write a row',
       run: async () => {
         await sql(stageStatement(target.quoted, columns));
         if (load === undefined) await insertRow(await connected(), columns, supers, row);
         else await withoutSecrets(config, () => sql(load.statement));
-        for (const statement of showStatements(target.quoted, target.table, layout, stage))
-          await sql(statement);
+        await show(await connected(), target, columns);
         await tryReceipt(await connected(), config);
         return (
           'The table took a row with a value in every column, as deliveries send it, and that ' +
@@ -98,22 +113,25 @@ export async function checkRedshift(
       },
     },
   ];
-  try {
-    return await runSteps(steps, (error) => {
-      const explained = redshiftError(error);
-      deps.log.info({ err: error }, 'connection test failed');
-      return explained instanceof Error ? explained.message : 'The cluster refused it.';
-    });
-  } finally {
-    // A step after the writing of the objects may have failed.
-    await load
-      ?.clear()
-      .catch((error: unknown) =>
-        deps.log.warn({ err: error }, 'objects of a connection test may be left behind'),
-      );
-    await connection?.close();
-  }
 }
+
+const bucketStep = (load: Trial): Step => ({
+  name: 'Write to the bucket',
+  run: () => load.put().then(() => 'An object was written.'),
+});
+
+/** Brings what the stage holds into the table. */
+async function show(
+  connection: Connection,
+  target: { quoted: string; table: string },
+  columns: Column[],
+): Promise<void> {
+  const layout = testedLayout(columns);
+  for (const statement of showStatements(target.quoted, target.table, layout, stage))
+    await connection.rows(statement);
+}
+
+type Trial = ReturnType<typeof openTrial>;
 
 /** A load of the sample through the bucket. `clear` does nothing where nothing was written. */
 function openTrial(config: RedshiftConfig, sample: SampleRow, deps: DestinationDeps) {

@@ -8,13 +8,11 @@ import type {
   Slice,
   SliceOutcome,
 } from '../../destination/destination.ts';
-import { textOf } from '../../object_store/config_rules.ts';
 import { withStoreFaults } from '../../object_store/faults.ts';
 import { notingProgress } from '../../object_store/object_store.ts';
 import type { ObjectStore } from '../../object_store/object_store.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';
 import { uploadParts } from '../../object_store/upload.ts';
-import type { Column } from '../../models/column.ts';
 import { measured } from '../../sql_tables/measured.ts';
 import { stageLost, stagedState } from '../../sql_tables/stages.ts';
 import { bucketOf } from './config.ts';
@@ -23,7 +21,8 @@ import { csvLine, rowsOf } from './rows.ts';
 import type { Row, RowLimit } from './rows.ts';
 import { stageMaker } from './stage.ts';
 import type { Stage, StagePlace } from './stage.ts';
-import { listOf, stage } from './table.ts';
+import { stage } from './table.ts';
+import { manifestOf, copyStatement, withoutSecrets } from './copy_statement.ts';
 
 /**
  * A staged object: its key, our mark of its upload, its bytes, and those of the slice that it was
@@ -240,66 +239,4 @@ async function load(
       copyStatement(config, { target: stage, columns: delivery.columns, manifest, null_marker }),
     ),
   );
-}
-
-/** The text of COPY's manifest: every object must be there, and no other is loaded. */
-export function manifestOf(config: RedshiftConfig, keys: string[]): string {
-  return JSON.stringify({
-    entries: keys.map((key) => ({ url: `s3://${config.bucket_name}/${key}`, mandatory: true })),
-  });
-}
-
-/**
- * The statement that loads the objects of a manifest. Holds the access key where there is no role:
- * see `withoutSecrets`.
- */
-export function copyStatement(
-  config: RedshiftConfig,
-  load: { target: string; columns: Column[]; manifest: string; null_marker: string },
-): string {
-  const role = textOf(config.iam_role);
-  const authorization =
-    role === undefined
-      ? `ACCESS_KEY_ID ${literal(config.aws_access_key_id)} SECRET_ACCESS_KEY ` +
-        literal(config.aws_secret_access_key)
-      : `IAM_ROLE ${role === 'default' ? 'default' : literal(role)}`;
-  return [
-    `COPY ${load.target} (${listOf(load.columns)})`,
-    `FROM ${literal(`s3://${config.bucket_name}/${load.manifest}`)}`,
-    authorization,
-    `REGION ${literal(config.region)}`,
-    'MANIFEST',
-    'FORMAT AS CSV',
-    'GZIP',
-    `NULL AS ${literal(load.null_marker)}`,
-    "TIMEFORMAT 'auto'",
-    'COMPUPDATE OFF',
-    'STATUPDATE OFF',
-  ].join(' ');
-}
-
-/** `redshiftViolations` lets nothing through that a literal would have to escape otherwise. */
-function literal(text: string | null | undefined): string {
-  return `'${(text ?? '').replaceAll("'", "''")}'`;
-}
-
-/**
- * Runs a statement that holds the access key. What the server says of it becomes an error without
- * the key, which keeps nothing of the server's own but its SQLSTATE.
- */
-export async function withoutSecrets<Result>(
-  config: RedshiftConfig,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof Error) || !('severity' in error)) throw error;
-    const secrets = [config.aws_secret_access_key, config.aws_access_key_id]
-      .map(textOf)
-      .filter((secret) => secret !== undefined);
-    const message = secrets.reduce((said, secret) => said.replaceAll(secret, '...'), error.message);
-    // No cause: the server's error may repeat the statement in other fields than its message.
-    throw Object.assign(new Error(message), { code: (error as { code?: string }).code });
-  }
 }

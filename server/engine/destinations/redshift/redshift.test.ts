@@ -1,31 +1,17 @@
 import assert from 'node:assert/strict';
-import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { sourceOf } from '../../../../test/factories/content_sources.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
-import { repeatedSlices, writeSlice } from '../../../../test/processes/killed_delivery.ts';
-import { RedshiftWorld, deliveryOf } from '../../../../test/destinations/redshift_world.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
-import type { SliceOutcome, ValueRow } from '../../destination/destination.ts';
+import { writeSlice } from '../../../../test/processes/killed_delivery.ts';
+import { deliveryOf } from '../../../../test/destinations/redshift_world.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
+import type { ValueRow } from '../../destination/content_source.ts';
 import type { Column } from '../../models/column.ts';
 import { persons } from '../../models/persons.ts';
 import { redshift } from './redshift.ts';
+import { world, row, manifest, outcomeOf } from '../../../../test/destinations/redshift_slices.ts';
 
-const world = new RedshiftWorld('INSERT');
 testDestination(world.under());
-
-const row = () => Readable.from([Buffer.from('abc\n')]);
-const manifest = { name: 'manifest', text: '{}' };
-const isCode = (code: string) => (error: unknown) =>
-  error instanceof RetryableError && error.code === code;
-const outcomeOf = (records: number): SliceOutcome => ({
-  number: 0,
-  name: 'x',
-  records,
-  bytes: 0,
-  sha256: '',
-  state: null,
-});
 
 test('persons are merged: a row gives way to a higher version only', async () => {
   const config = await world.freshConfig({ table_name: 'Persons' });
@@ -91,7 +77,7 @@ test(
   },
 );
 
-test("a table of the user's own keeps its defaults and types, in whatever letter case it was made", async () => {
+test("a table of the user's own keeps defaults and types, in any letter case", async () => {
   const config = await world.freshConfig();
   await world.pool.query(
     `CREATE SCHEMA folded; CREATE TABLE folded.events (id bigserial, uuid varchar(3) NOT NULL,
@@ -131,7 +117,7 @@ test("a table of the user's own keeps its defaults and types, in whatever letter
   );
 });
 
-test('a value that no VARCHAR holds stops the delivery before it is sent, and nothing is there', async () => {
+test('a value that no VARCHAR holds stops the delivery before anything is sent', async () => {
   const config = await world.freshConfig({ properties_data_type: 'varchar' });
   const columns: Column[] = [
     { name: 'properties', type: 'json', nullable: false, expression: 'properties' },
@@ -187,100 +173,6 @@ test('fewer rows in the stage than were counted are not shown', async () => {
   assert.equal((await world.pool.query(`SELECT 1 FROM ${world.inSchema(config)}`)).rowCount, 0);
 });
 
-test(
-  'a connection that is cut in the middle ends the write at once, and the next attempt does it ' +
-    'all',
-  async () => {
-    const config = await world.freshConfig();
-    const given = deliveryOf();
-    const sink = await redshift.open(config, given, world.deps);
-    await sink.recover([]);
-    const endless = Readable.from(
-      (async function* () {
-        for (let sent = 0; ; sent += 1) {
-          yield Buffer.from('abc\n'.repeat(1_000));
-          if (sent === 40) world.server.cut();
-        }
-      })(),
-    );
-    await assert.rejects(
-      sink.write({ number: 0, records: 1 }, endless),
-      (error) => error instanceof RetryableError && error.code === 'connection_lost',
-    );
-    await sink.close();
-    await world.deliver(config, { ...given, attempt: 2 }, 'abc\n');
-    assert.equal((await world.pool.query(`SELECT 1 FROM ${world.inSchema(config)}`)).rowCount, 1);
-  },
-);
-
-test('of two workers with the same delivery the second finds it done, whenever it began', async () => {
-  const config = await world.freshConfig();
-  const given = deliveryOf();
-  const sinks = [
-    await redshift.open(config, given, world.deps),
-    await redshift.open(config, { ...given, attempt: 2 }, world.deps),
-  ];
-  for (const sink of sinks) {
-    assert.equal(await sink.isCommitted(), false);
-    await sink.write({ number: 0, records: 1, is_last: true }, row());
-  }
-  await Promise.all(
-    sinks.map((sink) => sink.commit([outcomeOf(1)], { name: 'manifest', text: '{}' })),
-  );
-  for (const sink of sinks) await sink.close();
-  assert.equal((await world.pool.query(`SELECT 1 FROM ${world.inSchema(config)}`)).rowCount, 1);
-  assert.equal(
-    (await world.pool.query(`SELECT 1 FROM ${world.inSchema(config, 'sluice_receipts')}`)).rowCount,
-    1,
-  );
-});
-
-test('a worker that is killed in the third of five slices has only that one repeated', async () => {
-  const orders = await world.fiveSlices();
-  assert.deepEqual(await repeatedSlices(redshift, orders, world.deps), [2]);
-  assert.deepEqual(await world.delivered(orders.config), ['0', '1', '2', '3', '4']);
-  assert.deepEqual(await world.tables(orders.config), ['events', 'sluice_receipts']);
-});
-
-test('an attempt that was believed dead and comes back stages and shows nothing any more', async () => {
-  for (const comesBack of [
-    'while the next one writes',
-    'when the next one is to commit',
-    'after the next one',
-    'after it was taken back',
-    'to begin after the next one',
-  ]) {
-    const config = await world.freshConfig();
-    const given = deliveryOf();
-    const dead = await redshift.open(config, given, world.deps);
-    const isLate = comesBack === 'to begin after the next one';
-    if (isLate) await dead.recover([]);
-    const first = isLate ? [] : [await writeSlice(dead, 0, 'a\nb\n')];
-    const next = await redshift.open(config, { ...given, attempt: 2 }, world.deps);
-    assert.deepEqual(await next.recover(first), first);
-    if (comesBack === 'while the next one writes')
-      await assert.rejects(writeSlice(dead, 1, 'x\n'), isCode('slice_lost'), comesBack);
-    if (comesBack === 'when the next one is to commit')
-      await assert.rejects(dead.commit(first, manifest), isCode('slice_lost'), comesBack);
-    const outcomes = [
-      ...(isLate ? [await writeSlice(next, 0, 'a\nb\n')] : first),
-      await writeSlice(next, 1, 'c\n'),
-    ];
-    await (comesBack === 'after it was taken back'
-      ? next.abort(outcomes)
-      : next.commit(outcomes, manifest));
-    await next.close();
-    await assert.rejects(writeSlice(dead, 1, 'x\n'), isCode('slice_lost'), comesBack);
-    await dead.close();
-    assert.deepEqual(
-      await world.delivered(config),
-      comesBack === 'after it was taken back' ? [] : ['a', 'b', 'c'],
-      comesBack,
-    );
-    assert.deepEqual(await world.tables(config), ['events', 'sluice_receipts'], comesBack);
-  }
-});
-
 test('a stage that somebody has changed is written again as far as it is', async () => {
   for (const [damage, survivors] of [
     ['TRUNCATE TABLE', []],
@@ -328,70 +220,4 @@ test('the connection test sends real values to the real table, and nobody sees t
     assert.match(step === undefined ? 'passed' : `${step.name}: ${step.detail}`, detail, type);
     assert.deepEqual(await world.delivered(config), [], type);
   }
-});
-
-test(
-  'a user who may not make tables has all slices wait in the session, and a crash repeats them ' +
-    'all',
-  async () => {
-    const config = await world.freshConfig();
-    await world.deliver(config, deliveryOf(), 'before\n');
-    const schema = world.inSchema(config).split('.')[0];
-    await world.pool.query(`CREATE ROLE redshift_writer LOGIN PASSWORD 'of the writer';
-    GRANT USAGE ON SCHEMA ${schema} TO redshift_writer; GRANT SELECT, INSERT, UPDATE, DELETE
-      ON ALL TABLES IN SCHEMA ${schema} TO redshift_writer`);
-    const writer = { ...config, user: 'redshift_writer', password: 'of the writer' };
-    const given = deliveryOf();
-    const dead = await redshift.open(writer, given, world.deps);
-    const first = await writeSlice(dead, 0, 'a\n');
-    await dead.close();
-    const next = await redshift.open(writer, { ...given, attempt: 2 }, world.deps);
-    assert.deepEqual(await next.recover([first]), []);
-    await next.commit(
-      [await writeSlice(next, 0, 'a\n'), await writeSlice(next, 1, 'b\n')],
-      manifest,
-    );
-    await next.close();
-    assert.deepEqual(await world.delivered(config), ['a', 'b', 'before']);
-  },
-);
-
-test('what a worker has left that was killed right after its receipt is removed by the next one', async () => {
-  const config = await world.freshConfig();
-  const given = deliveryOf();
-  await world.deliver(config, given, 'a\n');
-  const left = `sluice_stage_${given.delivery_id.replaceAll('-', '')}_0`;
-  await world.pool.query(`CREATE TABLE ${world.inSchema(config, left)} (uuid varchar)`);
-  const next = await redshift.open(config, { ...given, attempt: 2 }, world.deps);
-  assert.equal(await next.isCommitted(), true);
-  await next.close();
-  assert.deepEqual(await world.tables(config), ['events', 'sluice_receipts']);
-});
-
-test('a lock on the receipts is waited for, and the wait can be stopped', async () => {
-  const config = await world.freshConfig();
-  const stop = new AbortController();
-  const sink = await redshift.open(config, deliveryOf(), { ...world.deps, signal: stop.signal });
-  await sink.write({ number: 0, records: 1, is_last: true }, row());
-  const other = await world.pool.connect();
-  await other.query('BEGIN');
-  await other.query(`LOCK TABLE ${world.inSchema(config, 'sluice_receipts')}`);
-  const waiting = assert.rejects(
-    sink.commit([outcomeOf(1)], { name: 'manifest', text: '{}' }),
-    /stopped/,
-  );
-  const waiters = async () =>
-    (await other.query('SELECT 1 FROM pg_locks WHERE NOT granted')).rowCount;
-  const end = performance.now() + 10_000;
-  while ((await waiters()) === 0)
-    assert.ok(performance.now() < end, 'nobody waits for the receipts');
-  stop.abort('cancelled');
-  await waiting;
-  await sink.close();
-  await other.query('ROLLBACK');
-  other.release();
-  await assert.rejects(
-    redshift.open(config, deliveryOf(), { ...world.deps, signal: stop.signal }),
-    /stopped/,
-  );
 });

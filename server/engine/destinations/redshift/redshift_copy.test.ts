@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import { repeatedSlices, writeSlice } from '../../../../test/processes/killed_delivery.ts';
 import { RedshiftWorld, deliveryOf } from '../../../../test/destinations/redshift_world.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { SliceOutcome } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { persons } from '../../models/persons.ts';

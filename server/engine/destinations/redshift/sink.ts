@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { RetryableError, withCertainty } from '../../destination/destination.ts';
+import { RetryableError, withCertainty } from '../../destination/errors.ts';
 import type {
   Delivery,
   DestinationDeps,
@@ -137,7 +137,8 @@ async function write(
     if (records !== slice.records)
       throw new RetryableError(
         'count_mismatch',
-        `Slice ${slice.number} has ${slice.records} rows, but ${records} came; it is written again.`,
+        `Slice ${slice.number} has ${slice.records} rows, but ${records} came; it is written ` +
+          'again.',
       );
     return { name, state };
   } finally {

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
-import { RetryableError, isOnly } from '../../destination/destination.ts';
+import { isOnly } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type { Delivery, Json, Slice, SliceOutcome } from '../../destination/destination.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { recordsIn } from '../../sql_tables/staged_sink.ts';

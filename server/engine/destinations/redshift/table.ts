@@ -1,4 +1,4 @@
-import { NonRetryableError } from '../../destination/destination.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
 import { isMerged, person_key, quoted, versionColumns } from '../../sql_tables/layout.ts';
 import type { Layout } from '../../sql_tables/layout.ts';

@@ -1,4 +1,4 @@
-import { RetryableError } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 
 const lock_wait_milliseconds = 60_000;

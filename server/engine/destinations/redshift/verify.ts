@@ -1,10 +1,9 @@
 import type {
-  ContentSource,
   DeliveredSlices,
   DestinationDeps,
   Difference,
-  ValueRow,
 } from '../../destination/destination.ts';
+import type { ContentSource, ValueRow } from '../../destination/content_source.ts';
 import { compareContents } from '../../sql_tables/contents.ts';
 import { receiptDifferences } from '../../sql_tables/differences.ts';
 import { isMerged, quoted } from '../../sql_tables/layout.ts';

@@ -1,4 +1,4 @@
-import { NonRetryableError } from '../../destination/destination.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import type { DestinationDefinition } from '../../destination/destination.ts';
 import { defineObjectStore } from '../../object_store/define.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';

@@ -6,7 +6,7 @@ import { openS3Server } from '../../../../test/servers/s3_server.ts';
 import type { S3Server } from '../../../../test/servers/s3_server.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
-import { RetryableError } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type { Delivery, Sink, SliceOutcome } from '../../destination/destination.ts';
 import { manifestName, sliceName } from '../../formats/naming.ts';
 import type { ObjectStore } from '../../object_store/object_store.ts';
@@ -102,7 +102,7 @@ test(
   },
 );
 
-test('a store that does not answer is left at once when the run is stopped, and nothing stays open', async () => {
+test('a store that does not answer is left at once on a stop, and all is closed', async () => {
   const waits: [RegExp, (sink: Sink, outcome: SliceOutcome) => Promise<unknown>][] = [
     [/^POST .*uploads/, (sink) => sink.write({ number: 1, records: 1 }, text('{}\n'))],
     [/partNumber=1/, (sink) => sink.write({ number: 1, records: 1 }, text('{}\n'))],
@@ -142,7 +142,7 @@ test('a store that does not answer is left at once when the run is stopped, and 
   }
 });
 
-test('commit ends the uploads that nobody knows of, and needs no listing to have succeeded', async () => {
+test('commit ends uploads that nobody knows of, and needs no listing to succeed', async () => {
   const config = { ...base, prefix: 'unknown-uploads' };
   const sink = await s3.open(config, delivery, deps);
   const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { runSteps } from '../../../platform/timed_steps.ts';
-import { NonRetryableError, RetryableError } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { CheckStep, DestinationDeps } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { quoted } from '../../sql_tables/layout.ts';
@@ -72,10 +72,10 @@ function stepsOf(
   return [
     {
       name: 'Connect',
-      run: () =>
-        connected().then(
-          () => 'The account let the user in, with this role, warehouse, database and schema.',
-        ),
+      run: async () => {
+        await connected();
+        return 'The account let the user in, with this role, warehouse, database and schema.';
+      },
     },
     {
       name: 'Check the table',
@@ -90,13 +90,8 @@ function stepsOf(
     {
       name: 'Write a row',
       run: async () => {
-        const connection = await connected();
-        await connection.rows(
-          found === undefined
-            ? tableStatement(scratch, columns)
-            : `CREATE TEMPORARY TABLE ${scratch} LIKE ${target.quoted}`,
-        );
-        await writeRow(connection, row, types, scratch);
+        const like = found === undefined ? undefined : target.quoted;
+        await writeRow(await connected(), row, types, { scratch, like });
         return (
           'A row with a value in every column was brought to a stage, and from there into a ' +
           `scratch table${found === undefined ? '' : ` like ${target.name}`}.`
@@ -106,13 +101,8 @@ function stepsOf(
     {
       name: 'Read it back',
       run: async () => {
-        const changed = changedValues(row, await readRow(await connected(), row, types, scratch));
-        if (changed !== undefined)
-          throw new NonRetryableError(
-            'table_unsuitable',
-            `The table ${target.name} changes values of the columns ${changed}; change their ` +
-              'types, look at their masking policies, or export to another table.',
-          );
+        const read = await readRow(await connected(), row, types, scratch);
+        requireUnchanged(target.name, changedValues(row, read));
         return 'The same values came back.';
       },
     },
@@ -124,6 +114,15 @@ function stepsOf(
       },
     },
   ];
+}
+
+function requireUnchanged(table: string, changed: string | undefined): void {
+  if (changed !== undefined)
+    throw new NonRetryableError(
+      'table_unsuitable',
+      `The table ${table} changes values of the columns ${changed}; change their ` +
+        'types, look at their masking policies, or export to another table.',
+    );
 }
 
 /** A column of the type ARRAY makes a list of what is none, so it is given one. */
@@ -141,9 +140,14 @@ async function writeRow(
   connection: Connection,
   row: SampleRow,
   types: TableColumns,
-  scratch: string,
+  { scratch, like }: { scratch: string; like: string | undefined },
 ): Promise<void> {
   const { columns } = row;
+  await connection.rows(
+    like === undefined
+      ? tableStatement(scratch, columns)
+      : `CREATE TEMPORARY TABLE ${scratch} LIKE ${like}`,
+  );
   const loader = await openLoader(connection);
   requireOne('took', await loader.load(columns, Readable.from([Buffer.from(sampleLine(row))])));
   const names = columns.map(({ name }) => quoted(name));

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 import tls from 'node:tls';
-import { NonRetryableError, throwIfStopped, unlessStopped } from '../../destination/destination.ts';
+import { throwIfStopped, unlessStopped } from '../../destination/stop.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import type { DestinationDeps } from '../../destination/destination.ts';
 import { quoted } from '../../sql_tables/layout.ts';
 import { SnowflakeFault, openClient } from './client.ts';

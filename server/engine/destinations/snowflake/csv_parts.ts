@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { NonRetryableError } from '../../destination/destination.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import type { Column } from '../../models/column.ts';
 import { fieldText, linesOf } from '../../sql_tables/tab_separated.ts';
 

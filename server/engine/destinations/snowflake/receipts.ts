@@ -1,4 +1,4 @@
-import { RetryableError } from '../../destination/destination.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import { receipts_table, targetOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../../../platform/log.ts';
-import { RetryableError, isOnly, withCertainty } from '../../destination/destination.ts';
+import { isOnly } from '../../destination/destination.ts';
+import { RetryableError, withCertainty } from '../../destination/errors.ts';
 import type {
   Delivery,
   DestinationDeps,

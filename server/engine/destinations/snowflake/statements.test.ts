@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import { events } from '../../models/events.ts';
 import { persons } from '../../models/persons.ts';
 import type { Column } from '../../models/column.ts';
-import { NonRetryableError } from '../../destination/destination.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import { addressOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { csvParts } from './csv_parts.ts';
@@ -150,7 +150,7 @@ test('an account is at a host of its own', () => {
   }
 });
 
-test('CSV keeps null, the empty text and every character apart, and no row is an empty line', async () => {
+test('CSV keeps null, empty text and every character apart; no row is an empty line', async () => {
   const columns = [column('note'), column('at', 'timestamp')];
   const text =
     '\\N\t\\N\n\t1900-01-01T00:00:00.000001Z\n\\\\N ' +

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,10 +7,13 @@ import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { listImports, listSourceFiles } from '../../../../test/house/source_files.ts';
 import { makeTar, makeZip, packFiles } from '../../../../test/factories/plugin_archives.ts';
-import type { TarEntry, ZipEntry } from '../../../../test/factories/plugin_archives.ts';
+import type { TarEntry } from '../../../../test/factories/plugin_archives.ts';
 import { PluginError } from '../plugin.ts';
 import { readArchive } from './archive.ts';
 import { package_limits } from './limits.ts';
+import { manifest, many } from '../../../../test/factories/hostile_archives.ts';
+import { hostile_tars, pax } from '../../../../test/factories/hostile_tars.ts';
+import { hostile_zips } from '../../../../test/factories/hostile_zips.ts';
 
 const small = {
   packed_bytes_max: 40_000,
@@ -20,334 +22,23 @@ const small = {
   ratio_max: 10,
   ratio_bytes_min: 35_000,
 };
-const manifest = { name: 'package/plugin.json', content: '{"name":"x"}' };
-const link = 0o120777;
 
 const at_start = process.cwd();
-let folder: string;
+
+let place: string;
 
 before(async () => {
   // Names of archives are relative: whatever unpacked one to where it runs would write here.
-  folder = await mkdtemp(join(tmpdir(), 'sluice-archives-'));
-  process.chdir(folder);
+  place = await mkdtemp(join(tmpdir(), 'sluice-archives-'));
+  process.chdir(place);
 });
 
 after(async () => {
   process.chdir(at_start);
-  await rm(folder, { recursive: true });
+  await rm(place, { recursive: true });
 });
 
-const tarOf = (...entries: TarEntry[]) => gzipSync(makeTar([manifest, ...entries]));
-const zipOf = (...entries: ZipEntry[]) => makeZip([manifest, ...entries]);
-const flipped = (archive: Buffer, at: number) => {
-  const copy = Buffer.from(archive);
-  copy[at] = copy[at]! ^ 0xff;
-  return copy;
-};
-/** A PAX header that gives the next entry this name. */
-const pax = (name: string): TarEntry => {
-  const body = ` path=${name}\n`;
-  const length = body.length + String(body.length + 2).length;
-  return { name: 'PaxHeader', type: 'ExtendedHeader', content: `${length}${body}` };
-};
-const many = (count: number) =>
-  Array.from({ length: count }, (_, index) => ({ name: `package/${index}.js`, content: '1' }));
-
-const hostile: [string, Buffer, PluginError['code'], RegExp][] = [
-  ['no archive', Buffer.from('hello'), 'invalid', /neither a zip archive nor a tar/],
-  ['nothing', Buffer.alloc(0), 'invalid', /neither a zip archive nor a tar/],
-  ['an empty tar', gzipSync(makeTar([])), 'invalid', /empty/],
-  ['an empty zip', makeZip([]), 'invalid', /empty/],
-  [
-    'tar: parent folder',
-    tarOf({ name: 'package/../../evil.js' }),
-    'invalid',
-    /leads out of the package/,
-  ],
-  [
-    'tar: parent folder as a folder',
-    tarOf({ name: '../', type: 'Directory' }),
-    'invalid',
-    /leads out of the package/,
-  ],
-  [
-    'tar: parent folder in a PAX header',
-    tarOf(pax('../../evil.js'), { name: 'package/good.js' }),
-    'invalid',
-    /leads out of the package/,
-  ],
-  ['tar: absolute', tarOf({ name: '/etc/cron.d/evil' }), 'invalid', /absolute path/],
-  ['tar: drive', tarOf({ name: 'C:/evil.js' }), 'invalid', /absolute path/],
-  ['tar: backslash', tarOf({ name: 'package\\..\\evil.js' }), 'invalid', /backslash/],
-  [
-    'tar: symbolic link',
-    tarOf({ name: 'package/index.js', type: 'SymbolicLink', target: '/etc/passwd' }),
-    'invalid',
-    /a link, "package\/index.js"/,
-  ],
-  [
-    'tar: hard link',
-    tarOf({ name: 'package/index.js', type: 'Link', target: 'package/plugin.json' }),
-    'invalid',
-    /a link/,
-  ],
-  [
-    'tar: character device',
-    tarOf({ name: 'package/zero', type: 'CharacterDevice' }),
-    'invalid',
-    /neither file nor folder/,
-  ],
-  [
-    'tar: block device',
-    tarOf({ name: 'package/disk', type: 'BlockDevice' }),
-    'invalid',
-    /neither file nor folder/,
-  ],
-  [
-    'tar: pipe',
-    tarOf({ name: 'package/pipe', type: 'FIFO' }),
-    'invalid',
-    /neither file nor folder/,
-  ],
-  [
-    'tar: the same name twice',
-    tarOf({ name: 'package/plugin.json', content: '{"name":"other"}' }),
-    'invalid',
-    /two entries named/,
-  ],
-  [
-    'tar: names that differ in case',
-    tarOf({ name: 'package/Plugin.JSON' }),
-    'invalid',
-    /two entries named/,
-  ],
-  [
-    'tar: names that differ in composition',
-    tarOf({ name: 'package/\u00e9.js' }, { name: 'package/e\u0301.js' }),
-    'invalid',
-    /two entries named/,
-  ],
-  [
-    'tar: a file that is a folder',
-    tarOf({ name: 'package/a' }, { name: 'package/a/b.js' }),
-    'invalid',
-    /two entries named/,
-  ],
-  [
-    'tar: a folder that is a file',
-    tarOf({ name: 'package/a/b.js' }, { name: 'package/A' }),
-    'invalid',
-    /two entries named/,
-  ],
-  [
-    'tar: text direction turned',
-    tarOf({ name: 'package/sj.\u202exedni.js' }),
-    'invalid',
-    /<U\+202E>.*cannot be seen/,
-  ],
-  [
-    'tar: line end in a name',
-    tarOf({ name: 'package/a\nb.js' }),
-    'invalid',
-    /<U\+000A>.*cannot be seen/,
-  ],
-  ['tar: reserved name', tarOf({ name: '__proto__' }), 'invalid', /reserved/],
-  ['tar: empty part', tarOf({ name: 'package//a.js' }), 'invalid', /empty part/],
-  ['tar: too deep', tarOf({ name: `${'a/'.repeat(30)}b.js` }), 'invalid', /folders deep/],
-  ['tar: too many files', tarOf(...many(25)), 'too_large', /more than 20 files/],
-  [
-    'tar: too many folders',
-    tarOf(
-      ...Array.from({ length: 25 }, (_, index): TarEntry => ({
-        name: `f${index}/`,
-        type: 'Directory',
-      })),
-    ),
-    'too_large',
-    /more than 20 folders/,
-  ],
-  [
-    'tar: bomb',
-    tarOf({ name: 'package/bomb.js', content: Buffer.alloc(5_000_000) }),
-    'too_large',
-    /unpack/,
-  ],
-  [
-    'tar: bomb behind the end',
-    gzipSync(Buffer.concat([makeTar([manifest]), Buffer.alloc(5_000_000)])),
-    'too_large',
-    /unpack/,
-  ],
-  [
-    'tar: large but not packed',
-    makeTar([manifest, { name: 'package/a.js', content: Buffer.alloc(45_000, 'ab') }]),
-    'too_large',
-    /archive is larger/,
-  ],
-  [
-    'tar: size says more',
-    tarOf({ name: 'package/a.js', content: 'x', size: 40_000 }),
-    'invalid',
-    /cut short/,
-  ],
-  [
-    'tar: size says gigabytes',
-    tarOf({ name: 'package/a.js', content: 'x', size: 8_000_000_000 }),
-    'invalid',
-    /cut short/,
-  ],
-  [
-    'tar: size says less',
-    tarOf({ name: 'package/a.js', content: 'x'.repeat(600), size: 1 }),
-    'invalid',
-    /damaged/,
-  ],
-  [
-    'tar: wrong checksum of a header',
-    gzipSync(flipped(makeTar([manifest]), 10)),
-    'invalid',
-    /damaged.*checksum/,
-  ],
-  ['tar: cut', gzipSync(makeTar([manifest], true)), 'invalid', /cut short/],
-  ['tar: cut within gzip', tarOf().subarray(0, 60), 'invalid', /damaged/],
-  ['tar: wrong checksum of gzip', flipped(tarOf(), tarOf().length - 6), 'invalid', /damaged/],
-  ['tar: packed twice', gzipSync(gzipSync(randomBytes(2000))), 'invalid', /packed twice/],
-  [
-    'tar: huge extended header',
-    tarOf({
-      name: 'PaxHeader',
-      type: 'ExtendedHeader',
-      content: Buffer.from(`9 comment=${'ab'.repeat(4)}\n`.repeat(5)),
-      size: 20_000_000,
-    }),
-    'invalid',
-    /extended header/,
-  ],
-  [
-    'zip: parent folder',
-    zipOf({ name: 'package/../../evil.js' }),
-    'invalid',
-    /leads out of the package/,
-  ],
-  ['zip: absolute', zipOf({ name: '/etc/cron.d/evil' }), 'invalid', /absolute path/],
-  ['zip: drive', zipOf({ name: 'c:/evil.js' }), 'invalid', /absolute path/],
-  ['zip: backslash', zipOf({ name: '..\\..\\evil.js' }), 'invalid', /backslash/],
-  [
-    'zip: NUL in a name',
-    zipOf({ name: 'package/index.js\0.png' }),
-    'invalid',
-    /<U\+0000>.*cannot be seen/,
-  ],
-  [
-    'zip: symbolic link',
-    zipOf({ name: 'package/index.js', content: '/etc/passwd', mode: link }),
-    'invalid',
-    /a link, "package\/index.js"/,
-  ],
-  [
-    'zip: symbolic link from macOS',
-    zipOf({ name: 'package/index.js', content: '/etc/passwd', mode: link, system: 19 }),
-    'invalid',
-    /a link/,
-  ],
-  [
-    'zip: device',
-    zipOf({ name: 'package/zero', mode: 0o020666 }),
-    'invalid',
-    /neither file nor folder/,
-  ],
-  [
-    'zip: the same name twice',
-    zipOf({ name: 'package/plugin.json', content: '{"name":"other"}' }),
-    'invalid',
-    /two entries named/,
-  ],
-  [
-    'zip: names that differ in case',
-    zipOf({ name: 'Package/plugin.json' }),
-    'invalid',
-    /two entries named/,
-  ],
-  [
-    'zip: two names for one entry',
-    zipOf({ name: 'package/good.js', local_name: 'package/evil.js' }),
-    'invalid',
-    /two names/,
-  ],
-  [
-    'zip: encrypted',
-    zipOf({ name: 'package/a.js', content: 'x', flags: 0x801 }),
-    'invalid',
-    /encrypted/,
-  ],
-  [
-    'zip: unknown method',
-    zipOf({ name: 'package/a.js', content: 'x', method: 12 }),
-    'invalid',
-    /method 12/,
-  ],
-  [
-    'zip: wrong checksum',
-    zipOf({ name: 'package/a.js', content: 'hello', crc: 1 }),
-    'invalid',
-    /checksum/,
-  ],
-  [
-    'zip: size says less',
-    zipOf({ name: 'package/a.js', content: 'hello', size: 2 }),
-    'invalid',
-    /damaged.*too many bytes/,
-  ],
-  [
-    'zip: size says more',
-    zipOf({ name: 'package/a.js', content: 'hello', size: 500 }),
-    'invalid',
-    /damaged.*not enough bytes/,
-  ],
-  [
-    'zip: stored size differs',
-    zipOf({ name: 'package/a.js', content: 'hello', method: 0, size: 4 }),
-    'invalid',
-    /damaged/,
-  ],
-  [
-    'zip: entries that share bytes',
-    zipOf({
-      name: 'package/plugin2.json',
-      same_as: 0,
-      content: manifest.content,
-      local_name: 'package/plugin.json',
-    }),
-    'invalid',
-    /two names/,
-  ],
-  [
-    'zip: bytes beyond the next entry',
-    makeZip([
-      { name: 'a.js', content: 'hello', packed_size: 60 },
-      { name: 'b.js', content: 'b'.repeat(50) },
-    ]),
-    'invalid',
-    /overlap/,
-  ],
-  [
-    'zip: bomb',
-    zipOf({ name: 'package/bomb.js', content: Buffer.alloc(5_000_000) }),
-    'too_large',
-    /unpack/,
-  ],
-  ['zip: too many files', makeZip(many(25)), 'too_large', /more than 20 files/],
-  ['zip: the directory says more', makeZip([manifest], 7), 'invalid', /damaged/],
-  ['zip: cut', zipOf().subarray(0, 60), 'invalid', /damaged/],
-  [
-    'zip: wrong signature in the directory',
-    flipped(zipOf(), zipOf().indexOf('PK\u0001\u0002')),
-    'invalid',
-    /damaged/,
-  ],
-];
-
-for (const [name, archive, code, reason] of hostile) {
+for (const [name, archive, code, reason] of [...hostile_tars, ...hostile_zips]) {
   test(`refuses: ${name}`, async () => {
     await assert.rejects(readArchive(archive, small), (error) => {
       assert(error instanceof PluginError, String(error));
@@ -355,7 +46,7 @@ for (const [name, archive, code, reason] of hostile) {
       assert.match(error.message, reason);
       return true;
     });
-    assert.deepEqual(readdirSync(folder), []);
+    assert.deepEqual(readdirSync(place), []);
   });
 }
 

@@ -41,14 +41,7 @@ export function openCache(db: Database, config_id: number): HostServices['cache'
       await written();
     },
     incr: async (key, by) => {
-      const value = await db.transaction(async (tx) => {
-        await lockKey(tx, config_id, readKey(key));
-        const before = (await find(tx, config_id, key)) ?? 0;
-        if (typeof before !== 'number')
-          throw new PluginError('invalid', `The value of ${key} is no number.`);
-        await put(tx, config_id, key, before + by, 'keep');
-        return before + by;
-      });
+      const value = await increase(db, config_id, key, by);
       await written();
       return value;
     },
@@ -74,6 +67,17 @@ export function openCache(db: Database, config_id: number): HostServices['cache'
         result: list.slice(0, Math.max(count, 0)),
       })),
   };
+}
+
+function increase(db: Database, config_id: number, key: string, by: number): Promise<number> {
+  return db.transaction(async (tx) => {
+    await lockKey(tx, config_id, readKey(key));
+    const before = (await find(tx, config_id, key)) ?? 0;
+    if (typeof before !== 'number')
+      throw new PluginError('invalid', `The value of ${key} is no number.`);
+    await put(tx, config_id, key, before + by, 'keep');
+    return before + by;
+  });
 }
 
 /** Forgets what has expired, of all plugins, and gives how much that was. */

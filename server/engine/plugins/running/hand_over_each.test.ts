@@ -150,7 +150,7 @@ test(
   },
 );
 
-test('one that never ends is passed over with its file and line, and those beside it are not', async () => {
+test('one that never ends is passed over with its file and line, others are not', async () => {
   const code = `${post}
     export async function onEvent(event, { config }) {
       if (event.properties.number === 5) {

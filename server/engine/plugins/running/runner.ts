@@ -50,7 +50,6 @@ type Held = { lease: Lease; lost: AbortController; ended: Promise<void> };
 export function startPluginRunner(running: Running, limits: RunnerLimits): PluginRunner {
   const held = new Set<Held>();
   const stopping = new AbortController();
-  let renewed_at = performance.now();
   const hold = (lease: Lease): void => {
     const lost = new AbortController();
     const entry: Held = { lease, lost, ended: Promise.resolve() };
@@ -72,30 +71,7 @@ export function startPluginRunner(running: Running, limits: RunnerLimits): Plugi
     'renewing the leases of plugins',
     renew_pause_ms,
     running.log,
-    async () => {
-      const entries = [...held];
-      // A timer of its own: an answer of the control store that does not come must not keep it from
-      // noticing.
-      const late = setTimeout(
-        () => entries.forEach(({ lost }) => lost.abort(new LeaseLostError())),
-        Math.max(renewed_at + unrenewed_ms_max - performance.now(), 0),
-      );
-      try {
-        const kept =
-          entries.length === 0
-            ? []
-            : await renewLeases(
-                running.db,
-                entries.map(({ lease }) => lease),
-              );
-        renewed_at = performance.now();
-        for (const { lease, lost } of entries)
-          if (!kept.includes(lease)) lost.abort(new LeaseLostError());
-      } finally {
-        // After a failure the next turn goes on counting from the same instant.
-        clearTimeout(late);
-      }
-    },
+    renewing(running, held),
   );
   const sweep = startLoop(
     'removing what has expired from the caches of plugins',
@@ -117,6 +93,30 @@ export function startPluginRunner(running: Running, limits: RunnerLimits): Plugi
       clearTimeout(cut);
       await renew.stop();
     },
+  };
+}
+
+/** One turn of the renewal: what could not be renewed in time, or is another's, is given up. */
+function renewing(running: Running, held: Set<Held>): () => Promise<void> {
+  let renewed_at = performance.now();
+  return async () => {
+    const entries = [...held];
+    // A timer of its own: an answer of the control store that does not come must not keep it from
+    // noticing.
+    const late = setTimeout(
+      () => entries.forEach(({ lost }) => lost.abort(new LeaseLostError())),
+      Math.max(renewed_at + unrenewed_ms_max - performance.now(), 0),
+    );
+    try {
+      const leases = entries.map(({ lease }) => lease);
+      const kept = leases.length === 0 ? [] : await renewLeases(running.db, leases);
+      renewed_at = performance.now();
+      for (const { lease, lost } of entries)
+        if (!kept.includes(lease)) lost.abort(new LeaseLostError());
+    } finally {
+      // After a failure the next turn goes on counting from the same instant.
+      clearTimeout(late);
+    }
   };
 }
 

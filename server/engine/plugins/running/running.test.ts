@@ -1,59 +1,26 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openHarness } from '../../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../../test/harness.ts';
 import {
   assertTaken,
   enabledPlugin,
   logLines,
-  openPluginTarget,
   sendEvents,
   storedEvents,
 } from '../../../../test/factories/running_plugins.ts';
-import type { PluginTarget } from '../../../../test/factories/running_plugins.ts';
-import { until } from '../../../../test/processes/server_process.ts';
-import { runPlugins } from '../../../cli/run_plugins.ts';
+import {
+  openAroundTests,
+  harness,
+  target,
+  home,
+  run,
+  soon,
+  taken,
+  stopped,
+  send,
+} from '../../../../test/factories/plugin_runs.ts';
 
-const patience_ms = 60_000;
-
-let harness: Harness;
-let target: PluginTarget;
-let home: TestOrganization;
-let runners: { stop(): Promise<void> }[] = [];
-before(async () => {
-  harness = await openHarness({ config: { plugin_failures_max: 3 } });
-});
-after(() => harness.close());
-beforeEach(async () => {
-  target = await openPluginTarget();
-  home = await harness.newOrganization();
-});
-afterEach(async () => {
-  await Promise.all(runners.map((runner) => runner.stop()));
-  runners = [];
-  await target.close();
-});
-
-function run(idle_seconds = 1): void {
-  runners.push(runPlugins(harness.deps, { retry_seconds: 0.05, idle_seconds }));
-}
-const soon = <Result>(what: string, ask: () => Promise<Result | undefined>) =>
-  until(what, patience_ms, 20, ask);
-const taken = (count: number) =>
-  soon(`${count} requests`, async () => (target.taken.length >= count ? target.taken : undefined));
-const read = async (url: string) => (await harness.request('GET', url, { key: home.key })).body;
-const stopped = (url: string) =>
-  soon('the stop', async () => {
-    const config = await read(url);
-    return config.enabled === false ? config : undefined;
-  });
-const send = `
-  const post = async (config, body) => {
-    const { status } = await fetch(config.address, { method: 'POST', body: JSON.stringify(body) });
-    if (status >= 500) throw new RetryError('answered ' + status);
-    if (status >= 400) throw new Error('refused ' + status);
-  };`;
+openAroundTests();
 
 test(
   'onEvent gets the events from the moment of enabling on, in the order of each person, each as ' +
@@ -309,88 +276,4 @@ test('storage, cache and log', async () => {
     return found.length >= 4 ? found : undefined;
   });
   assert.deepEqual(lines, ['DEBUG one', 'INFO two', 'WARNING three', 'ERROR four']);
-});
-
-test(
-  'changed settings and changed code are there in the next call; what was changed in the ' +
-    'database is not loaded',
-  async () => {
-    const code = (word: string) =>
-      `${send} export const onEvent = (event, { config }) => post(config, ['${word}', ` +
-      'config.secret ?? null, event.uuid]);';
-    const { url, plugin, id } = await enabledPlugin(
-      harness,
-      home,
-      'pipeline_destinations',
-      code('old'),
-      { config: { address: target.url } },
-    );
-    run();
-    const kinds = () => target.taken.map(([word, secret]) => `${word} ${secret}`);
-    await sendEvents(harness, home, 1);
-    await taken(1);
-    await harness.request('PATCH', url, { key: home.key, body: { config: { secret: 'changed' } } });
-    await sendEvents(harness, home, 1);
-    await taken(2);
-    await harness.request('PATCH', `${plugin}update_source/`, {
-      key: home.key,
-      body: { source: { 'index.ts': code('new') } },
-    });
-    await sendEvents(harness, home, 1);
-    await taken(3);
-    assert.deepEqual(kinds(), ['old null', 'old changed', 'new changed']);
-    await harness.deps.db.run(sql`
-    UPDATE plugin_versions SET code = replace(code::text, 'new', 'bad')::json
-      WHERE id = (SELECT version_id FROM plugins p JOIN plugin_configs c ON c.plugin_id = p.id
-      WHERE c.id = ${id})`);
-    await harness.deps.db.run(sql`UPDATE plugin_configs SET updated_at = now() WHERE id = ${id}`);
-    await sendEvents(harness, home, 1);
-    const config = await stopped(url);
-    assert.match(config.error.message, /The stored code is not what was installed/);
-    assert.equal(target.taken.length, 3);
-  },
-);
-
-test('two workers: each event is handed over once, and a config is in the hands of one', async () => {
-  const code = `${send} export const onEvent = (event, { config }) => post(config, event.uuid);`;
-  await enabledPlugin(harness, home, 'pipeline_destinations', code, {
-    config: { address: target.url },
-  });
-  // Both give it back as soon as there is nothing to do, so that it goes from hand to hand.
-  run(0);
-  run(0);
-  for (let round = 0; round < 5; round += 1) {
-    await sendEvents(harness, home, 40);
-    await taken((round + 1) * 40);
-  }
-  assertTaken(target.taken, await storedEvents(harness, home.project.id));
-});
-
-test('kill -9 of the sandbox in the middle: nothing is lost and at most one batch comes twice', async () => {
-  const code =
-    `${send} export const exportEvents = (events, { config }) => post(config, events.map(({ ` +
-    'uuid }) => uuid));';
-  await enabledPlugin(harness, home, 'pipeline_destinations', code, {
-    config: { address: target.url },
-  });
-  let kills = 0;
-  target.answer = () => {
-    if (target.taken.length === 3 * (kills + 1)) {
-      kills += 1;
-      process.kill(harness.deps.sandbox.pid!, 'SIGKILL');
-    }
-    return undefined;
-  };
-  for (let sent = 0; sent < 5; sent += 1) await sendEvents(harness, home, 1_000);
-  run();
-  const expected = (await storedEvents(harness, home.project.id)).map(({ uuid }) => uuid);
-  await soon('all events', async () =>
-    new Set(target.taken.flat()).size === expected.length ? true : undefined,
-  );
-  assert.ok(kills >= 2);
-  const distinct = target.taken.filter(
-    (batch, index) => JSON.stringify(batch) !== JSON.stringify(target.taken[index - 1]),
-  );
-  assert.deepEqual(distinct.flat(), expected);
-  assert.ok(target.taken.length - distinct.length <= kills);
 });

@@ -73,7 +73,7 @@ test('numbers are keys of storage and of the cache, as the texts of them', async
   assert.deepEqual(taken, [['kept', 'kept', 'for a while', 2, 1, 'gone']]);
 });
 
-test('capture takes a number as distinct_id, and a timestamp without a zone as one of UTC', async () => {
+test('capture takes a number as distinct_id, and no zone in a timestamp as UTC', async () => {
   const timestamps = [
     '2026-01-02',
     '2026-01-02 03:04:05',

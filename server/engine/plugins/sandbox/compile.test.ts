@@ -2,35 +2,18 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
-import { stop } from 'esbuild';
 import { plain_manifest } from '../../../../test/factories/plugin_sandbox.ts';
 import { PluginError } from '../plugin.ts';
 import type { PluginFiles } from '../plugin.ts';
 import { bundlePackage } from './bundle.ts';
-import type { Bundles, CompileFault } from './bundle.ts';
+import type { CompileFault } from './bundle.ts';
 import { compilePlugin } from './compile.ts';
 import { readCode } from './fault.ts';
-import { findEntry, resolveModule } from './package_modules.ts';
+import { openAroundTests, run } from '../../../../test/factories/compiled_code.ts';
 
-after(() => stop());
-
-/** Runs compiled server code of our own making, without a sandbox. */
-async function run(files: PluginFiles, main: string | null = null): Promise<Record<string, any>> {
-  const bundles = await bundlePackage(files, { ...plain_manifest, main });
-  const { server } = bundles as Exclude<Bundles, { fault: unknown }>;
-  const module = { exports: {} };
-  const require = (name: string) => {
-    throw new Error(`outside: ${name}`);
-  };
-  runInNewContext(`(function (module, exports, require) {\n${server}\n})`)(
-    module,
-    module.exports,
-    require,
-  );
-  return module.exports;
-}
+openAroundTests();
 
 const works: [string, PluginFiles, unknown][] = [
   [
@@ -267,82 +250,3 @@ test('compiles what pages load, and parts that are missing are null', async () =
     '["b",null,1]',
   );
 });
-
-test('resolves within the package alone', () => {
-  const files = {
-    'index.ts': '',
-    'lib/a.ts': '',
-    'lib/index.js': '',
-    'data.json': '',
-    'readme.md': '',
-  };
-  const cases: [string, string, string | undefined][] = [
-    ['index.ts', './lib/a', 'lib/a.ts'],
-    ['lib/a.ts', '..', 'index.ts'],
-    ['lib/a.ts', '.', 'lib/index.js'],
-    ['lib/a.ts', './', 'lib/index.js'],
-    ['lib/a.ts', '../data.json', 'data.json'],
-    ['index.ts', './readme.md', undefined],
-    ['index.ts', '../index', undefined],
-    ['index.ts', './lib/../../index', undefined],
-    ['index.ts', '/index.ts', undefined],
-    ['index.ts', 'index.ts', undefined],
-    ['index.ts', './__proto__', undefined],
-  ];
-  for (const [importer, specifier, expected] of cases)
-    assert.equal(
-      resolveModule(files, importer, specifier),
-      expected,
-      `${specifier} in ${importer}`,
-    );
-  assert.equal(findEntry(files, plain_manifest, 'site'), undefined);
-});
-
-test(
-  'takes a first line for a shell, imports of names that JavaScript alone can write, and very ' +
-    'many lines',
-  async () => {
-    const cases: [string, string, unknown][] = [
-      ['shell', '#!/usr/bin/env node\nexports.result = 1;', 1],
-      [
-        'name',
-        'try { require("./a\\x01b"); } catch (error) { exports.result = error.message; }',
-        'outside: ./a\x01b',
-      ],
-      ['lines', `var n = 0;\n${'n += 1;\n'.repeat(200_000)}exports.result = n;`, 200_000],
-    ];
-    for (const [name, source, result] of cases)
-      assert.equal((await run({ 'index.js': source }))['result'], result, name);
-  },
-);
-
-test('begins with index.js where there is index.ts too, as packages that were built have them', async () => {
-  assert.equal(
-    (await run({ 'index.ts': 'export const result = 1;', 'index.js': 'exports.result = 2;' }))[
-      'result'
-    ],
-    2,
-  );
-});
-
-test(
-  'of an error in a very large file the file alone is told, because its map would hold up the ' +
-    'server',
-  async () => {
-    const code = await compilePlugin(
-      {
-        'index.js': `import './small';\n${'a(b, c);\n'.repeat(100_000)}`,
-        'small.js': '\n\nthrow new Error();',
-      },
-      plain_manifest,
-    );
-    const { text, locate } = readCode(code.server!);
-    const lineOf = (part: string) => text.split('\n').findIndex((line) => line.includes(part)) + 1;
-    assert.deepEqual(locate(`at plugin.js:${lineOf('a(b, c)')}:1`), { file: 'index.js' });
-    assert.deepEqual(locate(`at plugin.js:${lineOf('throw new Error()')}:1`), {
-      file: 'small.js',
-      line: 3,
-      column: 1,
-    });
-  },
-);

@@ -58,13 +58,7 @@ export async function openInstance(
   signal: AbortSignal,
 ): Promise<Instance> {
   const code = readCode(options.code);
-  if (code.text.length + options.setup.length > text_length_max)
-    throw new PluginCallError(
-      'compile',
-      `Compiled code, config and attachments have more than ${text_length_max} characters: ` +
-        'make them smaller.',
-      false,
-    );
+  requireShort(code, options.setup);
   const pending = new Map<number, Pending>();
   const over = new AbortController();
   const places = openPlaces(code, () => seat);
@@ -77,72 +71,68 @@ export async function openInstance(
   };
   const seat = await options.holder.sit({
     onReport: receiver({ ...options, code, pending, leave, over, places, seat: () => seat }),
-    onEnd: () =>
-      leave(
-        () =>
-          new PluginCallError(
-            'runtime',
-            'The sandbox process ended during the call: call again.',
-            true,
-          ),
-      ),
+    onEnd: () => leave(() => again('The sandbox process ended during the call: call again.')),
   });
   const isGone = (): boolean => over.signal.aborted || !seat.process.is_alive;
   const ask = asker(options.limits, seat, pending, leave, places);
   const { instance } = seat;
   try {
+    const { setup, limits } = options;
     const text = await ask(
-      (call) => ({
-        type: 'load',
-        instance,
-        call,
-        code: code.text,
-        setup: options.setup,
-        limits: options.limits,
-      }),
+      (call) => ({ type: 'load', instance, call, code: code.text, setup, limits }),
       signal,
     );
-    const found = parse(text);
-    if (!inspection.Check(found))
-      throw new PluginCallError(
-        'runtime',
-        'The plugin exports more, or longer, names than can be kept: at most 100 of a kind.',
-        false,
-      );
     return {
-      inspection: found,
+      inspection: readInspection(text),
       get isGone() {
         return isGone();
       },
       call: async (method, payload, callSignal) => {
-        if (payload.length > text_length_max)
-          throw new PluginCallError(
-            'runtime',
-            `The payload has more than ${text_length_max} characters of JSON.`,
-            false,
-          );
-        if (isGone())
-          throw new PluginCallError(
-            'runtime',
-            'The sandbox process ended before the call: call again.',
-            true,
-          );
+        requireCallable(payload, isGone());
         return ask((call) => ({ type: 'call', instance, call, method, text: payload }), callSignal);
       },
-      end: () =>
-        leave(
-          () =>
-            new PluginCallError(
-              'runtime',
-              'The plugin was unloaded during the call: call again.',
-              true,
-            ),
-        ),
+      end: () => leave(() => again('The plugin was unloaded during the call: call again.')),
     };
   } catch (error) {
     leave(() => error);
     throw error;
   }
+}
+
+/** A fault after which the same call may be made again. */
+function again(message: string): PluginCallError {
+  return new PluginCallError('runtime', message, true);
+}
+
+function requireShort(code: MappedCode, setup: string): void {
+  if (code.text.length + setup.length > text_length_max)
+    throw new PluginCallError(
+      'compile',
+      `Compiled code, config and attachments have more than ${text_length_max} characters: ` +
+        'make them smaller.',
+      false,
+    );
+}
+
+function requireCallable(payload: string, isGone: boolean): void {
+  if (payload.length > text_length_max)
+    throw new PluginCallError(
+      'runtime',
+      `The payload has more than ${text_length_max} characters of JSON.`,
+      false,
+    );
+  if (isGone) throw again('The sandbox process ended before the call: call again.');
+}
+
+function readInspection(text: string): Static<typeof Inspection> {
+  const found = parse(text);
+  if (!inspection.Check(found))
+    throw new PluginCallError(
+      'runtime',
+      'The plugin exports more, or longer, names than can be kept: at most 100 of a kind.',
+      false,
+    );
+  return found;
 }
 
 type Ask = (make: (call: number) => OrderMessage, signal: AbortSignal) => Promise<string>;

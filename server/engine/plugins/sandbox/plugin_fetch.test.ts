@@ -177,7 +177,7 @@ test('bounds size and time', async () => {
   await assert.rejects(waiting, /over/);
 });
 
-test('follows a redirect of GET within the rules, without the credentials where the host changes', async () => {
+test('follows a redirect of GET within the rules, with credentials to the same host', async () => {
   seen.length = 0;
   await ask(`${base}/?to=/there`, { headers: [['authorization', 'secret']] });
   assert.deepEqual(

@@ -68,23 +68,16 @@ export function startSandboxProcess(
     const frame = encodeFrame(order, frame_bytes_max);
     if (is_alive) channel.write(frame);
   };
-  const watchdog = openWatchdog(
-    () => send({ type: 'ping' }),
-    () => killFor('it does not answer'),
-  );
-  const read = openFrameReader(frame_bytes_max, (message) => {
-    if (!is_alive) return;
-    if (!report.Check(message)) return killFor('it said something that is not a report');
-    if (message.type !== 'pong') return onReport(message);
-    watchdog.answered();
-    if (message.size_bytes > size_bytes_max) killFor('it has grown too large');
-  });
-  channel.on('data', (chunk: Buffer) => {
-    try {
-      if (is_alive) read(chunk);
-    } catch (error) {
-      killFor((error as Error).message);
-    }
+  const ping = () => send({ type: 'ping' });
+  const watchdog = openWatchdog(ping, () => killFor('it does not answer'));
+  readReports(channel, {
+    isAlive: () => is_alive,
+    killFor,
+    onReport: (message) => {
+      if (message.type !== 'pong') return onReport(message);
+      watchdog.answered();
+      if (message.size_bytes > size_bytes_max) killFor('it has grown too large');
+    },
   });
   // A broken pipe is the end of the process, which `ended` tells.
   for (const stream of [channel, child.stdin!]) stream.on('error', () => {});
@@ -93,8 +86,8 @@ export function startSandboxProcess(
   child.stdin!.end(program.child);
   // The ping is answered before any plugin runs: patience with the start is none with the first
   // plugin.
-  for (const order of [{ type: 'start', guest: program.guest }, { type: 'ping' }] as const)
-    send(order);
+  send({ type: 'start', guest: program.guest });
+  ping();
   return {
     pid: child.pid,
     get is_alive() {
@@ -105,6 +98,33 @@ export function startSandboxProcess(
     kill,
     ended,
   };
+}
+
+/** Gives on what is a report; whatever else comes ends the process. */
+function readReports(
+  channel: Duplex,
+  {
+    isAlive,
+    killFor,
+    onReport,
+  }: {
+    isAlive(): boolean;
+    killFor(reason: string): void;
+    onReport(message: ReportMessage): void;
+  },
+): void {
+  const read = openFrameReader(frame_bytes_max, (message) => {
+    if (!isAlive()) return;
+    if (!report.Check(message)) return killFor('it said something that is not a report');
+    onReport(message);
+  });
+  channel.on('data', (chunk: Buffer) => {
+    try {
+      if (isAlive()) read(chunk);
+    } catch (error) {
+      killFor((error as Error).message);
+    }
+  });
 }
 
 function start({ folders }: SandboxProgram): ChildProcess {

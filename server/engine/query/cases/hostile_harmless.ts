@@ -1,3 +1,5 @@
+import { columns, entries, list } from './query_lists.ts';
+
 /**
  * Texts that are in the language, or may be, and try to see another project's rows. They may be
  * refused; where they run, they give the project's own rows.
@@ -139,7 +141,7 @@ export const hostile_loads: string[] = [
     'a.team_id = c.team_id JOIN events d ON a.team_id = d.team_id',
   'SELECT arrayJoin(groupArray(event)) AS x, count() AS n FROM events GROUP BY event',
   `SELECT
-    ${Array.from({ length: 12 }, (_unused, index) => `arrayJoin([${Array.from({ length: 9 }, (_nothing, item) => item).join(', ')}]) AS x${index}`).join(', ')}
+    ${list(12, (index) => `arrayJoin([0, 1, 2, 3, 4, 5, 6, 7, 8]) AS x${index}`)}
     FROM events`,
   `SELECT length(arrayMap(a -> arrayMap(b -> arrayMap(c -> a + b + c,
     [${Array.from({ length: 300 }, (_unused, index) => index).join(',')}]),
@@ -211,13 +213,13 @@ export const hostile_loads: string[] = [
     FROM events`,
   `SELECT ${Array.from({ length: 90 }, () => 'length(event)').join(' + ')} AS x FROM events`,
   `SELECT
-    ${Array.from({ length: 20 }, (_unused, index) => `properties.p${index} AS p${index}`).join(', ')}
+    ${list(20, (index) => `properties.p${index} AS p${index}`)}
     FROM events`,
   Array.from({ length: 40 }, () => 'SELECT event FROM events').join(' UNION ALL '),
   `WITH
-    ${Array.from({ length: 10 }, (_unused, index) => (index === 0 ? 'length(event) AS x0' : `x${index - 1} + x${index - 1} AS x${index}`)).join(', ')}
+    ${columns(10, (before) => `${before} + ${before}`)}
     SELECT x9 FROM events`,
   `WITH
-    ${Array.from({ length: 7 }, (_unused, index) => (index === 0 ? 'x0 AS (SELECT event FROM events)' : `x${index} AS (SELECT event FROM x${index - 1} UNION ALL SELECT event FROM x${index - 1})`)).join(', ')}
+    ${entries(7, (before) => `SELECT event FROM ${before} UNION ALL SELECT event FROM ${before}`)}
     SELECT count() AS n FROM x6`,
 ];

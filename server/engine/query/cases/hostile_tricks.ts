@@ -1,3 +1,5 @@
+import { columns, entries, list } from './query_lists.ts';
+
 /**
  * Texts that try to mislead the reader: quoting, Unicode, nesting, size, numbers. Each must be
  * refused with a QueryError.
@@ -142,7 +144,7 @@ export const refused_tricks: string[] = [
   "SELECT replaceRegexpAll(event, '[ab]*a[ab]{100}|[ab]', '') AS x FROM events",
   "SELECT arrayMap(x -> match(x, '[ab]*a[ab]{50}'), [event]) AS x FROM events",
   `SELECT
-    ${Array.from({ length: 51 }, (_unused, index) => `match(event, 'a${index}') AS x${index}`).join(', ')}
+    ${list(51, (index) => `match(event, 'a${index}') AS x${index}`)}
     FROM events`,
   "SELECT hasToken(event, 'a b') AS x FROM events",
   'SELECT widthBucket(1, 0, 10, -1) AS x FROM events',
@@ -175,26 +177,26 @@ export const refused_sizes: string[] = [
   `WITH ${Array.from({ length: 2_000 }, (_unused, index) => `${index} AS x${index}`).join(', ')}
     SELECT x1999 FROM events`,
   `SELECT
-    ${Array.from({ length: 4_000 }, (_unused, index) => `nothing${index} AS something${index}`).join(', ')}
+    ${list(4_000, (index) => `nothing${index} AS something${index}`)}
     FROM events`,
   `SELECT event FROM events WHERE event = '${'x'.repeat(70_000)}'`,
   `SELECT ${Array.from({ length: 12_000 }, (_unused, index) => index).join('+')} AS x FROM events`,
   `SELECT event FROM events WHERE event IN
     (${Array.from({ length: 12_000 }, (_unused, index) => index).join(',')})`,
   `WITH
-    ${Array.from({ length: 40 }, (_unused, index) => `${index === 0 ? 'length(event)' : `x${index - 1} + x${index - 1}`} AS x${index}`).join(', ')}
+    ${columns(40, (before) => `${before} + ${before}`)}
     SELECT x39 FROM events`,
   `SELECT
-    ${Array.from({ length: 40 }, (_unused, index) => `${index === 39 ? 'length(event)' : `x${index + 1} * x${index + 1}`} AS x${index}`).join(', ')}
+    ${list(39, (index) => `x${index + 1} * x${index + 1} AS x${index}`)}, length(event) AS x39
     FROM events`,
   `SELECT
-    ${Array.from({ length: 400 }, (_unused, index) => `${index === 399 ? 'length(event)' : `x${index + 1} + 1`} AS x${index}`).join(', ')}
+    ${list(400, (index) => `${index === 399 ? 'length(event)' : `x${index + 1} + 1`} AS x${index}`)}
     FROM events`,
   `WITH
-    ${Array.from({ length: 30 }, (_unused, index) => (index === 0 ? 'x0 AS (SELECT event FROM events)' : `x${index} AS (SELECT event FROM x${index - 1} UNION ALL SELECT event FROM x${index - 1})`)).join(', ')}
+    ${entries(30, (before) => `SELECT event FROM ${before} UNION ALL SELECT event FROM ${before}`)}
     SELECT * FROM x29`,
   `WITH
-    ${Array.from({ length: 15 }, (_unused, index) => (index === 0 ? 'x0 AS (SELECT event FROM events)' : `x${index} AS (SELECT a.event FROM x${index - 1} a JOIN x${index - 1} b ON a.event = b.event)`)).join(', ')}
+    ${entries(15, (before) => `SELECT a.event FROM ${before} a JOIN ${before} b ON a.event = b.event`)}
     SELECT * FROM x14`,
   `SELECT event FROM events ${'JOIN events ON 1 = 1 '.repeat(20)}`,
   `SELECT ${'nothing.'.repeat(3_000)}x FROM events`,

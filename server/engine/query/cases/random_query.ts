@@ -23,66 +23,77 @@ const of_persons: Columns = {
 };
 
 type Parts = { text: string; number: string; condition: string };
+type Tie = fc.LetrecTypedTie<Parts>;
+
+const textsOf = (columns: Columns, tie: Tie) =>
+  fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom(...columns.text, ...texts),
+    fc.tuple(tie('text'), tie('text')).map(([one, other]) => `concat(${one}, ${other})`),
+    fc
+      .tuple(fc.constantFrom('lower', 'upper', 'reverse', 'trim'), tie('text'))
+      .map(([name, one]) => `${name}(${one})`),
+    fc
+      .tuple(tie('condition'), tie('text'), tie('text'))
+      .map(([test, one, other]) => `if(${test}, toString(${one}), toString(${other}))`),
+    tie('number').map((one) => `toString(${one})`),
+    tie('text').map(
+      (one) => `arrayStringConcat(arrayMap(x -> concat(x, '!'), splitByChar(' ', ${one})), '-')`,
+    ),
+  );
+
+const numbersOf = (columns: Columns, tie: Tie) =>
+  fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom(...columns.number, '1', '22', '-5', '1.5'),
+    fc
+      .tuple(tie('number'), fc.constantFrom('+', '-', '*', '/'), tie('number'))
+      .map(([one, sign, other]) => `(${one} ${sign} ${other})`),
+    tie('text').map((one) => `length(${one})`),
+    fc
+      .tuple(tie('condition'), tie('number'))
+      .map(([test, one]) => `CASE WHEN ${test} THEN ${one} ELSE 0 END`),
+  );
+
+const conditionsOf = (tie: Tie) =>
+  fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom(
+      'true',
+      'team_id = 22',
+      'team_id != 11',
+      'NOT team_id = 11',
+      "event = 'foreign 1'",
+    ),
+    fc
+      .tuple(tie('text'), fc.constantFrom('=', '!=', '<', '>='), tie('text'))
+      .map(([one, sign, other]) => `${one} ${sign} ${other}`),
+    fc
+      .tuple(tie('number'), fc.constantFrom('=', '!=', '<', '>='), tie('number'))
+      .map(([one, sign, other]) => `${one} ${sign} ${other}`),
+    fc
+      .tuple(tie('condition'), fc.constantFrom('AND', 'OR'), tie('condition'))
+      .map(([one, sign, other]) => `(${one} ${sign} ${other})`),
+    tie('condition').map((one) => `NOT (${one})`),
+    tie('text').map((one) => `${one} IS NULL`),
+    fc
+      .tuple(
+        tie('text'),
+        fc.constantFrom('IN', 'NOT IN'),
+        fc.constantFrom(
+          'SELECT event FROM events WHERE team_id = 22',
+          'SELECT distinct_id FROM persons',
+          'SELECT properties.plan FROM persons',
+        ),
+      )
+      .map(([one, sign, select]) => `${one} ${sign} (${select})`),
+  );
+
 const partsOf = (columns: Columns) =>
   fc.letrec<Parts>((tie) => ({
-    text: fc.oneof(
-      { maxDepth: 3 },
-      fc.constantFrom(...columns.text, ...texts),
-      fc.tuple(tie('text'), tie('text')).map(([one, other]) => `concat(${one}, ${other})`),
-      fc
-        .tuple(fc.constantFrom('lower', 'upper', 'reverse', 'trim'), tie('text'))
-        .map(([name, one]) => `${name}(${one})`),
-      fc
-        .tuple(tie('condition'), tie('text'), tie('text'))
-        .map(([test, one, other]) => `if(${test}, toString(${one}), toString(${other}))`),
-      tie('number').map((one) => `toString(${one})`),
-      tie('text').map(
-        (one) => `arrayStringConcat(arrayMap(x -> concat(x, '!'), splitByChar(' ', ${one})), '-')`,
-      ),
-    ),
-    number: fc.oneof(
-      { maxDepth: 3 },
-      fc.constantFrom(...columns.number, '1', '22', '-5', '1.5'),
-      fc
-        .tuple(tie('number'), fc.constantFrom('+', '-', '*', '/'), tie('number'))
-        .map(([one, sign, other]) => `(${one} ${sign} ${other})`),
-      tie('text').map((one) => `length(${one})`),
-      fc
-        .tuple(tie('condition'), tie('number'))
-        .map(([test, one]) => `CASE WHEN ${test} THEN ${one} ELSE 0 END`),
-    ),
-    condition: fc.oneof(
-      { maxDepth: 3 },
-      fc.constantFrom(
-        'true',
-        'team_id = 22',
-        'team_id != 11',
-        'NOT team_id = 11',
-        "event = 'foreign 1'",
-      ),
-      fc
-        .tuple(tie('text'), fc.constantFrom('=', '!=', '<', '>='), tie('text'))
-        .map(([one, sign, other]) => `${one} ${sign} ${other}`),
-      fc
-        .tuple(tie('number'), fc.constantFrom('=', '!=', '<', '>='), tie('number'))
-        .map(([one, sign, other]) => `${one} ${sign} ${other}`),
-      fc
-        .tuple(tie('condition'), fc.constantFrom('AND', 'OR'), tie('condition'))
-        .map(([one, sign, other]) => `(${one} ${sign} ${other})`),
-      tie('condition').map((one) => `NOT (${one})`),
-      tie('text').map((one) => `${one} IS NULL`),
-      fc
-        .tuple(
-          tie('text'),
-          fc.constantFrom('IN', 'NOT IN'),
-          fc.constantFrom(
-            'SELECT event FROM events WHERE team_id = 22',
-            'SELECT distinct_id FROM persons',
-            'SELECT properties.plan FROM persons',
-          ),
-        )
-        .map(([one, sign, select]) => `${one} ${sign} (${select})`),
-    ),
+    text: textsOf(columns, tie),
+    number: numbersOf(columns, tie),
+    condition: conditionsOf(tie),
   }));
 
 const events = partsOf(of_events);

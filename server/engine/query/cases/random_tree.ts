@@ -113,10 +113,10 @@ const leaf: fc.Arbitrary<Expression> = fc.oneof(
   few(name).map((parts): Expression => ({ kind: 'column', parts, ...span })),
 );
 
-function innerExpressions(tie: Tie): fc.Arbitrary<Expression> {
+function operations(tie: Tie): fc.Arbitrary<Expression>[] {
   const one = tie('expression');
   const negated = fc.boolean();
-  return fc.oneof(
+  return [
     fc
       .record({ kind: fc.constantFrom('not' as const, 'minus' as const), operand: one })
       .map((node): Expression => ({ ...node, ...span })),
@@ -144,6 +144,13 @@ function innerExpressions(tie: Tie): fc.Arbitrary<Expression> {
     fc
       .record({ count: one, unit: fc.constantFrom('DAY', 'MICROSECOND') })
       .map((node): Expression => ({ kind: 'interval', ...node, ...span })),
+  ];
+}
+
+/** Expressions of several parts: lists, lambdas, subqueries, pieces of values, cases and calls. */
+function compounds(tie: Tie): fc.Arbitrary<Expression>[] {
+  const one = tie('expression');
+  return [
     few(one, 0).map((items): Expression => ({ kind: 'array', items, ...span })),
     fc
       .array(one, { minLength: 2, maxLength: 3 })
@@ -174,7 +181,11 @@ function innerExpressions(tie: Tie): fc.Arbitrary<Expression> {
         window: optional(tie('window')),
       })
       .map((node): Expression => ({ kind: 'call', distinct: false, ...dense(node), ...span })),
-  );
+  ];
+}
+
+function innerExpressions(tie: Tie): fc.Arbitrary<Expression> {
+  return fc.oneof(...operations(tie), ...compounds(tie));
 }
 
 function windowsAndOrders(tie: Tie): Some<'window' | 'order'> {
@@ -282,14 +293,3 @@ const { expression, select } = fc.letrec<Parts>((tie) => ({
 export const random_select = select;
 /** The same for expressions. */
 export const random_expression = expression;
-
-/** A tree without its positions and without brackets that change nothing. */
-export function withoutSpans(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutSpans);
-  if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, part]) =>
-      key === 'start' || key === 'end' ? [] : [[key, withoutSpans(part)]],
-    ),
-  );
-}

@@ -3,11 +3,15 @@ import { functionTopics } from '../functions/index.ts';
 // What the printer writes by itself: operators, conversions, property access, selection and the
 // order of groups.
 const printed = `
-  and or not equals notEquals less lessOrEquals greater greaterOrEquals in notIn like notLike ilike notILike isNull isNotNull multiIf if coalesce ifNull assumeNotNull toNullable nullIf materialize
-  CAST _CAST accurateCast toBool toString toInt64 toInt64OrNull toUInt64 toUInt64OrNull toFloat64 toFloat64OrNull toUUID toUUIDOrNull toDate32 toDateTime64 parseDateTime64BestEffort
-  parseDateTime64BestEffortOrNull toIntervalMicrosecond toIntervalMillisecond toIntervalSecond toIntervalMinute toIntervalHour toIntervalDay toIntervalWeek toIntervalMonth toIntervalQuarter
-  toIntervalYear array tuple map lambda arrayElement tupleElement arrayMap arraySort toJSONString JSONExtract isValidJSON replaceRegexpAll replaceAll concat startsWith substring
-  fromUnixTimestamp64Milli
+  and or not equals notEquals less lessOrEquals greater greaterOrEquals in notIn like notLike
+  ilike notILike isNull isNotNull multiIf if coalesce ifNull assumeNotNull toNullable nullIf
+  materialize CAST _CAST accurateCast toBool toString toInt64 toInt64OrNull toUInt64
+  toUInt64OrNull toFloat64 toFloat64OrNull toUUID toUUIDOrNull toDate32 toDateTime64
+  parseDateTime64BestEffort parseDateTime64BestEffortOrNull toIntervalMicrosecond
+  toIntervalMillisecond toIntervalSecond toIntervalMinute toIntervalHour toIntervalDay
+  toIntervalWeek toIntervalMonth toIntervalQuarter toIntervalYear array tuple map lambda
+  arrayElement tupleElement arrayMap arraySort toJSONString JSONExtract isValidJSON
+  replaceRegexpAll replaceAll concat startsWith substring fromUnixTimestamp64Milli
 `;
 
 const names = new Set([

@@ -26,7 +26,9 @@ const advice: Record<string, string> = {
     'SETTINGS is not part of the language: the server sets the limits of a query. Remove it.',
   FORMAT:
     'FORMAT is not part of the language: the destination of the export has a format. Remove it.',
-  INTO: 'INTO is not part of the language: the destination of the export takes the rows. Remove it.',
+  INTO:
+    'INTO is not part of the language: the destination of the export takes the rows. ' +
+    'Remove it.',
   FINAL:
     'FINAL is not part of the language and not needed: events are stored once, persons are ' +
     'read in their latest version. Remove it.',

@@ -114,7 +114,8 @@ function readNumber(text: string, start: number, digits: string): Token {
   const tail = match(word, text, end);
   if (tail !== undefined)
     throw new Fault(
-      'A number ends where letters begin: put a space between them, or quote the name in backticks.',
+      'A number ends where letters begin: put a space between them, or quote the name in ' +
+        'backticks.',
       { start, end: end + tail.length },
     );
   return { kind: 'number', value: digits, start, end };

@@ -209,7 +209,8 @@ function parseCast(grammar: Grammar): Expression {
     const { kind, value, start: from, end } = cursor.peek();
     if (kind !== 'text' || !/^\w+$/.test(value))
       cursor.fail(
-        "Write the name of a type in quotes, as in CAST(x, 'Int64'), or CAST(x AS Nullable(Int64)).",
+        "Write the name of a type in quotes, as in CAST(x, 'Int64'), or " +
+          'CAST(x AS Nullable(Int64)).',
       );
     cursor.next();
     type = { name: value, items: [], start: from, end };

@@ -92,8 +92,10 @@ function printOperator(
       return `-${operand(node.operand)}`;
     case 'binary':
       return printBinary(node);
-    case 'between':
-      return `${operand(node.operand)} ${not}BETWEEN ${operand(node.low)} AND ${operand(node.high)}`;
+    case 'between': {
+      const bounds = `${operand(node.low)} AND ${operand(node.high)}`;
+      return `${operand(node.operand)} ${not}BETWEEN ${bounds}`;
+    }
     case 'like':
       return (
         `${operand(node.operand)} ${not}${node.insensitive ? 'ILIKE' : 'LIKE'} ` +
@@ -110,10 +112,7 @@ function printOperator(
     case 'interval':
       return `INTERVAL ${operand(node.count)} ${node.unit}`;
     case 'lambda':
-      return (
-        `${node.parameters.length === 1 ? printName(node.parameters[0]!) : `(${node.parameters.map(printName).join(', ')})`} ` +
-        `-> ${operand(node.body)}`
-      );
+      return `${printParameters(node.parameters)} -> ${operand(node.body)}`;
   }
 }
 
@@ -157,11 +156,17 @@ function printList(nodes: Expression[]): string {
   return nodes.map(printExpression).join(', ');
 }
 
+function printParameters(names: Name[]): string {
+  return names.length === 1 ? printName(names[0]!) : `(${names.map(printName).join(', ')})`;
+}
+
 function printOrder(items: OrderItem[]): string {
   return items
     .map(
       ({ expression, descending, nulls }) =>
-        `${printExpression(expression)}${descending ? ' DESC' : ''}${nulls === undefined ? '' : ` NULLS ${nulls}`}`,
+        printExpression(expression) +
+        (descending ? ' DESC' : '') +
+        (nulls === undefined ? '' : ` NULLS ${nulls}`),
     )
     .join(', ');
 }
@@ -219,10 +224,9 @@ function printCase({ operand: compared, branches, otherwise }: ExpressionOf<'cas
   const whens = branches.map(
     ({ when, result }) => ` WHEN ${printExpression(when)} THEN ${printExpression(result)}`,
   );
-  return (
-    `CASE${compared === undefined ? '' : ` ${printExpression(compared)}`}${whens.join('')}${otherwise === undefined ? '' : ` ELSE ${printExpression(otherwise)}`} ` +
-    'END'
-  );
+  const head = compared === undefined ? '' : ` ${printExpression(compared)}`;
+  const tail = otherwise === undefined ? '' : ` ELSE ${printExpression(otherwise)}`;
+  return `CASE${head}${whens.join('')}${tail} END`;
 }
 
 /**

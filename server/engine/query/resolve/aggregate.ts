@@ -86,9 +86,11 @@ export function aggregateCall(
     tests.map(({ sql }) => sql),
   );
   const engine = definition.engine ?? counted.name;
-  const ending = `${counted.distinct}${shape.tests.length > 0 ? 'If' : ''}${or_null ? 'OrNull' : ''}`;
+  const ending =
+    `${counted.distinct}${shape.tests.length > 0 ? 'If' : ''}` + (or_null ? 'OrNull' : '');
   const test = shape.tests.length > 1 ? `and(${shape.tests.join(', ')})` : shape.tests[0];
-  const call = `${engine}${ending}${levels}(${[...shape.texts, ...(test === undefined ? [] : [test])].join(', ')})`;
+  const given = [...shape.texts, ...(test === undefined ? [] : [test])];
+  const call = `${engine}${ending}${levels}(${given.join(', ')})`;
   const type = or_null ? orNull(binding.type) : itemsWithoutNull(binding.type);
   if (or_null && isContainer(type.kind))
     throw new Fault(`\`${definition.name}\` has no OrNull: its result is never NULL.`, node);
@@ -141,7 +143,8 @@ function readLevels(node: ExpressionOf<'call'>, wanted: 'none' | 'one' | 'many')
         : `\`${node.name.text}\` is written with a level from 0 to 1: quantile(0.9)(x).`,
       node,
     );
-  return `(${parameters.map((one) => String(Number((one as ExpressionOf<'number'>).digits))).join(', ')})`;
+  const numbers = parameters.map((one) => Number((one as ExpressionOf<'number'>).digits));
+  return `(${numbers.join(', ')})`;
 }
 
 /**

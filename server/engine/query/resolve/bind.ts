@@ -1,12 +1,5 @@
 import { bindLambda } from './bind_lambda.ts';
-import {
-  coerce,
-  coerceCondition,
-  coerceNumber,
-  coerceTo,
-  takesLiterals,
-  withoutNull,
-} from '../values/coerce.ts';
+import { coerce, takesLiterals, withoutNull } from '../values/coerce.ts';
 import type { Context } from './context.ts';
 import { Fault } from '../fault.ts';
 import type { KnownFunction } from '../functions/find.ts';
@@ -20,12 +13,12 @@ import {
   describeType,
   isContainer,
   isNumeric,
-  isTextual,
   orNull,
   typeOf,
   unify,
 } from '../values/value_type.ts';
 import type { Kind, ValueType } from '../values/value_type.ts';
+import { fitForm, describeForm } from './fit_form.ts';
 
 /** An argument as it stands in the query, or as it was resolved already. */
 export type Argument = { node: Expression } | { value: Value };
@@ -223,58 +216,6 @@ function fitValue(
   fitted.value = fit;
 }
 
-function fitForm(
-  { writer }: Context,
-  form: Form,
-  value: Value,
-  letters: Map<string, ValueType>,
-): Value | undefined {
-  switch (form.name) {
-    case 'any':
-      return value.type.kind === 'interval'
-        ? undefined
-        : (coerce(writer, value, value.type.kind) ?? value);
-    case 'condition':
-      return coerceCondition(writer, value);
-    case 'number':
-      return coerceNumber(writer, value);
-    case 'instant':
-      return value.type.kind === 'date' ? value : coerce(writer, value, 'timestamp');
-    case 'key':
-      return isTextual(value.type.kind) || value.type.kind === 'integer' ? value : undefined;
-    case 'tuple':
-      if (form.items.length === 0) return value.type.kind === 'tuple' ? value : undefined;
-  }
-  const letter = letters.get(form.name);
-  if (letter !== undefined) return coerceTo(writer, value, letter);
-  if (form.items.length === 0) return coerce(writer, value, form.name as Kind);
-  if (value.type.kind !== form.name || value.type.items.length !== form.items.length)
-    return undefined;
-  const wanted = instantiate(form, letters, value.type);
-  return wanted && coerceTo(writer, value, wanted);
-}
-
-/** The type that a form names; where it says `any`, the type that is there. */
-function instantiate(
-  form: Form,
-  letters: Map<string, ValueType>,
-  present: ValueType,
-): ValueType | undefined {
-  if (form.name === 'any') return present;
-  const letter = letters.get(form.name);
-  if (letter !== undefined) return letter;
-  if (form.name === 'number')
-    return isNumeric(present.kind) && present.kind !== 'boolean'
-      ? present
-      : { ...present, kind: 'float' };
-  const items = form.items.map((item, index) =>
-    instantiate(item, letters, present.items[index] ?? typeOf('null')),
-  );
-  return items.every((item) => item !== undefined)
-    ? { kind: form.name as Kind, nullable: present.nullable && form.items.length === 0, items }
-    : undefined;
-}
-
 function resultType(result: Form, letters: Map<string, ValueType>, fitted: Fitted[]): ValueType {
   const read = (form: Form): ValueType =>
     letters.get(form.name) ?? typeOf(form.name as Kind, ...form.items.map(read));
@@ -289,19 +230,4 @@ function resultType(result: Form, letters: Map<string, ValueType>, fitted: Fitte
         fitted.some(({ form, value }) => !isLambda(form) && value?.type.nullable === true);
   if (result.always_null) return orNull(type);
   return { ...type, nullable: nullable && !result.never_null };
-}
-
-function describeForm(form: Form, letters: Map<string, ValueType>): string {
-  const letter = letters.get(form.name);
-  if (letter !== undefined) return describeType(letter);
-  if (form.items.length > 0)
-    return `${form.name} of ${form.items.map((item) => describeForm(item, letters)).join(' and ')}`;
-  return (
-    {
-      condition: 'a condition',
-      number: 'a number',
-      instant: 'a timestamp or date',
-      key: 'a key or position',
-    }[form.name] ?? form.name
-  );
 }

@@ -1,34 +1,23 @@
 import { coerceCondition } from '../values/coerce.ts';
-import type { Context, OrderKey, ResolvedColumn, ResolvedSelect, SelectUse } from './context.ts';
+import type { Context, ResolvedSelect, SelectUse } from './context.ts';
 import { Fault, FinalFault } from '../fault.ts';
 import { nameColumn } from './output_name.ts';
 import type { Span } from '../query_error.ts';
 import { openFrom } from './from.ts';
-import type { OpenFrom } from './from.ts';
 import { columnValue } from './name.ts';
-import { printDirection } from './window.ts';
 import { findSource, openScope } from './scope.ts';
 import type { Preference, Scope, WithEntries } from './scope.ts';
-import type { Expression, ExpressionOf, OrderItem, SelectCore, With } from '../parse/tree.ts';
+import type { Expression, ExpressionOf, SelectCore, With } from '../parse/tree.ts';
 import type { Value } from '../values/value.ts';
 import { nullValue } from '../values/value.ts';
 import { describeType } from '../values/value_type.ts';
+import type { Item, Order, Clauses } from './clauses.ts';
+import { print } from './print_core.ts';
 
 /** Most faults that one answer names. */
 const faults_max = 20;
 /** Most columns of one SELECT, `*` written out. */
 const columns_max = 1_000;
-
-type Item = { name: string; value: Value };
-type Order = { item: OrderItem; value: Value; output: number | undefined };
-type Clauses = {
-  where?: Value;
-  keys: Value[];
-  having?: Value;
-  qualify?: Value;
-  order: Order[];
-  limit_by: Value[];
-};
 
 /** One SELECT without its UNIONs as ClickHouse text in brackets. */
 export function resolveCore(context: Context, core: SelectCore, use: SelectUse): ResolvedSelect {
@@ -246,114 +235,4 @@ function checkGrouping(core: SelectCore, items: Item[], clauses: Clauses): void 
         'or take min, max or argMax of it.',
       loose,
     );
-}
-
-function print(
-  context: Context,
-  core: SelectCore,
-  use: SelectUse,
-  from: OpenFrom | undefined,
-  scope: Scope,
-  items: Item[],
-  clauses: Clauses,
-): ResolvedSelect {
-  const columns = items.map(({ name, value }): ResolvedColumn => ({
-    name,
-    sql: context.writer.name('c'),
-    type: value.type,
-    expression: value.sql,
-    span: value.span,
-  }));
-  const list = columns.map(({ expression, sql }) => `${expression} AS ${sql}`);
-  const isRowWise = use.is_outermost && isPerRow(core, items, clauses, from);
-  const order = use.is_outermost ? exposeOrder(clauses.order, columns, list) : [];
-  if (isRowWise)
-    for (const [alias, column] of rowColumns(scope)) list.push(`${column} AS ${alias}`);
-  const isCut =
-    core.limit !== undefined || core.offset !== undefined || core.limit_by !== undefined;
-  // Which rows a LIMIT takes is fixed only where no two rows are equal in order: every column
-  // decides in the end.
-  const cut = isCut
-    ? [
-        ...clauses.order.map(({ item, value }) => `${value.sql}${printDirection(item)}`),
-        ...columns.map(({ sql, type }) => (type.kind === 'map' ? `toString(${sql})` : sql)),
-      ]
-    : [];
-  const clause = (keyword: string, text: string | undefined) =>
-    text === undefined || text === '' ? '' : ` ${keyword} ${text}`;
-  const text = [
-    `(SELECT ${core.distinct ? 'DISTINCT ' : ''}${list.join(', ')}`,
-    clause('FROM', from?.text()),
-    clause('WHERE', clauses.where?.sql),
-    clause('GROUP BY', clauses.keys.map(({ sql }) => sql).join(', ')),
-    clause('HAVING', clauses.having?.sql),
-    clause('QUALIFY', clauses.qualify?.sql),
-    clause('ORDER BY', cut.join(', ')),
-    core.limit_by === undefined
-      ? ''
-      : ` LIMIT ${core.limit_by.offset}, ${core.limit_by.count} BY ` +
-        clauses.limit_by.map(({ sql }) => sql).join(', '),
-    clause('LIMIT', core.limit?.toString()),
-    clause('OFFSET', core.offset?.toString()),
-    ')',
-  ];
-  return { text: text.join(''), columns, order, is_row_wise: isRowWise };
-}
-
-/**
- * The keys of ORDER BY as columns of the result: an output column where there is one, else a
- * further one.
- */
-function exposeOrder(order: Order[], columns: ResolvedColumn[], list: string[]): OrderKey[] {
-  return order.map(({ item, value, output }, index) => {
-    // A further column would make rows differ that DISTINCT takes for one, so an output column
-    // stands for itself.
-    if (output === undefined) list.push(`${value.sql} AS order_${index + 1}`);
-    return {
-      sql: output === undefined ? `order_${index + 1}` : columns[output]!.sql,
-      direction: printDirection(item),
-    };
-  });
-}
-
-function isPerRow(
-  core: SelectCore,
-  items: Item[],
-  clauses: Clauses,
-  from: OpenFrom | undefined,
-): boolean {
-  const isPlain =
-    !core.distinct &&
-    core.order_by.length === 0 &&
-    core.limit === undefined &&
-    core.offset === undefined &&
-    core.limit_by === undefined;
-  const values = [
-    ...items.map(({ value }) => value),
-    ...(clauses.where === undefined ? [] : [clauses.where]),
-  ];
-  const isOfRows = values.every(
-    ({ traits }) => !traits.aggregates && !traits.windows && !traits.multiplies,
-  );
-  return (
-    from?.is_model_table === true &&
-    isPlain &&
-    isOfRows &&
-    clauses.keys.length === 0 &&
-    !core.group_by_all &&
-    core.having === undefined &&
-    core.qualify === undefined
-  );
-}
-
-/** What the rows of the model's own table are cut and ordered by. */
-function rowColumns(scope: Scope): [string, string][] {
-  const [source] = scope.sources;
-  const [insertedAt, key] = source?.identity() ?? [];
-  return insertedAt === undefined || key === undefined
-    ? []
-    : [
-        ['inserted_at', insertedAt],
-        [source?.model === 'events' ? 'uuid' : 'distinct_id', key],
-      ];
 }

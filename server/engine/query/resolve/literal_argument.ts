@@ -47,16 +47,10 @@ export function readLiteral(
         ? made(content.toLowerCase(), content)
         : refuse(`a unit ('${units.join("', '")}')`);
     case '#interval': {
-      if (
-        node?.kind !== 'interval' ||
-        node.count.kind !== 'number' ||
-        !/^[1-9]\d{0,5}$/.test(node.count.digits)
-      )
-        return refuse('an interval such as INTERVAL 15 MINUTE');
-      return made(
-        `toInterval${node.unit.charAt(0)}${node.unit.slice(1).toLowerCase()}(${node.count.digits})`,
-        Number(node.count.digits),
-      );
+      const interval = intervalOf(node);
+      return interval === undefined
+        ? refuse('an interval such as INTERVAL 15 MINUTE')
+        : made(interval.text, interval.count);
     }
     case '#integer':
     case '#size': {
@@ -79,4 +73,14 @@ export function readLiteral(
         content,
       );
   }
+}
+
+function intervalOf(node: Expression | undefined): { text: string; count: number } | undefined {
+  if (node?.kind !== 'interval' || node.count.kind !== 'number') return undefined;
+  const { unit, count } = node;
+  if (!/^[1-9]\d{0,5}$/.test(count.digits)) return undefined;
+  return {
+    text: `toInterval${unit.charAt(0)}${unit.slice(1).toLowerCase()}(${count.digits})`,
+    count: Number(count.digits),
+  };
 }

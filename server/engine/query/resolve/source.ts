@@ -106,16 +106,28 @@ export function openTable(
     },
     identity: () => ['inserted_at', models[model].key].map((one) => column(one)!.sql),
     text() {
-      const { relation } = models[model];
       if (used.size === 0) column(models[model].key);
-      const list = Array.from(used, ([alias, expression]) => `${expression} AS ${alias}`).join(
-        ', ',
-      );
-      return `(SELECT ${list} FROM
-        ${relation(rows.team_id, isLookup ? rows.lookup : rows.selection, rows.event_filter).text})
-        AS ${id}`;
+      return printTable(id, used, model, rows, isLookup);
     },
   };
+}
+
+function printTable(
+  id: string,
+  used: ReadonlyMap<string, string>,
+  model: Model['name'],
+  rows: Rows,
+  isLookup: boolean,
+): string {
+  const list = Array.from(used, ([alias, expression]) => `${expression} AS ${alias}`).join(', ');
+  const { text } = models[model].relation(
+    rows.team_id,
+    isLookup ? rows.lookup : rows.selection,
+    rows.event_filter,
+  );
+  return `(SELECT ${list} FROM
+        ${text})
+        AS ${id}`;
 }
 
 /**

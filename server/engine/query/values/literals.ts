@@ -20,11 +20,13 @@ export function parseInstant(text: string): string | undefined {
   const isReal = new Date(local)
     .toISOString()
     .startsWith(
-      `${match[1]}-${match[2]}-${match[3]}T${match[4] ?? '00'}:${match[5] ?? '00'}:${match[6] ?? '00'}`,
+      `${match[1]}-${match[2]}-${match[3]}` +
+        `T${match[4] ?? '00'}:${match[5] ?? '00'}:${match[6] ?? '00'}`,
     );
   const utc = local - offsetOf(match[8]);
   if (!isReal || utc < instant_min || utc > instant_max) return undefined;
-  return `${new Date(utc).toISOString().slice(0, 19).replace('T', ' ')}.${(match[7] ?? '').padEnd(6, '0')}`;
+  const seconds = new Date(utc).toISOString().slice(0, 19).replace('T', ' ');
+  return `${seconds}.${(match[7] ?? '').padEnd(6, '0')}`;
 }
 
 function offsetOf(zone: string | undefined): number {

@@ -20,7 +20,8 @@ export function readableJson(document: string): string {
     `replaceRegexpAll(replaceAll(${quoted}, '\\\\\\\\', '\\x01'), ` +
     `'\\\\\\\\u([dD][89abAB][0-9a-fA-F]{2})\\\\\\\\u([dD][c-fC-F][0-9a-fA-F]{2})', ` +
     `'\\x02\\\\1\\x02\\\\2')`;
-  const lone = `replaceRegexpAll(${aside}, '\\\\\\\\u[dD][89a-fA-F][0-9a-fA-F]{2}', '\\\\\\\\ufffd')`;
+  const half = `'\\\\\\\\u[dD][89a-fA-F][0-9a-fA-F]{2}', '\\\\\\\\ufffd'`;
+  const lone = `replaceRegexpAll(${aside}, ${half})`;
   return (
     `if(isValidJSON(${document}), ${document}, concat(' ', replaceAll(replaceAll(${lone}, ` +
     `'\\x02', '\\\\u'), '\\x01', '\\\\\\\\')))`

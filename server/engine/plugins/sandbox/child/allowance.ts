@@ -38,18 +38,14 @@ export function openAllowance(
   processorTime: () => bigint,
 ): Allowance {
   const requests = new Map<number, number>();
-  const timers = new Map<number, NodeJS.Timeout>();
+  const timers = openTimers(limits, callsOpen);
   let calls = 0;
   let requests_made = 0;
   let lines_written = 0;
   let processor_began = 0n;
-  const giveTimerBack = (timer: number): void => {
-    clearTimeout(timers.get(timer));
-    timers.delete(timer);
-  };
   const end = (): void => {
     requests.clear();
-    for (const timer of timers.keys()) giveTimerBack(timer);
+    timers.end();
   };
   return {
     begin: (isFirst) => {
@@ -86,7 +82,20 @@ export function openAllowance(
       return undefined;
     },
     giveRequestBack: (request) => requests.delete(request),
-    takeTimer: (timer, milliseconds, ring) => {
+    takeTimer: timers.take,
+    giveTimerBack: timers.giveBack,
+  };
+}
+
+/** The timers that are running. */
+function openTimers(limits: SandboxLimits, callsOpen: () => number) {
+  const timers = new Map<number, NodeJS.Timeout>();
+  const giveBack = (timer: number): void => {
+    clearTimeout(timers.get(timer));
+    timers.delete(timer);
+  };
+  return {
+    take: (timer: number, milliseconds: number, ring: () => void): string | undefined => {
       if (timers.size >= timers_max * callsOpen())
         return `More than ${timers_max} timers are running.`;
       const wait = Math.min(Math.max(milliseconds || 0, 0), limits.call_milliseconds);
@@ -99,6 +108,9 @@ export function openAllowance(
       );
       return undefined;
     },
-    giveTimerBack,
+    giveBack,
+    end: () => {
+      for (const timer of timers.keys()) giveBack(timer);
+    },
   };
 }

@@ -27,6 +27,7 @@ type Enter = (
   first?: ivm.Transferable,
   second?: string,
 ) => Promise<unknown>;
+type Resume = (kind: 'reply' | 'ring', number: number, first?: boolean, second?: string) => void;
 type Send = (kind: unknown, number: unknown, name: unknown, text: unknown) => string;
 
 /**
@@ -42,69 +43,45 @@ export function openIsolate(
   report: Report,
 ): PluginIsolate {
   const { instance, limits } = order;
-  const calls = new Set<number>();
-  // How often the plugin has come to rest: what was begun before a rest is not continued after it.
-  let rests = 0;
   let enter: Enter = async () => {};
 
   const isolate = new ivm.Isolate({
     memoryLimit: limits.memory_megabytes,
     onCatastrophicError: () => stretches.giveUp(),
   });
-  const findStack = async (): Promise<string> => {
-    const stack = await enter('where', 0);
-    return typeof stack === 'string' ? stack.slice(0, 20_000) : '';
-  };
-  const allowance = openAllowance(
-    limits,
-    () => calls.size,
-    () => (isolate.isDisposed ? 0n : isolate.cpuTime),
-  );
-  const settle = (type: 'returned' | 'thrown', call: number, text: string): void => {
-    if (!calls.delete(call)) return;
-    report({ type, instance, call, text });
-    if (calls.size > 0) return;
-    rests += 1;
-    allowance.end();
-    stretches.add(() => enter('idle', 0));
-  };
+  const findStack = () => stackOf(enter);
+  const calls = openCalls(order, isolate, report, () => stretches.add(() => enter('idle', 0)));
+  const { allowance } = calls;
   const stretches = openStretches(isolate, limits, slots, {
-    isProcessorUsedUp: () => calls.size > 0 && allowance.isProcessorUsedUp(),
+    isProcessorUsedUp: () => calls.isAny() && allowance.isProcessorUsedUp(),
     findStack,
     onFault: (reason, is_stuck, stack) => {
       allowance.end();
       report({ type: 'fault', instance, reason, is_stuck, stack: stack.slice(0, 20_000) });
     },
-    onError: (error) => calls.forEach((call) => settle('thrown', call, describe(error))),
+    onError: (error) => calls.settleAll(describe(error)),
   });
-  const resume = (
-    kind: 'reply' | 'ring',
-    number: number,
-    first?: boolean,
-    second?: string,
-  ): void => {
-    const begun = rests;
-    stretches.add(async () => (begun === rests ? enter(kind, number, first, second) : undefined));
-  };
-  const begin = (call: number): void => {
-    allowance.begin(calls.size === 0);
-    calls.add(call);
+  const resume: Resume = (kind, number, first, second) => {
+    const begun = calls.rests();
+    stretches.add(async () =>
+      begun === calls.rests() ? enter(kind, number, first, second) : undefined,
+    );
   };
   const send = receiver({
-    isCalled: () => calls.size > 0,
-    settle,
+    isCalled: calls.isAny,
+    settle: calls.settle,
     allowance,
     ring: (timer) => resume('ring', timer),
     report: (message) => report({ ...message, instance }),
   });
 
-  begin(order.call);
+  calls.begin(order.call);
   stretches.add(async () => {
     enter = await load(isolate, order, guest, send);
   });
   return {
     call: ({ call, method, text }) => {
-      begin(call);
+      calls.begin(call);
       stretches.add(() => enter('call', call, method, text));
     },
     // Answers that come after the end of the call that asked are dropped.
@@ -118,6 +95,50 @@ export function openIsolate(
       stretches.dispose();
     },
   };
+}
+
+/** The calls under way and what they may still use; `onRest` is called when the last has ended. */
+function openCalls(
+  { instance, limits }: LoadOrder,
+  isolate: ivm.Isolate,
+  report: Report,
+  onRest: () => void,
+) {
+  const calls = new Set<number>();
+  let rests = 0;
+  const allowance = openAllowance(
+    limits,
+    () => calls.size,
+    () => (isolate.isDisposed ? 0n : isolate.cpuTime),
+  );
+  const settle = (type: 'returned' | 'thrown', call: number, text: string): void => {
+    if (!calls.delete(call)) return;
+    report({ type, instance, call, text });
+    if (calls.size > 0) return;
+    rests += 1;
+    allowance.end();
+    onRest();
+  };
+  return {
+    allowance,
+    isAny: () => calls.size > 0,
+    /**
+     * How often the plugin has come to rest: what was begun before a rest is not continued after
+     * it.
+     */
+    rests: () => rests,
+    begin: (call: number): void => {
+      allowance.begin(calls.size === 0);
+      calls.add(call);
+    },
+    settle,
+    settleAll: (text: string): void => calls.forEach((call) => settle('thrown', call, text)),
+  };
+}
+
+async function stackOf(enter: Enter): Promise<string> {
+  const stack = await enter('where', 0);
+  return typeof stack === 'string' ? stack.slice(0, 20_000) : '';
 }
 
 /**

@@ -1,0 +1,58 @@
+import type { Engine } from '../engine.ts';
+import { openOrder } from '../runs/run_input.ts';
+import type { Order } from '../runs/run_input.ts';
+import { noteInRunLog } from '../run_log.ts';
+import type { LogLevel } from '../run_log.ts';
+import type { ClaimedRun } from '../run.ts';
+import type { SilenceWatch } from './stall.ts';
+import { openReading } from '../source/source_query.ts';
+import type { Reading } from '../source/source_query.ts';
+
+/**
+ * Why a run's signal was aborted: by its user, because its row was deleted, because another worker
+ * has it, or because this process stops.
+ */
+export type StopReason = 'cancelled' | 'gone' | 'lost' | 'shutdown';
+
+/** Everything that one attempt works with. */
+export type Attempt = Order & {
+  engine: Engine;
+  run: ClaimedRun;
+  signal: AbortSignal;
+  /**
+   * Opened when it is needed first: a delivery that is there already is settled without the
+   * analytics store.
+   */
+  reading?: Promise<Reading>;
+};
+
+/**
+ * An attempt whose destination is open; `signal` ends it also when the destination is silent for
+ * too long.
+ */
+export type WatchedAttempt = Attempt & { watch: SilenceWatch };
+
+/** The attempt at a run; throws where the run cannot be read as an order any more. */
+export function openAttempt(engine: Engine, run: ClaimedRun, signal: AbortSignal): Attempt {
+  return { engine, run, ...openOrder(engine, run), signal };
+}
+
+/** The reading of the source of the attempt: opened once. */
+export function readingOf(attempt: Attempt): Promise<Reading> {
+  attempt.reading ??= openReading(attempt.engine, attempt.run);
+  return attempt.reading;
+}
+
+/** Writes a line into the run's log. */
+export async function say(
+  { engine, run }: Attempt,
+  level: LogLevel,
+  message: string,
+): Promise<void> {
+  await noteInRunLog(engine.db, {
+    batch_export_id: run.batch_export_id,
+    run_id: run.id,
+    level,
+    message,
+  });
+}

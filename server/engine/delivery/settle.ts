@@ -1,0 +1,119 @@
+import sql from 'sql-template-tag';
+import { NonRetryableError, RetryableError } from '../destination/errors.ts';
+import type { Engine } from '../engine.ts';
+import { takeCommitBack } from '../runs/runs.ts';
+import { endRun, retryLater } from '../runs/end_run.ts';
+import { LostRunError, attempts_max } from '../run.ts';
+import type { ClaimedRun } from '../run.ts';
+import { cleanUp } from './clean_up.ts';
+
+/**
+ * Records what an attempt that threw means for its run: another attempt, an end, or nothing where
+ * the run is in other hands. Throws only what stopped the whole process.
+ */
+export async function settle(
+  engine: Engine,
+  run: ClaimedRun,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<void> {
+  if (signal.reason === 'gone') return removeGone(engine, run);
+  // A row that is gone is seen by the next statement before the signal tells of it.
+  if (error instanceof LostRunError && (await isGone(engine, run))) return removeGone(engine, run);
+  if (error instanceof LostRunError || signal.reason === 'lost') return;
+  if (signal.reason === 'shutdown') throw error;
+  try {
+    await recordFailure(engine, run, error, signal);
+  } catch (recordError) {
+    if (!(recordError instanceof LostRunError)) throw recordError;
+  }
+}
+
+async function recordFailure(
+  engine: Engine,
+  run: ClaimedRun,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<void> {
+  const { code, message } = explain(error);
+  engine.log.warn({ err: error, run_id: run.id, attempt: run.attempt, code }, 'attempt failed');
+  const state = await findHeld(engine, run);
+  if (state === undefined) return;
+  if (state.is_committing && isRefused(run, error)) {
+    await takeCommitBack(engine, run);
+    state.is_committing = false;
+  }
+  const isFinal = error instanceof NonRetryableError;
+  const isCancelled =
+    (signal.reason === 'cancelled' || run.cancel_requested_at !== null) && !state.is_committing;
+  if (!isCancelled && !isFinal && run.failures + 1 < attempts_max)
+    return retryLater(engine, run, { code, message });
+  if (!state.is_committing) await cleanUp(engine, run);
+  if (isCancelled)
+    return endRun(engine, run, {
+      status: 'Cancelled',
+      code: 'cancelled',
+      message: 'The run was cancelled.',
+    });
+  return endRun(engine, run, {
+    status: isFinal ? 'Failed' : 'FailedRetryable',
+    code,
+    message: inDoubt(message, state.is_committing),
+  });
+}
+
+/**
+ * An earlier attempt that had begun to commit may still be at it, whatever the destination says to
+ * this one.
+ */
+function isRefused(run: ClaimedRun, error: unknown): boolean {
+  return (
+    run.committing_at === null &&
+    (error instanceof NonRetryableError || error instanceof RetryableError) &&
+    error.is_certain
+  );
+}
+
+/**
+ * What a run began whose row is gone. The row of what it left is removed last: until then others
+ * would do this after a kill.
+ */
+async function removeGone(engine: Engine, run: ClaimedRun): Promise<void> {
+  await cleanUp(engine, run);
+  await engine.db.run(sql`DELETE FROM batch_export_leftovers WHERE run_id = ${run.id}`);
+}
+
+async function isGone(engine: Engine, run: ClaimedRun): Promise<boolean> {
+  return (
+    (await engine.db.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${run.id}`)) === undefined
+  );
+}
+
+/**
+ * Whether the run is still in the hands of this worker, and whether its commit has begun. A worker
+ * that was fenced off must not touch the destination any more.
+ */
+function findHeld(
+  engine: Engine,
+  run: ClaimedRun,
+): Promise<{ is_committing: boolean } | undefined> {
+  return engine.db.row<{ is_committing: boolean }>(sql`
+    SELECT committing_at IS NOT NULL AS is_committing FROM batch_export_runs WHERE id = ${run.id}
+      AND attempt = ${run.attempt} AND status = 'Running'`);
+}
+
+function explain(error: unknown): { code: string; message: string } {
+  if (error instanceof NonRetryableError || error instanceof RetryableError)
+    return { code: error.code, message: error.message };
+  return {
+    code: 'internal',
+    message: 'The attempt failed for a reason that the server logged; it is tried again.',
+  };
+}
+
+/** The message of an end, with what to do where the destination may show the delivery. */
+export function inDoubt(message: string, isCommitting: boolean): string {
+  return isCommitting
+    ? `${message} The destination may or may not show this delivery; retry the run to settle it.`
+    : message;
+}

@@ -1,0 +1,38 @@
+import type { StoredRectangle } from '../ledger/ledger.ts';
+
+/** The values of a row as texts, in the order of the columns; null is null. */
+export type ValueRow = (string | null)[];
+
+/**
+ * What is known of the contents of a slice: the insertions that it holds (null: all of its
+ * delivery), and the digest of its rows where the receipt has one.
+ */
+export type SliceContents = {
+  number: number;
+  records: number;
+  inserted_from: string | null;
+  inserted_to: string | null;
+  digest: string | undefined;
+};
+
+/**
+ * The source as `verify` reads it again, for destinations whose contents are compared row by row.
+ */
+export type ContentSource = {
+  /**
+   * The rows of a delivery, or of one slice of it, in the order in which they were delivered and
+   * with the values of its columns as text.
+   */
+  rows(delivery_id: string, slice?: number): AsyncIterable<ValueRow>;
+  /**
+   * False when the source has not all rows of the delivery any more: then they can be compared by
+   * their digests only.
+   */
+  isWhole(delivery_id: string): Promise<boolean>;
+  /** The rectangles of event time and insertion time that a delivery covers, and its slices. */
+  contents(delivery_id: string): { selection: StoredRectangle[]; slices: SliceContents[] };
+  /** Tells the reader a sentence that is no difference. */
+  note(sentence: string): void;
+  /** Called for each row that was read again, on either side. */
+  onRow(): void;
+};

@@ -1,0 +1,61 @@
+/**
+ * Destinations repeat what servers say. What the control store cannot keep (NUL, half of a
+ * surrogate pair) is replaced here, where all of it passes: a run whose fault cannot be stored
+ * would never end.
+ */
+function storable(message: string): string {
+  return message.toWellFormed().replaceAll('\0', '\ufffd');
+}
+
+/**
+ * Thrown where it is known that another attempt cannot help: the user has to change something.
+ * Everything else is retried.
+ */
+export class NonRetryableError extends Error {
+  readonly code: string;
+  /**
+   * True for an error of `commit` of which it is certain that nothing of the delivery is shown: the
+   * commit was refused, or not even asked for.
+   */
+  is_certain = false;
+  /**
+   * @param code short name from the closed list of docs/errors.md @param message a sentence that
+   * the user can act on, without secrets
+   */
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(storable(message), options);
+    this.name = 'NonRetryableError';
+    this.code = code;
+  }
+}
+
+/**
+ * Thrown for a known fault that another attempt may get past; its message may be shown to users.
+ */
+export class RetryableError extends Error {
+  readonly code: string;
+  /** As that of `NonRetryableError`. */
+  is_certain = false;
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(storable(message), options);
+    this.name = 'RetryableError';
+    this.code = code;
+  }
+}
+
+/**
+ * Runs `work`, a commit, and marks its error as certain where nothing can be shown; `mayShow` is
+ * asked when it has failed.
+ */
+export async function withCertainty<Result>(
+  work: () => Promise<Result>,
+  mayShow: () => boolean,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if ((error instanceof NonRetryableError || error instanceof RetryableError) && !mayShow())
+      error.is_certain = true;
+    throw error;
+  }
+}

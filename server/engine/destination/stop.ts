@@ -1,0 +1,41 @@
+import { RetryableError } from './errors.ts';
+
+/**
+ * What a call rejects with when its signal is aborted: a retryable error for a bound on time, else
+ * an error that only says that the work was stopped.
+ */
+export function stopError(signal: AbortSignal): Error {
+  const { reason } = signal as { reason: unknown };
+  if (reason instanceof Error && reason.name === 'TimeoutError')
+    return new RetryableError(
+      'timed_out',
+      'The other side did not answer in time. Check that it is well, and that host, port and ' +
+        'firewalls let this server reach it.',
+      { cause: reason },
+    );
+  return new Error('The work was stopped.', { cause: reason });
+}
+
+/** Throws `stopError` when the signal is aborted already. */
+export function throwIfStopped(signal: AbortSignal): void {
+  if (signal.aborted) throw stopError(signal);
+}
+
+/**
+ * The outcome of `work`, or a rejection with `stopError` when the signal is aborted first; then the
+ * outcome is nobody's.
+ */
+export async function unlessStopped<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(stopError(signal));
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import tls from 'node:tls';
+import { Readable } from 'node:stream';
+import { zstdCompressSync } from 'node:zlib';
+import { sourceOf } from '../../../../test/factories/content_sources.ts';
+import { assertFault, freshDelivery } from '../../../../test/factories/deliveries.ts';
+import { proxyCertificate } from '../../../../test/servers/postgres_proxy.ts';
+import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
+import type { Column } from '../../models/column.ts';
+import { persons as personsModel } from '../../models/persons.ts';
+import { clickhouse } from './clickhouse.ts';
+import type { ClickHouseConfig } from './config.ts';
+import { clickHouseError } from './faults.ts';
+import { keyClauses } from './table.ts';
+import {
+  openAroundTests,
+  deps,
+  secure,
+  plain,
+  freshConfig,
+  inDatabase,
+  rows,
+  run,
+} from '../../../../test/destinations/clickhouse_world.ts';
+
+openAroundTests();
+
+const noteOnly: Column[] = [{ name: 'note', type: 'text', nullable: true, expression: 'note' }];
+
+const outcomeOf = (records: number): SliceOutcome => ({
+  number: 0,
+  name: 'x',
+  records,
+  bytes: 0,
+  sha256: '',
+  state: null,
+});
+
+const csv = (text: string) => Readable.from([zstdCompressSync(text)]);
+
+async function deliver(config: ClickHouseConfig, given: Delivery, lines: string[]): Promise<void> {
+  const sink = await clickhouse.open(config, given, deps);
+  try {
+    const header = given.columns.map((column) => `"${column.name}"`).join(',');
+    await sink.write(
+      { number: 0, records: lines.length },
+      csv(`${[header, ...lines].join('\n')}\n`),
+    );
+    await sink.commit([outcomeOf(lines.length)], { name: 'manifest', text: '{}' });
+  } finally {
+    await sink.close();
+  }
+}
+
+test('TLS is verified by name and authority unless the config says otherwise', async () => {
+  const config = { ...(await freshConfig()), has_self_signed_cert: false };
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+  const status = async (changes: Partial<ClickHouseConfig>) =>
+    (await clickhouse.check({ ...config, ...changes }, noteOnly, deps)).find(
+      (step) => step.status === 'failed',
+    )?.detail ?? 'passed';
+  assert.match(await status({}), /certificate of the server/);
+  assert.equal(await status({ url: secure.url.replace('127.0.0.1', 'localhost') }), 'passed');
+  assert.equal(await status({ url: plain.url }), 'passed');
+});
+
+test('persons are merged: FINAL shows the highest version, whatever came last', async () => {
+  const config = { ...(await freshConfig()), table_name: 'persons' };
+  const columns = personsModel.columns.tables;
+  const row = (distinct: string, version: number, name: string) =>
+    `7,"${distinct}","018f0000-0000-7000-8000-000000000001","{""name"":""${name}""}",1,${version},"2020-01-01T00:00:00.000000Z",false,"2020-01-01T00:00:00.000000Z"`;
+  const given = [
+    freshDelivery({ model: 'persons', columns }),
+    freshDelivery({ model: 'persons', columns }),
+  ] as const;
+  await deliver(config, given[0], [row('a', 5, 'five'), row('b', 1, 'one')]);
+  await deliver(config, given[1], [row('a', 4, 'older'), row('b', 2, 'two'), row('d', 1, 'one')]);
+  const found = await rows<{ distinct_id: string; name: string }>(
+    `SELECT distinct_id, JSONExtractString(properties, 'name') AS name
+      FROM ${inDatabase(config, 'persons')} FINAL ORDER BY 1`,
+  );
+  assert.deepEqual(
+    found.map((person) => `${person.distinct_id} ${person.name}`),
+    ['a five', 'b two', 'd one'],
+  );
+  const person = (distinct: string, version: number, name: string) =>
+    `7|${distinct}|018f0000-0000-7000-8000-000000000001|{"name":"${name}"}|1|${version}|2020-01-01T00:00:00.000000Z|false|2020-01-01T00:00:00.000000Z`.split(
+      '|',
+    );
+  const source = sourceOf((id) =>
+    id === given[0].delivery_id
+      ? [person('a', 5, 'five'), person('b', 1, 'one')]
+      : [person('a', 4, 'older'), person('b', 2, 'two'), person('d', 1, 'one')],
+  );
+  const delivered = given.map((one) => ({ delivery: one, outcomes: [], manifest: '{}' }));
+  assert.deepEqual(await clickhouse.verify(config, delivered, source, deps), []);
+  await run(`DELETE FROM ${inDatabase(config, 'persons')} WHERE distinct_id = 'b'`);
+  assert.deepEqual(
+    (await clickhouse.verify(config, delivered, source, deps)).map((difference) => difference.kind),
+    ['missing'],
+  );
+});
+
+test('persons refuse a table that does not merge by their key', async () => {
+  const config = { ...(await freshConfig()), table_name: 'persons' };
+  const columns = personsModel.columns.tables.slice(0, 2);
+  const make = (engine: string) =>
+    run(
+      `CREATE OR REPLACE TABLE ${inDatabase(config, 'persons')} (team_id Int64, distinct_id String,
+        sluice_stage_id UUID) ENGINE = ${engine}`,
+    );
+  for (const engine of [
+    'MergeTree ORDER BY (team_id, distinct_id)',
+    'ReplacingMergeTree ORDER BY team_id',
+  ]) {
+    await make(engine);
+    await assert.rejects(
+      deliver(config, freshDelivery({ model: 'persons', columns }), ['7,"a"']),
+      (error) => error instanceof NonRetryableError && error.code === 'table_unsuitable',
+    );
+  }
+  await make('ReplacingMergeTree ORDER BY (distinct_id, team_id)');
+  await deliver(config, freshDelivery({ model: 'persons', columns }), ['7,"a"']);
+});
+
+test(
+  "a table of the user's own keeps its partitions, order, TTL, indexes, projections and " +
+    'defaults, and a value that does not fit is final',
+  async () => {
+    const config = await freshConfig();
+    await run(
+      `CREATE TABLE ${inDatabase(config)} (own UInt8 DEFAULT 5,
+        note LowCardinality(Nullable(String)),
+      at DateTime64(3) , sluice_stage_id UUID, INDEX by_note note TYPE bloom_filter,
+      PROJECTION by_time (SELECT at ORDER BY at)) ENGINE = MergeTree PARTITION BY toYYYYMM(at)
+      PRIMARY KEY at ORDER BY (at, own) TTL toDateTime(at) + INTERVAL 80 YEAR
+      SETTINGS index_granularity = 1024`,
+    );
+    const columns: Column[] = [
+      ...noteOnly,
+      { name: 'at', type: 'timestamp', nullable: false, expression: 'timestamp' },
+    ];
+    const months = Array.from(
+      { length: 150 },
+      (_, month) => `"n",${new Date(Date.UTC(2000, month, 1)).toISOString().replace('Z', '000Z')}`,
+    );
+    await deliver(config, freshDelivery({ columns }), [
+      `,2020-01-05T00:00:00.000001Z`,
+      `"",2020-01-06T00:00:00.000001Z`,
+      ...months,
+    ]);
+    const found = await rows(
+      `SELECT own, note, toUInt32(count()) AS n FROM ${inDatabase(config)} GROUP BY own, note
+      ORDER BY note NULLS FIRST`,
+    );
+    assert.deepEqual(found, [
+      { own: 5, note: null, n: 1 },
+      { own: 5, note: '', n: 1 },
+      { own: 5, note: 'n', n: 150 },
+    ]);
+    await assert.rejects(
+      deliver(config, freshDelivery({ columns }), ['"a","no instant"']),
+      (error) => error instanceof NonRetryableError && error.code === 'value_refused',
+    );
+  },
+);
+
+test('faults are told apart by the name of the error', () => {
+  const cases: [string, boolean, string][] = [
+    ['AUTHENTICATION_FAILED', false, 'authentication_failed'],
+    ['ACCESS_DENIED', false, 'permission_denied'],
+    ['READONLY', false, 'permission_denied'],
+    ['UNKNOWN_DATABASE', false, 'database_missing'],
+    ['UNKNOWN_TABLE', true, 'slice_lost'],
+    ['NOT_ENOUGH_SPACE', true, 'disk_full'],
+    ['MEMORY_LIMIT_EXCEEDED', true, 'out_of_resources'],
+    ['TOO_MANY_SIMULTANEOUS_QUERIES', true, 'too_many_connections'],
+    ['QUERY_WAS_CANCELLED', true, 'cancelled_by_server'],
+    ['CANNOT_PARSE_UUID', false, 'value_refused'],
+    ['VIOLATED_CONSTRAINT', false, 'constraint_violated'],
+    ['TABLE_IS_READ_ONLY', true, 'read_only'],
+    ['KEEPER_EXCEPTION', true, 'server_fault'],
+    ['LOGICAL_ERROR', true, 'server_fault'],
+  ];
+  for (const [type, isRetryable, code] of cases) {
+    const error = clickHouseError(
+      Object.assign(new Error('said $& the server.'), { type, code: '1' }),
+    );
+    assertFault(error, isRetryable, code, type);
+  }
+  for (const [code, name] of [
+    ['ECONNREFUSED', 'connection_failed'],
+    ['ECONNRESET', 'connection_lost'],
+  ]) {
+    const error = clickHouseError(Object.assign(new Error('said'), { code }));
+    assert.ok(error instanceof RetryableError && error.code === name);
+  }
+  const source = new Error('the query failed');
+  assert.equal(clickHouseError(source), source);
+});
+
+test('the keys of a table are taken over word for word, without what follows them', () => {
+  const cases: [string, string][] = [
+    ['MergeTree ORDER BY tuple() SETTINGS index_granularity = 8192', 'ORDER BY tuple()'],
+    [
+      "ReplicatedMergeTree('/a/ORDER BY (', '{replica}', v) PARTITION BY (m) ORDER BY (a, " +
+        '`TTL `) SAMPLE BY a TTL a + 1',
+      'PARTITION BY (m) ORDER BY (a, `TTL `) SAMPLE BY a',
+    ],
+    [
+      "MergeTree PARTITION BY x = 'it\\'s TTL ' PRIMARY KEY a ORDER BY (a, b)",
+      "PARTITION BY x = 'it\\'s TTL ' PRIMARY KEY a ORDER BY (a, b)",
+    ],
+  ];
+  for (const [engine, keys] of cases) assert.equal(keyClauses(engine), keys);
+});

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import tls from 'node:tls';
+import { sourceOf } from '../../../../test/factories/content_sources.ts';
+import { deliverText, freshDelivery } from '../../../../test/factories/deliveries.ts';
+import { proxyCertificate } from '../../../../test/servers/postgres_proxy.ts';
+import type { Delivery } from '../../destination/destination.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
+import type { Column } from '../../models/column.ts';
+import { persons as personsModel } from '../../models/persons.ts';
+import type { MySqlConfig } from './config.ts';
+import { mysql } from './mysql.ts';
+import {
+  onMariaDb,
+  deps,
+  plain,
+  freshConfig,
+  inDatabase,
+  rows,
+  run,
+} from '../../../../test/destinations/mysql_contract_world.ts';
+
+const noteOnly: Column[] = [{ name: 'note', type: 'text', nullable: true, expression: 'note' }];
+
+const deliver = (config: MySqlConfig, delivery: Delivery, text: string) =>
+  deliverText(mysql, { config, delivery, deps }, text);
+
+onMariaDb(() => {
+  test(
+    'TLS is verified by name and authority unless the config says otherwise, and left out only ' +
+      'when it may be',
+    async () => {
+      const config = { ...(await freshConfig()), has_self_signed_cert: false };
+      tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+      const status = async (changes: Partial<MySqlConfig>) =>
+        (await mysql.check({ ...config, ...changes }, noteOnly, deps)).find(
+          (step) => step.status === 'failed',
+        )?.detail ?? 'passed';
+      assert.match(await status({}), /certificate of the server/);
+      assert.equal(await status({ host: 'localhost' }), 'passed');
+      assert.match(await status({ port: plain.port }), /offers no TLS/);
+      assert.equal(await status({ port: plain.port, require_tls: false }), 'passed');
+    },
+  );
+
+  test('persons are merged: a row gives way to a higher version only, whole', async () => {
+    const config = { ...(await freshConfig()), table_name: 'persons' };
+    const columns = personsModel.columns.tables;
+    const row = (distinct: string, version: number, mapping: number, name: string) =>
+      `7\t${distinct}\t018f0000-0000-7000-8000-000000000001\t{"name":"${name}"}\t${mapping}\t${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
+    const send = (text: string) =>
+      deliver(config, freshDelivery({ model: 'persons', columns }), text);
+    await send(
+      row('a', 5, 0, 'five') +
+        row('b', 1, 9, 'one') +
+        row('c', 1, 1, 'mapped') +
+        row('A', 1, 0, 'another') +
+        row('a ', 1, 0, 'blank'),
+    );
+    await send(
+      row('a', 4, 0, 'older') +
+        row('b', 2, 3, 'two') +
+        row('c', 1, 2, 'remapped') +
+        row('d', 1, 0, 'low') +
+        row('d', 3, 0, 'high'),
+    );
+    const found = await rows<{ person: string }>(
+      `SELECT CONCAT(distinct_id, ':', JSON_VALUE(properties, '$.name'), ':', person_version, ':',
+      person_distinct_id_version) AS person FROM ${inDatabase(config, 'persons')} ORDER BY 1`,
+    );
+    assert.deepEqual(
+      found.map(({ person }) => person),
+      ['A:another:1:0', 'a :blank:1:0', 'a:five:5:0', 'b:two:2:3', 'c:remapped:1:2', 'd:high:3:0'],
+    );
+  });
+
+  test('verify compares persons by key, once each however often they were delivered', async () => {
+    const config = { ...(await freshConfig()), table_name: 'persons' };
+    const columns = personsModel.columns.tables.slice(0, 2);
+    const given = [
+      freshDelivery({ model: 'persons', columns }),
+      freshDelivery({ model: 'persons', columns }),
+    ];
+    for (const one of given) await deliver(config, one, '7\ta\\\\b\n7\tb\n7\tB\n');
+    const source = sourceOf(['a\\b', 'b', 'B'].map((distinct) => ['7', distinct]));
+    const delivered = given.map((one) => ({ delivery: one, outcomes: [], manifest: '{}' }));
+    assert.deepEqual(await mysql.verify(config, delivered, source, deps), []);
+    await run(`DELETE FROM ${inDatabase(config, 'persons')} WHERE distinct_id = 'b'`);
+    assert.deepEqual(
+      (await mysql.verify(config, delivered, source, deps)).map((found) =>
+        found.name.replace(/.*distinct_id=/, ''),
+      ),
+      ['b'],
+    );
+  });
+
+  test('persons refuse a table without a unique index on their key', async () => {
+    const config = { ...(await freshConfig()), table_name: 'persons' };
+    const columns = personsModel.columns.tables.slice(0, 2);
+    for (const [index, isRight] of [
+      ['UNIQUE (team_id, distinct_id, x)', false],
+      ['UNIQUE (team_id, distinct_id(10))', false],
+      ['KEY (team_id, distinct_id)', false],
+      ['UNIQUE (distinct_id, team_id)', true],
+    ] as const) {
+      await run(
+        `CREATE OR REPLACE TABLE ${inDatabase(config, 'persons')} (team_id bigint,
+        distinct_id varchar(100), x int, ${index})`,
+      );
+      const done = deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\n');
+      if (isRight) await done;
+      else
+        await assert.rejects(
+          done,
+          (error) => error instanceof NonRetryableError && error.code === 'unique_index_missing',
+          index,
+        );
+    }
+  });
+
+  test("a table of the user's own keeps its defaults, what does not fit is final", async () => {
+    const config = await freshConfig();
+    await run(
+      `CREATE TABLE ${inDatabase(config)} (id int AUTO_INCREMENT PRIMARY KEY,
+      Note varchar(3) UNIQUE, own text DEFAULT ('own'))`,
+    );
+    await deliver(config, freshDelivery({ columns: noteOnly }), 'abc\n');
+    assert.deepEqual(await rows(`SELECT id, note, own FROM ${inDatabase(config)}`), [
+      { id: 1, note: 'abc', own: 'own' },
+    ]);
+    for (const [text, code] of [
+      ['abcd\n', 'value_refused'],
+      ['abc\n', 'constraint_violated'],
+      ['😀\n', 'value_refused'],
+    ] as const) {
+      await assert.rejects(
+        deliver(config, freshDelivery({ columns: noteOnly }), text),
+        (error) => error instanceof NonRetryableError && error.code === code,
+        text,
+      );
+    }
+  });
+
+  test('the connection test writes where deliveries go, and nobody sees it', async () => {
+    const cases: [string, RegExp][] = [
+      ['note text, uuid date', /column uuid is date/],
+      ['note text, uuid text, own text NOT NULL', /'own' doesn't have a default/],
+      [
+        'note text, uuid varchar(3), CHECK (LENGTH(note) > 100)',
+        /too long for column 'uuid'|constraint/,
+      ],
+      ["note text AS ('x'), uuid text", /column note is generated/],
+      ['id int AUTO_INCREMENT PRIMARY KEY, note text, uuid char(36)', /^passed$/],
+    ];
+    const columns: Column[] = [
+      ...noteOnly,
+      { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' },
+    ];
+    for (const [table, pattern] of cases) {
+      const config = await freshConfig();
+      await run(`CREATE TABLE ${inDatabase(config)} (${table})`);
+      const steps = await mysql.check(config, columns, deps);
+      assert.match(
+        steps.find(({ status }) => status === 'failed')?.detail ?? 'passed',
+        pattern,
+        table,
+      );
+      assert.deepEqual(await rows(`SELECT 1 FROM ${inDatabase(config)}`), [], table);
+    }
+  });
+
+  test('a row of 10 MB passes, and one that is larger than the server takes is final', async () => {
+    const config = await freshConfig();
+    await deliver(config, freshDelivery({ columns: noteOnly }), `${"\\'".repeat(5_000_000)}\n`);
+    assert.deepEqual(await rows(`SELECT LENGTH(note) AS bytes FROM ${inDatabase(config)}`), [
+      { bytes: 5_000_000 },
+    ]);
+    await assert.rejects(
+      deliver(config, freshDelivery({ columns: noteOnly }), `${'x'.repeat(34_000_000)}\n`),
+      (error) => error instanceof NonRetryableError && error.code === 'limit_exceeded',
+    );
+  });
+});

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertFault } from '../../../../test/factories/deliveries.ts';
+import { mySqlError } from './faults.ts';
+
+test('faults are told apart by name, then by SQLSTATE', () => {
+  const cases: [string, string | undefined, boolean, string][] = [
+    ['ER_ACCESS_DENIED_ERROR', '28000', false, 'authentication_failed'],
+    ['ER_BAD_DB_ERROR', '42000', false, 'database_missing'],
+    ['ER_TABLEACCESS_DENIED_ERROR', '42000', false, 'permission_denied'],
+    ['ER_LOCK_WAIT_TIMEOUT', 'HY000', true, 'locked'],
+    ['ER_LOCK_DEADLOCK', '40001', true, 'conflict'],
+    ['ER_DISK_FULL', 'HY000', true, 'disk_full'],
+    ['ER_RECORD_FILE_FULL', 'HY000', true, 'disk_full'],
+    ['ER_CON_COUNT_ERROR', '08004', true, 'too_many_connections'],
+    ['ER_OPTION_PREVENTS_STATEMENT', 'HY000', true, 'read_only'],
+    ['ER_SERVER_SHUTDOWN', '08S01', true, 'server_stopping'],
+    ['ER_NET_PACKET_TOO_LARGE', '08S01', false, 'limit_exceeded'],
+    ['ER_SOMETHING_NEW', '22001', false, 'value_refused'],
+    ['ER_SOMETHING_NEW', '23000', false, 'constraint_violated'],
+    ['ER_SOMETHING_NEW', '42S99', false, 'statement_refused'],
+    ['ER_SOMETHING_NEW', '08S01', true, 'connection_lost'],
+    ['ER_SOMETHING_NEW', 'HY000', true, 'server_fault'],
+    ['ECONNREFUSED', undefined, true, 'connection_failed'],
+    ['PROTOCOL_CONNECTION_LOST', undefined, true, 'connection_lost'],
+  ];
+  for (const [code, sqlState, isRetryable, name] of cases) {
+    const error = mySqlError(
+      Object.assign(new Error('said $& the server'), {
+        code,
+        ...(sqlState === undefined ? {} : { sqlState }),
+      }),
+    );
+    assertFault(error, isRetryable, name, code);
+  }
+  const source = new Error('the query failed');
+  assert.equal(mySqlError(source), source);
+  const late = new DOMException('took too long', 'TimeoutError');
+  assert.equal(mySqlError(late), late);
+});

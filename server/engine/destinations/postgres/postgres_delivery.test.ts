@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { test } from 'node:test';
+import tls from 'node:tls';
+import { sourceOf } from '../../../../test/factories/content_sources.ts';
+import {
+  assertFault,
+  deliverText,
+  freshDelivery,
+  uuid_only,
+} from '../../../../test/factories/deliveries.ts';
+import { proxyCertificate } from '../../../../test/servers/postgres_proxy.ts';
+import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
+import { persons as personsModel } from '../../models/persons.ts';
+import { postgresError } from '../../sql_tables/postgres_faults.ts';
+import type { PostgresConfig } from './config.ts';
+import { postgres } from './postgres.ts';
+import {
+  openAroundTests,
+  deps,
+  pool,
+  secure,
+  plain,
+  freshConfig,
+  inSchema,
+} from '../../../../test/destinations/postgres_world.ts';
+
+openAroundTests();
+
+const outcomeOf = (records: number): SliceOutcome => ({
+  number: 0,
+  name: 'x',
+  records,
+  bytes: 0,
+  sha256: '',
+  state: null,
+});
+
+const deliver = (config: PostgresConfig, delivery: Delivery, text: string) =>
+  deliverText(postgres, { config, delivery, deps }, text);
+
+test(
+  'TLS is verified by name and authority unless the config says otherwise, and left out only ' +
+    'when it may be',
+  async () => {
+    const config = { ...(await freshConfig()), has_self_signed_cert: false };
+    tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+    const status = async (changes: Partial<PostgresConfig>) =>
+      (await postgres.check({ ...config, ...changes }, uuid_only, deps)).find(
+        (step) => step.status === 'failed',
+      )?.detail ?? 'passed';
+    assert.match(await status({}), /certificate of the server/);
+    assert.equal(await status({ host: 'localhost' }), 'passed');
+    assert.match(await status({ port: plain.port }), /offers no TLS/);
+    assert.equal(await status({ port: plain.port, require_tls: false }), 'passed');
+  },
+);
+
+test('persons are merged: a row gives way to a higher version only', async () => {
+  const config = { ...(await freshConfig()), table_name: 'persons' };
+  const columns = personsModel.columns.tables;
+  const row = (distinct: string, version: number, mapping: number, name: string) =>
+    `7\t${distinct}\t018f0000-0000-7000-8000-000000000001\t{"name":"${name}"}\t${mapping}\t${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
+  const send = (text: string) =>
+    deliver(config, freshDelivery({ model: 'persons', columns }), text);
+  await send(row('a', 5, 0, 'five') + row('b', 1, 0, 'one') + row('c', 1, 1, 'mapped'));
+  await send(
+    row('a', 4, 0, 'older') +
+      row('b', 2, 0, 'two') +
+      row('c', 1, 2, 'remapped') +
+      row('d', 1, 0, 'low') +
+      row('d', 3, 0, 'high'),
+  );
+  const found = await pool.query<{ distinct_id: string; name: string }>(
+    `SELECT distinct_id, properties->>'name' AS name FROM ${inSchema(config, 'persons')}
+      ORDER BY 1`,
+  );
+  assert.deepEqual(
+    found.rows.map((person) => `${person.distinct_id} ${person.name}`),
+    ['a five', 'b two', 'c remapped', 'd high'],
+  );
+});
+
+test('verify compares persons by key, once each however often they were delivered', async () => {
+  const config = { ...(await freshConfig()), table_name: 'persons' };
+  const columns = personsModel.columns.tables.slice(0, 2);
+  const given = [
+    freshDelivery({ model: 'persons', columns }),
+    freshDelivery({ model: 'persons', columns }),
+  ];
+  for (const one of given) await deliver(config, one, '7\ta\\\\b\n7\tb\n');
+  const source = sourceOf([
+    ['7', 'a\\b'],
+    ['7', 'b'],
+  ]);
+  const delivered = given.map((one) => ({ delivery: one, outcomes: [], manifest: '{}' }));
+  assert.deepEqual(await postgres.verify(config, delivered, source, deps), []);
+  await pool.query(`DELETE FROM ${inSchema(config, 'persons')} WHERE distinct_id = 'b'`);
+  assert.deepEqual(
+    (await postgres.verify(config, delivered, source, deps)).map((found) => found.kind),
+    ['missing'],
+  );
+});
+
+test('persons refuse a table without a unique index on their key', async () => {
+  const config = { ...(await freshConfig()), table_name: 'persons' };
+  await pool.query(
+    `CREATE TABLE ${inSchema(config, 'persons')} (team_id bigint, distinct_id text, UNIQUE (team_id,
+      distinct_id) INCLUDE (team_id))`,
+  );
+  const columns = personsModel.columns.tables.slice(0, 2);
+  await deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\n');
+  await pool.query(`DROP TABLE ${inSchema(config, 'persons')}`);
+  await pool.query(
+    `CREATE TABLE ${inSchema(config, 'persons')} (team_id bigint, distinct_id text, x int,
+      UNIQUE (team_id, distinct_id, x))`,
+  );
+  await assert.rejects(
+    deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\n'),
+    (error) => error instanceof NonRetryableError && error.code === 'unique_index_missing',
+  );
+});
+
+test("a column of the user's own keeps its default, what does not fit is final", async () => {
+  const config = await freshConfig();
+  await pool.query(
+    `CREATE TABLE ${inSchema(config)} (id bigserial, uuid varchar(3), note text DEFAULT 'own')`,
+  );
+  await deliver(config, freshDelivery({ columns: uuid_only }), 'abc\n');
+  assert.deepEqual((await pool.query(`SELECT id::int, uuid, note FROM ${inSchema(config)}`)).rows, [
+    { id: 1, uuid: 'abc', note: 'own' },
+  ]);
+  await assert.rejects(
+    deliver(config, freshDelivery({ columns: uuid_only }), 'abcd\n'),
+    (error) =>
+      error instanceof NonRetryableError &&
+      error.code === 'value_refused' &&
+      /too long/.test(error.message),
+  );
+});
+
+test('a trigger that leaves rows out does not pass for success', async () => {
+  const config = await freshConfig();
+  await pool.query(`CREATE TABLE ${inSchema(config)} (uuid text)`);
+  await pool.query(
+    "CREATE OR REPLACE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+  );
+  await pool.query(
+    `CREATE TRIGGER skip BEFORE INSERT ON ${inSchema(config)} FOR EACH ROW EXECUTE FUNCTION skip()`,
+  );
+  await assert.rejects(
+    deliver(config, freshDelivery({ columns: uuid_only }), 'abc\n'),
+    (error) => error instanceof RetryableError && error.code === 'count_mismatch',
+  );
+});
+
+test(
+  'a connection that is cut in the middle ends the write at once, and the next attempt does it ' +
+    'all',
+  async () => {
+    const config = await freshConfig();
+    const given = freshDelivery({ columns: uuid_only });
+    const sink = await postgres.open(config, given, deps);
+    const endless = Readable.from(
+      (async function* () {
+        for (let sent = 0; ; sent += 1) {
+          yield Buffer.from('abc\n'.repeat(1_000));
+          if (sent === 20) secure.cut();
+        }
+      })(),
+    );
+    await assert.rejects(
+      sink.write({ number: 0, records: 1, is_last: true }, endless),
+      (error) => error instanceof RetryableError && error.code === 'connection_lost',
+    );
+    await sink.close();
+    await deliver(config, { ...given, attempt: 2 }, 'abc\n');
+    assert.equal((await pool.query(`SELECT 1 FROM ${inSchema(config)}`)).rowCount, 1);
+  },
+);
+
+test(
+  'a dead attempt that comes back late finds the delivery done, and two at once wait for each ' +
+    'other',
+  async () => {
+    const config = await freshConfig();
+    const given = freshDelivery({ columns: uuid_only });
+    const first = await postgres.open(config, given, deps);
+    await first.write(
+      { number: 0, records: 1, is_last: true },
+      Readable.from([Buffer.from('abc\n')]),
+    );
+    const second = postgres.open(config, { ...given, attempt: 2 }, deps);
+    await first.commit([outcomeOf(1)], { name: 'manifest', text: '{}' });
+    const late = await second;
+    assert.equal(await late.isCommitted(), true);
+    await Promise.all([first.close(), late.close()]);
+    assert.equal((await pool.query(`SELECT 1 FROM ${inSchema(config)}`)).rowCount, 1);
+  },
+);
+
+test('faults are told apart by SQLSTATE', () => {
+  const cases: [string, boolean, string][] = [
+    ['08006', true, 'connection_lost'],
+    ['57P01', true, 'server_stopping'],
+    ['57P03', true, 'server_stopping'],
+    ['40001', true, 'conflict'],
+    ['40P01', true, 'conflict'],
+    ['53100', true, 'disk_full'],
+    ['53300', true, 'too_many_connections'],
+    ['55P03', true, 'locked'],
+    ['XX000', true, 'server_fault'],
+    ['57014', true, 'cancelled_by_server'],
+    ['28P01', false, 'authentication_failed'],
+    ['28000', false, 'authentication_failed'],
+    ['3D000', false, 'database_missing'],
+    ['3F000', false, 'schema_missing'],
+    ['42501', false, 'permission_denied'],
+    ['42703', false, 'statement_refused'],
+    ['22P02', false, 'value_refused'],
+    ['22001', false, 'value_refused'],
+    ['23505', false, 'constraint_violated'],
+    ['23502', false, 'constraint_violated'],
+    ['ECONNREFUSED', true, 'connection_failed'],
+    ['ENOTFOUND', false, 'host_not_found'],
+    ['ECONNRESET', true, 'connection_lost'],
+  ];
+  for (const [code, isRetryable, name] of cases) {
+    const error = postgresError(Object.assign(new Error('said the server'), { code }));
+    assertFault(error, isRetryable, name, code);
+  }
+  const source = new Error('the query failed');
+  assert.equal(postgresError(source), source);
+  const late = new DOMException('took too long', 'TimeoutError');
+  assert.equal(postgresError(late), late);
+});

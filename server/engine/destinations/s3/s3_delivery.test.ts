@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import net from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { test } from 'node:test';
+import { setEnvironmentCredentials } from '../../../../test/servers/s3_server.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
+import type { Delivery } from '../../destination/destination.ts';
+import { openBucket } from '../../object_store/s3_bucket.ts';
+import type { S3Config } from './config.ts';
+import { s3_faults } from '../../object_store/s3_faults.ts';
+import { s3 } from './s3.ts';
+import {
+  openAroundTests,
+  bucket_name,
+  outbound,
+  deps,
+  server,
+  base,
+  bucketOf,
+  keys,
+  text,
+} from '../../../../test/destinations/s3_world.ts';
+
+openAroundTests();
+
+const delivery: Delivery = {
+  delivery_id: '018f0000-0000-7000-8000-0123456789ab',
+  run_id: '018f0000-0000-7000-8000-0123456789ab',
+  attempt: 1,
+  batch_export_id: '018f0000-0000-7000-8000-000000000001',
+  team_id: 1,
+  model: 'events',
+  data_interval_start: '2015-09-11T00:00:00Z',
+  data_interval_end: '2015-09-12T00:00:00Z',
+  columns: [],
+};
+
+test('a large slice goes up in parts of bounded size and comes back whole', async () => {
+  const config = { ...base, prefix: 'large' };
+  const bucket = bucketOf(config);
+  const piece = Buffer.alloc(1 << 20, 'abcdefghij');
+  const sink = await s3.open(config, delivery, deps);
+  const before = server.requests.length;
+  const { name, state } = await sink.write(
+    { number: 0, records: 1 },
+    Readable.from(Array.from({ length: 21 }, () => piece)),
+  );
+  const parts = server.requests.slice(before).filter((request) => request.includes('partNumber='));
+  assert.equal(parts.length, 3);
+  await sink.commit([{ number: 0, name, state, records: 1, bytes: 21 << 20, sha256: '' }], {
+    name: 'manifest',
+    text: '{}',
+  });
+  const back = Buffer.concat((await (await bucket.read(name))?.toArray()) ?? []);
+  assert.ok(back.equals(Buffer.concat(Array.from({ length: 21 }, () => piece))));
+});
+
+test('a completed upload whose answer was lost is recovered by its mark', async () => {
+  const config = { ...base, prefix: 'marked' };
+  const first = await s3.open(config, delivery, deps);
+  const written = await first.write({ number: 0, records: 1 }, text('{}\n'));
+  const outcome = { number: 0, ...written, records: 1, bytes: 3, sha256: '' };
+  await first.commit([outcome], { name: 'manifest', text: '{}' });
+  const next = await s3.open(config, { ...delivery, attempt: 2 }, deps);
+  assert.deepEqual(await next.recover([outcome]), [outcome]);
+  const foreign = { ...outcome, state: { ...(written.state as object), mark: 'another' } };
+  assert.deepEqual(await next.recover([foreign]), []);
+});
+
+test('an access key that may only write can deliver', async () => {
+  const config = { ...base, prefix: 'write-only' };
+  const sink = await s3.open(config, delivery, deps);
+  server.failNext(/^GET .*_manifest/, 403, 'AccessDenied');
+  assert.equal(await sink.isCommitted(), false);
+  server.failNext(/^GET .*uploads/, 403, 'AccessDenied');
+  assert.deepEqual(await sink.recover([]), []);
+  const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
+  server.failNext(/^GET .*list-type/, 403, 'AccessDenied');
+  server.failNext(/^HEAD /, 403, 'AccessDenied');
+  await sink.commit([{ number: 0, ...written, records: 1, bytes: 3, sha256: '' }], {
+    name: 'manifest',
+    text: '{}',
+  });
+  assert.equal((await keys(config)).length, 2);
+});
+
+test('a passing fault of the store is tried again by itself, a lasting one later', async () => {
+  const config = { ...base, prefix: 'slow' };
+  const sink = await s3.open(config, delivery, deps);
+  server.failNext(/partNumber=1/, 503, 'SlowDown');
+  await sink.write({ number: 0, records: 1 }, text('{}\n'));
+  for (let times = 0; times < 3; times += 1) server.failNext(/partNumber=1/, 503, 'SlowDown');
+  await assert.rejects(
+    sink.write({ number: 1, records: 1 }, text('{}\n')),
+    (error) => error instanceof RetryableError && error.code === 'throttled',
+  );
+  await sink.abort([]);
+  assert.deepEqual(
+    server.openUploads(bucket_name).filter((key) => key.startsWith('slow')),
+    [],
+  );
+});
+
+test('a store that cannot be reached is worth another attempt', async () => {
+  const listener = net.createServer().listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address() as AddressInfo;
+  listener.close();
+  const sink = await s3.open({ ...base, endpoint_url: `http://127.0.0.1:${port}` }, delivery, deps);
+  await assert.rejects(
+    sink.write({ number: 0, records: 1 }, text('{}\n')),
+    (error) => error instanceof RetryableError && error.code === 'connection_failed',
+  );
+});
+
+test('encryption and addressing are passed on', async () => {
+  const seen: { path: string; headers: NodeJS.Dict<string | string[]> }[] = [];
+  const http = await import('node:http');
+  const store = http.createServer((request, response) => {
+    seen.push({ path: String(request.url), headers: request.headers });
+    request.resume();
+    response
+      .writeHead(200, { 'content-type': 'application/xml', etag: '"1"' })
+      .end(
+        '<InitiateMultipartUploadResult><UploadId>id</UploadId></InitiateMultipartUploadResult>',
+      );
+  });
+  store.listen(0, '127.0.0.1');
+  await once(store, 'listening');
+  const endpoint_url = `http://localhost:${(store.address() as AddressInfo).port}`;
+  const config = {
+    ...base,
+    endpoint_url,
+    encryption: 'aws:kms',
+    kms_key_id: 'my-key',
+    compression: 'gzip',
+  } as const;
+  await openBucket(config, outbound, deps.signal).startUpload('a/key', {
+    mark: 'mark',
+    content_type: 'text/csv',
+  });
+  assert.equal(seen[0]?.path, `/${bucket_name}/a/key?uploads=`);
+  assert.equal(seen[0]?.headers['x-amz-server-side-encryption'], 'aws:kms');
+  assert.equal(seen[0]?.headers['x-amz-server-side-encryption-aws-kms-key-id'], 'my-key');
+  assert.equal(seen[0]?.headers['x-amz-meta-sluice-upload'], 'mark');
+  await openBucket(
+    {
+      ...config,
+      endpoint_url: endpoint_url.replace('localhost', 'store.localhost'),
+      use_virtual_style_addressing: true,
+    },
+    outbound,
+    deps.signal,
+  )
+    .startUpload('a/key', { mark: 'mark', content_type: 'text/csv' })
+    .catch((error: Error) => seen.push({ path: '', headers: { host: error.message } }));
+  assert.match(String(seen[1]?.headers['host']), new RegExp(`${bucket_name}.store.localhost`));
+  store.closeAllConnections();
+  store.close();
+});
+
+test(
+  "the server's own credentials are used only where the operator allows it and the config has " +
+    'no key',
+  async () => {
+    const { aws_access_key_id: _key, aws_secret_access_key: _secret, ...keyless } = base;
+    const attrs = (config: S3Config, has_environment_credentials: boolean) =>
+      s3.validate(config, { has_environment_credentials }).map(({ attr }) => attr);
+    const cases: [S3Config, boolean, string[]][] = [
+      [keyless, false, ['aws_access_key_id', 'aws_secret_access_key']],
+      [keyless, true, []],
+      [{ ...keyless, aws_access_key_id: 'key' }, true, ['aws_secret_access_key']],
+      [{ ...keyless, aws_secret_access_key: 'secret' }, true, ['aws_access_key_id']],
+      [{ ...keyless, aws_access_key_id: 'key' }, false, ['aws_secret_access_key']],
+      [base, false, []],
+    ];
+    for (const [config, isAllowed, expected] of cases)
+      assert.deepEqual(attrs(config, isAllowed), expected);
+    const allowed = { ...deps, has_environment_credentials: true };
+    setEnvironmentCredentials(server);
+    await assert.rejects(
+      s3.open({ ...keyless, prefix: 'own' }, delivery, deps),
+      (error) => error instanceof NonRetryableError && error.code === 'authentication_failed',
+    );
+    const sink = await s3.open({ ...keyless, prefix: 'own' }, delivery, allowed);
+    const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
+    await sink.commit([{ number: 0, ...written, records: 1, bytes: 3, sha256: '' }], {
+      name: 'manifest',
+      text: '{}',
+    });
+    assert.equal((await keys({ ...base, prefix: 'own' })).length, 2);
+    // The config's own key counts where there is one, right or wrong.
+    const wrong = await s3.open(
+      { ...base, aws_secret_access_key: 'wrong', prefix: 'own' },
+      delivery,
+      allowed,
+    );
+    await assert.rejects(
+      wrong.write({ number: 1, records: 1 }, text('{}\n')),
+      (error) => error instanceof NonRetryableError && error.code === 'authentication_failed',
+    );
+  },
+);
+
+test('AES256 is asked for at the upload and at the manifest, and needs no key', async () => {
+  const config = { ...base, prefix: 'encrypted', encryption: 'AES256' } as const;
+  const before = server.requests.length;
+  const sink = await s3.open(config, delivery, deps);
+  const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
+  await sink.commit([{ number: 0, ...written, records: 1, bytes: 3, sha256: '' }], {
+    name: 'manifest',
+    text: '{}',
+  });
+  const asking = server.requests
+    .slice(before)
+    .filter((_, index) => server.encryptions[before + index] === 'AES256');
+  assert.equal(asking.length, 2, asking.join());
+  assert.ok(
+    asking.some((request) => request.startsWith('POST')) &&
+      asking.some((request) => request.startsWith('PUT') && request.includes('manifest')),
+  );
+});
+
+test('faults are told apart by name and status', () => {
+  const cases: [string, number, boolean, string][] = [
+    ['NoSuchBucket', 404, false, 'bucket_missing'],
+    ['NotFound', 404, false, 'bucket_missing'],
+    ['AccessDenied', 403, false, 'permission_denied'],
+    ['InvalidAccessKeyId', 403, false, 'authentication_failed'],
+    ['SignatureDoesNotMatch', 403, false, 'authentication_failed'],
+    ['PermanentRedirect', 301, false, 'wrong_region'],
+    ['InvalidBucketName', 400, false, 'bucket_missing'],
+    ['KMS.NotFoundException', 400, false, 'kms_key_unusable'],
+    ['Unknown', 400, false, 'request_refused'],
+    ['SlowDown', 503, true, 'throttled'],
+    ['InternalError', 500, true, 'store_fault'],
+    ['Unknown', 502, true, 'store_fault'],
+    ['Unknown', 429, true, 'throttled'],
+    ['RequestTimeout', 400, true, 'connection_lost'],
+    ['TimeoutError', 0, true, 'connection_lost'],
+  ];
+  for (const [name, httpStatusCode, isRetryable, code] of cases) {
+    const error = s3_faults.explain(
+      Object.assign(new Error('said the store'), { name, $metadata: { httpStatusCode } }),
+    );
+    assert.ok(
+      isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError,
+      name,
+    );
+    assert.equal((error as RetryableError).code, code, name);
+  }
+  for (const code of ['ECONNRESET', 'ECONNREFUSED', 'ETIMEDOUT'])
+    assert.ok(
+      s3_faults.explain(Object.assign(new Error('system'), { code })) instanceof RetryableError,
+    );
+  const source = new Error('the query failed');
+  assert.equal(s3_faults.explain(source), source);
+});

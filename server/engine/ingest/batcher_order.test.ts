@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import sql from 'sql-template-tag';
+import { eventually } from '../../../test/eventually.ts';
+import { isoInstant, systemClock } from '../../platform/clock.ts';
+import { lockForWriting, noteBatch, readState, settled } from './lock.ts';
+import {
+  openAroundTests,
+  harness,
+  open,
+  newTeam,
+  event,
+  store,
+  select,
+  count,
+} from '../../../test/factories/ingestions.ts';
+
+openAroundTests();
+
+test('a batch that a killed process left is taken up by the next one', async () => {
+  const teamId = await newTeam();
+  const { db } = harness.deps;
+  const inserted_at = isoInstant(systemClock.now() + 60_000);
+  await noteBatch(db, {
+    team_id: teamId,
+    batch_id: randomUUID(),
+    inserted_at,
+    writes_persons: true,
+    seconds_max: 30,
+    last_inserted_at: null,
+  });
+  assert.equal(
+    Date.parse(await db.transaction((tx) => settled(tx, teamId))),
+    Date.parse(inserted_at),
+  );
+  await store(open(), teamId, [event({ uuid: randomUUID() })]);
+  const [row] = await select<{ at: string }>(
+    'SELECT inserted_at AS at FROM events WHERE team_id = {team_id:Int64}',
+    teamId,
+  );
+  assert.ok(Date.parse(row!.at) > Date.parse(inserted_at));
+  assert.equal((await readState(db, teamId)).batch_id, null);
+});
+
+test('settled waits for the batch under way and keeps the next one waiting', async () => {
+  const teamId = await newTeam();
+  const { db } = harness.deps;
+  const order: string[] = [];
+  const writing = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
+  const writer = db.transaction(async (tx) => {
+    await lockForWriting(tx, teamId);
+    locked.resolve();
+    await writing.promise;
+    order.push('written');
+  });
+  await locked.promise;
+  const planner = db.transaction(async (tx) => {
+    const until = await settled(tx, teamId);
+    order.push('settled');
+    return until;
+  });
+  await eventually(
+    'waited in vain',
+    async () =>
+      (await db.row<{ waiting: number }>(
+        sql`SELECT count(*)::integer AS waiting FROM pg_locks WHERE locktype = 'advisory'
+          AND NOT granted`,
+      ))!.waiting > 0,
+  );
+  writing.resolve();
+  await writer;
+  const until = await planner;
+  assert.deepEqual(order, ['written', 'settled']);
+  await store(open(), teamId, [event()]);
+  const [row] = await select<{ at: string }>(
+    'SELECT inserted_at AS at FROM events WHERE team_id = {team_id:Int64}',
+    teamId,
+  );
+  assert.ok(Date.parse(row!.at) >= Date.parse(until));
+});
+
+test('insertion times go on after the store when the control store forgot them', async () => {
+  const teamId = await newTeam();
+  const ingestion = open();
+  await store(ingestion, teamId, [event()]);
+  const future = isoInstant(systemClock.now() + 3_600_000)
+    .replace('T', ' ')
+    .replace('Z', '');
+  await harness.deps.clickhouse.command({
+    query: `INSERT INTO events (team_id, uuid, event, distinct_id, inserted_at)
+      VALUES (${teamId}, generateUUIDv4(), 'later', 'd', '${future}')`,
+  });
+  await harness.deps.db.run(sql`DELETE FROM ingestion_states WHERE team_id = ${teamId}`);
+  await store(ingestion, teamId, [event({ event: 'last' })]);
+  const rows = await select<{ event: string }>(
+    'SELECT event FROM events WHERE team_id = {team_id:Int64} ORDER BY inserted_at',
+    teamId,
+  );
+  assert.deepEqual(
+    rows.map((row) => row.event),
+    ['e', 'later', 'last'],
+  );
+});
+
+test('an unknown project is told apart, and waiting callers are bounded by memory', async () => {
+  const { stored } = await open().add(2_000_000_000, [event()]);
+  assert.deepEqual(await stored, { failure: 'project_gone' });
+  const teamId = await newTeam();
+  const tight = open({ queue_bytes_max: 1_000, batch_rows_max: 5 });
+  const results = await Promise.all(
+    Array.from({ length: 40 }, () => store(tight, teamId, [event(), event()])),
+  );
+  assert.equal(
+    results.reduce((sum, result) => sum + result.taken, 0),
+    80,
+  );
+  await tight.drain();
+  assert.deepEqual(await count(teamId), { rows: 80, uuids: 80 });
+});

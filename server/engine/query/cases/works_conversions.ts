@@ -1,0 +1,65 @@
+import type { WorkingQuery } from './works_values.ts';
+
+/** CASE, conditional functions, NULL, conversions and long lists of literals. */
+export const working_conversions: WorkingQuery[] = [
+  [
+    "SELECT uuid, CASE WHEN event = 'purchase' THEN 1 WHEN event = 'sign up' THEN 2 ELSE 0 " +
+      'END AS c FROM events',
+    "SELECT uuid, multiIf(event = 'purchase', 1, event = 'sign up', 2, 0) FROM mine",
+  ],
+  [
+    "SELECT uuid, CASE event WHEN 'purchase' THEN 'p' END AS c FROM events",
+    "SELECT uuid, if(event = 'purchase', 'p', NULL) FROM mine",
+  ],
+  [
+    "SELECT uuid, if(event = 'purchase', 1, 2.5) AS x, multiIf(event = 'purchase', 'a', 'b') " +
+      'AS y FROM events',
+    "SELECT uuid, if(event = 'purchase', 1., 2.5), if(event = 'purchase', 'a', 'b') FROM mine",
+  ],
+  [
+    "SELECT uuid, coalesce(properties.missing, properties.$browser, 'none') AS x FROM events",
+    "SELECT uuid, if(JSONHas(properties, '$browser'), JSONExtractString(properties, " +
+      "'$browser'), 'none') FROM mine",
+  ],
+  [
+    'SELECT uuid, ifNull(properties.n, 0) AS n FROM events',
+    "SELECT uuid, JSONExtractFloat(properties, 'n') FROM mine",
+  ],
+  [
+    "SELECT uuid, nullIf(event, 'purchase') AS x, isNull(properties.n) AS y FROM events",
+    "SELECT uuid, nullIf(event, 'purchase'), toBool(JSONExtractRaw(properties, 'n') IN ('', " +
+      "'null')) FROM mine",
+  ],
+  [
+    'SELECT uuid, CAST(properties.n AS Int64) AS a, properties.n::Float64 AS b, CAST(1.9, ' +
+      "'Int64') AS c, '5'::Int64 AS d FROM events",
+    "SELECT uuid, toInt64OrNull(JSONExtractRaw(properties, 'n')), " +
+      "toFloat64OrNull(JSONExtractRaw(properties, 'n')), 1, 5 FROM mine",
+  ],
+  [
+    'SELECT uuid, toString(timestamp) AS a, toString(true) AS b, toString([1, 2]) AS c, ' +
+      'uuid::text AS d FROM events',
+    "SELECT uuid, toString(timestamp), 'true', '[1,2]', toString(uuid) FROM mine",
+  ],
+  [
+    'SELECT uuid, event::Nullable(String) AS a, 1::Nullable(Float64) AS b FROM events',
+    'SELECT uuid, event, 1. FROM mine',
+  ],
+  [
+    'SELECT uuid, toFloat64(properties.digits) AS a, toInt64OrNull(event) AS b, ' +
+      "toUUIDOrNull('x') AS c FROM events",
+    "SELECT uuid, if(JSONHas(properties, 'q') OR toString(uuid) NOT LIKE '%4', NULL, 77.), " +
+      'NULL, NULL FROM mine',
+  ],
+  // More literals than fit into a URL.
+  [
+    `SELECT uuid,
+      length([${Array.from({ length: 2_000 }, (_unused, index) => `'${index}'`).join(', ')}]) AS n
+      FROM events`,
+    'SELECT uuid, 2000 FROM mine',
+  ],
+  [
+    'SELECT uuid, toUInt64(5) AS u, cityHash64(event) AS h FROM events',
+    "SELECT uuid, '5', toString(cityHash64(event)) FROM mine",
+  ],
+];

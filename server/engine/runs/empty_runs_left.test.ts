@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import sql from 'sql-template-tag';
+import { insertRunRow } from '../../../test/factories/batch_exports.ts';
+import { endedRun, failed, toldOf } from '../../../test/factories/ended_runs.ts';
+import { fillEvents } from '../../../test/factories/fill_events.ts';
+import { claimRun } from '../workers/claims.ts';
+import { executeRun } from '../delivery/execute.ts';
+import {
+  openAroundTests,
+  first_hour,
+  hour_ms,
+  house,
+  engine,
+  runOf,
+  exportOf,
+  statusOf,
+  lookAtAll,
+} from '../../../test/factories/quiet_runs.ts';
+
+openAroundTests();
+
+test('runs of few rows are marked as small, by what their project has then', async () => {
+  const home = await house.newOrganization();
+  for (const [hour, count] of [1000, 1001].entries()) {
+    const from = first_hour + hour * hour_ms;
+    await fillEvents(house.deps.clickhouse, {
+      team_id: home.project.id,
+      events: count,
+      from,
+      to: from + hour_ms,
+    });
+  }
+  const id = await exportOf(home);
+  const runs = [
+    await insertRunRow(house, id, { hour: 0 }),
+    await insertRunRow(house, id, { hour: 1 }),
+  ];
+  assert.equal(await lookAtAll(), 2);
+  assert.deepEqual(await Promise.all(runs.map(async (run) => (await runOf(run)).is_small)), [
+    true,
+    false,
+  ]);
+});
+
+test('queries, and what makes up for a backfill, are for workers', async () => {
+  const home = await house.newOrganization();
+  const query = await exportOf(home, { custom_query: 'SELECT count() AS events FROM events' });
+  const made_up = await exportOf(home);
+  const runs = [
+    await insertRunRow(house, query),
+    await insertRunRow(house, made_up, {
+      delivery_id: randomUUID(),
+      selection: [
+        { event_from: 0, event_to: first_hour, inserted_from: null, inserted_to: first_hour },
+      ],
+    }),
+  ];
+  assert.equal(await lookAtAll(), 2);
+  assert.deepEqual(await Promise.all(runs.map(statusOf)), [
+    ['Starting', true],
+    ['Starting', true],
+  ]);
+});
+
+test('an end that has to be told is left to a worker, who tells it', async () => {
+  const home = await house.newOrganization();
+  const [failing, usual] = [await exportOf(home), await exportOf(home)];
+  await endedRun(house, failing, failed, { hour: 100 });
+  for (let day = 0; day < 30; day += 1)
+    await insertRunRow(house, usual, { status: 'Completed', hour: day * 24, total: 1000 });
+  const runs = [
+    await insertRunRow(house, failing, { hour: 101 }),
+    await insertRunRow(house, usual, { hour: 30 * 24 }),
+  ];
+  await lookAtAll();
+  // That there is nothing to deliver tells nothing of the destination that failed.
+  assert.deepEqual(await Promise.all(runs.map(statusOf)), [
+    ['Completed', false],
+    ['Starting', true],
+  ]);
+  await executeRun(
+    engine,
+    (await claimRun(house.deps.db, runs[1]!, randomUUID()))!,
+    new AbortController().signal,
+  );
+  assert.deepEqual(
+    [await toldOf(house, failing), await toldOf(house, usual)],
+    [['failing'], ['unusual_volume']],
+  );
+});
+
+test('what is cancelled, changed, deleted, taken or being changed is left alone', async () => {
+  const home = await house.newOrganization();
+  const ids: string[] = [];
+  const runs: string[] = [];
+  for (let count = 0; count < 5; count += 1) {
+    ids.push(await exportOf(home));
+    runs.push(await insertRunRow(house, ids[count]!));
+  }
+  const [cancelled, changed, deleted, taken] = ids;
+  await house.deps.db.run(
+    sql`UPDATE batch_export_runs SET cancel_requested_at = now()
+      WHERE batch_export_id = ${cancelled}`,
+  );
+  await house.deps.db.run(sql`UPDATE batch_exports SET revision = 2 WHERE id = ${changed}`);
+  await house.deps.db.run(sql`UPDATE batch_exports SET deleted_at = now() WHERE id = ${deleted}`);
+  await house.deps.db.run(
+    sql`UPDATE batch_export_runs SET worker_id = gen_random_uuid(), status = 'Running', attempt = 1
+      WHERE batch_export_id = ${taken}`,
+  );
+  await house.deps.db.transaction(async (tx) => {
+    await tx.run(sql`SELECT 1 FROM batch_exports WHERE id = ${ids[4]} FOR UPDATE`);
+    assert.equal(await lookAtAll(), 0);
+  });
+  assert.deepEqual(await Promise.all(runs.map(async (run) => (await runOf(run)).status)), [
+    'Starting',
+    'Starting',
+    'Starting',
+    'Running',
+    'Starting',
+  ]);
+  assert.equal(await lookAtAll(), 1);
+  assert.equal((await runOf(runs[4]!)).status, 'Completed');
+});

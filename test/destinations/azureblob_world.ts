@@ -1,0 +1,74 @@
+import { Readable } from 'node:stream';
+import { after } from 'node:test';
+import {
+  ContainerClient,
+  ContainerSASPermissions,
+  StorageSharedKeyCredential,
+  generateBlobSASQueryParameters,
+} from '@azure/storage-blob';
+import { openAzureServer } from '../servers/azure_server.ts';
+import { silentLog } from '../../server/platform/log.ts';
+import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import type { AzureBlobConfig } from '../../server/engine/destinations/azureblob/config.ts';
+
+/** The container of the tests. */
+export const container_name = 'test-container';
+
+/** The guard; closed after the tests of the file that imports it. */
+export const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+
+/** What the house gives to the destination. */
+export const deps = {
+  log: silentLog(),
+  outbound,
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
+
+/** Azurite; closed after the tests of the file that imports it. */
+export const server = await openAzureServer();
+
+const credential = new StorageSharedKeyCredential(server.account_name, server.account_key);
+
+/** The SDK as a user has it, past the guard and our own code. */
+export const reader = new ContainerClient(`${server.endpoint}/${container_name}`, credential);
+
+/** A config with a place for each test still to be named. */
+export const base: AzureBlobConfig = {
+  container_name,
+  prefix: '',
+  account_name: server.account_name,
+  account_key: server.account_key,
+  endpoint_url: server.endpoint,
+};
+
+/** A shared access signature with these rights. */
+export function signatureFor(rights: string): string {
+  const permissions = ContainerSASPermissions.parse(rights);
+  return generateBlobSASQueryParameters(
+    { containerName: container_name, permissions, expiresOn: new Date('2100-01-01') },
+    credential,
+  ).toString();
+}
+
+/** The names of the blobs under a prefix, sorted. */
+export async function names(prefix: string, includeUncommitedBlobs = false): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { name } of reader.listBlobsFlat({ prefix, includeUncommitedBlobs }))
+    found.push(name);
+  return found.sort();
+}
+
+/** A stream of these bytes. */
+export const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  after(async () => {
+    await outbound.close();
+    await server.close();
+  });
+}

@@ -1,0 +1,105 @@
+import http from 'node:http';
+import { after, before } from 'node:test';
+import { createClient } from '@clickhouse/client';
+import type { ClickHouseClient } from '@clickhouse/client';
+import { openClickHouseProxy } from '../servers/clickhouse_proxy.ts';
+import type { ClickHouseProxy } from '../servers/clickhouse_proxy.ts';
+import type { Config } from './destination_world.ts';
+import { openTestStores } from '../harness_stores.ts';
+import type { TestStores } from '../harness_stores.ts';
+import { silentLog } from '../../server/platform/log.ts';
+import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import { identifier } from '../../server/engine/formats/expression.ts';
+import type { ClickHouseConfig } from '../../server/engine/destinations/clickhouse/config.ts';
+
+const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+
+/** What the house gives to the destination. */
+export const deps = {
+  log: silentLog(),
+  outbound,
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
+
+let stores: TestStores;
+
+/** A client past the guard and our own code. */
+export let client: ClickHouseClient;
+
+/** A way to the server with TLS. */
+export let secure: ClickHouseProxy;
+
+/** A way to the server without TLS. */
+export let plain: ClickHouseProxy;
+
+/** A web server that is no ClickHouse. */
+export let page: http.Server;
+
+let base: ClickHouseConfig;
+
+const databases: string[] = [];
+
+/** A config with a database of its own. */
+export async function freshConfig(): Promise<ClickHouseConfig> {
+  const database = `Place \`"${databases.length}" ${new URL(stores.clickhouse_url).pathname.slice(1)}`;
+  databases.push(database);
+  await client.command({ query: `CREATE DATABASE ${identifier(database)}` });
+  return { ...base, database };
+}
+
+/** A table of a config, with its database. */
+export const inDatabase = (config: Config, table = 'events') =>
+  `${identifier(String(config['database']))}.${identifier(table)}`;
+
+/** The rows of a query. */
+export async function rows<Row>(
+  query: string,
+  parameters: Record<string, string> = {},
+): Promise<Row[]> {
+  return (
+    await client.query({ query, query_params: parameters, format: 'JSONEachRow' })
+  ).json<Row>();
+}
+
+/** Runs a statement. */
+export async function run(query: string): Promise<void> {
+  await client.command({ query });
+}
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    stores = await openTestStores({ clickhouse: true });
+    client = createClient({
+      url: stores.clickhouse_url,
+      log: { level: 127 },
+      clickhouse_settings: { date_time_output_format: 'simple' },
+    });
+    const url = new URL(stores.clickhouse_url);
+    secure = await openClickHouseProxy(url.origin, { tls: true });
+    plain = await openClickHouseProxy(url.origin, { tls: false });
+    page = http
+      .createServer((_request, response) => response.end('<html>Welcome</html>'))
+      .listen(0, '127.0.0.1');
+    base = {
+      url: secure.url,
+      user: url.username,
+      password: decodeURIComponent(url.password),
+      has_self_signed_cert: true,
+    };
+  });
+  after(async () => {
+    for (const database of databases)
+      await client.command({ query: `DROP DATABASE ${identifier(database)} SYNC` });
+    await client.close();
+    page.close();
+    await secure.close();
+    await plain.close();
+    await outbound.close();
+    await stores.close();
+  });
+}

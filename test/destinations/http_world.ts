@@ -1,0 +1,59 @@
+import { after, before } from 'node:test';
+import { openHttpReceiver } from '../servers/http_receiver.ts';
+import type { HttpReceiver } from '../servers/http_receiver.ts';
+import { silentLog } from '../../server/platform/log.ts';
+import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import type { HttpConfig } from '../../server/engine/destinations/http/config.ts';
+
+const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+
+/** What the house gives to the destination. */
+export const deps = {
+  log: silentLog(),
+  outbound,
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
+
+/** The token that the guarded paths of the receiver ask for. */
+export const token = 'token-for-"tests"';
+
+/** Opened before the tests of the file that imports it, and closed after them. */
+export let receiver: HttpReceiver;
+
+/** A receiver with TLS. */
+export let secure: HttpReceiver;
+
+let places = 0;
+
+/** A config with a guarded path of its own. */
+export const freshConfig = (changes: Partial<HttpConfig> = {}): HttpConfig => ({
+  url: `${receiver.url}/guarded/${(places += 1)}`,
+  token,
+  ...changes,
+});
+
+/** The address of a path of its own that asks for no token. */
+export const freshPath = () => `${receiver.url}/open/${(places += 1)}`;
+
+/** The path of a config. */
+export const pathOf = (config: HttpConfig) => new URL(config.url).pathname;
+
+/** A secret for signatures, of so many bytes. */
+export const secret = (bytes: number) => `whsec_${Buffer.alloc(bytes).toString('base64')}`;
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    receiver = await openHttpReceiver({ token });
+    secure = await openHttpReceiver({ tls: true });
+  });
+  after(async () => {
+    await receiver.close();
+    await secure.close();
+    await outbound.close();
+  });
+}

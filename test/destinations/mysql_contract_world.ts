@@ -1,0 +1,90 @@
+import { after, before, describe, test } from 'node:test';
+import type { Connection, RowDataPacket } from 'mysql2/promise';
+import type { Config } from './destination_world.ts';
+import { mariaDbMissing, openMariaDb } from '../servers/mariadb_server.ts';
+import type { MariaDbServer } from '../servers/mariadb_server.ts';
+import { openMySqlProxy } from '../servers/mysql_proxy.ts';
+import type { MySqlProxy } from '../servers/mysql_proxy.ts';
+import { silentLog } from '../../server/platform/log.ts';
+import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import { quoted } from '../../server/engine/destinations/mysql/config.ts';
+import type { MySqlConfig } from '../../server/engine/destinations/mysql/config.ts';
+
+const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+
+/** What the house gives to the destination. */
+export const deps = {
+  log: silentLog(),
+  outbound,
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
+
+let server: MariaDbServer;
+
+let admin: Connection;
+
+let secure: MySqlProxy;
+
+/** A way to the server without TLS, opened before the tests of `onMariaDb`. */
+export let plain: MySqlProxy;
+
+let base: Omit<MySqlConfig, 'database'>;
+
+let databases = 0;
+
+async function start(): Promise<void> {
+  server = await openMariaDb();
+  admin = await server.admin();
+  secure = await openMySqlProxy(server.port, { tls: true });
+  plain = await openMySqlProxy(server.port, { tls: false });
+  base = {
+    user: server.user,
+    password: server.password,
+    host: '127.0.0.1',
+    port: secure.port,
+    has_self_signed_cert: true,
+  };
+}
+
+async function stop(): Promise<void> {
+  await admin.end();
+  await secure.close();
+  await plain.close();
+  await server.close();
+  await outbound.close();
+}
+
+/** Registers tests that need MariaDB; where it is missing they are skipped, and said to be. */
+export function onMariaDb(tests: () => void): void {
+  // Of a suite that is skipped the runner counts nothing: this is what is counted.
+  if (mariaDbMissing !== undefined)
+    test('the tests on MariaDB', { skip: mariaDbMissing }, () => undefined);
+  describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
+    before(start);
+    after(stop);
+    tests();
+  });
+}
+
+/** A config with a database of its own. */
+export async function freshConfig(): Promise<MySqlConfig> {
+  const database = `Place \`"${(databases += 1)}`;
+  // As many servers have it: case-insensitive, three bytes a character.
+  await run(`CREATE DATABASE ${quoted(database)} CHARACTER SET utf8mb3 COLLATE utf8mb3_general_ci`);
+  return { ...base, database };
+}
+
+/** A table of a config, with its database. */
+export const inDatabase = (config: Config, table = 'events') =>
+  `${quoted(String(config['database']))}.${quoted(table)}`;
+
+/** The rows of a query. */
+export async function rows<Row>(statement: string, values: unknown[] = []): Promise<Row[]> {
+  return (await admin.query<RowDataPacket[]>(statement, values))[0] as Row[];
+}
+
+/** Runs a statement. */
+export async function run(statement: string): Promise<void> {
+  await admin.query(statement);
+}

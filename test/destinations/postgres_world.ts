@@ -1,0 +1,81 @@
+import { after, before } from 'node:test';
+import pg from 'pg';
+import type { Config } from './destination_world.ts';
+import { openTestStores } from '../harness_stores.ts';
+import type { TestStores } from '../harness_stores.ts';
+import { openPostgresProxy } from '../servers/postgres_proxy.ts';
+import type { PostgresProxy } from '../servers/postgres_proxy.ts';
+import { silentLog } from '../../server/platform/log.ts';
+import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import type { PostgresConfig } from '../../server/engine/destinations/postgres/config.ts';
+
+const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+
+/** What the house gives to the destination. */
+export const deps = {
+  log: silentLog(),
+  outbound,
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
+
+let stores: TestStores;
+
+/** Connections past the guard and our own code. */
+export let pool: pg.Pool;
+
+/** A way to the server with TLS. */
+export let secure: PostgresProxy;
+
+/** A way to the server without TLS. */
+export let plain: PostgresProxy;
+
+let base: PostgresConfig;
+
+let schemas = 0;
+
+/** A config with a schema of its own. */
+export async function freshConfig(): Promise<PostgresConfig> {
+  const schema = `Place "${(schemas += 1)}"`;
+  await pool.query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
+  return { ...base, schema };
+}
+
+/** A table of a config, with its schema. */
+export const inSchema = (config: Config, table = 'events') =>
+  `${pg.escapeIdentifier(String(config['schema']))}.${pg.escapeIdentifier(table)}`;
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    stores = await openTestStores({ clickhouse: false });
+    pool = new pg.Pool({
+      connectionString: stores.database_url,
+      max: 2,
+      options: '-c timezone=UTC',
+    });
+    pool.on('error', () => undefined);
+    const url = new URL(stores.database_url.replace('@/', '@host/'));
+    const socketPath = `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`;
+    secure = await openPostgresProxy(socketPath, { tls: true });
+    plain = await openPostgresProxy(socketPath, { tls: false });
+    base = {
+      user: url.username,
+      password: url.password,
+      host: '127.0.0.1',
+      port: secure.port,
+      database: url.pathname.slice(1),
+      has_self_signed_cert: true,
+    };
+  });
+  after(async () => {
+    await pool.end();
+    await secure.close();
+    await plain.close();
+    await outbound.close();
+    await stores.close();
+  });
+}

@@ -1,0 +1,74 @@
+import { Readable } from 'node:stream';
+import { after, before } from 'node:test';
+import type { Config } from './destination_world.ts';
+import { openS3Server } from '../servers/s3_server.ts';
+import type { S3Server } from '../servers/s3_server.ts';
+import { silentLog } from '../../server/platform/log.ts';
+import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import { openBucket } from '../../server/engine/object_store/s3_bucket.ts';
+import type { S3Config } from '../../server/engine/destinations/s3/config.ts';
+
+/** The bucket of the tests. */
+export const bucket_name = 'test-bucket';
+
+/** The guard; closed after the tests of the file that imports it. */
+export const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+
+/** What the house gives to the destination. */
+export const deps = {
+  log: silentLog(),
+  outbound,
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
+
+/** The store; opened before the tests of the file that imports it, and closed after them. */
+export let server: S3Server;
+
+/** A config with a place for each test still to be named. */
+export let base: S3Config;
+
+/** The bucket as the destination opens it. */
+export const bucketOf = (config: Config) => openBucket(config as S3Config, outbound, deps.signal);
+
+/** The folder that is one place alone. */
+export const topOf = (config: Config) => String(config['prefix']).split('/')[0] ?? '';
+
+/** The keys of a place, sorted. */
+export async function keys(config: Config): Promise<string[]> {
+  const found: string[] = [];
+  for await (const key of bucketOf(config).list(`${topOf(config)}/`, { direct: false }))
+    found.push(key);
+  return found.sort();
+}
+
+/** The bytes of an object. */
+export async function content(config: Config, key: string): Promise<Buffer> {
+  const stream = await bucketOf(config).read(key);
+  return Buffer.concat((await stream?.toArray()) ?? []);
+}
+
+/** A stream of these bytes. */
+export const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    server = await openS3Server([bucket_name]);
+    base = {
+      bucket_name,
+      region: 'us-east-1',
+      prefix: '',
+      aws_access_key_id: server.access_key,
+      aws_secret_access_key: server.secret_key,
+      endpoint_url: server.endpoint,
+    };
+  });
+  after(async () => {
+    await outbound.close();
+    await server.close();
+  });
+}

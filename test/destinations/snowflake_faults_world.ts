@@ -1,0 +1,127 @@
+import { Readable } from 'node:stream';
+import { after, before, beforeEach } from 'node:test';
+import tls from 'node:tls';
+import pg from 'pg';
+import { openTestStores } from '../harness_stores.ts';
+import type { TestStores } from '../harness_stores.ts';
+import { uuidDelivery } from '../servers/postgres_destination.ts';
+import { proxyCertificate } from '../servers/postgres_proxy.ts';
+import { openSnowflakeServer } from '../servers/snowflake_server.ts';
+import type { SnowflakeServer } from '../servers/snowflake_server.ts';
+import type { SnowflakeFault as Fault } from '../servers/snowflake_world.ts';
+import { silentLog } from '../../server/platform/log.ts';
+import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import type { Delivery, Sink, SliceOutcome } from '../../server/engine/destination/destination.ts';
+import type { SnowflakeConfig } from '../../server/engine/destinations/snowflake/config.ts';
+import { snowflake } from '../../server/engine/destinations/snowflake/snowflake.ts';
+
+/** The guard; closed after the tests of the file that imports it. */
+export const outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] });
+
+let stores: TestStores;
+
+/** The account; forgets its faults before each test. */
+export let server: SnowflakeServer;
+
+/** A connection to the database that stands behind the account. */
+export let pool: pg.Pool;
+
+/** A config with a new schema for each test. */
+export let config: SnowflakeConfig;
+
+let schemas = 0;
+
+const outcomes: SliceOutcome[] = [
+  { number: 0, name: 'x', records: 1, bytes: 0, sha256: '', state: null },
+];
+
+/** A new delivery of one column. */
+export const delivery = (): Delivery =>
+  uuidDelivery({ columns: [{ name: 'note', type: 'text', nullable: true, expression: 'note' }] });
+
+/** An attempt at a delivery. */
+export const open = (
+  given: Delivery,
+  signal = new AbortController().signal,
+  changes: Partial<SnowflakeConfig> = {},
+): Promise<Sink> =>
+  snowflake.open({ ...config, ...changes }, given, {
+    log: silentLog(),
+    outbound,
+    export_dir: '/nowhere',
+    signal,
+  });
+
+/** Writes the only slice of a delivery. */
+export const write = (sink: Sink) =>
+  sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('a note\n')]));
+
+/** The manifest of each delivery. */
+export const manifest = { name: 'manifest', text: '{"signed":true}' };
+
+/** Commits the only slice of a delivery. */
+export const commit = (sink: Sink) => sink.commit(outcomes, manifest);
+
+/** A whole delivery. */
+export async function deliver(given: Delivery): Promise<void> {
+  const sink = await open(given);
+  try {
+    await write(sink);
+    await commit(sink);
+  } finally {
+    await sink.close();
+  }
+}
+
+/** How many rows a table of the schema holds. */
+export async function count(table: string): Promise<number> {
+  return (
+    (
+      await pool.query<{ rows: number }>(
+        `SELECT count(*)::int AS rows FROM "${config.schema}"."${table}"`,
+      )
+    ).rows[0]?.rows ?? 0
+  );
+}
+
+/** What the account answers when it refuses. */
+export const refusal = (code: string, sql_state: string, message: string): Fault => ({
+  code,
+  sql_state,
+  message,
+});
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+    stores = await openTestStores({ clickhouse: false });
+    pool = new pg.Pool({ connectionString: stores.database_url, max: 1 });
+    pool.on('error', () => undefined);
+    server = await openSnowflakeServer(stores.database_url);
+  });
+  beforeEach(async () => {
+    server.recover();
+    const schema = `S${(schemas += 1)}`;
+    await pool.query(`CREATE SCHEMA "${schema}"`);
+    const { host, user, password } = server;
+    config = {
+      account: 'myorg-myaccount',
+      host,
+      user,
+      password,
+      database: 'ANALYTICS',
+      warehouse: 'LOADING',
+      schema,
+    };
+  });
+  after(async () => {
+    await server.close();
+    await pool.end();
+    await outbound.close();
+    await stores.close();
+  });
+}

@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import { after, before } from 'node:test';
+import tls from 'node:tls';
+import pg from 'pg';
+import { tablesIn } from '../factories/deliveries.ts';
+import type { Config } from './destination_world.ts';
+import { openTestStores } from '../harness_stores.ts';
+import type { TestStores } from '../harness_stores.ts';
+import { proxyCertificate } from '../servers/postgres_proxy.ts';
+import { openSnowflakeServer } from '../servers/snowflake_server.ts';
+import type { SnowflakeServer } from '../servers/snowflake_server.ts';
+import { silentLog } from '../../server/platform/log.ts';
+import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import { quoted } from '../../server/engine/sql_tables/layout.ts';
+import type { SnowflakeConfig } from '../../server/engine/destinations/snowflake/config.ts';
+
+const outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] });
+
+/** What the house gives to the destination. */
+export const deps = {
+  log: silentLog(),
+  outbound,
+  export_dir: '/nowhere',
+  signal: new AbortController().signal,
+};
+
+let stores: TestStores;
+
+/**
+ * The account; opened before the tests of the file that imports it, closed after them; so is all below.
+ */
+export let server: SnowflakeServer;
+
+/** Connections to the database that stands behind the account. */
+export let pool: pg.Pool;
+
+/** A web server that is no Snowflake. */
+export let plain: http.Server;
+
+let schemas = 0;
+
+/** A config with a schema of its own. */
+export async function freshConfig(): Promise<SnowflakeConfig> {
+  const schema = `Place "${(schemas += 1)}"`;
+  await pool.query(`CREATE SCHEMA ${quoted(schema)}`);
+  const { host, user, password } = server;
+  return {
+    account: 'myorg-myaccount',
+    host,
+    user,
+    password,
+    database: 'ANALYTICS',
+    warehouse: 'LOADING',
+    role: 'EXPORTER',
+    schema,
+  };
+}
+
+/** A table of a config, with its schema. */
+export const inSchema = (config: Config, table = 'events') =>
+  `${quoted(String(config['schema']))}.${quoted(table)}`;
+
+/** The tables of the schema of a config. */
+export const tables = (config: Config) => tablesIn(pool, config['schema']);
+
+/** Tables that are not the export's, and lines of attempts that came to no receipt. */
+export async function leftovers(config: Config): Promise<string[]> {
+  const found = await tables(config);
+  const others = found.filter((name) => !['events', 'sluice_receipts'].includes(name));
+  if (!found.includes('sluice_receipts')) return others;
+  const claims = await pool.query<{ attempt_id: string }>(
+    `SELECT attempt_id FROM ${inSchema(config, 'sluice_receipts')} WHERE manifest IS NULL`,
+  );
+  return [...others, ...claims.rows.map((row) => row.attempt_id)];
+}
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+    stores = await openTestStores({ clickhouse: false });
+    pool = new pg.Pool({
+      connectionString: stores.database_url,
+      max: 2,
+      options: '-c timezone=UTC',
+    });
+    pool.on('error', () => undefined);
+    server = await openSnowflakeServer(stores.database_url);
+    plain = http.createServer((_request, response) => void response.end());
+    plain.listen(0, '127.0.0.1');
+    await once(plain, 'listening');
+  });
+  after(async () => {
+    await server.close();
+    plain.close();
+    await pool.end();
+    await outbound.close();
+    await stores.close();
+  });
+}

@@ -1,0 +1,71 @@
+import { after, before } from 'node:test';
+import sql from 'sql-template-tag';
+import { newExport } from './batch_exports.ts';
+import { fillEvents } from './fill_events.ts';
+import { openHarness } from '../harness.ts';
+import type { Harness, TestOrganization } from '../harness.ts';
+import type { Engine } from '../../server/engine/engine.ts';
+import { completeQuietRuns } from '../../server/engine/runs/empty_runs.ts';
+
+/** The first hour that has an event. */
+export const first_hour = Date.parse('2026-01-01T00:00:00Z');
+
+/** The milliseconds of an hour. */
+export const hour_ms = 3_600_000;
+
+/** Opened before the tests of the file that imports it, and closed after them. */
+export let house: Harness;
+
+/** The engine of the house. */
+export let engine: Engine;
+
+/** Has one event in each of the first two hours. */
+export let busy: TestOrganization;
+
+/** A row of runs. */
+export type Run = Record<string, unknown> & {
+  status: string;
+  receipt: string;
+  needs_worker: boolean;
+  is_small: boolean;
+};
+
+/** The row of a run. */
+export const runOf = async (id: string): Promise<Run> =>
+  (await house.deps.db.row<Run>(sql`SELECT * FROM batch_export_runs WHERE id = ${id}`))!;
+
+/** The id of a new export. */
+export const exportOf = async (home: TestOrganization, body: Record<string, unknown> = {}) =>
+  ((await newExport(house, home, body)) as { id: string }).id;
+
+/** Status of a run, and whether it is for a worker. */
+export const statusOf = async (id: string) =>
+  (({ status, needs_worker }) => [status, needs_worker])(await runOf(id));
+
+/** Looks until there is nothing left to look at; gives how many runs were looked at. */
+export async function lookAtAll(): Promise<number> {
+  let count = 0;
+  for (let more = await completeQuietRuns(engine); more > 0; more = await completeQuietRuns(engine))
+    count += more;
+  return count;
+}
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    house = await openHarness();
+    engine = house.deps.engine;
+    busy = await house.newOrganization();
+    for (const from of [first_hour, first_hour + hour_ms])
+      await fillEvents(house.deps.clickhouse, {
+        team_id: busy.project.id,
+        events: 1,
+        from,
+        to: from + hour_ms,
+      });
+  });
+  after(() => house.close());
+}
