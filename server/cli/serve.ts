@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { startWorker } from '../engine/workers/worker.ts';
 import type { Worker } from '../engine/workers/worker.ts';
 import { startChores } from '../platform/chores.ts';
-import { giveWay } from '../platform/process_priority.ts';
+import { lowerPriority } from '../platform/process_priority.ts';
 import type { Logger } from '../platform/log.ts';
 import { firstStart } from './first_start.ts';
 import { openProcess } from './process.ts';
@@ -47,7 +47,7 @@ export async function serve(
   parts: Parts,
   say: (line: string) => void,
 ): Promise<RunningServer> {
-  if (!parts.api) giveWay(worker_niceness);
+  if (!parts.api) lowerPriority(worker_niceness);
   const stores = parts.api
     ? await openStores(config, log)
     : await joinStores(config, log, { start: 'never' });

@@ -192,7 +192,7 @@ async function compare(comparing: Comparing, finding: Finding): Promise<void> {
   finding.deliveries = delivered.length;
   // Without a delivery nothing was made at the destination that could be missing there.
   if (!finding.is_readable || delivered.length === 0) return;
-  const patience = openPatience();
+  const patience = openTimeBudget();
   const source = openContentSource(engine, row, known, {
     columns: columnsOf(row, definition.column_set),
     signal: patience.signal,
@@ -213,7 +213,7 @@ async function compare(comparing: Comparing, finding: Finding): Promise<void> {
 }
 
 /** A signal that is aborted when nothing has moved for an hour. */
-function openPatience(): { signal: AbortSignal; refresh(): void; end(): void } {
+function openTimeBudget(): { signal: AbortSignal; refresh(): void; end(): void } {
   const stop = new AbortController();
   const late = () => stop.abort(new DOMException('Nothing moved for an hour.', 'TimeoutError'));
   const timer = setTimeout(late, silence_milliseconds);

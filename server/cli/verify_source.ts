@@ -3,8 +3,8 @@ import type { Engine } from '../engine/engine.ts';
 import { readCsv } from '../engine/formats/read_csv.ts';
 import { content_encoding } from '../engine/formats/select.ts';
 import type { Column } from '../engine/models/column.ts';
-import { openReading } from '../engine/source/source_query.ts';
-import type { Reading, Source } from '../engine/source/source_query.ts';
+import { openSourceQuery } from '../engine/source/source_query.ts';
+import type { SourceQuery, Source } from '../engine/source/source_query.ts';
 import type { Receipt } from '../engine/runs/receipt.ts';
 import type { StoredSlice } from '../engine/run.ts';
 import { countRecords, streamSlice } from '../engine/source/source.ts';
@@ -29,9 +29,9 @@ export function openContentSource(
     if (found === undefined) throw new Error(`No receipt is known of the delivery ${deliveryId}.`);
     return found;
   };
-  const readingOf = (deliveryId: string): Promise<Reading> => {
+  const readingOf = (deliveryId: string): Promise<SourceQuery> => {
     const { selection, data_interval_end } = deliveryOf(deliveryId).receipt;
-    return openReading(engine, { ...row, selection, data_interval_end });
+    return openSourceQuery(engine, { ...row, selection, data_interval_end });
   };
   return {
     rows: async function* (deliveryId, number): AsyncGenerator<ValueRow> {

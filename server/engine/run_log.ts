@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { gather } from '../platform/batched_calls.ts';
+import { batchCalls } from '../platform/batched_calls.ts';
 import type { Database, Queryable } from '../platform/postgres/database.ts';
 
 /** How much a line matters to the person who reads an export's log. */
@@ -30,7 +30,7 @@ export async function writeRunLogs(queryable: Queryable, lines: LogLine[]): Prom
 }
 
 /** Adds a line as `writeRunLog` does, together with those that others add meanwhile. */
-export const noteInRunLog = gather<Database, LogLine, true>({
+export const noteInRunLog = batchCalls<Database, LogLine, true>({
   together: async (db, lines) => {
     // SKIP LOCKED: the line's foreign key wants this lock on the export's row, and one export that
     // is being changed would keep the lines of the others waiting.

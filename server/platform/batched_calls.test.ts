@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gather } from './batched_calls.ts';
+import { batchCalls } from './batched_calls.ts';
 
 /** Work whose steps the test opens one by one; notes what was done together and what alone. */
 function newWork(left: (item: number) => boolean = () => false) {
   const done: { together: number[][]; alone: number[] } = { together: [], alone: [] };
   const gates: { open(): void; fail(): void }[] = [];
-  const ask = gather<object, number, string>({
+  const ask = batchCalls<object, number, string>({
     together: async (_shared, items) => {
       done.together.push(items);
       await new Promise<void>((resolve, reject) =>
@@ -40,7 +40,7 @@ test('what comes while others are done goes together; the first waits for nobody
   assert.deepEqual(done.alone, []);
 });
 
-test('what has nothing in common is not gathered', () => {
+test('what has nothing in common is not batched', () => {
   const { ask, done } = newWork();
   void ask({}, 1);
   void ask({}, 2);

@@ -19,7 +19,7 @@ const items_max = 100;
  * of them when it rejects, hence the fault of one is not that of the others; what waits for
  * something alone keeps nobody waiting. `shared` is what the calls have in common, by identity.
  */
-export function gather<Shared extends object, Item, Result extends {}>({
+export function batchCalls<Shared extends object, Item, Result extends {}>({
   together,
   alone,
 }: Ways<Shared, Item, Result>): (shared: Shared, item: Item) => Promise<Result> {

@@ -6,7 +6,7 @@ import { setPriority } from 'node:os';
  * The higher the number (1 to 19), the further it stands back; alone on the machine it is as fast
  * as ever. A system that does not allow it does without.
  */
-export function giveWay(niceness: number): void {
+export function lowerPriority(niceness: number): void {
   try {
     setPriority(niceness);
   } catch {

@@ -5,7 +5,7 @@ import { fillEvents } from './fill_events.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness, TestOrganization } from '../harness.ts';
 import type { Engine } from '../../server/engine/engine.ts';
-import { completeQuietRuns } from '../../server/engine/runs/empty_runs.ts';
+import { completeEmptyRuns } from '../../server/engine/runs/empty_runs.ts';
 
 /** The first hour that has an event. */
 export const first_hour = Date.parse('2026-01-01T00:00:00Z');
@@ -45,7 +45,7 @@ export const statusOf = async (id: string) =>
 /** Looks until there is nothing left to look at; gives how many runs were looked at. */
 export async function lookAtAll(): Promise<number> {
   let count = 0;
-  for (let more = await completeQuietRuns(engine); more > 0; more = await completeQuietRuns(engine))
+  for (let more = await completeEmptyRuns(engine); more > 0; more = await completeEmptyRuns(engine))
     count += more;
   return count;
 }

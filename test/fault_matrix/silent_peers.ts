@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import sql from 'sql-template-tag';
 import { claimRun } from '../../server/engine/workers/claims.ts';
 import { executeRun } from '../../server/engine/delivery/execute.ts';
-import { SilenceWatch } from '../../server/engine/delivery/stall.ts';
+import { StallWatch } from '../../server/engine/delivery/stall.ts';
 import { startWorker } from '../../server/engine/workers/worker.ts';
 import type { TestOrganization } from '../harness.ts';
 import { openHttpReceiver } from '../servers/http_receiver.ts';
@@ -131,7 +131,7 @@ export async function deafDestination(exporting: QueryHouse): Promise<void> {
   const [planned] = await exporting.plan(id);
   const run = await claimRun(exporting.house.deps.db, planned!.id, randomUUID());
   const engine = { ...exporting.house.deps.engine, destination_silence_seconds_max: 0.2 };
-  const watch = new SilenceWatch(engine, run!, new AbortController().signal, () => undefined);
+  const watch = new StallWatch(engine, run!, new AbortController().signal, () => undefined);
   for (const doing of ['showing the delivery', 'closing the delivery']) {
     await assert.rejects(
       watch.during(doing, () => new Promise(() => {})),

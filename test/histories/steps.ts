@@ -4,7 +4,7 @@ import sql from 'sql-template-tag';
 import { advanceBackfills } from '../../server/engine/runs/advance_backfills.ts';
 import { planDueExports } from '../../server/engine/planning/plan.ts';
 import { databaseInstant } from '../../server/platform/postgres/instant.ts';
-import { addEvent, lookForQuietRuns, work } from './world.ts';
+import { addEvent, lookForEmptyRuns, work } from './world.ts';
 import type { Fate, World } from './world.ts';
 
 /** One thing that happens. Lengths of time in seconds, before now. */
@@ -88,7 +88,7 @@ export async function take(world: World, action: Step): Promise<void> {
   if (action.do === 'insert') return insert(world, action);
   if (action.do === 'schedule') return schedule(world);
   if (action.do === 'advance') return void (await advanceBackfills(world.engine));
-  if (action.do === 'look') return lookForQuietRuns(world);
+  if (action.do === 'look') return lookForEmptyRuns(world);
   if (action.do === 'work') return workThrough(world, action.fates);
   if (action.do === 'go on') return goOn(world);
   if (action.do === 'backfill') return backfill(world, action);

@@ -4,7 +4,7 @@ import sql from 'sql-template-tag';
 import { claimRuns } from '../../server/engine/workers/claims.ts';
 import type { Engine } from '../../server/engine/engine.ts';
 import { contains, fromStored } from '../../server/engine/ledger/ledger.ts';
-import { completeQuietRuns } from '../../server/engine/runs/empty_runs.ts';
+import { completeEmptyRuns } from '../../server/engine/runs/empty_runs.ts';
 import { beginCommit, storeSlices } from '../../server/engine/runs/runs.ts';
 import { endRun, retryLater } from '../../server/engine/runs/end_run.ts';
 import { LostRunError } from '../../server/engine/run.ts';
@@ -117,9 +117,9 @@ export async function workAll(world: World): Promise<void> {
 }
 
 /** Lets the runs that have no rows be completed without a worker. */
-export async function lookForQuietRuns(world: World): Promise<void> {
+export async function lookForEmptyRuns(world: World): Promise<void> {
   const hasRows = (run: ClaimedRun) => selected(world, run).length > 0;
-  await completeQuietRuns(world.engine, async (runs) => ({
+  await completeEmptyRuns(world.engine, async (runs) => ({
     quiet: runs.filter((run) => !hasRows(run)),
     small: [],
     busy: runs.filter(hasRows),

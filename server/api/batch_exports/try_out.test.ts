@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { projectBase } from '../../../test/factories/batch_exports.ts';
 import type { Answer, Harness } from '../../../test/harness.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { columnsOf, openReading } from '../../engine/source/source_query.ts';
+import { columnsOf, openSourceQuery } from '../../engine/source/source_query.ts';
 import { streamSliceOnce } from '../../engine/source/recent_slices.ts';
 import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
 import {
@@ -123,7 +123,7 @@ test(
         data_interval_end: '',
       } as const;
       const [reading, columns] = [
-        await openReading(house.deps.engine, { ...source, selection }),
+        await openSourceQuery(house.deps.engine, { ...source, selection }),
         columnsOf(source, 'files'),
       ];
       return text(

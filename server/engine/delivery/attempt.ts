@@ -4,9 +4,9 @@ import type { Order } from '../runs/run_input.ts';
 import { noteInRunLog } from '../run_log.ts';
 import type { LogLevel } from '../run_log.ts';
 import type { ClaimedRun } from '../run.ts';
-import type { SilenceWatch } from './stall.ts';
-import { openReading } from '../source/source_query.ts';
-import type { Reading } from '../source/source_query.ts';
+import type { StallWatch } from './stall.ts';
+import { openSourceQuery } from '../source/source_query.ts';
+import type { SourceQuery } from '../source/source_query.ts';
 
 /**
  * Why a run's signal was aborted: by its user, because its row was deleted, because another worker
@@ -23,14 +23,14 @@ export type Attempt = Order & {
    * Opened when it is needed first: a delivery that is there already is settled without the
    * analytics store.
    */
-  reading?: Promise<Reading>;
+  reading?: Promise<SourceQuery>;
 };
 
 /**
  * An attempt whose destination is open; `signal` ends it also when the destination is silent for
  * too long.
  */
-export type WatchedAttempt = Attempt & { watch: SilenceWatch };
+export type WatchedAttempt = Attempt & { watch: StallWatch };
 
 /** The attempt at a run; throws where the run cannot be read as an order any more. */
 export function openAttempt(engine: Engine, run: ClaimedRun, signal: AbortSignal): Attempt {
@@ -38,8 +38,8 @@ export function openAttempt(engine: Engine, run: ClaimedRun, signal: AbortSignal
 }
 
 /** The reading of the source of the attempt: opened once. */
-export function readingOf(attempt: Attempt): Promise<Reading> {
-  attempt.reading ??= openReading(attempt.engine, attempt.run);
+export function readingOf(attempt: Attempt): Promise<SourceQuery> {
+  attempt.reading ??= openSourceQuery(attempt.engine, attempt.run);
   return attempt.reading;
 }
 

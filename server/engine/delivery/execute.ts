@@ -8,7 +8,7 @@ import type { SizeBound } from '../source/measured_cut.ts';
 import { beginCommit, listSlices, storeSlices } from '../runs/runs.ts';
 import { endRun } from '../runs/end_run.ts';
 import type { ClaimedRun, StoredSlice } from '../run.ts';
-import { SilenceWatch } from './stall.ts';
+import { StallWatch } from './stall.ts';
 import { cutSlicesOnce } from '../source/recent_cuts.ts';
 import { openAttempt, readingOf, say } from './attempt.ts';
 import type { Attempt, WatchedAttempt } from './attempt.ts';
@@ -23,18 +23,18 @@ import { inDoubt } from './settle.ts';
  * written and the destination has committed; each other end is recorded with a sentence for the
  * user; a run stopped by shutdown or a kill goes on where it was, at the first slice that is not
  * safe; one that takes its process down each time is given up after `break_offs_max` times.
- * `onSilence` is told when the destination shows no progress for a while, and when it goes on.
+ * `onStall` is told when the destination shows no progress for a while, and when it goes on.
  */
 export async function executeRun(
   engine: Engine,
   run: ClaimedRun,
   signal: AbortSignal,
-  onSilence: (isSilent: boolean) => void = () => undefined,
+  onStall: (isSilent: boolean) => void = () => undefined,
 ): Promise<void> {
   if (run.break_offs >= break_offs_max) return giveUp(engine, run);
   try {
     const attempt = openAttempt(engine, run, signal);
-    await (isUnwanted(run) ? cancel(attempt) : deliver(attempt, onSilence));
+    await (isUnwanted(run) ? cancel(attempt) : deliver(attempt, onStall));
   } catch (error) {
     await settle(engine, run, error, signal);
   }
@@ -47,7 +47,7 @@ function isUnwanted(run: ClaimedRun): boolean {
   );
 }
 
-async function deliver(attempt: Attempt, onSilence: (isSilent: boolean) => void): Promise<void> {
+async function deliver(attempt: Attempt, onStall: (isSilent: boolean) => void): Promise<void> {
   const { engine, run, definition, config } = attempt;
   const slices = await slicesOf(attempt);
   const total = slices.reduce((sum, slice) => sum + slice.records, 0);
@@ -64,7 +64,7 @@ async function deliver(attempt: Attempt, onSilence: (isSilent: boolean) => void)
       return cancel(attempt);
     return endRun(engine, run, { status: 'Completed' });
   }
-  const watch = new SilenceWatch(engine, run, attempt.signal, onSilence);
+  const watch = new StallWatch(engine, run, attempt.signal, onStall);
   try {
     const deps = destinationDeps(engine, watch.signal, watch.noteProgress);
     const sink = await watch.during('opening the delivery', () =>

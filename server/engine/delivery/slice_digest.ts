@@ -8,7 +8,7 @@ import { readCsv } from '../formats/read_csv.ts';
 import { openUnmarking } from '../formats/marks.ts';
 import { content_encoding, selectFor } from '../formats/select.ts';
 import type { Column } from '../models/column.ts';
-import type { Reading } from '../source/source_query.ts';
+import type { SourceQuery } from '../source/source_query.ts';
 import type { StoredSlice } from '../run.ts';
 import { ask, boundsOf } from '../source/source.ts';
 import type { Store } from '../source/source.ts';
@@ -34,7 +34,7 @@ export function hasDigest(delivery: Delivery, columnSet: 'files' | 'tables'): bo
 }
 
 type Slicing = {
-  reading: Reading;
+  reading: SourceQuery;
   slice: StoredSlice;
   columns: Column[];
   encoding: Encoding;

@@ -64,14 +64,14 @@ function boundsOf(limit_seconds: number): Bounds {
  * once when it is over. Progress is a byte taken, an answer (`noteProgress`), the end of a call;
  * time that the source takes does not count.
  */
-export class SilenceWatch {
+export class StallWatch {
   /** For the destination: aborted with the attempt's own signal, or when the limit is reached. */
   readonly signal: AbortSignal;
   private readonly limit = new AbortController();
   private readonly bounds: Bounds;
   private readonly engine: Engine;
   private readonly run: ClaimedRun;
-  private readonly onSilence: (isSilent: boolean) => void;
+  private readonly onStall: (isSilent: boolean) => void;
   private readonly timer: NodeJS.Timeout;
   private call: Call | undefined;
   private fault: RetryableError | undefined;
@@ -83,18 +83,18 @@ export class SilenceWatch {
   private said: Promise<void> = Promise.resolve();
 
   /**
-   * @param onSilence told when the run begins to be silent, so that it takes no place from others,
+   * @param onStall told when the run begins to be silent, so that it takes no place from others,
    * and when it goes on
    */
   constructor(
     engine: Engine,
     run: ClaimedRun,
     signal: AbortSignal,
-    onSilence: (isSilent: boolean) => void,
+    onStall: (isSilent: boolean) => void,
   ) {
     this.engine = engine;
     this.run = run;
-    this.onSilence = onSilence;
+    this.onStall = onStall;
     this.bounds = boundsOf(engine.destination_silence_seconds_max);
     this.signal = AbortSignal.any([signal, this.limit.signal]);
     this.timer = setInterval(() => this.look(), this.bounds.look_ms);
@@ -208,7 +208,7 @@ export class SilenceWatch {
   private setSilent(isSilent: boolean): void {
     if (this.isSilent === isSilent) return;
     this.isSilent = isSilent;
-    this.onSilence(isSilent);
+    this.onStall(isSilent);
   }
 
   /** One line after the other; a line that cannot be written must not end a delivery. */

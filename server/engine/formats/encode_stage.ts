@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { Transform, pipeline } from 'node:stream';
 import type { Duplex, Readable } from 'node:stream';
 import { constants, createBrotliCompress, createGzip, createZstdCompress } from 'node:zlib';
-import { isLent } from '../../platform/memory/buffer_pool.ts';
-import { openYoungGarbage } from '../../platform/memory/minor_collection.ts';
+import { isPooled } from '../../platform/memory/buffer_pool.ts';
+import { openMinorCollection } from '../../platform/memory/minor_collection.ts';
 import { counterOf } from './count.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import { openUnmarking } from './marks.ts';
@@ -42,7 +42,7 @@ const chunk_bytes = 256 * 1024;
 export function encodeStage(encoding: Encoding): EncodeStage {
   const counter = counterOf(encoding);
   const hash = createHash('sha256');
-  const noteGarbage = openYoungGarbage();
+  const noteGarbage = openMinorCollection();
   const unmarking = openUnmarking();
   const unmark = encoding.format === 'Parquet' ? (chunk: Buffer) => chunk : unmarking.take;
   let bytes = 0;
@@ -51,7 +51,7 @@ export function encodeStage(encoding: Encoding): EncodeStage {
     pipeline: (source) => {
       const compressor = compressorOf(encoding);
       const count = (given: Buffer): Buffer => {
-        if (!isLent(given)) noteGarbage(given.length);
+        if (!isPooled(given)) noteGarbage(given.length);
         const chunk = unmark(given);
         counter.take(chunk);
         return chunk;

@@ -4,8 +4,8 @@ import { boundaryAtOrBefore, fixedLength } from './interval.ts';
 import type { Interval } from './interval.ts';
 import { fromStored } from '../ledger/ledger.ts';
 import { models } from '../models/index.ts';
-import { openReading } from '../source/source_query.ts';
-import type { Reading, Source } from '../source/source_query.ts';
+import { openSourceQuery } from '../source/source_query.ts';
+import type { SourceQuery, Source } from '../source/source_query.ts';
 import { ask } from '../source/source.ts';
 import type { Store } from '../source/source.ts';
 
@@ -84,8 +84,8 @@ async function versionsOf(
   store: Store,
   source: Source,
   by: BackfillBy,
-): Promise<{ reading: Reading; records: string } | undefined> {
-  const reading = await openReading(store, source);
+): Promise<{ reading: SourceQuery; records: string } | undefined> {
+  const reading = await openSourceQuery(store, source);
   const model = models[source.model];
   const versions = model.versions(
     source.team_id,

@@ -6,7 +6,7 @@ import { insertRunRow } from '../../../test/factories/batch_exports.ts';
 import { claimRun } from '../workers/claims.ts';
 import { executeRun } from '../delivery/execute.ts';
 import { insertRuns } from '../planning/plan.ts';
-import { completeQuietRuns } from './empty_runs.ts';
+import { completeEmptyRuns } from './empty_runs.ts';
 import { readReceipt } from './receipt.ts';
 import {
   openAroundTests,
@@ -41,7 +41,7 @@ test('a run without rows ends as a worker would end it', async () => {
     await exportOf(home, { destination: config }),
     await exportOf(home, { destination: config }),
   ];
-  const [quietRun, workedRun] = [
+  const [emptyRun, workedRun] = [
     await insertRunRow(house, quiet),
     await insertRunRow(house, worked),
   ];
@@ -51,7 +51,7 @@ test('a run without rows ends as a worker would end it', async () => {
     new AbortController().signal,
   );
   assert.equal(await lookAtAll(), 1);
-  const [ended, expected] = [await runOf(quietRun), await runOf(workedRun)];
+  const [ended, expected] = [await runOf(emptyRun), await runOf(workedRun)];
   for (const key of [
     'status',
     'records_completed',
@@ -74,14 +74,14 @@ test('a run without rows ends as a worker would end it', async () => {
   }));
   assert.deepEqual(signed[0], {
     ...signed[1],
-    run_id: quietRun,
-    delivery_id: quietRun,
+    run_id: emptyRun,
+    delivery_id: emptyRun,
     batch_export_id: quiet,
   });
   assert.deepEqual(await ledgerOf(quiet), await ledgerOf(worked));
   assert.deepEqual(await healthOf(quiet), await healthOf(worked));
   const lines = await house.deps.db.rows<{ message: string }>(
-    sql`SELECT message FROM batch_export_logs WHERE run_id = ${quietRun}`,
+    sql`SELECT message FROM batch_export_logs WHERE run_id = ${emptyRun}`,
   );
   assert.deepEqual(lines, [
     { message: 'Run completed: there are no rows, so there was nothing to deliver.' },
@@ -189,10 +189,10 @@ test('processes and workers beside each other end a run once', async () => {
   };
   await Promise.all([
     worker(),
-    completeQuietRuns(engine),
-    completeQuietRuns(engine),
+    completeEmptyRuns(engine),
+    completeEmptyRuns(engine),
     worker(),
-    completeQuietRuns(engine),
+    completeEmptyRuns(engine),
   ]);
   await lookAtAll();
   const ends = await house.deps.db.rows<{ status: string; ends: number }>(sql`

@@ -34,7 +34,7 @@ const runs_per_turn_max = 1_000;
  * First key of the advisory locks of a turn; the second is its lane. Two processes that looked at
  * the same runs would do the same work.
  */
-const quiet_lock_class = 7_301_022;
+const empty_runs_lock_class = 7_301_022;
 
 /**
  * The exports are parted by a hash into lanes, a power of two of them: so many processes complete
@@ -51,7 +51,7 @@ const lanes = [0, 1, 2, 3];
  * The events and persons of a selection are final when its run is planned, so what the analytics
  * store is asked here stays true until the transaction ends.
  */
-export async function completeQuietRuns(
+export async function completeEmptyRuns(
   engine: Engine,
   look: Look = (runs) => probe(engine.clickhouse, runs),
 ): Promise<number> {
@@ -69,7 +69,7 @@ export async function completeQuietRuns(
 async function completeLane(engine: Engine, look: Look, lane: number): Promise<number> {
   const { completed, for_workers } = await engine.db.transaction(async (tx) => {
     const turn = await tx.row<{ is_ours: boolean }>(
-      sql`SELECT pg_try_advisory_xact_lock(${quiet_lock_class}::integer,
+      sql`SELECT pg_try_advisory_xact_lock(${empty_runs_lock_class}::integer,
         ${lane}::integer) AS is_ours`,
     );
     const unseen = turn?.is_ours === true ? await listUnseen(tx, lane) : [];

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { gather } from '../../platform/batched_calls.ts';
+import { batchCalls } from '../../platform/batched_calls.ts';
 import { completeTogether, completed_message } from './complete_together.ts';
 import { addDelivered } from '../ledger/deliveries.ts';
 import { findDestination } from '../destinations/index.ts';
@@ -30,7 +30,7 @@ export async function endRun(engine: Engine, run: ClaimedRun, end: RunEnd): Prom
   engine.metrics.runs_finished.inc({ status: end.status, destination: run.destination_type });
 }
 
-const completeRun = gather<Engine, ClaimedRun, true>({
+const completeRun = batchCalls<Engine, ClaimedRun, true>({
   together: completeTogether,
   alone: async (engine, run) => {
     await endAlone(engine, run, { status: 'Completed' });

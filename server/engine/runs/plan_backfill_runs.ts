@@ -13,7 +13,7 @@ import type { Rectangle } from '../ledger/ledger.ts';
 import { insertRuns } from '../planning/plan.ts';
 import type { PlannedRun } from '../planning/plan.ts';
 import { few_records } from './count_windows.ts';
-import { openReading } from '../source/source_query.ts';
+import { openSourceQuery } from '../source/source_query.ts';
 import { countRecords } from '../source/source.ts';
 
 /**
@@ -127,7 +127,7 @@ export async function noteElsewhere(
       data_interval_end: backfill.end_at,
     };
     const signal = AbortSignal.timeout(count_ms_max);
-    const records = await countRecords(engine, await openReading(engine, source), signal);
+    const records = await countRecords(engine, await openSourceQuery(engine, source), signal);
     await engine.db.run(
       sql`UPDATE batch_export_backfills SET records_elsewhere = records_elsewhere + ${records}
         WHERE id = ${backfill.id}`,

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import { gather } from '../../platform/batched_calls.ts';
+import { batchCalls } from '../../platform/batched_calls.ts';
 import type { Database, Transaction } from '../../platform/postgres/database.ts';
 import type { SliceOutcome } from '../destination/destination.ts';
 import type { Engine } from '../engine.ts';
@@ -33,7 +33,7 @@ export async function storeSlices(
 function step<Item extends { run: ClaimedRun }>(
   take: (db: Database, items: Item[], locking: Sql) => Promise<{ id: string; attempt: number }[]>,
 ): (db: Database, item: Item) => Promise<boolean> {
-  return gather<Database, Item, boolean>({
+  return batchCalls<Database, Item, boolean>({
     together: async (db, items) => {
       const taken = await take(db, items, sql`FOR NO KEY UPDATE OF run SKIP LOCKED`);
       const keys = new Set(taken.map(({ id, attempt }) => `${id} ${attempt}`));

@@ -1,6 +1,6 @@
 import { cutBySize } from './measured_cut.ts';
 import type { CutSlice, SizeBound } from './measured_cut.ts';
-import type { Reading } from './source_query.ts';
+import type { SourceQuery } from './source_query.ts';
 import type { StoredSlice } from '../run.ts';
 import { ask, countRecords } from './source.ts';
 import type { Store } from './source.ts';
@@ -25,7 +25,7 @@ const slices_max = 10_000;
  */
 export async function cutSlices(
   store: Store,
-  reading: Reading,
+  reading: SourceQuery,
   bound: SizeBound | undefined,
   signal: AbortSignal,
 ): Promise<StoredSlice[]> {

@@ -1,7 +1,7 @@
 import type { Encoding } from '../destination/encoding.ts';
 import { measureFor } from '../formats/measure.ts';
 import type { Column } from '../models/column.ts';
-import type { Reading } from './source_query.ts';
+import type { SourceQuery } from './source_query.ts';
 import { ask } from './source.ts';
 import type { Store } from './source.ts';
 
@@ -42,7 +42,7 @@ type PieceRow = {
  */
 export async function cutBySize(
   store: Store,
-  reading: Reading,
+  reading: SourceQuery,
   bound: SizeBound,
   most: { records_max: number; slices_max: number },
   signal: AbortSignal,
@@ -87,7 +87,7 @@ function pieceOf(row: PieceRow): Piece {
  * fraction of a slice; one that is larger than that is a piece of its own.
  */
 function piecesQuery(
-  reading: Reading,
+  reading: SourceQuery,
   expression: string,
   unit: 'instant' | 'row',
   isWithin: boolean,

@@ -1,4 +1,4 @@
-import type { Reading } from './source_query.ts';
+import type { SourceQuery } from './source_query.ts';
 import type { StoredSlice } from '../run.ts';
 import { openMemo } from './memo.ts';
 import { cutSlices } from './cut_slices.ts';
@@ -15,7 +15,7 @@ const remembered = openMemo<StoredSlice[]>(1_000);
  */
 export async function cutSlicesOnce(
   store: Store,
-  reading: Reading,
+  reading: SourceQuery,
   bound: SizeBound | undefined,
   signal: AbortSignal,
 ): Promise<StoredSlice[]> {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Encoding } from '../destination/encoding.ts';
 import type { Column } from '../models/column.ts';
-import type { Reading } from './source_query.ts';
+import type { SourceQuery } from './source_query.ts';
 import type { StoredSlice } from '../run.ts';
 import { openMemo } from './memo.ts';
 import { streamSlice } from './source.ts';
@@ -26,7 +26,7 @@ const remembered = openMemo<Buffer>(remembered_bytes_max);
  */
 export async function streamSliceOnce(
   store: Store,
-  reading: Reading,
+  reading: SourceQuery,
   slice: StoredSlice,
   columns: Column[],
   encoding: Encoding,

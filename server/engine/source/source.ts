@@ -4,11 +4,11 @@ import type { Engine } from '../engine.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import { selectFor } from '../formats/select.ts';
 import type { Column } from '../models/column.ts';
-import { openPatience } from './time_budget.ts';
+import { openTimeBudget } from './time_budget.ts';
 import { isEngineError } from '../query/gate/engine_error.ts';
 import { queryFailure, queryInterrupted, queryTookTooLong } from './query_failure.ts';
 import type { ResolvedQuery } from '../query/query.ts';
-import type { Reading } from './source_query.ts';
+import type { SourceQuery } from './source_query.ts';
 import type { StoredSlice } from '../run.ts';
 
 /** So few rows are read by one thread: making more takes longer than they save. */
@@ -42,7 +42,7 @@ export type Question = {
 /** How many rows the source has. */
 export async function countRecords(
   store: Store,
-  reading: Reading,
+  reading: SourceQuery,
   signal: AbortSignal,
 ): Promise<number> {
   const [row] = await ask<{ records: string | number }>(store, reading, {
@@ -59,7 +59,7 @@ export async function countRecords(
  */
 export async function streamSlice(
   store: Store,
-  reading: Reading,
+  reading: SourceQuery,
   slice: StoredSlice,
   columns: Column[],
   encoding: Encoding,
@@ -88,7 +88,7 @@ export async function streamSlice(
  * instant, or row of it, up to the first of the next one.
  */
 export function boundsOf(
-  reading: Pick<Reading, 'key'>,
+  reading: Pick<SourceQuery, 'key'>,
   {
     inserted_from,
     key_from,
@@ -120,7 +120,7 @@ export function boundsOf(
 /** The source's first rows in their order, in the bytes of the encoding before compression. */
 export async function readFirst(
   store: Store,
-  reading: Reading,
+  reading: SourceQuery,
   count: number,
   columns: Column[],
   encoding: Encoding,
@@ -148,10 +148,10 @@ export async function readFirst(
  */
 async function* streamQuery(
   store: Store,
-  reading: Reading,
+  reading: SourceQuery,
   { wanted, tried }: { wanted: Question; tried: Question },
 ): AsyncGenerator<Buffer> {
-  const patience = openPatience(store.query_limits.execution_seconds);
+  const patience = openTimeBudget(store.query_limits.execution_seconds);
   const signal = AbortSignal.any([patience.signal, wanted.signal]);
   const giveBack = await takeMemory(store, reading, wanted.signal);
   try {
@@ -186,13 +186,13 @@ async function* streamQuery(
 /** The memory that the query may take of the store, once it is free. */
 function takeMemory(
   { query_budget, query_limits }: Store,
-  { team_id }: Reading,
+  { team_id }: SourceQuery,
   signal: AbortSignal,
 ): Promise<() => void> {
   return query_budget.take(team_id, query_limits.memory_bytes, signal);
 }
 
-function unhurried(reading: Reading): Reading {
+function unhurried(reading: SourceQuery): SourceQuery {
   return reading.query === undefined
     ? reading
     : { ...reading, settings: { ...reading.settings, ...streaming_settings } };
@@ -202,7 +202,11 @@ function unhurried(reading: Reading): Reading {
  * The rows that a question about a reading has for its answer. Rejects with what `queryFailure`
  * makes of an error where the reading is a query.
  */
-export async function ask<Row>(store: Store, reading: Reading, question: Question): Promise<Row[]> {
+export async function ask<Row>(
+  store: Store,
+  reading: SourceQuery,
+  question: Question,
+): Promise<Row[]> {
   return explained(store, reading, question.signal, async () => {
     const result = await store.clickhouse.query({
       ...asked(reading, question),
@@ -212,13 +216,13 @@ export async function ask<Row>(store: Store, reading: Reading, question: Questio
   });
 }
 
-async function exec(store: Store, reading: Reading, question: Question): Promise<Readable> {
+async function exec(store: Store, reading: SourceQuery, question: Question): Promise<Readable> {
   if (question.is_large === true) return streamAnswer(store.clickhouse, asked(reading, question));
   const { stream } = await store.clickhouse.exec(asked(reading, question));
   return stream;
 }
 
-function asked(reading: Reading, { query, parameters, settings, signal }: Question) {
+function asked(reading: SourceQuery, { query, parameters, settings, signal }: Question) {
   return {
     query,
     query_params: { ...reading.parameters, ...parameters },
@@ -236,7 +240,7 @@ function asked(reading: Reading, { query, parameters, settings, signal }: Questi
  */
 async function explained<Result>(
   store: Store,
-  reading: Reading,
+  reading: SourceQuery,
   signal: AbortSignal,
   work: () => Promise<Result>,
 ): Promise<Result> {

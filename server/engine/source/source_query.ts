@@ -33,7 +33,7 @@ export type Source = {
  * A source as ClickHouse is asked for it: `FROM <text>` gives its rows and `ORDER BY <order>` puts
  * them in their one order.
  */
-export type Reading = {
+export type SourceQuery = {
   team_id: number;
   text: string;
   parameters: QueryParameters;
@@ -66,7 +66,7 @@ export function columnsOf(
  * whenever it is asked; the text of a query has passed the last gate. Throws `query_failed` for a
  * query that is not understood any more.
  */
-export async function openReading(store: QueryStore, source: Source): Promise<Reading> {
+export async function openSourceQuery(store: QueryStore, source: Source): Promise<SourceQuery> {
   const { relation, order, key } = models[source.model];
   const selection = fromStored(source.selection);
   const event_filter = eventFilterOf(source.destination_config);

@@ -2,7 +2,7 @@
  * A bound on the time that is spent waiting, over several waits. The time between them does not
  * count.
  */
-export type Patience = {
+export type TimeBudget = {
   /** Aborted when the time is used up. */
   signal: AbortSignal;
   /**
@@ -13,7 +13,7 @@ export type Patience = {
 };
 
 /** A fresh bound of so many seconds. */
-export function openPatience(seconds: number): Patience {
+export function openTimeBudget(seconds: number): TimeBudget {
   const controller = new AbortController();
   let left_ms = seconds * 1000;
   return {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { insertRuns, planDueExports } from '../planning/plan.ts';
-import { completeQuietRuns } from '../runs/empty_runs.ts';
+import { completeEmptyRuns } from '../runs/empty_runs.ts';
 import { openAroundTests, house, world, newRuns } from '../../../test/factories/claimed_runs.ts';
 
 openAroundTests();
@@ -64,9 +64,9 @@ test(
       busy: runs.filter(({ id }) => id === seen),
     });
     for (
-      let more = await completeQuietRuns(engine, look);
+      let more = await completeEmptyRuns(engine, look);
       more > 0;
-      more = await completeQuietRuns(engine, look)
+      more = await completeEmptyRuns(engine, look)
     );
     assert.deepEqual(await worker.claim(10), [seen]);
     await house.deps.db.run(

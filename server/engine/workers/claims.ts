@@ -26,7 +26,7 @@ export type Claimant = {
  * How many of a worker's places a run takes. A small one does little but wait for the control store
  * and its destination, so several share a place, and their statements.
  */
-export function placesOf({ is_small }: { is_small: boolean }): number {
+export function slotsOf({ is_small }: { is_small: boolean }): number {
   return is_small ? 0.25 : 1;
 }
 
@@ -43,7 +43,7 @@ const claim_lock = 7_301_020;
 const broken_off_pause_seconds = 2;
 
 /**
- * Takes runs that wait, for as many `places` as are free (`placesOf`). Guarantees: no project and
+ * Takes runs that wait, for as many `places` as are free (`slotsOf`). Guarantees: no project and
  * no host has more runs under way than the bounds say, over all workers; projects are served in
  * turn, in each the run that waits longest first, so that none keeps another waiting, however many
  * runs it has; what the claimant's silent runs hold of their project's bound is free, until the
@@ -92,7 +92,7 @@ export async function claimRuns(
       claimed.push(...taken);
       const ids = new Set(taken.map(({ id }) => id));
       locked.push(...runs.filter(({ id }) => !ids.has(id)).map(({ id }) => id));
-      free -= taken.reduce((sum, run) => sum + placesOf(run), 0);
+      free -= taken.reduce((sum, run) => sum + slotsOf(run), 0);
       last = runs.at(-1)?.team_id ?? last;
       if (isLast || taken.some((run) => run.break_offs >= break_offs_alone)) break;
     }
@@ -148,14 +148,14 @@ function fitting(
   for (const run of next) {
     // Whose turn it is wants to be alone, or a whole place: nothing else is taken until this worker
     // has that.
-    if (placesOf(run) > free || (run.is_for_alone && !isFree)) return { runs, isLast: true };
+    if (slotsOf(run) > free || (run.is_for_alone && !isFree)) return { runs, isLast: true };
     if (run.is_for_alone) return { runs: runs.length === 0 ? [run] : runs, isLast: false };
     // What is taken now counts against the bound of its host, so the next one to it is looked for
     // anew.
     if (run.host !== null && hosts.has(run.host)) return { runs, isLast: false };
     runs.push(run);
     if (run.host !== null) hosts.add(run.host);
-    free -= placesOf(run);
+    free -= slotsOf(run);
   }
   return { runs, isLast: next.length === 0 };
 }
@@ -203,7 +203,7 @@ async function listNext(
           AND run.id <> ALL (${locked}::uuid[])
       ORDER BY run.due_at, run.id LIMIT 1) oldest
     WHERE project.team_id NOT IN (SELECT team_id FROM full_projects)
-      LIMIT ${Math.ceil(places / placesOf({ is_small: true }))}`);
+      LIMIT ${Math.ceil(places / slotsOf({ is_small: true }))}`);
 }
 
 /**

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { advanceBackfills } from '../runs/advance_backfills.ts';
 import { break_offs_alone, break_offs_max } from '../runs/worker_crashes.ts';
-import { claimRuns, placesOf } from './claims.ts';
+import { claimRuns, slotsOf } from './claims.ts';
 import type { RunBounds } from './claims.ts';
 import { outlast } from '../../platform/store_away.ts';
 import type { Engine } from '../engine.ts';
@@ -11,7 +11,7 @@ import type { StopReason } from '../delivery/attempt.ts';
 import { resolveBatches } from '../ingest/resolve.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { startLoop } from '../../platform/loop.ts';
-import { completeQuietRuns } from '../runs/empty_runs.ts';
+import { completeEmptyRuns } from '../runs/empty_runs.ts';
 import { planDueExports } from '../planning/plan.ts';
 import { writeRunLog } from '../run_log.ts';
 import type { ClaimedRun } from '../run.ts';
@@ -32,7 +32,7 @@ const tick_ms = 1_000;
 const claim_pause_ms = 500;
 
 /**
- * What a worker may take on: how many places its own runs have (`placesOf`), within the bounds over
+ * What a worker may take on: how many places its own runs have (`slotsOf`), within the bounds over
  * all workers. Runs whose destination shows no progress do not count, up to `silent_runs_factor`
  * times as many: they do nothing but wait.
  */
@@ -80,7 +80,7 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
     if (await planning(engine, () => quiet.wake())) claim.wake();
   });
   const quiet = startLoop('completing runs without rows', claim_pause_ms, engine.log, async () => {
-    while (!isLeaving && (await completeQuietRuns(engine)) > 0) claim.wake();
+    while (!isLeaving && (await completeEmptyRuns(engine)) > 0) claim.wake();
   });
   const backfills = startLoop('advancing backfills', tick_ms, engine.log, async () => {
     while (!isLeaving && (await advanceBackfills(engine)) > 0) claim.wake();
@@ -135,12 +135,12 @@ function takeOn(
   { onRoom, onEnd }: { onRoom(): void; onEnd(): void },
 ): void {
   const controller = new AbortController();
-  const onSilence = (isSilent: boolean): void => {
+  const onStall = (isSilent: boolean): void => {
     const entry = active.get(run);
     if (entry !== undefined) entry.is_silent = isSilent;
     if (isSilent) onRoom();
   };
-  const ended = work(engine, run, controller.signal, onSilence).finally(() => {
+  const ended = work(engine, run, controller.signal, onStall).finally(() => {
     active.delete(run);
     engine.metrics.runs_active.set(active.size);
     onRoom();
@@ -153,9 +153,9 @@ function takeOn(
 /** How much this worker can take on, and which of its runs only wait. */
 function placesLeft(active: Active, limits: WorkerLimits): { free: number; silent: ClaimedRun[] } {
   const silent = [...active].filter(([, { is_silent }]) => is_silent).map(([run]) => run);
-  const taken = sumOfPlaces([...active.keys()]);
+  const taken = sumOfSlots([...active.keys()]);
   const free = Math.min(
-    limits.runs_max - (taken - sumOfPlaces(silent)),
+    limits.runs_max - (taken - sumOfSlots(silent)),
     (1 + silent_runs_factor) * limits.runs_max - taken,
   );
   return { free, silent };
@@ -172,8 +172,8 @@ async function stopRuns(active: Active): Promise<void> {
   await Promise.all([...active.values()].map(({ ended }) => ended));
 }
 
-function sumOfPlaces(runs: ClaimedRun[]): number {
-  return runs.reduce((sum, run) => sum + placesOf(run), 0);
+function sumOfSlots(runs: ClaimedRun[]): number {
+  return runs.reduce((sum, run) => sum + slotsOf(run), 0);
 }
 
 /**
@@ -184,10 +184,10 @@ async function work(
   engine: Engine,
   run: ClaimedRun,
   signal: AbortSignal,
-  onSilence: (isSilent: boolean) => void,
+  onStall: (isSilent: boolean) => void,
 ): Promise<void> {
   try {
-    await executeRun(engine, run, signal, onSilence);
+    await executeRun(engine, run, signal, onStall);
   } catch (error) {
     if (signal.reason !== 'shutdown')
       engine.log.warn({ err: error, run_id: run.id }, 'a run broke off and is taken up again');

@@ -11,7 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../../../test/eventually.ts';
 import { openEmbeddedClickHouse } from '../embedded/clickhouse/clickhouse.ts';
 import type { EmbeddedStore } from '../embedded/supervise.ts';
-import { giveBack, isLent } from '../memory/buffer_pool.ts';
+import { giveBack, isPooled } from '../memory/buffer_pool.ts';
 import { silentLog } from '../log.ts';
 import { pipe_header, streamAnswer } from './answer.ts';
 import { openClickHouse } from './client.ts';
@@ -85,7 +85,7 @@ test('an answer through a pipe has the same bytes: 20 at once, large, small, emp
     query: 'SELECT * FROM numbers(100000) FORMAT TSV',
   });
   const lent: boolean[] = [];
-  large.on('data', (chunk: Buffer) => lent.push(isLent(chunk)));
+  large.on('data', (chunk: Buffer) => lent.push(isPooled(chunk)));
   await once(large, 'end');
   assert.ok(lent.length > 1 && lent.every(Boolean));
 });

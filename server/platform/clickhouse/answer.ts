@@ -4,7 +4,7 @@ import { Readable, addAbortSignal } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { parseError } from '@clickhouse/client';
 import type { ExecParams } from '@clickhouse/client';
-import { openLentBlocks } from '../memory/buffer_pool.ts';
+import { openBufferPool } from '../memory/buffer_pool.ts';
 import type { ClickHouse } from './client.ts';
 
 /**
@@ -91,7 +91,7 @@ function readPipe(ends: Ends, outcome: Readable): Readable {
 
 /** The bytes of a pipe, in lent blocks. */
 function streamOf(fd: number): Readable {
-  const blocks = openLentBlocks(read_bytes);
+  const blocks = openBufferPool(read_bytes);
   const socket = new Socket({
     fd,
     readable: true,

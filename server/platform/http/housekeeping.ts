@@ -14,7 +14,7 @@ const counts_kept_ms = 2 * 3_600_000;
  * While the server runs: rate counts are shared once a second, and rows that no longer count are
  * removed every ten minutes. A fault is logged and tried again.
  */
-export function keepHouse(app: FastifyInstance, context: HttpContext): void {
+export function startHousekeeping(app: FastifyInstance, context: HttpContext): void {
   const chores: Chore[] = [
     {
       name: 'the sharing of rate counts',

@@ -11,7 +11,7 @@ import { errorBody, unparsable } from './errors.ts';
 import { authenticate, showsCredential } from './caller/auth.ts';
 import { guard, limitedSubject } from './caller/guard.ts';
 import { serveHealth } from './health.ts';
-import { keepHouse } from './housekeeping.ts';
+import { startHousekeeping } from './housekeeping.ts';
 import { claimIdempotencyKey, settleIdempotencyKey } from './idempotency.ts';
 import { collectMethods, completeMethods } from './methods.ts';
 import { describeApi, serveDocument } from './openapi.ts';
@@ -74,7 +74,7 @@ export function buildServer(
   handleErrors(app, context);
   observe(app, context);
   app.register(cookie);
-  keepHouse(app, context);
+  startHousekeeping(app, context);
   describeApi(app);
   app.register(async (api) => {
     api.addHook('onRoute', (route) => conduct(api, context, findAccess, route));

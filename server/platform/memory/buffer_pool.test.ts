@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { giveBack, isLent, openLentBlocks } from './buffer_pool.ts';
+import { giveBack, isPooled, openBufferPool } from './buffer_pool.ts';
 
 const room_bytes = 64 * 1024;
 
 test('what was lent stays as it is until it is given back, then it is used again', () => {
-  const blocks = openLentBlocks(room_bytes);
+  const blocks = openBufferPool(room_bytes);
   const memory = new Set<ArrayBufferLike>();
   const held: { bytes: Buffer; value: number }[] = [];
   for (let read = 0; read < 2_000; read += 1) {
@@ -32,7 +32,7 @@ test('what was lent stays as it is until it is given back, then it is used again
 });
 
 test('what is not given back is not used again, and what was never lent is nobody’s', () => {
-  const blocks = openLentBlocks(room_bytes);
+  const blocks = openBufferPool(room_bytes);
   const memory = new Set(
     Array.from({ length: 64 }, () => {
       blocks.room();
@@ -41,11 +41,11 @@ test('what is not given back is not used again, and what was never lent is nobod
   );
   assert.equal(memory.size, 4);
   const own = Buffer.from('own');
-  assert.equal(isLent(own), false);
+  assert.equal(isPooled(own), false);
   giveBack(own);
   blocks.room();
   const last = blocks.lend(10);
-  assert.ok(isLent(last));
+  assert.ok(isPooled(last));
   giveBack(last);
   assert.throws(() => giveBack(last), /twice/);
 });

@@ -1,10 +1,10 @@
-import { openYoungGarbage } from './minor_collection.ts';
+import { openMinorCollection } from './minor_collection.ts';
 
 /**
  * Blocks of memory that a stream of bytes is read into; what lies in them is lent to the stream's
  * reader.
  */
-export type LentBlocks = {
+export type BufferPool = {
   /** Free memory for the next read, of at least the size asked for when the blocks were opened. */
   room(): Buffer;
   /** The first `count` bytes of the last room, for the stream's reader. */
@@ -28,8 +28,8 @@ const blocks = new WeakMap<ArrayBufferLike, Block>();
  * leaves behind lies outside of V8's heap, which answers it with a full marking of the heap every
  * few dozen megabytes, on threads that an export needs.
  */
-export function openLentBlocks(room_bytes: number): LentBlocks {
-  const noteGarbage = openYoungGarbage();
+export function openBufferPool(room_bytes: number): BufferPool {
+  const noteGarbage = openMinorCollection();
   const idle: Block[] = [];
   const free = (block: Block): void => {
     block.filled = 0;
@@ -67,7 +67,7 @@ export function openLentBlocks(room_bytes: number): LentBlocks {
 }
 
 /** True where the bytes were lent: then they are not garbage of the stream that brought them. */
-export function isLent(bytes: Uint8Array): boolean {
+export function isPooled(bytes: Uint8Array): boolean {
   return blocks.has(bytes.buffer);
 }
 

@@ -7,7 +7,7 @@ import type { Engine } from '../../../engine/engine.ts';
 import { boundaryAfter, intervalCount } from '../../../engine/planning/interval.ts';
 import { intersect, subtract, toStored } from '../../../engine/ledger/ledger.ts';
 import type { Rectangle } from '../../../engine/ledger/ledger.ts';
-import { openReading } from '../../../engine/source/source_query.ts';
+import { openSourceQuery } from '../../../engine/source/source_query.ts';
 import type { Source } from '../../../engine/source/source_query.ts';
 import { countRecords } from '../../../engine/source/source.ts';
 import { isoInstant } from '../../../platform/clock.ts';
@@ -171,7 +171,7 @@ async function countEach(
       );
     const records = await countRecords(
       store,
-      await openReading(store, sourceOf(row, selection, to)),
+      await openSourceQuery(store, sourceOf(row, selection, to)),
       signal,
     );
     counts.records += records;

@@ -6,9 +6,9 @@ export type Collected = {
   /** The check's result, or undefined when it threw a 400 (whose violations are kept). */
   from<Result>(check: () => Result): Result | undefined;
   add(violations: Violation[]): void;
-  /** What was gathered so far. */
+  /** What was batched so far. */
   violations(): Violation[];
-  /** Throws one 400 with everything that was gathered; does nothing when that is nothing. */
+  /** Throws one 400 with everything that was batched; does nothing when that is nothing. */
   throwIfAny(): void;
 };
 

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import type { Engine } from '../../../engine/engine.ts';
 import { encodeStage } from '../../../engine/formats/encode_stage.ts';
 import { toStored } from '../../../engine/ledger/ledger.ts';
-import { openReading } from '../../../engine/source/source_query.ts';
+import { openSourceQuery } from '../../../engine/source/source_query.ts';
 import { readFirst } from '../../../engine/source/source.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import type { Draft } from './draft.ts';
@@ -30,7 +30,7 @@ export async function preview(engine: Engine, draft: Draft) {
   const written = await readingNow(engine, 'custom_query', async (store, signal) =>
     readFirst(
       store,
-      await openReading(store, source),
+      await openSourceQuery(store, source),
       records_max,
       draft.columns,
       encoding,

@@ -4,7 +4,7 @@ import type { TestOrganization } from '../../../../test/harness.ts';
 import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
 import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
 import { NonRetryableError, RetryableError } from '../../../engine/destination/errors.ts';
-import { openReading } from '../../../engine/source/source_query.ts';
+import { openSourceQuery } from '../../../engine/source/source_query.ts';
 import { streamSlice } from '../../../engine/source/source.ts';
 
 const events_count = 40_000;
@@ -130,7 +130,7 @@ test(
       outcome: null,
     };
     const read = async (custom_query: string, store: typeof engine, pause_ms: number) => {
-      const reading = await openReading(store, {
+      const reading = await openSourceQuery(store, {
         team_id: home.project.id,
         model: 'events',
         selection: all,

@@ -97,7 +97,7 @@ export async function* insertsOf(
   let held_bytes = 0;
   const take = (): Insert => {
     const tuples = held.map(
-      (_, row) => `(${first}${placesOf(columns, supers, row * columns.length)})`,
+      (_, row) => `(${first}${slotsOf(columns, supers, row * columns.length)})`,
     );
     const insert = {
       text: `INSERT INTO ${table} (${list}) VALUES ${tuples.join(', ')}`,
@@ -120,7 +120,7 @@ export async function* insertsOf(
   if (held.length > 0) yield take();
 }
 
-function placesOf(columns: Column[], supers: ReadonlySet<string>, from: number): string {
+function slotsOf(columns: Column[], supers: ReadonlySet<string>, from: number): string {
   return columns
     .map(({ name }, index) =>
       supers.has(name) ? `JSON_PARSE($${from + index + 1})` : `$${from + index + 1}`,

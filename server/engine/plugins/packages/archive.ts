@@ -17,7 +17,7 @@ export async function readArchive(
   bytes: AsyncIterable<Uint8Array> | Buffer,
   limits: PackageLimits = package_limits,
 ): Promise<PluginFiles> {
-  const archive = Buffer.isBuffer(bytes) ? bytes : await gather(bytes, limits.packed_bytes_max);
+  const archive = Buffer.isBuffer(bytes) ? bytes : await batchCalls(bytes, limits.packed_bytes_max);
   if (archive.length > limits.packed_bytes_max) throw tooLarge(limits.packed_bytes_max);
   const collector = openCollector(limits, archive.length);
   if (isZip(archive)) await readZip(archive, collector);
@@ -30,7 +30,10 @@ export async function readArchive(
   return collector.finish();
 }
 
-async function gather(bytes: AsyncIterable<Uint8Array>, size_bytes_max: number): Promise<Buffer> {
+async function batchCalls(
+  bytes: AsyncIterable<Uint8Array>,
+  size_bytes_max: number,
+): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of bytes) {

@@ -57,7 +57,7 @@ export type HostServices = {
 };
 
 /** What the requests of one plugin are served with. `now` is in milliseconds since the epoch. */
-export type Desk = {
+export type HostApi = {
   host: HostServices;
   outbound: Pick<Outbound, 'fetch'>;
   allowed_hosts: string[];
@@ -65,7 +65,7 @@ export type Desk = {
   signal: AbortSignal;
 };
 
-type Service = { schema: TSchema; serve(desk: Desk, parameters: unknown): unknown };
+type Service = { schema: TSchema; serve(host_api: HostApi, parameters: unknown): unknown };
 
 const value_length_max = 1_000_000;
 const delay_milliseconds_max = 366 * 86_400_000;
@@ -86,7 +86,7 @@ const Event = Type.Object({
 
 function service<Schema extends TSchema>(
   schema: Schema,
-  serve: (desk: Desk, parameters: Static<Schema>) => unknown,
+  serve: (host_api: HostApi, parameters: Static<Schema>) => unknown,
 ): Service {
   return { schema, serve };
 }
@@ -142,7 +142,11 @@ export type ServiceAnswer = { is_ok: boolean; text: string };
  * Serves one request, of which nothing is believed: name, shape and size are checked first. Never
  * rejects.
  */
-export async function serveRequest(desk: Desk, name: string, text: string): Promise<ServiceAnswer> {
+export async function serveRequest(
+  host_api: HostApi,
+  name: string,
+  text: string,
+): Promise<ServiceAnswer> {
   const known = Object.hasOwn(services, name) ? services[name] : undefined;
   if (known === undefined) return refusal('Error', `The platform has no service ${name}.`);
   if (name !== 'fetch' && text.length > value_length_max)
@@ -157,9 +161,9 @@ export async function serveRequest(desk: Desk, name: string, text: string): Prom
     );
   }
   try {
-    return { is_ok: true, text: JSON.stringify((await known.serve(desk, parameters)) ?? null) };
+    return { is_ok: true, text: JSON.stringify((await known.serve(host_api, parameters)) ?? null) };
   } catch (error) {
-    if (error instanceof HostNotAllowed) desk.host.refused(error.hostname);
+    if (error instanceof HostNotAllowed) host_api.host.refused(error.hostname);
     if (
       error instanceof PluginError ||
       error instanceof OutboundRefused ||

@@ -3,25 +3,25 @@ import type { Static } from 'typebox';
 import { PluginCallError, parse, readCode, thrownError } from './fault.ts';
 import type { MappedCode } from './fault.ts';
 import { serveRequest } from './host_services.ts';
-import type { Desk } from './host_services.ts';
+import type { HostApi } from './host_services.ts';
 import { calls_max, fetches_max, requests_open_max, text_length_max } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
 import { openPlaces } from './places.ts';
 import type { Place, Places } from './places.ts';
-import type { InstanceReport, ProcessHolder, Seat } from './process_holder.ts';
+import type { InstanceReport, ProcessHolder, PluginSlot } from './process_holder.ts';
 import { CountedMetrics, Inspection } from './protocol.ts';
 import type { OrderMessage } from './protocol.ts';
 import { openSlots } from '../../../platform/slots.ts';
 
 /**
  * What an instance is made of. `setup` is the JSON text that the code is set up with; without a
- * desk it can ask for nothing.
+ * host_api it can ask for nothing.
  */
 export type InstanceOptions = {
   code: string;
   setup: string;
   limits: SandboxLimits;
-  desk: Omit<Desk, 'signal'> | undefined;
+  host_api: Omit<HostApi, 'signal'> | undefined;
   holder: ProcessHolder;
 };
 
@@ -61,21 +61,21 @@ export async function openInstance(
   requireShort(code, options.setup);
   const pending = new Map<number, Pending>();
   const over = new AbortController();
-  const places = openPlaces(code, () => seat);
+  const places = openPlaces(code, () => slot);
 
   const leave = (reject: (call: number) => unknown): void => {
     over.abort();
-    seat.leave();
+    slot.detach();
     for (const [call, waiting] of pending) waiting.reject(reject(call));
     pending.clear();
   };
-  const seat = await options.holder.sit({
-    onReport: receiver({ ...options, code, pending, leave, over, places, seat: () => seat }),
+  const slot = await options.holder.attach({
+    onReport: receiver({ ...options, code, pending, leave, over, places, slot: () => slot }),
     onEnd: () => leave(() => again('The sandbox process ended during the call: call again.')),
   });
-  const isGone = (): boolean => over.signal.aborted || !seat.process.is_alive;
-  const ask = asker(options.limits, seat, pending, leave, places);
-  const { instance } = seat;
+  const isGone = (): boolean => over.signal.aborted || !slot.process.is_alive;
+  const ask = asker(options.limits, slot, pending, leave, places);
+  const { instance } = slot;
   try {
     const { setup, limits } = options;
     const text = await ask(
@@ -143,7 +143,7 @@ type Ask = (make: (call: number) => OrderMessage, signal: AbortSignal) => Promis
  */
 function asker(
   limits: SandboxLimits,
-  seat: Seat,
+  slot: PluginSlot,
   pending: Map<number, Pending>,
   leave: (reject: (call: number) => unknown) => void,
   places: Places,
@@ -151,7 +151,7 @@ function asker(
   let last_call = 0;
   return (make, signal) => {
     const call = (last_call += 1);
-    const unwatch = seat.process.watch();
+    const unwatch = slot.process.watch();
     const collateral = () =>
       new PluginCallError(
         'timeout',
@@ -173,7 +173,7 @@ function asker(
     return new Promise<string>((resolve, reject) => {
       signal.throwIfAborted();
       pending.set(call, { resolve, reject });
-      seat.process.send(make(call));
+      slot.process.send(make(call));
     }).finally(() => {
       pending.delete(call);
       clearTimeout(timer);
@@ -189,7 +189,7 @@ type Receiving = Omit<InstanceOptions, 'code'> & {
   leave(reject: (call: number) => unknown): void;
   over: AbortController;
   places: Places;
-  seat(): Seat;
+  slot(): PluginSlot;
 };
 
 /** Acts on what the process reports of an instance. */
@@ -198,18 +198,18 @@ function receiver({
   pending,
   leave,
   over,
-  desk,
+  host_api,
   limits,
   places,
-  seat,
+  slot,
 }: Receiving): (report: InstanceReport) => void {
   let served = 0;
   const fetches = openSlots(fetches_max);
   const answer = async (request: number, name: string, text: string): Promise<void> => {
-    const { instance, process } = seat();
+    const { instance, process } = slot();
     const reply = (is_ok: boolean, result: string) =>
       process.send({ type: 'reply', instance, request, is_ok, text: result });
-    if (desk === undefined)
+    if (host_api === undefined)
       return reply(
         false,
         refusal('Error', 'The plugin is only being looked at: ask for services in a method.'),
@@ -220,7 +220,7 @@ function receiver({
         refusal('RetryError', 'Too many requests are being served: await some of them.'),
       );
     served += 1;
-    const serve = () => serveRequest({ ...desk, signal: over.signal }, name, text);
+    const serve = () => serveRequest({ ...host_api, signal: over.signal }, name, text);
     const { is_ok, text: result } = await (name === 'fetch' ? fetches.run(serve) : serve());
     served -= 1;
     if (over.signal.aborted) return;
@@ -230,9 +230,12 @@ function receiver({
   };
   const count = (text: string): void => {
     const values = parse(text);
-    if (counted.Check(values)) desk?.host.count(values);
+    if (counted.Check(values)) host_api?.host.count(values);
     else
-      desk?.host.log('warn', 'What a call counted is dropped: a number is too large, or a name.');
+      host_api?.host.log(
+        'warn',
+        'What a call counted is dropped: a number is too large, or a name.',
+      );
   };
   return (report) => {
     if (report.type === 'returned') pending.get(report.call)?.resolve(report.text);
@@ -240,7 +243,7 @@ function receiver({
       pending.get(report.call)?.reject(thrownError(report.text, code));
     else if (report.type === 'request') void answer(report.request, report.name, report.text);
     else if (report.type === 'log')
-      desk?.host.log(levels.find((level) => level === report.level) ?? 'log', report.text);
+      host_api?.host.log(levels.find((level) => level === report.level) ?? 'log', report.text);
     else if (report.type === 'metrics') count(report.text);
     else if (report.type === 'where') places.found(report.stack);
     else leave(() => faultError(report.reason, limits, code.locate(report.stack)));

@@ -1,5 +1,5 @@
 import type { MappedCode } from './fault.ts';
-import type { Seat } from './process_holder.ts';
+import type { PluginSlot } from './process_holder.ts';
 
 /** A place in a package's own files, as far as it is known. */
 export type Place = ReturnType<MappedCode['locate']>;
@@ -13,8 +13,8 @@ export type Places = {
 
 const place_milliseconds_max = 500;
 
-/** `seat`: where the plugin sits, once it does. */
-export function openPlaces(code: MappedCode, seat: () => Seat): Places {
+/** `slot`: where the plugin is attached, once it is. */
+export function openPlaces(code: MappedCode, slot: () => PluginSlot): Places {
   const waiting = new Set<(place: Place) => void>();
   return {
     find: () =>
@@ -26,7 +26,7 @@ export function openPlaces(code: MappedCode, seat: () => Seat): Places {
         };
         const timer = setTimeout(() => answer({}), place_milliseconds_max);
         waiting.add(answer);
-        seat().process.send({ type: 'where', instance: seat().instance });
+        slot().process.send({ type: 'where', instance: slot().instance });
       }),
     found: (stack) => {
       const place = code.locate(stack);

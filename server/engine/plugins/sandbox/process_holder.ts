@@ -11,28 +11,28 @@ export type InstanceReport = Exclude<ReportMessage, { type: 'pong' }>;
 export type Listener = { onReport(report: InstanceReport): void; onEnd(): void };
 
 /** The place of an instance in a process. */
-export type Seat = { instance: number; process: SandboxProcess; leave(): void };
+export type PluginSlot = { instance: number; process: SandboxProcess; detach(): void };
 
 /**
- * Keeps one sandbox process for everybody who sits in it: started for the first, ended after the
+ * Keeps one sandbox process for everybody attached to it: started for the first, ended after the
  * last; after an end, another one for the next.
  */
 export type ProcessHolder = {
   readonly pid: number | undefined;
-  sit(listener: Listener): Promise<Seat>;
-  /** Ends the process; whoever still sits in it hears of the end. */
+  attach(listener: Listener): Promise<PluginSlot>;
+  /** Ends the process; whoever is still attached hears of the end. */
   close(): Promise<void>;
 };
 
-type Room = { process: SandboxProcess; listeners: Map<number, Listener> };
+type SharedProcess = { process: SandboxProcess; listeners: Map<number, Listener> };
 
 /** Opens a holder; no process is started yet. */
 export function openProcessHolder(log: Logger): ProcessHolder {
-  let room: Room | undefined;
+  let shared: SharedProcess | undefined;
   let last_instance = 0;
   let is_closed = false;
 
-  const open = (program: Awaited<ReturnType<typeof sandboxProgram>>): Room => {
+  const open = (program: Awaited<ReturnType<typeof sandboxProgram>>): SharedProcess => {
     const listeners = new Map<number, Listener>();
     const process = startSandboxProcess(program, log, (message) => {
       if (message.type === 'pong') return;
@@ -49,19 +49,19 @@ export function openProcessHolder(log: Logger): ProcessHolder {
 
   return {
     get pid() {
-      return room?.process.is_alive === true ? room.process.pid : undefined;
+      return shared?.process.is_alive === true ? shared.process.pid : undefined;
     },
-    sit: async (listener) => {
+    attach: async (listener) => {
       const program = await sandboxProgram();
       if (is_closed) throw new Error('The plugin sandbox is closed.');
-      if (room?.process.is_alive !== true) room = open(program);
-      const { process, listeners } = room;
+      if (shared?.process.is_alive !== true) shared = open(program);
+      const { process, listeners } = shared;
       const instance = (last_instance += 1);
       listeners.set(instance, listener);
       return {
         instance,
         process,
-        leave: () => {
+        detach: () => {
           if (!listeners.delete(instance)) return;
           if (listeners.size === 0) process.kill();
           else process.send({ type: 'dispose', instance });
@@ -70,8 +70,8 @@ export function openProcessHolder(log: Logger): ProcessHolder {
     },
     close: async () => {
       is_closed = true;
-      room?.process.kill();
-      await room?.process.ended;
+      shared?.process.kill();
+      await shared?.process.ended;
     },
   };
 }

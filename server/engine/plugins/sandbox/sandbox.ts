@@ -116,7 +116,7 @@ export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
         inspecting.add(holder);
         try {
           const { inspection } = await openInstance(
-            { code, setup, limits, desk: undefined, holder },
+            { code, setup, limits, host_api: undefined, holder },
             signal,
           );
           const { metrics, public_jobs, ...capabilities } = inspection;
@@ -132,9 +132,14 @@ export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
         attachments: encodeAttachments(attachments ?? {}),
         is_inspection: false,
       });
-      const desk = { host, outbound: deps.outbound, allowed_hosts, now: () => deps.clock.now() };
+      const host_api = {
+        host,
+        outbound: deps.outbound,
+        allowed_hosts,
+        now: () => deps.clock.now(),
+      };
       return openLoaded(
-        { code, setup, limits: { ...limits, ...own }, desk, holder: running },
+        { code, setup, limits: { ...limits, ...own }, host_api, holder: running },
         host,
         deps.log.child({ plugin: id }),
       );

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
-import { giveWay } from '../../process_priority.ts';
+import { lowerPriority } from '../../process_priority.ts';
 import { openPipes } from './pipes.ts';
 import { createClickHouseServer } from './http.ts';
 import { aliveWord, engine_niceness, readyWord, stopSignal } from './orders.ts';
@@ -24,7 +24,7 @@ function killSelf(): void {
 }
 
 async function main(): Promise<void> {
-  giveWay(engine_niceness);
+  lowerPriority(engine_niceness);
   const lines = createInterface({ input: process.stdin });
   const [line] = (await once(lines, 'line')) as [string];
   const orders = JSON.parse(line) as Orders;
