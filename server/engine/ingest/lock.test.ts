@@ -159,6 +159,21 @@ test("what arrives while its project is being deleted is nobody's, and no fault"
   assert.deepEqual(told, []);
 });
 
+test('a project that is deleted between the rows of a batch is gone, and no fault', async () => {
+  const teamId = await newTeam();
+  const through: ClickHouse = Object.assign(Object.create(clickhouse) as ClickHouse, {
+    exec: async (...given: Parameters<ClickHouse['exec']>) => {
+      const done = await clickhouse.exec(...given);
+      await db.run(sql`DELETE FROM projects WHERE id = ${teamId}`);
+      return done;
+    },
+  });
+  assert.deepEqual(await store(teamId, { through, set: { plan: 'pro' } }), {
+    failure: 'project_gone',
+  });
+  assert.deepEqual(await insertions(teamId), []);
+});
+
 test('a batch of unknown fate holds back after its time too, until it is resolved', async () => {
   const [over, running, busy] = [await newTeam(), await newTeam(), await newTeam()];
   const at = inMinutes(-10);

@@ -114,13 +114,21 @@ export async function noteBatch(
   });
 }
 
-/** True while the batch is the one that is noted; throws when the transaction's session is gone. */
-export async function isNoted(tx: Transaction, teamId: number, batchId: string): Promise<boolean> {
-  return (
-    (await tx.row(
-      sql`SELECT 1 FROM ingestion_states WHERE team_id = ${teamId} AND batch_id = ${batchId}::uuid`,
-    )) !== undefined
-  );
+/**
+ * Whether the batch is still the one that is noted: `refused` when the lock was lost, `project_gone`
+ * when the project was deleted, and the note with it. Throws when the transaction's session is gone.
+ */
+export async function findNote(
+  tx: Transaction,
+  teamId: number,
+  batchId: string,
+): Promise<'noted' | 'refused' | 'project_gone'> {
+  const found = await tx.row<{ is_noted: boolean; has_project: boolean }>(sql`
+    SELECT EXISTS (SELECT 1 FROM ingestion_states
+        WHERE team_id = ${teamId} AND batch_id = ${batchId}::uuid) AS is_noted,
+      EXISTS (SELECT 1 FROM projects WHERE id = ${teamId}) AS has_project`);
+  if (found?.is_noted === true) return 'noted';
+  return found?.has_project === false ? 'project_gone' : 'refused';
 }
 
 /** Says that the batch's fate is known: nothing of it can appear any more. */

@@ -5,7 +5,7 @@ import type { Database, Transaction } from '../../platform/postgres/database.ts'
 import { insertBatch } from './insert.ts';
 import type { IngestionTable } from './insert.ts';
 import { storeInstant } from './instant.ts';
-import { clearBatch, isNoted, noteBatch } from './lock.ts';
+import { clearBatch, findNote, noteBatch } from './lock.ts';
 import type { Person } from './person.ts';
 import type { BatchRows } from './rows.ts';
 
@@ -67,7 +67,8 @@ export async function writeRows(
     if (rows.length === 0) continue;
     // Through the transaction: whoever lost the lock must not send, because the batch may have been
     // declared ended.
-    if (!(await isNoted(tx, team_id, batch_id))) return 'unavailable';
+    const still = await findNote(tx, team_id, batch_id);
+    if (still !== 'noted') return still === 'refused' ? 'unavailable' : still;
     const { outcome, error } = await insertBatch<object>(deps.clickhouse, {
       table,
       batch_id,

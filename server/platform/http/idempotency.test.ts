@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { buildApp } from '../../app.ts';
@@ -223,3 +224,19 @@ test(
     }
   },
 );
+
+test('a request whose account is deleted before its key is taken is 401', async () => {
+  const { key, user } = await harness.newOrganization({ level: 15 });
+  const { db } = harness.deps;
+  const asked = await db.transaction(async (tx) => {
+    await tx.run(sql`DELETE FROM users WHERE id = ${user.id}`);
+    const answer = post(key, 'of-nobody');
+    await eventually('the request does not wait for the deletion', async () => {
+      const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+        AND datname = current_database()`;
+      return (await db.row(waiting)) !== undefined;
+    });
+    return { answer };
+  });
+  assert.equal((await asked.answer).statusCode, 401);
+});

@@ -2,11 +2,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
 import { isoInstant } from '../clock.ts';
+import { isDatabaseError } from '../postgres/database.ts';
 import type { Queryable } from '../postgres/database.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { rawBody } from './bodies/body.ts';
 import type { HttpContext } from './context.ts';
-import { conflict, idempotencyMismatch, invalid } from './errors.ts';
+import { conflict, idempotencyMismatch, invalid, unauthenticated } from './errors.ts';
 import { isValidateOnly } from './lists/query.ts';
 import type { Claim } from './claim.ts';
 
@@ -145,8 +146,10 @@ function fingerprint({ secrets }: HttpContext, request: FastifyRequest, query: s
   return secrets.hash(`idempotent request ${digest}`);
 }
 
-/** The answer may hold what is shown only once, so it opens for this claim's row alone. */
-/** What the kept answer of a request is sealed for. */
+/**
+ * What the kept answer of a request is sealed for: it may hold what is shown only once, so it opens
+ * for this claim's row alone.
+ */
 export function responseContext(claim_id: string): string {
   return `idempotency_keys:${claim_id}:response`;
 }
@@ -163,7 +166,7 @@ function stillRunning() {
  */
 async function take(context: HttpContext, claim: Claim, body_hash: Buffer): Promise<boolean> {
   const now = context.clock.now();
-  const taken = await context.db.run(sql`
+  const taking = context.db.run(sql`
     INSERT INTO idempotency_keys AS known (user_id, key, method, path, body_hash, claim_id,
       created_at, locked_until)
     VALUES (${claim.user_id}, ${claim.key}, ${claim.method}, ${claim.path}, ${body_hash},
@@ -176,5 +179,13 @@ async function take(context: HttpContext, claim: Claim, body_hash: Buffer): Prom
     WHERE known.created_at <= ${isoInstant(now - replay_ms)}::timestamptz
       OR (known.status IS NULL AND known.locked_until <= ${isoInstant(now)}::timestamptz
         AND known.body_hash = EXCLUDED.body_hash)`);
+  const taken = await taking.catch((error: unknown) => {
+    if (isDatabaseError(error) && error.constraint === 'idempotency_keys_user_id_fkey')
+      throw unauthenticated(
+        'authentication_failed',
+        'The account was deleted while the request waited.',
+      );
+    throw error;
+  });
   return taken > 0;
 }
