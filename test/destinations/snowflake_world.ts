@@ -28,7 +28,8 @@ export const deps = {
 let stores: TestStores;
 
 /**
- * The account; opened before the tests of the file that imports it, closed after them; so is all below.
+ * The account; opened before the tests of the file that imports it, closed after them; so is all
+ * below.
  */
 export let server: SnowflakeServer;
 

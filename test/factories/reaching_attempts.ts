@@ -19,8 +19,8 @@ export const fails = (
 export type Attempt = [string, string, Outcome];
 
 /**
- * What is tried to reach what is outside: a name, the body of an `onEvent(event, meta)`, and what it
- * must come to. A body that begins with // stands at the top of the module instead.
+ * What is tried to reach what is outside: a name, the body of an `onEvent(event, meta)`, and what
+ * it must come to. A body that begins with // stands at the top of the module instead.
  */
 export const reaching_attempts: Attempt[] = [
   [

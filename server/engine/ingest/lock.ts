@@ -115,8 +115,9 @@ export async function noteBatch(
 }
 
 /**
- * Whether the batch is still the one that is noted: `refused` when the lock was lost, `project_gone`
- * when the project was deleted, and the note with it. Throws when the transaction's session is gone.
+ * Whether the batch is still the one that is noted: `refused` when the lock was lost,
+ * `project_gone` when the project was deleted, and the note with it. Throws when the transaction's
+ * session is gone.
  */
 export async function findNote(
   tx: Transaction,

@@ -35,8 +35,10 @@ function transaction(statements: string[]): string {
 }
 
 function insertStatement(config: BigQueryConfig, { columns }: Layout, staged: Staged): string {
-  return `INSERT INTO ${targetOf(config).quoted} (${namesOf(columns)})\nSELECT
-    ${valuesOf(columns, staged)}\nFROM ${unionOf(config, staged)}`;
+  return (
+    `INSERT INTO ${targetOf(config).quoted} (${namesOf(columns)})\n` +
+    `SELECT ${valuesOf(columns, staged)}\nFROM ${unionOf(config, staged)}`
+  );
 }
 
 /**
@@ -93,19 +95,17 @@ function jsonValue(text: string): string {
 }
 
 function unionOf(config: BigQueryConfig, { tables }: Staged): string {
-  return `(${tables
-    .map(
-      (table) => `SELECT * FROM
-    ${inDataset(config, table)}`,
-    )
-    .join('\nUNION ALL ')})`;
+  const selects = tables.map((table) => `SELECT * FROM ${inDataset(config, table)}`);
+  return `(${selects.join('\nUNION ALL ')})`;
 }
 
 function receiptStatement(config: BigQueryConfig): string {
   const names = ['delivery_id', 'batch_export_id', 'run_id', 'table_name', 'records', 'manifest'];
-  return `INSERT INTO ${targetOf(config).receipts}
-    (${[...names, 'delivered_at'].map(quoted).join(', ')})\nVALUES
-    (${names.map((name) => `@${name}`).join(', ')}, CURRENT_TIMESTAMP())`;
+  return (
+    `INSERT INTO ${targetOf(config).receipts} ` +
+    `(${[...names, 'delivered_at'].map(quoted).join(', ')})\n` +
+    `VALUES (${names.map((name) => `@${name}`).join(', ')}, CURRENT_TIMESTAMP())`
+  );
 }
 
 /**
@@ -113,20 +113,26 @@ function receiptStatement(config: BigQueryConfig): string {
  * `run_id`, `records`, `manifest`.
  */
 export function replaceReceiptStatement(config: BigQueryConfig): string {
-  return `UPDATE ${targetOf(config).receipts}\nSET \`run_id\` = @run_id, \`records\` = @records,
-    \`manifest\` = @manifest\nWHERE \`delivery_id\` = @delivery_id`;
+  return (
+    `UPDATE ${targetOf(config).receipts}\nSET \`run_id\` = @run_id, ` +
+    '`records` = @records, `manifest` = @manifest\nWHERE `delivery_id` = @delivery_id'
+  );
 }
 
 /** Gives `manifest`, the text of a delivery's receipt. Parameter: `delivery_id`. */
 export function receiptQuery(config: BigQueryConfig): string {
-  return `SELECT \`manifest\`\nFROM ${targetOf(config).receipts}\nWHERE \`delivery_id\` =
-    @delivery_id`;
+  return (
+    `SELECT \`manifest\`\nFROM ${targetOf(config).receipts}\n` +
+    'WHERE `delivery_id` = @delivery_id'
+  );
 }
 
 /** Gives `delivery_id` of up to `count` deliveries into the table. Parameter: `table_name`. */
 export function deliveriesQuery(config: BigQueryConfig, count: number): string {
-  return `SELECT \`delivery_id\`\nFROM ${targetOf(config).receipts}\nWHERE \`table_name\` =
-    @table_name\nLIMIT ${count}`;
+  return (
+    `SELECT \`delivery_id\`\nFROM ${targetOf(config).receipts}\n` +
+    `WHERE \`table_name\` = @table_name\nLIMIT ${count}`
+  );
 }
 
 /**
