@@ -32,6 +32,7 @@ const credential = new StorageSharedKeyCredential(server.account_name, server.ac
 
 /** The SDK as a user has it, past the guard and our own code. */
 export const reader = new ContainerClient(`${server.endpoint}/${container_name}`, credential);
+await reader.create();
 
 /** A config with a place for each test still to be named. */
 export const base: AzureBlobConfig = {

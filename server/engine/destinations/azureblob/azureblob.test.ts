@@ -17,8 +17,6 @@ import {
 
 openAroundTests();
 
-await reader.create();
-
 let places = 0;
 
 const topOf = (config: Config) => `${String(config['prefix']).split('/')[0]}/`;

@@ -20,6 +20,7 @@ import {
   tableStatement,
 } from './table.ts';
 import { textsQuery } from './verify.ts';
+import { assertSameSql } from '../../../../test/watchers/same_sql.ts';
 
 const config: RedshiftConfig = {
   user: 'u',
@@ -100,7 +101,7 @@ test('the statements are those of the manual', () => {
         'AS c1 FROM "s"."t" WHERE team_id = 7',
     ],
   ];
-  for (const [given, expected] of cases) assert.equal(given, expected);
+  for (const [given, expected] of cases) assertSameSql(given, expected);
 });
 
 test('persons are merged without keys of the table and without ON CONFLICT', () => {
@@ -110,7 +111,7 @@ test('persons are merged without keys of the table and without ON CONFLICT', () 
   const list = '"team_id", "distinct_id", "person_distinct_id_version", "person_version"';
   const same =
     '"t"."team_id" = sluice_newest."team_id" AND "t"."distinct_id" = sluice_newest."distinct_id"';
-  assert.deepEqual(showStatements('"s"."t"', 't', { model: 'persons', columns }, 'sluice_stage'), [
+  assertSameSql(showStatements('"s"."t"', 't', { model: 'persons', columns }, 'sluice_stage'), [
     `CREATE TEMPORARY TABLE sluice_newest AS SELECT ${list}
       FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY "team_id", "distinct_id"
       ORDER BY COALESCE("person_version", -1) DESC, COALESCE("person_distinct_id_version",
@@ -126,7 +127,7 @@ test('persons are merged without keys of the table and without ON CONFLICT', () 
   const calculated = columns.map((one) =>
     one.name === 'distinct_id' ? { ...one, is_calculated: true } : one,
   );
-  assert.equal(
+  assertSameSql(
     showStatements('"s"."t"', 't', { model: 'persons', columns: calculated }, 'sluice_stage')
       .length,
     1,
@@ -137,7 +138,7 @@ test('persons are merged without keys of the table and without ON CONFLICT', () 
     { model: 'persons', columns: columns.slice(0, 2) },
     'sluice_stage',
   );
-  assert.equal(bare, `DELETE FROM "s"."t" USING sluice_newest WHERE ${same}`);
+  assertSameSql(bare, `DELETE FROM "s"."t" USING sluice_newest WHERE ${same}`);
 });
 
 test('COPY names the manifest, the way in, and how its objects are to be read', () => {
@@ -162,13 +163,13 @@ test('COPY names the manifest, the way in, and how its objects are to be read', 
     ],
   ];
   for (const [changes, authorization] of cases)
-    assert.equal(copyStatement({ ...config, ...changes }, load), statement(authorization));
-  assert.equal(
+    assertSameSql(copyStatement({ ...config, ...changes }, load), statement(authorization));
+  assertSameSql(
     manifestOf(config, ['a/1.csv.gz', 'a/2.csv.gz']),
     '{"entries":[{"url":"s3://loads/a/1.csv.gz","mandatory":true},{"url":"s3://loads/a/2.csv.gz","mandatory":true}]}',
   );
-  assert.equal(stagedFolder({ ...config, prefix: '/a/b/' }, 'id'), 'a/b/sluice_stage/id/');
-  assert.equal(stagedFolder(config, 'id'), 'sluice_stage/id/');
+  assertSameSql(stagedFolder({ ...config, prefix: '/a/b/' }, 'id'), 'a/b/sluice_stage/id/');
+  assertSameSql(stagedFolder(config, 'id'), 'sluice_stage/id/');
 });
 
 test('an INSERT has at most 32,767 parameters and about 4 MB, and at least one row', async () => {
@@ -181,15 +182,15 @@ test('an INSERT has at most 32,767 parameters and about 4 MB, and at least one r
         insertsOf({ table: 't', columns: two, supers: none }, rows(count, size_bytes)),
       )
     ).map((one) => one.records);
-  assert.deepEqual(await sizes(40_000, 10), [16_383, 16_383, 7_234]);
-  assert.deepEqual(await sizes(3, 2_000_000), [2, 1]);
-  assert.deepEqual(await sizes(2, 9_000_000), [1, 1]);
-  assert.deepEqual(await sizes(0, 1), []);
+  assertSameSql(await sizes(40_000, 10), [16_383, 16_383, 7_234]);
+  assertSameSql(await sizes(3, 2_000_000), [2, 1]);
+  assertSameSql(await sizes(2, 9_000_000), [1, 1]);
+  assertSameSql(await sizes(0, 1), []);
   const write = { column: '"sluice_write"', number: 9 };
   const [insert] = await Array.fromAsync(
     insertsOf({ table: 't', columns: two, supers: new Set(['say "x"']), write }, rows(2, 1)),
   );
-  assert.deepEqual(insert, {
+  assertSameSql(insert, {
     text:
       'INSERT INTO t ("sluice_write", "uuid", "say ""x""") VALUES (9, $1, JSON_PARSE($2)), (9, ' +
       '$3, JSON_PARSE($4))',
@@ -214,7 +215,7 @@ test('values are read as they are, and what no column holds is refused, never cu
         }),
       )
     ).map((row) => row.values);
-  assert.deepEqual(
+  assertSameSql(
     await read(
       'a\\tb\\\\N\t-inf\t2015-09-12T01:02:03.000004Z\t{"a":"\\\\n"}\n\\N\tnan\t\\N\t\\N\n',
     ),
@@ -226,12 +227,12 @@ test('values are read as they are, and what no column holds is refused, never cu
   const refused = (code: string) => (error: unknown) =>
     error instanceof NonRetryableError && error.code === code && error.message.endsWith('.');
   const fits = 'é'.repeat(32_767);
-  assert.equal((await read(`${fits}x\t1\t\\N\t1\n`)).length, 1);
+  assertSameSql((await read(`${fits}x\t1\t\\N\t1\n`)).length, 1);
   await assert.rejects(read(`${fits}é\t1\t\\N\t1\n`), refused('value_refused'));
   await assert.rejects(read(`a\t1\t\\N\t"${fits}é"\n`), refused('value_refused'));
-  assert.equal((await read(`a\t1\t\\N\t"${fits}é"\n`, ['j'])).length, 1);
+  assertSameSql((await read(`a\t1\t\\N\t"${fits}é"\n`, ['j'])).length, 1);
   await assert.rejects(read(`a\t1\t\\N\t"${fits}é"\n`, ['j'], 65_000), refused('limit_exceeded'));
-  assert.equal(
+  assertSameSql(
     csvLine({ values: ['a,"b"\n', '', null, 'sluice-null-1'], size_bytes: 0 }, 'sluice-null-1'),
     '"a,""b""\n","",sluice-null-1,"sluice-null-1"\n',
   );
@@ -245,7 +246,7 @@ test('a long receipt is cut between characters', () => {
     ['aé€😀'.repeat(50), 7],
   ] as const) {
     const parts = partsOf(text, bytes_max);
-    assert.equal(parts.join(''), text);
+    assertSameSql(parts.join(''), text);
     assert.ok(
       parts.every(
         (part) => part !== '' && Buffer.byteLength(part) <= bytes_max && part.isWellFormed(),
@@ -257,7 +258,7 @@ test('a long receipt is cut between characters', () => {
 test('what it cannot take of the columns of a query is said', () => {
   const names = (...given: string[]) =>
     redshiftColumnFaults(given.map((name) => column(name, 'text')));
-  assert.deepEqual(names('a', 'select', 'A b'), []);
+  assertSameSql(names('a', 'select', 'A b'), []);
   for (const [given, pattern] of [
     [['a', 'A'], /upper from lower/],
     [['x'.repeat(128)], /127 bytes/],

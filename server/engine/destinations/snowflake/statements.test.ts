@@ -17,6 +17,7 @@ import {
   textExpression,
   valueExpression,
 } from './table.ts';
+import { assertSameSql } from '../../../../test/watchers/same_sql.ts';
 
 const column = (name: string, type: Column['type'] = 'text', is_calculated = false): Column => ({
   name,
@@ -27,14 +28,14 @@ const column = (name: string, type: Column['type'] = 'text', is_calculated = fal
 });
 
 test('the table of events is made with these types', () => {
-  assert.equal(
+  assertSameSql(
     tableStatement('"events"', events.columns.tables),
     'CREATE TABLE IF NOT EXISTS "events" ("uuid" VARCHAR, "event" VARCHAR, "properties" ' +
       'VARIANT, "elements" VARIANT, "set" VARIANT, "set_once" VARIANT, "distinct_id" VARCHAR, ' +
       '"team_id" NUMBER(38, 0), "ip" VARCHAR, "site_url" VARCHAR, "timestamp" ' +
       'TIMESTAMP_NTZ(6), "inserted_at" TIMESTAMP_NTZ(6))',
   );
-  assert.equal(
+  assertSameSql(
     tableStatement('"a ""b"""', [column('x "y"', 'float'), column('z', 'boolean')]),
     'CREATE TABLE IF NOT EXISTS "a ""b""" ("x ""y""" FLOAT, "z" BOOLEAN)',
   );
@@ -42,7 +43,7 @@ test('the table of events is made with these types', () => {
 
 test('rows of events are inserted, and so are those of persons whose key a query has made', () => {
   const layout = { model: 'events' as const, columns: [column('uuid'), column('a "b"')] };
-  assert.equal(
+  assertSameSql(
     showStatement('"events"', '"stage"', layout),
     'INSERT INTO "events" ("uuid", "a ""b""") SELECT "uuid", "a ""b""" FROM "stage"',
   );
@@ -70,7 +71,7 @@ test('persons are merged by their key and versions', () => {
   const insert =
     `WHEN NOT MATCHED THEN INSERT (${list}) VALUES (came."team_id", came."distinct_id", ` +
     'came."properties", came."person_version")';
-  assert.equal(
+  assertSameSql(
     showStatement('"persons"', '"stage"', { model: 'persons', columns }),
     `${merge('"person_version" DESC NULLS LAST')} WHEN MATCHED AND (there."person_version" IS ` +
       `NULL OR came."person_version" > there."person_version") ${update} ${insert}`,
@@ -78,7 +79,7 @@ test('persons are merged by their key and versions', () => {
   const unversioned = columns.map((one) =>
     one.name === 'person_version' ? { ...one, is_calculated: true } : one,
   );
-  assert.equal(
+  assertSameSql(
     showStatement('"persons"', '"stage"', { model: 'persons', columns: unversioned }),
     `${merge(list)} WHEN MATCHED ${update} ${insert}`,
   );
@@ -98,7 +99,7 @@ test('values are made of text by the type of the column, and JSON by the type of
     ['json', 'TEXT', '"c1"'],
   ];
   for (const [type, there, expected] of cases)
-    assert.equal(valueExpression(column('x', type), '"c1"', new Map([['x', there]])), expected);
+    assertSameSql(valueExpression(column('x', type), '"c1"', new Map([['x', there]])), expected);
 });
 
 test(
@@ -122,12 +123,12 @@ test(
       ['json', 'TEXT', 'CAST(t."x" AS VARCHAR)'],
     ];
     for (const [type, there, expected] of cases)
-      assert.equal(textExpression(column('x', type), 't."x"', new Map([['x', there]])), expected);
+      assertSameSql(textExpression(column('x', type), 't."x"', new Map([['x', there]])), expected);
   },
 );
 
 test('names that Snowflake keeps for itself are faults', () => {
-  assert.deepEqual(
+  assertSameSql(
     [['uuid', 'METADATA'], ['metadata$action'], ['a\0b']].map(
       (names) => snowflakeColumnFaults(names.map((name) => column(name))).length,
     ),
@@ -146,7 +147,7 @@ test('an account is at a host of its own', () => {
   ];
   for (const [config, expected] of cases) {
     const { host, port } = addressOf(config as SnowflakeConfig);
-    assert.equal(`${host}:${port}`, expected);
+    assertSameSql(`${host}:${port}`, expected);
   }
 });
 
@@ -161,7 +162,7 @@ test('CSV keeps null, empty text and every character apart; no row is an empty l
       Readable.from([Buffer.from(text).subarray(0, 7), Buffer.from(text).subarray(7)]),
     ),
   );
-  assert.equal(
+  assertSameSql(
     (await buffer(Readable.from(parts.map((part) => gunzipSync(part))))).toString(),
     '1,,\n1,"","1900-01-01 00:00:00.000001"\n1,"\\N ""a"",\n\té😀\0x","2020-01-01 ' +
       '00:00:00.000000"\n',
@@ -171,5 +172,5 @@ test('CSV keeps null, empty text and every character apart; no row is an empty l
     Array.fromAsync(csvParts(columns, tooLong)),
     (error) => error instanceof NonRetryableError && error.code === 'limit_exceeded',
   );
-  assert.deepEqual(await Array.fromAsync(csvParts(columns, Readable.from([]))), []);
+  assertSameSql(await Array.fromAsync(csvParts(columns, Readable.from([]))), []);
 });
