@@ -106,7 +106,7 @@ export const staying_attempts: Attempt[] = [
   [
     'JSON that is nested deeply',
     'let nested = []; for (let n = 0; n < 1e6; n += 1) nested = [nested]; return nested;',
-    fails('runtime', 'timeout'),
+    fails('runtime', 'timeout', 'memory'),
   ],
   [
     'a result that is too long',
