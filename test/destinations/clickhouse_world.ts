@@ -42,7 +42,8 @@ const databases: string[] = [];
 
 /** A config with a database of its own. */
 export async function freshConfig(): Promise<ClickHouseConfig> {
-  const database = `Place \`"${databases.length}" ${new URL(stores.clickhouse_url).pathname.slice(1)}`;
+  const run = new URL(stores.clickhouse_url).pathname.slice(1);
+  const database = `Place \`"${databases.length}" ${run}`;
   databases.push(database);
   await client.command({ query: `CREATE DATABASE ${identifier(database)}` });
   return { ...base, database };

@@ -59,7 +59,8 @@ export function openAroundTests(): void {
     });
     pool.on('error', () => undefined);
     const url = new URL(stores.database_url.replace('@/', '@host/'));
-    const socketPath = `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`;
+    const port = url.searchParams.get('port') ?? '5432';
+    const socketPath = `${url.searchParams.get('host')}/.s.PGSQL.${port}`;
     secure = await openPostgresProxy(socketPath, { tls: true });
     plain = await openPostgresProxy(socketPath, { tls: false });
     base = {

@@ -119,11 +119,15 @@ export const reaching_attempts: Attempt[] = [
     'handles of the engine',
     `const seen = new Set(); const found = [];
     const walk = (value, depth) => {
-      if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value) || depth > 6) return;
+      if (typeof value !== 'object' && typeof value !== 'function') return;
+      if (value === null || seen.has(value) || depth > 6) return;
       seen.add(value);
       for (const key of Reflect.ownKeys(value)) {
         const held = Object.getOwnPropertyDescriptor(value, key)?.value;
-        if (/^(applySync|derefInto|copySync|createContext|evalClosure|applySyncPromise)$/.test(String(key)) || /^(Reference|ExternalCopy|Isolate|Callback|Context)$/.test(held?.constructor?.name)) found.push(String(key));
+        const calls =
+          /^(applySync|derefInto|copySync|createContext|evalClosure|applySyncPromise)$/;
+        const kinds = /^(Reference|ExternalCopy|Isolate|Callback|Context)$/;
+        if (calls.test(String(key)) || kinds.test(held?.constructor?.name)) found.push(String(key));
         walk(held, depth + 1);
       }
       walk(Object.getPrototypeOf(value), depth + 1);
@@ -133,10 +137,15 @@ export const reaching_attempts: Attempt[] = [
   ],
   [
     'Error.prepareStackTrace',
-    `let seen = []; Error.prepareStackTrace = (error, frames) => { for (const frame of frames) seen.push(frame.getFunction?.(), frame.getThis?.()); return 'x'; };
+    `let seen = []; Error.prepareStackTrace = (error, frames) => {
+      for (const frame of frames) seen.push(frame.getFunction?.(), frame.getThis?.()); return 'x';
+    };
     const trap = { toString() { void new Error().stack; return 'a'; } };
-    try { new URL(trap); } catch {} try { fetch(trap).catch(() => {}); } catch {} void new Error().stack;
-    return seen.filter((value) => value !== undefined && value !== globalThis && typeof value === 'function' && !/prepareStackTrace|new Error/.test(String(value))).length;`,
+    try { new URL(trap); } catch {} try { fetch(trap).catch(() => {}); } catch {}
+    void new Error().stack;
+    return seen.filter((value) =>
+      value !== undefined && value !== globalThis && typeof value === 'function' &&
+      !/prepareStackTrace|new Error/.test(String(value))).length;`,
     gives(0),
   ],
   [
@@ -148,26 +157,41 @@ export const reaching_attempts: Attempt[] = [
   [
     'Function.prototype.call and apply',
     `const seen = []; const { call, apply } = Function.prototype;
-    Function.prototype.call = function (...all) { seen.push(this.name); return Reflect.apply(this, all[0], all.slice(1)); };
-    Function.prototype.apply = function (self, all) { seen.push(this.name); return Reflect.apply(this, self, all); };
-    console.log('x'); new URL('https://a.example'); Buffer.from('a'); Function.prototype.call = call; Function.prototype.apply = apply;
+    Function.prototype.call = function (...all) {
+      seen.push(this.name); return Reflect.apply(this, all[0], all.slice(1));
+    };
+    Function.prototype.apply = function (self, all) {
+      seen.push(this.name); return Reflect.apply(this, self, all);
+    };
+    console.log('x'); new URL('https://a.example'); Buffer.from('a');
+    Function.prototype.call = call; Function.prototype.apply = apply;
     return seen.filter((name) => /send|compute/.test(name)).length;`,
     gives(0),
   ],
   [
     'Array.prototype and iterators',
-    `const seen = []; const { map } = Array.prototype; const iterator = Array.prototype[Symbol.iterator];
-    Array.prototype.map = function (...all) { seen.push(this, ...all); return map.apply(this, all); };
+    `const seen = []; const { map } = Array.prototype;
+    const iterator = Array.prototype[Symbol.iterator];
+    Array.prototype.map = function (...all) {
+      seen.push(this, ...all); return map.apply(this, all);
+    };
     Array.prototype[Symbol.iterator] = function () { seen.push(this); return iterator.call(this); };
-    console.log('x'); new Headers([['a', 'b']]); Array.prototype.map = map; Array.prototype[Symbol.iterator] = iterator;
-    return seen.filter((value) => typeof value === 'function' && /native code/.test(String(value))).length;`,
+    console.log('x'); new Headers([['a', 'b']]);
+    Array.prototype.map = map; Array.prototype[Symbol.iterator] = iterator;
+    return seen.filter((value) =>
+      typeof value === 'function' && /native code/.test(String(value))).length;`,
     gives(0),
   ],
   [
     'setters on Object.prototype',
-    `let leaked = 0; for (const key of ['send', 'compute', 'resolve', 'reject', 'then', '0', 'instance'])
-      Object.defineProperty(Object.prototype, key, { configurable: true, set(value) { leaked += /native code/.test(String(value)) && key !== 'resolve' && key !== 'reject' ? 1 : 0; }, get() { return undefined; } });
-    console.log('x'); try { new URL('https://a.example'); } catch {} for (const key of ['send', 'compute', 'resolve', 'reject', 'then', '0', 'instance']) delete Object.prototype[key];
+    `let leaked = 0;
+    for (const key of ['send', 'compute', 'resolve', 'reject', 'then', '0', 'instance'])
+      Object.defineProperty(Object.prototype, key, { configurable: true, set(value) {
+      leaked += /native code/.test(String(value)) && key !== 'resolve' && key !== 'reject' ? 1 : 0;
+      }, get() { return undefined; } });
+    console.log('x'); try { new URL('https://a.example'); } catch {}
+    for (const key of ['send', 'compute', 'resolve', 'reject', 'then', '0', 'instance'])
+      delete Object.prototype[key];
     return leaked;`,
     gives(0),
   ],
@@ -203,7 +227,8 @@ export const reaching_attempts: Attempt[] = [
   [
     'Symbol.species and hasInstance',
     `class Own extends Promise { static get [Symbol.species]() { return Function; } }
-    Object.defineProperty(Error, Symbol.hasInstance, { value: () => true }); throw { name: { toString() { return 'x'; } }, message: 'forged', stack: 5 };`,
+    Object.defineProperty(Error, Symbol.hasInstance, { value: () => true });
+    throw { name: { toString() { return 'x'; } }, message: 'forged', stack: 5 };`,
     fails('again'),
   ],
   [

@@ -46,7 +46,8 @@ test('the store and we make the same digest of any row', async () => {
   const texts = fc
     .sample(fc.json({ maxDepth: 4 }), { numRuns: 300, seed: 31 })
     .concat(
-      `{"numbers":[${[...numbers, ...bounds].join(', ')}],"escapes":"\\u2028\\u0001\\/\\u00e9\\u007f"}`,
+      `{"numbers":[${[...numbers, ...bounds].join(', ')}],` +
+        '"escapes":"\\u2028\\u0001\\/\\u00e9\\u007f"}',
     )
     .concat('null', ' null ', '[null]', '18446744073709551616', '1e400', '[1e-400, 5e-324]');
   const made: SourceRow[] = texts.map((properties, index) => ({

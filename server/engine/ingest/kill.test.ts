@@ -130,6 +130,7 @@ function take(teamId: number, first: number) {
 
 async function assertStored(teamId: number, acknowledged: number): Promise<void> {
   const text = await eventually(async () => {
+    const last = ((acknowledged + 1) * events_per_batch - 1).toString(16).padStart(12, '0');
     const found = await clickhouse.query({
       query: `SELECT toUInt32(count()) AS rows, toUInt32(uniqExact(uuid)) AS uuids,
           toUInt32(countIf(uuid <= toUUID({last:String}))) AS acknowledged,
@@ -137,7 +138,7 @@ async function assertStored(teamId: number, acknowledged: number): Promise<void>
         FROM events WHERE team_id = {team_id:Int64}`,
       query_params: {
         team_id: teamId,
-        last: `00000000-0000-4000-8000-${((acknowledged + 1) * events_per_batch - 1).toString(16).padStart(12, '0')}`,
+        last: `00000000-0000-4000-8000-${last}`,
       },
       format: 'JSONEachRow',
     });

@@ -203,7 +203,8 @@ test("Google's errors have codes of their own, and repeat no secret", () => {
     ],
     [
       'quotaExceeded',
-      'Too many partitions produced by query, allowed 4000, query produces at least 4001 partitions',
+      'Too many partitions produced by query, allowed 4000, ' +
+        'query produces at least 4001 partitions',
       false,
       'table_unsuitable',
     ],
@@ -230,7 +231,8 @@ test("Google's errors have codes of their own, and repeat no secret", () => {
     ['notFound', 'Not found: Project my-project', false, 'database_missing'],
     [
       'accessDenied',
-      'Access Denied: account@my-project.iam.gserviceaccount.com does not have bigquery.jobs.create',
+      'Access Denied: account@my-project.iam.gserviceaccount.com ' +
+        'does not have bigquery.jobs.create',
       false,
       'permission_denied',
     ],

@@ -150,7 +150,8 @@ test(
 
 test('an answer is told, without end, secrets or control characters', async () => {
   const config = freshConfig({ headers: { 'X-Key': 'key-"of"-header' } });
-  const echo = `bad\r\nrow\u0000 ${token} ${JSON.stringify({ token })} key-"of"-header ${'x'.repeat(1000)}`;
+  const end = 'x'.repeat(1000);
+  const echo = `bad\r\nrow\u0000 ${token} ${JSON.stringify({ token })} key-"of"-header ${end}`;
   for (const is_endless of [false, true]) {
     receiver.plan({ status: 400, body: echo, is_endless });
     await assert.rejects(send(config, '1'), (error: Error) => {

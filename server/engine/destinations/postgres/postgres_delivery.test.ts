@@ -144,7 +144,8 @@ test('a trigger that leaves rows out does not pass for success', async () => {
   const config = await freshConfig();
   await pool.query(`CREATE TABLE ${inSchema(config)} (uuid text)`);
   await pool.query(
-    "CREATE OR REPLACE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+    'CREATE OR REPLACE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS ' +
+      "'BEGIN RETURN NULL; END'",
   );
   await pool.query(
     `CREATE TRIGGER skip BEFORE INSERT ON ${inSchema(config)} FOR EACH ROW EXECUTE FUNCTION skip()`,

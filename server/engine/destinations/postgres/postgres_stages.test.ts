@@ -145,7 +145,8 @@ test('rows that lie elsewhere in the stage than its note says are moved all the 
   const dead = await openSink(place);
   const known = [await writeSlice(dead, 0), await writeSlice(dead, 1)];
   await dead.close();
-  const stage = `${place.config.schema}.${(await tablesOf(place)).find((name) => name.startsWith('sluice_stage'))}`;
+  const table = (await tablesOf(place)).find((name) => name.startsWith('sluice_stage'));
+  const stage = `${place.config.schema}.${table}`;
   const found = await server.pool.query<{ note: string }>(
     'SELECT obj_description($1::regclass) AS note',
     [stage],

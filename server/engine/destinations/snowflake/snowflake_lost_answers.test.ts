@@ -106,7 +106,8 @@ const writeOne = (sink: Sink, number: number) => writeSlice(sink, number, `note 
 
 async function stages(): Promise<string[]> {
   const found = await pool.query<{ name: string }>(
-    "SELECT table_name AS name FROM information_schema.tables WHERE table_name LIKE 'sluice_stage%'",
+    'SELECT table_name AS name FROM information_schema.tables ' +
+      "WHERE table_name LIKE 'sluice_stage%'",
   );
   return found.rows.map(({ name }) => name);
 }

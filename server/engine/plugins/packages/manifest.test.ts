@@ -96,10 +96,12 @@ test('every wrong key is named', () => {
   const { message, code, file } = faultOf(() => read(wrong));
   assert.deepEqual([code, file], ['invalid', 'plugin.json']);
   const named =
-    `name must be text|description must be text|icon must have|config[0] must be an object|config[1] needs a key|config[2].key must be
-    |config[3].type must be one of|config[3].name|config[3].required|config[3].order|config[4].key must be different|config[4].choices is required
-    |config[4].secret|config[5].choices|config[6].required_if|config[6].visible_if|publicJobs.one|publicJobs.two.payload.x.type|publicJobs.two.payload.y
-    |publicJobs.three.payload`.split(/\s*\|/);
+    `name must be text|description must be text|icon must have|config[0] must be an object
+    |config[1] needs a key|config[2].key must be|config[3].type must be one of
+    |config[3].name|config[3].required|config[3].order|config[4].key must be different
+    |config[4].choices is required|config[4].secret|config[5].choices|config[6].required_if
+    |config[6].visible_if|publicJobs.one|publicJobs.two.payload.x.type
+    |publicJobs.two.payload.y|publicJobs.three.payload`.split(/\s*\|/);
   for (const part of named) assert(message.includes(part), `${part}: ${message}`);
   for (const [json, part] of [
     [[], 'must be an object'],

@@ -42,7 +42,10 @@ const start = async (command: string): Promise<ServerProcess> => {
 };
 const code = `
   export async function exportEvents(events, { config }) {
-    const { status } = await fetch(config.address, { method: 'POST', body: JSON.stringify(events.map(({ uuid, inserted_at }) => [inserted_at, uuid])) });
+    const { status } = await fetch(config.address, {
+      method: 'POST',
+      body: JSON.stringify(events.map(({ uuid, inserted_at }) => [inserted_at, uuid])),
+    });
     if (status !== 200) throw new RetryError('answered ' + status);
   }`;
 

@@ -24,14 +24,20 @@ const code = {
   'logs and errors of calls': `
     export const onEvent = (event, { config }) => {
       console.log('with', config.secret, { config });
-      console.error(new Error('at https://api.example.com/?key=' + encodeURIComponent(config.secret)));
+      console.error(
+        new Error('at https://api.example.com/?key=' + encodeURIComponent(config.secret)),
+      );
       throw new Error('refused ' + config.secret);
     };`,
   'errors of setting up': `
-    export const setupPlugin = ({ config }) => { throw new Error('no server takes ' + config.secret); };
+    export const setupPlugin = ({ config }) => {
+      throw new Error('no server takes ' + config.secret);
+    };
     export const onEvent = () => undefined;`,
   'refused webhooks': `
-    export const composeWebhook = (event, { config }) => ({ url: 'https://' + config.secret.slice(0, 7) + '.example.com/' });`,
+    export const composeWebhook = (event, { config }) => ({
+      url: 'https://' + config.secret.slice(0, 7) + '.example.com/',
+    });`,
 };
 
 for (const [where, text] of Object.entries(code)) {

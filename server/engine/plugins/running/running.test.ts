@@ -28,7 +28,8 @@ test(
   async () => {
     await sendEvents(harness, home, 3, 'before');
     const code = `${send}
-    export const processEvent = (event) => (event.properties.number % 2 === 1 ? null : { ...event, event: event.event + '!' });
+    export const processEvent = (event) =>
+      event.properties.number % 2 === 1 ? null : { ...event, event: event.event + '!' };
     export const onEvent = (event, { config }) => post(config, event);`;
     await enabledPlugin(harness, home, 'pipeline_destinations', code, {
       config: { address: target.url },
@@ -99,8 +100,12 @@ test(
   'composeWebhook: the request is sent for it, in the order of each person; what is not ' +
     'answered with 2xx is passed over or tried again',
   async () => {
-    const code = `export const composeWebhook = (event, { config }) => event.properties.number === 3 ? null
-    : ({ url: config.address + '/hook', headers: { 'x-secret': config.secret }, body: { number: event.properties.number, uuid: event.uuid } });`;
+    const code = `export const composeWebhook = (event, { config }) =>
+      event.properties.number === 3 ? null : ({
+        url: config.address + '/hook',
+        headers: { 'x-secret': config.secret },
+        body: { number: event.properties.number, uuid: event.uuid },
+      });`;
     const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
       config: { address: target.url, secret: 'hidden-from-all' },
     });
@@ -167,7 +172,8 @@ test(
     export async function runEveryDay({ storage, config }) {
       const tries = (await storage.get('tries', 0)) + 1;
       await storage.set('tries', tries);
-      for (const id of [1, 2, 2]) await sluice.capture('charged', { distinct_id: 'customer ' + id, amount: id });
+      for (const id of [1, 2, 2])
+        await sluice.capture('charged', { distinct_id: 'customer ' + id, amount: id });
       await sluice.capture('dated', { timestamp: '2026-01-02T03:04:05.000Z', n: 1 });
       if (tries === 1) throw new RetryError('not yet');
       await fetch(config.address, { method: 'POST', body: JSON.stringify({ tries }) });
@@ -204,10 +210,16 @@ test(
 
 test('jobs run when they are due, are tried again, and those for good fail alone', async () => {
   const code = `
-    export async function runEveryDay({ jobs }) { await jobs.count({ left: 2 }).runNow(); await jobs.broken().runIn(1, 'millisecond'); }
+    export async function runEveryDay({ jobs }) {
+      await jobs.count({ left: 2 }).runNow();
+      await jobs.broken().runIn(1, 'millisecond');
+    }
     export const jobs = {
       count: async ({ left }, { jobs, config, storage }) => {
-        if ((await storage.get('tried ' + left)) === null) { await storage.set('tried ' + left, true); throw new RetryError('again'); }
+        if ((await storage.get('tried ' + left)) === null) {
+          await storage.set('tried ' + left, true);
+          throw new RetryError('again');
+        }
         await fetch(config.address, { method: 'POST', body: JSON.stringify(left) });
         if (left > 0) await jobs.count({ left: left - 1 }).runNow();
       },
@@ -234,13 +246,22 @@ test('storage, cache and log', async () => {
   const code = `
     export async function runEveryDay({ storage, cache, utils, config }) {
       const seen = [];
-      await storage.set('key', { deep: ['ä', null] }); seen.push(await storage.get('key'), await storage.get('none', 'other'));
+      await storage.set('key', { deep: ['ä', null] });
+      seen.push(await storage.get('key'), await storage.get('none', 'other'));
       await storage.del('key'); seen.push(await storage.get('key'));
-      await cache.set('short', 1, 1000); seen.push(await cache.get('short'), await cache.expire('short', -1), await cache.get('short'), await cache.expire('none', 1));
+      await cache.set('short', 1, 1000);
+      seen.push(await cache.get('short'), await cache.expire('short', -1));
+      seen.push(await cache.get('short'), await cache.expire('none', 1));
       seen.push(await cache.incr('n'), await cache.incr('n'), await utils.cursor.increment('n', 5));
-      seen.push(await cache.lpush('list', ['a', 'b', 'c', 'a']), await cache.lrange('list', 0, -1), await cache.lrange('list', 1, 2), await cache.llen('list'));
-      seen.push(await cache.lrem('list', 1, 'a'), await cache.lpop('list', 2), await cache.lrange('list', 0, -1));
-      for (const wrong of [() => cache.lpush('n', ['x']), () => cache.incr('list'), () => storage.set('nul\\u0000', 1)]) {
+      seen.push(await cache.lpush('list', ['a', 'b', 'c', 'a']), await cache.lrange('list', 0, -1));
+      seen.push(await cache.lrange('list', 1, 2), await cache.llen('list'));
+      seen.push(await cache.lrem('list', 1, 'a'), await cache.lpop('list', 2));
+      seen.push(await cache.lrange('list', 0, -1));
+      for (const wrong of [
+        () => cache.lpush('n', ['x']),
+        () => cache.incr('list'),
+        () => storage.set('nul\\u0000', 1),
+      ]) {
         try { await wrong(); } catch (error) { seen.push(error.name + ': ' + error.message); }
       }
       console.debug('one'); console.log('two'); console.warn('three'); console.error('four');

@@ -73,7 +73,11 @@ function scriptOf({ id, name, config, config_schema }: SiteApp, site: string): s
   try {
     var app = ${site};
     var inject = app.inject || (app.default && app.default.inject);
-    if (typeof inject === "function") Promise.resolve(inject({ config: ${shown}, posthog: window.posthog, sluice: window.sluice })).catch(fail);
+    if (typeof inject === "function") Promise.resolve(inject({
+      config: ${shown},
+      posthog: window.posthog,
+      sluice: window.sluice
+    })).catch(fail);
   } catch (error) { fail(error); }
 })();
 `;

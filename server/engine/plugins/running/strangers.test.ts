@@ -63,8 +63,12 @@ const post = `fetch(config.address, { method: 'POST', body: JSON.stringify(body)
 test('numbers are keys of storage and of the cache, as the texts of them', async () => {
   const code = `
     export async function onEvent(event, { storage, cache, config }) {
-      await storage.set(17, 'kept'); await cache.set(4.5, 'for a while'); await cache.incr(9); await cache.lpush(8n, 'a');
-      const body = [await storage.get('17'), await storage.get(17), await cache.get('4.5'), await cache.incr('9'), await cache.llen(8)];
+      await storage.set(17, 'kept');
+      await cache.set(4.5, 'for a while');
+      await cache.incr(9);
+      await cache.lpush(8n, 'a');
+      const body = [await storage.get('17'), await storage.get(17), await cache.get('4.5')];
+      body.push(await cache.incr('9'), await cache.llen(8));
       await storage.del(17);
       body.push(await storage.get(17, 'gone'));
       await ${post};
@@ -84,7 +88,8 @@ test('capture takes a number as distinct_id, and no zone in a timestamp as UTC',
   const code = `
     export async function onEvent(event, { config }) {
       if (event.event !== 'sent') return;
-      for (const timestamp of ${JSON.stringify(timestamps)}) await posthog.capture('noted', { distinct_id: 4711, timestamp, as: timestamp });
+      for (const timestamp of ${JSON.stringify(timestamps)})
+        await posthog.capture('noted', { distinct_id: 4711, timestamp, as: timestamp });
       const body = 'done';
       await ${post};
     }`;
@@ -147,8 +152,14 @@ test('posthog.api asks with the key that it is given, over the guarded fetch', a
   const code = `
     export async function onEvent(event, { config }) {
       const options = { host: config.address + '/', personalApiKey: 'key', data: { a: 1 } };
-      const seen = [(await posthog.api.get('/api/event/', options)).status, (await posthog.api.post('api/annotation/', { ...options, projectApiKey: 'slp' })).status];
-      for (const wrong of [() => posthog.api.get('/x'), () => posthog.api.get('/x', { host: 'http://127.0.0.2', personalApiKey: 'k' })])
+      const seen = [
+        (await posthog.api.get('/api/event/', options)).status,
+        (await posthog.api.post('api/annotation/', { ...options, projectApiKey: 'slp' })).status,
+      ];
+      for (const wrong of [
+        () => posthog.api.get('/x'),
+        () => posthog.api.get('/x', { host: 'http://127.0.0.2', personalApiKey: 'k' }),
+      ])
         try { await wrong(); } catch (error) { seen.push(error.message); }
       const body = seen;
       await ${post};

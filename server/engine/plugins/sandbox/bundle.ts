@@ -230,7 +230,8 @@ function load(file) {
   if (loaded[file]) return loaded[file].exports;
   var entry = modules[file], module = loaded[file] = { exports: {} };
   entry[1].call(module.exports, module, module.exports, function (name) {
-    return Object.prototype.hasOwnProperty.call(entry[0], name) ? load(entry[0][name]) : require(name);
+    var is_own = Object.prototype.hasOwnProperty.call(entry[0], name);
+    return is_own ? load(entry[0][name]) : require(name);
   });
   return module.exports;
 }`;

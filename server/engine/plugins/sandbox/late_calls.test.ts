@@ -36,7 +36,8 @@ const cases: [string, string, number | undefined, RegExp][] = [
   ['a loop at the top level', 'export const onEvent = 1;\n\nfor (;;);', 3, /without a pause/],
   [
     'waiting for a timer',
-    'export async function onEvent() {\n  await new Promise((done) => setTimeout(done, 60_000));\n}',
+    'export async function onEvent() {\n  ' +
+      'await new Promise((done) => setTimeout(done, 60_000));\n}',
     2,
     /longer than 1\.5 s, and waited for this/,
   ],

@@ -196,10 +196,20 @@ test('a plugin fetches: text, JSON and bytes, both ways', async () => {
   seen.length = 0;
   const { plugin } = await world.load(`
     export async function onEvent(base) {
-      const first = await fetch(base + '/a?b=ü', { method: 'post', headers: { 'X-C': 'd' }, body: JSON.stringify({ e: 'ß' }) });
+      const first = await fetch(base + '/a?b=ü', {
+        method: 'post',
+        headers: { 'X-C': 'd' },
+        body: JSON.stringify({ e: 'ß' }),
+      });
       const bytes = await fetch(base, { method: 'PUT', body: new Uint8Array([0, 255, 128]) });
       await fetch(new URL(base), { method: 'POST', body: new URLSearchParams({ f: 'g h' }) });
-      return [first.status, first.ok, first.headers.get('X-A'), await first.text(), (await bytes.arrayBuffer()).byteLength];
+      return [
+        first.status,
+        first.ok,
+        first.headers.get('X-A'),
+        await first.text(),
+        (await bytes.arrayBuffer()).byteLength,
+      ];
     }`);
   assert.deepEqual(await plugin.call('onEvent', base, never), [201, true, 'b', 'häß', 5]);
   assert.deepEqual(

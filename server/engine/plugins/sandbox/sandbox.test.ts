@@ -73,10 +73,17 @@ test('calls each method with what it takes', async () => {
     `
     export function setupPlugin(meta) { meta.global.started = meta.config.name; }
     export function teardownPlugin(meta) { console.log('teardown', meta.global.started); }
-    export function processEvent(event, meta) { return event.event === 'drop' ? null : { ...event, by: meta.global.started }; }
-    export async function onEvent(event, { attachments }) { return [event, attachments.key.contents.toString(), attachments.key.file_name]; }
+    export function processEvent(event, meta) {
+      return event.event === 'drop' ? null : { ...event, by: meta.global.started };
+    }
+    export async function onEvent(event, { attachments }) {
+      return [event, attachments.key.contents.toString(), attachments.key.file_name];
+    }
     export async function exportEvents(events) { return events.length; }
-    export function composeWebhook(event) { return { url: 'https://a.example', method: 'POST', headers: {}, body: JSON.stringify(event) }; }
+    export function composeWebhook(event) {
+      const body = JSON.stringify(event);
+      return { url: 'https://a.example', method: 'POST', headers: {}, body };
+    }
     export function getSettings() { return { handlesLargeBatches: true }; }
     export async function runEveryMinute(meta) { return Object.keys(meta).sort(); }
     export const jobs = { retry: async (payload, meta) => [payload, meta.global.started] };`,
@@ -145,7 +152,12 @@ test('asks the platform for its services', async () => {
       await jobs.sync({ n: 2 }).runNow();
       await jobs.sync().runAt(new Date(0));
       console.warn('a', { b: 1 }, new TypeError('c').message);
-      return [await storage.get('a'), await storage.get('gone', 'fallback'), await cache.lrange('list', 0, -1), await utils.cursor.increment('cursor', 5)];
+      return [
+        await storage.get('a'),
+        await storage.get('gone', 'fallback'),
+        await cache.lrange('list', 0, -1),
+        await utils.cursor.increment('cursor', 5),
+      ];
     }
     export const jobs = { sync: async () => {} };`);
   assert.deepEqual(await plugin.call('onEvent', {}, never), [

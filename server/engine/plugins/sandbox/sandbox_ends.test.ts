@@ -66,7 +66,11 @@ test('between calls nothing of a plugin runs', async () => {
   const { plugin, record } = await world.load(`
     let ticks = 0;
     export async function onEvent(kind, { storage }) {
-      if (kind === 'leave') { setTimeout(() => { ticks += 1000; }, 1); storage.get('a').then(() => { ticks += 1000; }); return 'left'; }
+      if (kind === 'leave') {
+        setTimeout(() => { ticks += 1000; }, 1);
+        storage.get('a').then(() => { ticks += 1000; });
+        return 'left';
+      }
       await new Promise((resolve) => setTimeout(resolve, 5));
       return ticks;
     }`);

@@ -12,7 +12,11 @@ import { startSandboxProcess } from './sandbox_process.ts';
 // A process that was taken over, with the means that it then has.
 const taken_over = (words: string) => `
   const server = new (require('node:net').Socket)({ fd: 3, readable: true, writable: true });
-  const frame = (text) => { const head = Buffer.alloc(4); head.writeUInt32BE(Buffer.byteLength(text)); return Buffer.concat([head, Buffer.from(text)]); };
+  const frame = (text) => {
+    const head = Buffer.alloc(4);
+    head.writeUInt32BE(Buffer.byteLength(text));
+    return Buffer.concat([head, Buffer.from(text)]);
+  };
   server.on('data', () => {});
   ${words}`;
 
@@ -59,8 +63,12 @@ test('a process may not read, write or start anything', async () => {
     "require('node:child_process').execSync('id')",
     "new (require('node:worker_threads').Worker)('1', { eval: true })",
   ];
-  const words = `const text = JSON.stringify([${attempts.map((attempt) => `(() => { try { ${attempt}; return 'done'; } catch (error) { return error.code; } })()`).join(', ')}]);
-    server.write(frame(JSON.stringify({ type: 'returned', instance: 1, call: 1, text: text + JSON.stringify(process.env) })));`;
+  const tried = attempts.map(
+    (attempt) =>
+      `(() => { try { ${attempt}; return 'done'; } catch (error) { return error.code; } })()`,
+  );
+  const words = `const text = JSON.stringify([${tried.join(', ')}]) + JSON.stringify(process.env);
+    server.write(frame(JSON.stringify({ type: 'returned', instance: 1, call: 1, text })));`;
   const { folders } = await sandboxProgram();
   const text = await new Promise<string>((resolve) => {
     const child = startSandboxProcess(

@@ -149,7 +149,8 @@ export const hostile_loads: string[] = [
     [${Array.from({ length: 300 }, (_unused, index) => index).join(',')}])) AS x FROM events`,
   `SELECT arrayCount(x -> has(splitByChar(',', '${'a,'.repeat(20_000)}'), x), splitByChar(',',
     '${'b,'.repeat(10_000)}')) AS x FROM events`,
-  'SELECT arrayCount(x -> has((SELECT groupArray(event) FROM events), x), [event]) AS x FROM events',
+  'SELECT arrayCount(x -> has((SELECT groupArray(event) FROM events), x), [event]) AS x ' +
+    'FROM events',
   'SELECT pow(pow(pow(10, 308), 308), 308) AS x, exp(1000000) AS y, ' +
     'intDivOrZero(-9223372036854775808, -1) AS z FROM events',
   'SELECT intDiv(1, 0) AS x FROM events',
@@ -157,7 +158,8 @@ export const hostile_loads: string[] = [
   'SELECT intDiv(-9223372036854775808, -1) AS x FROM events',
   'SELECT modulo(-9223372036854775808, -1) AS x FROM events',
   'SELECT modulo(length(event), 0) AS x FROM events',
-  'SELECT 1 / 0 AS a, 0 / 0 AS b, -1 / 0 AS c, toInt64(1 / 0) AS d, toInt64(0 / 0) AS e FROM events',
+  'SELECT 1 / 0 AS a, 0 / 0 AS b, -1 / 0 AS c, toInt64(1 / 0) AS d, toInt64(0 / 0) AS e ' +
+    'FROM events',
   'SELECT 9223372036854775807 + 1 AS x, 9223372036854775807 * 9223372036854775807 AS y FROM events',
   'SELECT toDateTime(9223372036854775807) AS x, toDateTime(-9223372036854775808) AS y FROM events',
   'SELECT fromUnixTimestamp64Milli(9223372036854775807) AS x FROM events',

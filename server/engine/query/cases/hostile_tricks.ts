@@ -196,7 +196,10 @@ export const refused_sizes: string[] = [
     ${entries(30, (before) => `SELECT event FROM ${before} UNION ALL SELECT event FROM ${before}`)}
     SELECT * FROM x29`,
   `WITH
-    ${entries(15, (before) => `SELECT a.event FROM ${before} a JOIN ${before} b ON a.event = b.event`)}
+    ${entries(
+      15,
+      (before) => `SELECT a.event FROM ${before} a JOIN ${before} b ON a.event = b.event`,
+    )}
     SELECT * FROM x14`,
   `SELECT event FROM events ${'JOIN events ON 1 = 1 '.repeat(20)}`,
   `SELECT ${'nothing.'.repeat(3_000)}x FROM events`,

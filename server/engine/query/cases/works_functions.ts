@@ -24,7 +24,8 @@ const dated = [
 export const working_functions: WorkingQuery[] = [
   [
     'SELECT uuid, toStartOfDay(timestamp) AS d, toStartOfHour(timestamp) AS h FROM events',
-    "SELECT uuid, toStartOfDay(timestamp), toStartOfHour(timestamp)::DateTime64(6, 'UTC') FROM mine",
+    "SELECT uuid, toStartOfDay(timestamp), toStartOfHour(timestamp)::DateTime64(6, 'UTC') " +
+      'FROM mine',
   ],
   [
     "SELECT uuid, toStartOfDay(timestamp, 'Europe/Berlin') AS d FROM events",
@@ -274,8 +275,9 @@ export const working_functions: WorkingQuery[] = [
     "SELECT uuid, NULL, toDateTime64(0, 6, 'UTC'), NULL, NULL FROM mine",
   ],
   [
-    `SELECT
-      ${dated.map((text, index) => `parseDateTimeBestEffort('${text}') = '2024-01-31' AS x${index}`).join(', ')}
+    `SELECT ${dated
+      .map((text, index) => `parseDateTimeBestEffort('${text}') = '2024-01-31' AS x${index}`)
+      .join(', ')}
       FROM events LIMIT 1`,
     `SELECT ${dated.map(() => 'true').join(', ')}`,
   ],

@@ -104,7 +104,8 @@ export const working_rows: WorkingQuery[] = [
   [
     'SELECT event, count() AS n, n * 2 AS twice FROM events GROUP BY event HAVING twice > 2 ' +
       'ORDER BY n DESC, event',
-    'SELECT event, count() AS n, n * 2 FROM mine GROUP BY event HAVING n > 1 ORDER BY n DESC, event',
+    'SELECT event, count() AS n, n * 2 FROM mine GROUP BY event HAVING n > 1 ' +
+      'ORDER BY n DESC, event',
   ],
   [
     "SELECT if(event = 'purchase', 'buy', 'other') AS kind, count() AS n FROM events GROUP BY kind",

@@ -186,8 +186,10 @@ export const working_values: WorkingQuery[] = [
     "SELECT uuid, toBool(event = 'purchase'), toBool(event != 'purchase'), true, false FROM mine",
   ],
   [
-    "SELECT uuid FROM events WHERE event = 'page view' AND distinct_id = 'd1' OR event = 'purchase'",
-    "SELECT uuid FROM mine WHERE (event = 'page view' AND distinct_id = 'd1') OR event = 'purchase'",
+    "SELECT uuid FROM events WHERE event = 'page view' AND distinct_id = 'd1' " +
+      "OR event = 'purchase'",
+    "SELECT uuid FROM mine WHERE (event = 'page view' AND distinct_id = 'd1') " +
+      "OR event = 'purchase'",
   ],
   [
     "SELECT uuid FROM events WHERE NOT event = 'page view' AND NOT (distinct_id = 'd1')",

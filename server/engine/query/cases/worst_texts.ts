@@ -58,10 +58,16 @@ export const worst_texts: Record<string, string> = {
       'SELECT event AS a FROM events',
     )})`,
   'an alias of tuples': `SELECT
-    ${Array.from({ length: 14 }, (_unused, index) => (index === 0 ? '(1, 1) AS a0' : `(a${index - 1}, a${index - 1}) AS a${index}`)).join(', ')},
+    ${Array.from({ length: 14 }, (_unused, index) =>
+      index === 0 ? '(1, 1) AS a0' : `(a${index - 1}, a${index - 1}) AS a${index}`,
+    ).join(', ')},
     ${fill((index) => `a13 AS b${index}`, 50_000)} FROM events`,
   'subqueries of WITH': `WITH
-    ${fill((index) => (index === 0 ? 'a0 AS (SELECT * FROM events)' : `a${index} AS (SELECT * FROM a${index - 1})`), 3_500)}
+    ${fill(
+      (index) =>
+        index === 0 ? 'a0 AS (SELECT * FROM events)' : `a${index} AS (SELECT * FROM a${index - 1})`,
+      3_500,
+    )}
     SELECT * FROM a98`,
   'values of WITH': `WITH
     ${Array.from(

@@ -26,13 +26,17 @@ export function functionTable(): string {
       ...rows,
     ].join('\n');
   });
-  const head = `In a signature, \`T\`, \`U\`, \`K\` and \`V\` stand for any type, \`N\` for a number,
-\`[T]\` for an array and \`{K:V}\` for a map; \`?\` may be left out (of a result: may be NULL),
-\`...\` may be repeated, \`#\` is a literal written in the query itself, \`condition\` a boolean or a
-number. A result is NULL where an argument is, unless the signature says \`!\`.
-
-This part of the page is written by \`npm run docs:query\` from \`server/engine/query/functions/\`;
-change the text there.`;
+  const head = [
+    'In a signature, `T`, `U`, `K` and `V` stand for any type, `N` for a number,',
+    '`[T]` for an array and `{K:V}` for a map; `?` may be left out (of a result: may be NULL),',
+    '`...` may be repeated, `#` is a literal written in the query itself, ' +
+      '`condition` a boolean or a',
+    'number. A result is NULL where an argument is, unless the signature says `!`.',
+    '',
+    'This part of the page is written by `npm run docs:query` ' +
+      'from `server/engine/query/functions/`;',
+    'change the text there.',
+  ].join('\n');
   return `${functions_heading}\n\n${head}\n\n${sections.join('\n\n')}\n`;
 }
 
