@@ -77,11 +77,13 @@ function readItem({ value, prefix }: SentItem): ReadItem {
     const isTold = violations.some(
       ({ attr }) => attr === attrOf(prefix) || attr === attrOf(prefix, 'target_email'),
     );
+    // Of very many faults that of the address may not have been told.
+    const { target_email } = (value ?? {}) as { target_email?: unknown };
     return {
       value,
       prefix,
       fields: undefined,
-      email: isTold ? null : withPlainDomain((value as NewInvite).target_email),
+      email: isTold || typeof target_email !== 'string' ? null : withPlainDomain(target_email),
       violations,
     };
   }

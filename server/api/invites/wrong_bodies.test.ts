@@ -83,3 +83,16 @@ test('wrong bodies name every field', async () => {
   };
   assert.equal((await invite(organization.id, key, widest)).status, 201);
 });
+
+test('an item with more faults than are told is a 400, whatever its address', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const unknown = Object.fromEntries(
+    Array.from({ length: 1_500 }, (_, index) => [`x${index}`, '\ud800']),
+  );
+  for (const target_email of [undefined, null, 5, [], address()])
+    for (const body of [{ ...unknown, target_email }, [{ ...unknown, target_email }]]) {
+      const path = Array.isArray(body) ? 'bulk/' : '';
+      const url = `${base(organization.id)}${path}`;
+      assert.equal((await harness.request('POST', url, { key, body })).status, 400);
+    }
+});

@@ -120,7 +120,7 @@ test(
   },
 );
 
-test('settings: large JSON is checked without a fault of ours, and what is too large is refused', async () => {
+test('settings: large JSON is checked, and what is too large refused', async () => {
   const fields = [
     { key: 'rules', type: 'json' },
     { key: 'text', type: 'string' },

@@ -19,6 +19,8 @@ import { openIngestion } from './batcher.ts';
 import { clearBatch, lockForWriting, noteBatch, readState, settled } from './lock.ts';
 import { parseEvent } from './parse.ts';
 import { resolveBatches } from './resolve.ts';
+import { urlOf } from '../../../test/servers/loopback.ts';
+import { listen } from '../../../test/servers/loopback.ts';
 
 const log = silentLog();
 let stores: TestStores;
@@ -296,13 +298,4 @@ function openProxy(onStatement: (sent: string) => Promise<void>): Promise<Server
       onward.end(body);
     }),
   );
-}
-
-async function listen(server: Server): Promise<Server> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return server;
-}
-
-function urlOf(server: Server): string {
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
