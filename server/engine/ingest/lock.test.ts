@@ -170,9 +170,8 @@ test('a project that is deleted between the rows of a batch is gone, and no faul
       return done;
     },
   });
-  assert.deepEqual(await store(teamId, { through, set: { plan: 'pro' } }), {
-    failure: 'project_gone',
-  });
+  const stored = await store(teamId, { through, set: { plan: 'pro' } });
+  assert.deepEqual(stored, { failure: 'project_gone' });
   assert.deepEqual(await insertions(teamId), []);
 });
 
