@@ -34,11 +34,13 @@ function findProgram(...names: string[]): string | undefined {
     .find((path) => existsSync(path));
 }
 
+/** The server, what makes its folder, and what that one asks for its options. */
+const programs = ['mariadbd', 'mariadb-install-db', 'my_print_defaults'];
+
 /** Why these tests cannot run here, or undefined when they can. */
-export const mariaDbMissing =
-  findProgram('mariadbd') === undefined || findProgram('mariadb-install-db') === undefined
-    ? 'MariaDB is not installed; on Debian: apt-get install mariadb-server'
-    : undefined;
+export const mariaDbMissing = programs.every((program) => findProgram(program) !== undefined)
+  ? undefined
+  : 'MariaDB is not installed; on Debian: apt-get install mariadb-server';
 
 /** Starts one in a temporary folder. */
 export async function openMariaDb(): Promise<MariaDbServer> {
