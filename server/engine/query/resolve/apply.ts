@@ -1,5 +1,5 @@
-import { bind } from './bind.ts';
-import type { Argument } from './bind.ts';
+import { bind } from './arguments/bind.ts';
+import type { Argument } from './arguments/bind.ts';
 import type { Context } from './context.ts';
 import { Fault } from '../fault.ts';
 import { findFunction } from '../functions/find.ts';

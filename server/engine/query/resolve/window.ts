@@ -1,5 +1,5 @@
 import { canonicalText } from './apply.ts';
-import { bind } from './bind.ts';
+import { bind } from './arguments/bind.ts';
 import type { Context } from './context.ts';
 import { Fault } from '../fault.ts';
 import { findAggregate, findFunction } from '../functions/find.ts';

@@ -1,14 +1,14 @@
 import { bindLambda } from './bind_lambda.ts';
-import { coerce, takesLiterals, withoutNull } from '../values/coerce.ts';
-import type { Context } from './context.ts';
-import { Fault } from '../fault.ts';
-import type { KnownFunction } from '../functions/find.ts';
-import type { Form, Parameter, Signature } from '../functions/signature.ts';
+import { coerce, takesLiterals, withoutNull } from '../../values/coerce.ts';
+import type { Context } from '../context.ts';
+import { Fault } from '../../fault.ts';
+import type { KnownFunction } from '../../functions/find.ts';
+import type { Form, Parameter, Signature } from '../../functions/signature.ts';
 import { readLiteral } from './literal_argument.ts';
-import type { Span } from '../query_error.ts';
-import type { Scope } from './scope.ts';
-import type { Expression } from '../parse/tree.ts';
-import type { Value } from '../values/value.ts';
+import type { Span } from '../../query_error.ts';
+import type { Scope } from '../scope.ts';
+import type { Expression } from '../../parse/tree.ts';
+import type { Value } from '../../values/value.ts';
 import {
   describeType,
   isContainer,
@@ -16,8 +16,8 @@ import {
   orNull,
   typeOf,
   unify,
-} from '../values/value_type.ts';
-import type { Kind, ValueType } from '../values/value_type.ts';
+} from '../../values/value_type.ts';
+import type { Kind, ValueType } from '../../values/value_type.ts';
 import { fitForm, describeForm } from './fit_form.ts';
 
 /** An argument as it stands in the query, or as it was resolved already. */

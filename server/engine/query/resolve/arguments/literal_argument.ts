@@ -1,10 +1,10 @@
-import { Fault } from '../fault.ts';
-import { isTimeZone } from '../values/literals.ts';
-import type { Expression } from '../parse/tree.ts';
-import { plain_traits } from '../values/value.ts';
-import type { Value } from '../values/value.ts';
-import { typeOf } from '../values/value_type.ts';
-import type { QueryWriter } from '../values/writer.ts';
+import { Fault } from '../../fault.ts';
+import { isTimeZone } from '../../values/literals.ts';
+import type { Expression } from '../../parse/tree.ts';
+import { plain_traits } from '../../values/value.ts';
+import type { Value } from '../../values/value.ts';
+import { typeOf } from '../../values/value_type.ts';
+import type { QueryWriter } from '../../values/writer.ts';
 
 const text_characters_max = 1_000;
 const size_max = 1_000;

@@ -1,11 +1,11 @@
-import { coerce, coerceCondition } from '../values/coerce.ts';
-import type { Context } from './context.ts';
-import { Fault } from '../fault.ts';
-import type { Scope } from './scope.ts';
-import type { ExpressionOf } from '../parse/tree.ts';
-import { plain_traits } from '../values/value.ts';
-import type { Value } from '../values/value.ts';
-import { describeType } from '../values/value_type.ts';
+import { coerce, coerceCondition } from '../../values/coerce.ts';
+import type { Context } from '../context.ts';
+import { Fault } from '../../fault.ts';
+import type { Scope } from '../scope.ts';
+import type { ExpressionOf } from '../../parse/tree.ts';
+import { plain_traits } from '../../values/value.ts';
+import type { Value } from '../../values/value.ts';
+import { describeType } from '../../values/value_type.ts';
 
 /** Most lambdas inside each other: each multiplies the work of those around it. */
 const lambdas_max = 3;
