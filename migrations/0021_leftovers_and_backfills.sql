@@ -28,7 +28,7 @@ CREATE TABLE batch_export_leftovers (
   destination_config jsonb,
   -- as those of the run: an envelope for its export
   destination_secrets bytea,
-  -- who had the run: removes it himself while he lives
+  -- the worker that had the run: it removes this while it lives
   worker_id uuid,
   created_at timestamptz NOT NULL DEFAULT now()
 );
