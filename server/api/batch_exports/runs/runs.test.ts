@@ -265,8 +265,9 @@ test(
       sql`UPDATE batch_export_runs SET receipt = 'text', "cursor" = '1' WHERE id = ${old}`,
     );
     await house.deps.db.run(
-      sql`INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, records,
-      outcome) VALUES (${old}, 0, now(), now(), 7, '{"number":0}')`,
+      sql`INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, key_from,
+        key_to, records, outcome)
+      VALUES (${old}, 0, now(), now(), 'first row', 'next row', 7, '{"number":0}')`,
     );
     const { body } = await act(`${old}/retry/`);
     assert.deepEqual(
@@ -274,11 +275,12 @@ test(
       [old, 7, 7, '1'],
     );
     const copied = await house.deps.db.row(
-      sql`SELECT r.receipt, r.committing_at IS NOT NULL AS committing, s.records
-      FROM batch_export_runs r JOIN batch_export_slices s ON s.run_id = r.id
+      sql`SELECT r.receipt, r.committing_at IS NOT NULL AS committing, s.records, s.key_from,
+        s.key_to FROM batch_export_runs r JOIN batch_export_slices s ON s.run_id = r.id
       WHERE r.id = ${body.id}`,
     );
-    assert.deepEqual(copied, { receipt: 'text', committing: true, records: 7 });
+    const slice = { records: 7, key_from: 'first row', key_to: 'next row' };
+    assert.deepEqual(copied, { receipt: 'text', committing: true, ...slice });
     await house.deps.db.run(
       sql`UPDATE batch_export_runs SET status = 'Failed', finished_at = now()
         WHERE id = ${body.id}`,
