@@ -102,7 +102,7 @@ function makePath(random: Random, wrong: number, operation: Operation, era: Era)
     .map((segment, index) => {
       if (!segment.startsWith('{')) return segment;
       if (random.next() < wrong / 2)
-        return encodeURIComponent(toWellFormed(hostileText(random)).slice(0, 1_500));
+        return encodeURIComponent(addressText(hostileText(random), 1_500));
       const collection = segments[index - 1]!;
       const current = random.next() < 0.1 ? '@current' : undefined;
       return current ?? era.idOf(collection, random) ?? '01890000-0000-7000-8000-000000000000';
@@ -122,17 +122,14 @@ function makeQuery(making: Making, operation: Operation, isEnding: boolean): str
     if (random.next() < wrong) parts.push(`${parameter.name}=${encodeURIComponent('x')}`);
   }
   if (random.next() < wrong)
-    parts.push(encodeURIComponent(toWellFormed(hostileText(random)).slice(0, 1_500)));
+    parts.push(encodeURIComponent(addressText(hostileText(random), 1_500)));
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }
 
 function queryText(making: Making, { schema, name }: Parameter): string {
   const value = makeValue(making, schema, name);
   const text = (one: unknown) => (typeof one === 'string' ? one : JSON.stringify(one));
-  return toWellFormed(Array.isArray(value) ? value.map(text).join(',') : text(value)).slice(
-    0,
-    4_000,
-  );
+  return addressText(Array.isArray(value) ? value.map(text).join(',') : text(value), 4_000);
 }
 
 function makeHeaders(making: Making, operation: Operation, era: Era): Record<string, string> {
@@ -185,7 +182,7 @@ function bodyText(value: unknown, type: string): string {
     : (JSON.stringify(value) ?? '');
 }
 
-/** Half surrogates cannot stand in an address. */
-function toWellFormed(text: string): string {
-  return text.toWellFormed();
+/** Half surrogates cannot stand in an address, those of a cut pair neither. */
+function addressText(text: string, lengthMax: number): string {
+  return text.slice(0, lengthMax).toWellFormed();
 }

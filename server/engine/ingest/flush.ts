@@ -10,6 +10,7 @@ import type { IngestionState } from './lock.ts';
 import type { Person } from './person.ts';
 import type { PersonStore } from './person_store.ts';
 import { buildRows } from './rows.ts';
+import type { BatchRows } from './rows.ts';
 import { writeRows } from './write.ts';
 
 /**
@@ -118,20 +119,12 @@ async function writeBatch(
       { team_id: teamId, events: rows.oversized },
       'persons were left as they were, because $set would have made them too large',
     );
-  // The last thing before the batch is noted, and through the transaction: it throws when the
-  // session and with it the lock is gone.
-  const latest = await readState(tx, teamId);
-  const isUnchanged =
-    latest.batch_id === state.batch_id && latest.last_inserted_at === state.last_inserted_at;
-  const inserted_at = isoInstant(nextInsertion(latest, last_inserted_at));
-  const written = isUnchanged
-    ? await writeRows(deps, tx, {
-        team_id: teamId,
-        inserted_at,
-        last_inserted_at: state.last_inserted_at,
-        rows,
-      })
-    : 'unavailable';
+  const written = await writeUnchanged(deps, tx, {
+    team_id: teamId,
+    state,
+    last_inserted_at,
+    rows,
+  });
   if (typeof written === 'string') {
     deps.persons.forget(teamId);
     return failed(written);
@@ -147,6 +140,25 @@ async function writeBatch(
     is_duplicate:
       next === undefined ? found.is_duplicate : found.is_duplicate.slice(0, events.indexOf(next)),
   };
+}
+
+/** Writes the rows, unless the state that they were made from is another by now. */
+async function writeUnchanged(
+  deps: FlushDeps,
+  tx: Transaction,
+  made: { team_id: number; state: IngestionState; last_inserted_at: number; rows: BatchRows },
+) {
+  const { team_id, state, last_inserted_at, rows } = made;
+  // The last thing before the batch is noted, and through the transaction: it throws when the
+  // session and with it the lock is gone.
+  const latest = await readState(tx, team_id);
+  if (!latest.has_project) return 'project_gone';
+  const isUnchanged =
+    latest.batch_id === state.batch_id && latest.last_inserted_at === state.last_inserted_at;
+  if (!isUnchanged) return 'unavailable';
+  const inserted_at = isoInstant(nextInsertion(latest, last_inserted_at));
+  const batch = { team_id, inserted_at, last_inserted_at: state.last_inserted_at, rows };
+  return writeRows(deps, tx, batch);
 }
 
 type Found = {

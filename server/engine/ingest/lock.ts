@@ -18,6 +18,8 @@ export type IngestionState = {
   persons_generation: number;
   /** A batch that was begun and of which nobody said how it ended. */
   batch_id: string | null;
+  /** False when the project is deleted; its state is gone with it. */
+  has_project: boolean;
 };
 
 /**
@@ -62,7 +64,8 @@ export async function readState(db: Queryable, teamId: number): Promise<Ingestio
   const row = await db.row<IngestionState>(sql`
     SELECT date_trunc('milliseconds', clock_timestamp()) AS now, s.last_inserted_at,
       s.settled_until,
-      coalesce(s.persons_generation, 0)::integer AS persons_generation, s.batch_id
+      coalesce(s.persons_generation, 0)::integer AS persons_generation, s.batch_id,
+      EXISTS (SELECT 1 FROM projects WHERE id = ${teamId}) AS has_project
     FROM (SELECT ${teamId}::integer AS team_id) AS wanted LEFT
       JOIN ingestion_states AS s USING (team_id)`);
   if (row === undefined) throw new Error('The control store gave no state.');
