@@ -37,3 +37,24 @@ test('deleting an organization or project waits for writers before it takes thei
     assert.equal((await deleting.begun).status, 204);
   }
 });
+
+test('a write that waits while its project is deleted is a 404', async () => {
+  const { key, user, project } = await house.newOrganization();
+  const list = `/api/projects/${project.id}/notice_targets/`;
+  const body = { type: 'webhook', url: 'https://hooks.example/', events: ['failing'] };
+  const begun = await house.deps.db.transaction(async (tx) => {
+    // As the deletion of a project holds writers back.
+    await tx.row(sql`SELECT 1 FROM members WHERE user_id = ${user.id} FOR UPDATE`);
+    const writes = [
+      house.request('POST', list, { key, body }),
+      house.request('POST', `/api/projects/${project.id}/plugin_configs/`, {
+        key,
+        body: { plugin: 1, enabled: false },
+      }),
+    ];
+    await eventually('The writes do not wait.', isWaiting);
+    await tx.run(sql`DELETE FROM projects WHERE id = ${project.id}`);
+    return { writes };
+  });
+  for (const write of begun.writes) assert.equal((await write).status, 404);
+});

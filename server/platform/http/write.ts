@@ -114,11 +114,17 @@ export async function write<Answer>(
   return respond(reply, status, answer);
 }
 
+type Standing = Pick<Access, 'level'> & {
+  is_valid: boolean;
+  is_closed: boolean;
+  has_project: boolean;
+};
+
 /**
  * Holds the caller's membership as it is until the transaction ends (FOR SHARE), and takes over a
- * level that changed since the request came in; the key or session must still hold, and the
- * organization still let them in without a second factor, because the request may have waited for a
- * lock. Locks go from the organization to the member, everywhere.
+ * level that changed since the request came in; the key or session must still hold, the organization
+ * still let them in without a second factor, and the project still be there, because the request
+ * may have waited for a lock. Locks go from the organization to the member, everywhere.
  */
 async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<void> {
   const { access, caller } = request;
@@ -136,22 +142,27 @@ async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<
       : sql`SELECT 1 FROM personal_api_keys c JOIN users u ON u.id = c.user_id AND u.is_active
           WHERE c.id = ${caller.key_id}::uuid AND (c.expires_at IS NULL
             OR c.expires_at > ${now}::timestamptz)`;
-  const member = await tx.row<
-    Pick<Access, 'level'> & { is_valid: boolean; is_closed: boolean }
-  >(sql`
-    SELECT m.level, EXISTS (${credential}) AS is_valid, NOT ${isOpenTo(caller)} AS is_closed
-      FROM members m
-    WHERE m.user_id = ${caller.user_id} AND m.organization_id = ${access.organization_id}::uuid
-      FOR SHARE OF m`);
+  const member = await tx.row(
+    sql`SELECT 1 FROM members m WHERE m.user_id = ${caller.user_id}
+      AND m.organization_id = ${access.organization_id}::uuid FOR SHARE`,
+  );
   if (member === undefined) throw notFound();
-  if (!member.is_valid)
+  // A statement of its own: it sees what was committed while the one before it waited.
+  const standing = await tx.row<Standing>(sql`
+    SELECT m.level, EXISTS (${credential}) AS is_valid, NOT ${isOpenTo(caller)} AS is_closed,
+      ${access.team_id ?? null}::integer IS NULL
+        OR EXISTS (SELECT 1 FROM projects WHERE id = ${access.team_id ?? null}) AS has_project
+    FROM members m WHERE m.user_id = ${caller.user_id}
+      AND m.organization_id = ${access.organization_id}::uuid`);
+  if (standing === undefined || !standing.has_project) throw notFound();
+  if (!standing.is_valid)
     throw unauthenticated(
       'authentication_failed',
       'The key or session ended while the request waited.',
     );
-  if (member.is_closed) throw secondFactorRequired();
-  requireLevel(member.level, wanted);
-  request.access = { ...access, level: member.level };
+  if (standing.is_closed) throw secondFactorRequired();
+  requireLevel(standing.level, wanted);
+  request.access = { ...access, level: standing.level };
 }
 
 /**
