@@ -3,13 +3,13 @@ import type { Deps } from '../deps.ts';
 import { activityRoutes } from './activity/routes.ts';
 import { apiKeyRoutes } from './api_keys/routes.ts';
 import { batchExportRoutes } from './batch_exports/routes.ts';
+import { consoleRoutes } from './console/routes.ts';
 import { domainRoutes } from './domains/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { inviteRoutes } from './invites/routes.ts';
 import { memberRoutes } from './members/routes.ts';
 import { noticeTargetRoutes } from './notice_targets/routes.ts';
 import { organizationRoutes } from './organizations/routes.ts';
-import { pageRoutes } from './pages/routes.ts';
 import { pluginConfigRoutes } from './plugin_configs/routes.ts';
 import { pluginRoutes } from './plugins/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
@@ -38,5 +38,5 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   sessionRoutes,
   userRoutes,
   singleSignOnRoutes,
-  pageRoutes,
+  consoleRoutes,
 ];

@@ -3,14 +3,16 @@ import sql from 'sql-template-tag';
 import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { isUuid } from '../../platform/http/caller/access.ts';
-import { invalid, notFound } from '../../platform/http/errors.ts';
+import { addressOf } from '../../platform/http/caller/sign_in_throttle.ts';
+import { invalid, notFound, throttled } from '../../platform/http/errors.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import { serviceMetadata } from '../../platform/saml/metadata.ts';
 import { findDomain, findVerifiedDomain } from '../domains/store.ts';
 import { findSamlParties, samlService } from './saml_provider.ts';
-import { TestSignIn } from './schema.ts';
+import { findProviders } from './find_providers.ts';
+import { Providers, TestSignIn } from './schema.ts';
 import { makeTestUrl } from './test_sign_in.ts';
 
 const metadata_type = 'application/samlmetadata+xml';
@@ -19,12 +21,43 @@ const Named = Type.Object({
 });
 
 /**
- * What belongs to single sign-on in the API: this server's SAML metadata for an organization, and
- * tests of a domain's provider.
+ * What belongs to single sign-on in the API: who can be signed in with, this server's SAML metadata
+ * for an organization, and tests of a domain's provider.
  */
 export function singleSignOnApiRoutes(app: FastifyInstance, deps: Deps): void {
+  providersRoute(app, deps);
   metadataRoute(app, deps);
   testRoute(app, deps);
+}
+
+const Asked = Type.Object({
+  email: Type.Optional(
+    Type.String({ maxLength: 254, description: 'The address of who is about to sign in.' }),
+  ),
+});
+
+function providersRoute(app: FastifyInstance, deps: Deps): void {
+  app.get(
+    '/api/single_sign_on/',
+    {
+      config: { scope: 'public' },
+      schema: {
+        summary: 'List the providers through whom people can sign in',
+        description:
+          'Without `email`: those that this server is registered with. With it: those that the ' +
+          'domain of the address leaves.',
+        operationId: 'single_sign_on_list',
+        tags: ['single_sign_on'],
+        querystring: Asked,
+        response: { 200: Providers, 400: Problem, 429: Problem },
+      },
+    },
+    (request) => {
+      const budget = app.limiter.take(`sign-in providers from ${addressOf(request.ip)}`);
+      if (budget?.wait_seconds !== undefined) throw throttled(budget.wait_seconds, {});
+      return findProviders(deps, query(request, Asked).email);
+    },
+  );
 }
 
 function metadataRoute(app: FastifyInstance, deps: Deps): void {

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { openid_providers } from '../../platform/openid_providers.ts';
 
 /** Where an administrator begins a test. */
 export const TestSignIn = Type.Object(
@@ -12,4 +13,19 @@ export const TestSignIn = Type.Object(
     expires_at: Type.String({ format: 'date-time', description: 'Until when the test can begin.' }),
   },
   { title: 'TestSignIn' },
+);
+
+/** Through whom people can sign in besides a password. */
+export const Providers = Type.Object(
+  {
+    providers: Type.Array(Type.Enum(['saml', ...openid_providers]), {
+      description:
+        'Each begins at `/login/<provider>/`, in a browser. `saml` only for an address whose ' +
+        'domain has a provider.',
+    }),
+    is_enforced: Type.Boolean({
+      description: 'Whether the domain of the address takes nothing else, a password neither.',
+    }),
+  },
+  { title: 'SignInProviders' },
 );

@@ -1,6 +1,7 @@
 import cookie from '@fastify/cookie';
 import { fastify } from 'fastify';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import { withoutBasePath } from './base_path.ts';
 import { openAccessFinder } from './caller/access.ts';
 import type { AccessFinder } from './caller/access.ts';
 import { body_size_bytes_max, public_body_size_bytes_max } from './bodies/body.ts';
@@ -40,6 +41,7 @@ export function buildServer(
     requestTimeout: request_timeout_ms,
     requestIdHeader: false,
     genReqId: requestIdOf,
+    rewriteUrl: (request) => withoutBasePath(context, request.url ?? '/'),
     trustProxy:
       context.config.trusted_proxies.length === 0 ? false : context.config.trusted_proxies,
     http: { maxHeaderSize: header_size_bytes_max },

@@ -1,0 +1,142 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Static } from 'typebox';
+import type { ApiKeyRow, NewApiKey } from '../../server/api/api_keys/schema.ts';
+import { ChoiceField, ChoicesField, TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { CopyButton } from '../page/copy_button.tsx';
+import { Panel } from '../page/panel.tsx';
+import { Section, Seldom, useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { Instant } from '../time/instant.tsx';
+import { now } from '../time/now.ts';
+import { api_keys } from './api_keys.ts';
+import { scope_choices } from './scope_names.ts';
+
+const day_ms = 86_400_000;
+
+type NewKey = Static<typeof NewApiKey>;
+
+/** The person's API keys, each with a button that revokes it, and a form that makes one. */
+export function KeySection() {
+  const query = useQuery(api_keys);
+  const [made, setMade] = useState<NewKey>();
+  return (
+    <Section title="Personal API keys">
+      {made?.value !== undefined && <Made key={made.id} label={made.label} value={made.value} />}
+      <Shown query={query}>
+        {({ count, results }) => (
+          <>
+            {count === 0 && <p>You have no keys.</p>}
+            <ul className="records">
+              {results.map((key) => (
+                <Key key={key.id} api_key={key} />
+              ))}
+            </ul>
+            {count > results.length && (
+              <p>
+                The newest {results.length} of {count} are shown.
+              </p>
+            )}
+          </>
+        )}
+      </Shown>
+      <Seldom summary="Make a key">
+        <CreateKey made={setMade} />
+      </Seldom>
+    </Section>
+  );
+}
+
+/** The key itself, which the API shows once. */
+function Made({ label, value }: { label: string; value: string }) {
+  return (
+    <Panel>
+      <h3>
+        Your key “<bdi>{label}</bdi>”
+      </h3>
+      <p>
+        <code>{value}</code>
+      </p>
+      <p>It is not shown again: keep it where you keep passwords.</p>
+      <CopyButton text={value} what="the key" />
+    </Panel>
+  );
+}
+
+function CreateKey({ made }: { made: (key: NewKey) => void }) {
+  const done = useDone();
+  return (
+    <Form<NewKey>
+      path="/api/personal_api_keys/"
+      body={({ expires_at, ...values }) => ({
+        ...values,
+        expires_at:
+          expires_at === '' ? null : new Date(now() + Number(expires_at) * day_ms).toISOString(),
+      })}
+      done={async (key) => {
+        await done('The key was made.', api_keys);
+        made(key);
+      }}
+      button="Make the key"
+    >
+      <TextField name="label" label="What it is for" autoComplete="off" />
+      <ChoicesField name="scopes" label="What may be done with it" options={scope_choices} />
+      <ChoiceField
+        name="expires_at"
+        label="How long it works"
+        value="90"
+        options={[
+          { value: '30', label: '30 days' },
+          { value: '90', label: '90 days' },
+          { value: '365', label: 'a year' },
+          { value: '', label: 'until it is revoked' },
+        ]}
+      />
+    </Form>
+  );
+}
+
+function Key({ api_key }: { api_key: ApiKeyRow }) {
+  const { id, label, mask_value, scopes, expires_at, last_used_at, created_at } = api_key;
+  const done = useDone();
+  return (
+    <li>
+      <div>
+        <p>
+          <bdi>{label}</bdi> <code>{mask_value}</code>
+        </p>
+        <p className="muted">{scopes.join(', ')}</p>
+        <p className="muted">
+          Made <Instant at={created_at} />,{' '}
+          {expires_at === null ? (
+            'works until it is revoked'
+          ) : (
+            <>
+              works until <Instant at={expires_at} is_exact />
+            </>
+          )}
+          ,{' '}
+          {last_used_at === null ? (
+            'never used'
+          ) : (
+            <>
+              last used <Instant at={last_used_at} />
+            </>
+          )}
+        </p>
+      </div>
+      <Form
+        method="DELETE"
+        path={`/api/personal_api_keys/${id}/`}
+        done={() => done('The key was revoked.', api_keys)}
+        button="Revoke"
+        about={`the key ${label}`}
+        tone="danger"
+        confirm={() =>
+          window.confirm(`Revoke the key “${label}”? What uses it stops working at once.`)
+        }
+      />
+    </li>
+  );
+}

@@ -1,0 +1,26 @@
+import type { Scope } from '../../server/platform/http/caller/scopes.ts';
+
+/** Every scope that a key can have, with what it opens; a new one has to be added here. */
+const scope_names: Record<Scope | '*', string> = {
+  'organization:read': 'see organizations',
+  'organization:write': 'change organizations and domains',
+  'organization_member:read': 'see members and invites',
+  'organization_member:write': 'change members, invite',
+  'batch_export:read': 'see exports and runs',
+  'batch_export:write': 'change and run exports',
+  'plugin:read': 'see plugins',
+  'plugin:write': 'install and configure plugins',
+  'project:read': 'see projects',
+  'project:write': 'change projects',
+  'user:read': 'see your account',
+  'user:write': 'change your account',
+  'activity_log:read': 'see the activity log',
+  'event:write': 'send events',
+  '*': 'everything that you may',
+};
+
+/** The scopes as the choices of a form. */
+export const scope_choices = Object.entries(scope_names).map(([value, label]) => ({
+  value,
+  label: `${value}: ${label}`,
+}));

@@ -1,0 +1,33 @@
+import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
+
+/** How an export stands: a word for it, and how much it asks for attention. */
+export type State = { word: string; tone: 'good' | 'warn' | 'bad' | 'muted' };
+
+type Status = BatchExport['latest_runs'][number]['status'];
+
+/** How a run stands, by its status. */
+export const run_states: Record<Status, State> = {
+  Starting: { word: 'Waiting', tone: 'muted' },
+  Running: { word: 'Running', tone: 'muted' },
+  Completed: { word: 'Completed', tone: 'good' },
+  Failed: { word: 'Failed', tone: 'bad' },
+  FailedRetryable: { word: 'Failed', tone: 'bad' },
+  Cancelled: { word: 'Cancelled', tone: 'warn' },
+  TimedOut: { word: 'Timed out', tone: 'bad' },
+  Terminated: { word: 'Ended', tone: 'bad' },
+  ContinuedAsNew: { word: 'Continued', tone: 'muted' },
+};
+
+/** How an export stands: what it waits for, or how its newest run that ended did. */
+export function stateOf({
+  paused,
+  pause_reason,
+  latest_runs,
+}: Pick<BatchExport, 'paused' | 'pause_reason' | 'latest_runs'>): State {
+  if (pause_reason !== null) return { word: 'Paused by the server', tone: 'bad' };
+  if (paused) return { word: 'Paused', tone: 'warn' };
+  const ended = latest_runs.find(({ finished_at }) => finished_at !== null);
+  if (ended !== undefined && run_states[ended.status].tone === 'bad')
+    return { word: 'Failing', tone: 'bad' };
+  return { word: 'Active', tone: 'good' };
+}

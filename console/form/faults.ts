@@ -1,0 +1,27 @@
+import type { Violation } from '../../server/platform/http/errors.ts';
+
+/**
+ * The violation's field among those that the form shows: the one that it names, or the nearest that
+ * holds it (`destination__config` holds `destination__config__bucket`); undefined for the whole.
+ */
+export function fieldOf({ attr }: Violation, fields: Iterable<string>): string | undefined {
+  let nearest: string | undefined;
+  for (const field of fields) {
+    const holds = attr === field || attr?.startsWith(`${field}__`) === true;
+    if (holds && field.length > (nearest?.length ?? -1)) nearest = field;
+  }
+  return nearest;
+}
+
+/** What is wrong with the field, or with the whole for undefined, as one text; empty: nothing. */
+export function faultOf(
+  violations: readonly Violation[],
+  fields: Iterable<string>,
+  field: string | undefined,
+): string {
+  const names = [...fields];
+  return violations
+    .filter((violation) => fieldOf(violation, names) === field)
+    .map(({ detail }) => detail)
+    .join(' ');
+}

@@ -1,0 +1,144 @@
+import { Checkbox, Fieldset, NativeSelect, PasswordInput, TextInput } from '@mantine/core';
+import { useId } from 'react';
+import type { HTMLAttributes } from 'react';
+import { useFault } from './context.ts';
+
+type Common = {
+  /** The API's name of the field. */
+  name: string;
+  label: string;
+  hint?: string;
+};
+
+/** One line of text. */
+export function TextField({
+  name,
+  label,
+  hint,
+  type = 'text',
+  value,
+  autoComplete,
+  inputMode,
+  is_fixed = false,
+  is_optional = false,
+  fault,
+}: Common & {
+  type?: 'text' | 'email';
+  value?: string;
+  /** What browsers and password managers may fill in, as HTML names it. */
+  autoComplete: string;
+  inputMode?: HTMLAttributes<HTMLInputElement>['inputMode'];
+  /** Shown and sent, but not changed. */
+  is_fixed?: boolean;
+  /** Left out of what is sent while it is empty. */
+  is_optional?: boolean;
+  /** What is wrong with it before the API has said anything. */
+  fault?: string | undefined;
+}) {
+  const told = useFault(name);
+  const error = told === false ? fault : told;
+  return (
+    <TextInput
+      name={name}
+      type={type}
+      label={label}
+      description={hint}
+      error={error}
+      defaultValue={value}
+      autoComplete={autoComplete}
+      inputMode={inputMode}
+      readOnly={is_fixed}
+      spellCheck={false}
+      autoCapitalize={type === 'text' && inputMode === undefined ? 'words' : 'none'}
+      {...(is_optional ? { 'data-optional': '' } : {})}
+    />
+  );
+}
+
+const choosing = {
+  autoComplete: 'new-password',
+  hint: '12 to 200 characters: several words that have nothing to do with each other are fine.',
+} as const;
+
+/** A password; `is_new` for one that is being chosen. */
+export function PasswordField({
+  name,
+  label,
+  is_new = false,
+}: Omit<Common, 'hint'> & { is_new?: boolean }) {
+  const error = useFault(name);
+  return (
+    <PasswordInput
+      name={name}
+      label={label}
+      description={is_new ? choosing.hint : undefined}
+      error={error}
+      autoComplete={is_new ? choosing.autoComplete : 'current-password'}
+      visibilityToggleButtonProps={{ 'aria-label': 'Show the password', tabIndex: 0 }}
+    />
+  );
+}
+
+/** A code of the second factor, to be typed or filled in by a password manager. */
+export function CodeField({ label, fault }: { label: string; fault?: string | undefined }) {
+  return (
+    <TextField
+      name="code"
+      label={label}
+      fault={fault}
+      hint="Six digits of your authenticator app, or a recovery code."
+      autoComplete="one-time-code"
+      is_optional
+    />
+  );
+}
+
+/** One of a few. */
+export function ChoiceField({
+  name,
+  label,
+  hint,
+  options,
+  value,
+}: Common & { options: { value: string; label: string }[]; value: string }) {
+  const error = useFault(name);
+  return (
+    <NativeSelect
+      name={name}
+      label={label}
+      description={hint}
+      error={error}
+      data={options}
+      defaultValue={value}
+    />
+  );
+}
+
+/** Any number of several; what is sent is the list of their values. */
+export function ChoicesField({
+  name,
+  label,
+  options,
+}: Omit<Common, 'hint'> & { options: { value: string; label: string }[] }) {
+  const error = useFault(name);
+  const fault_id = useId();
+  return (
+    <Fieldset legend={label} variant="unstyled" aria-describedby={fault_id}>
+      <div className="choices">
+        {options.map((option) => (
+          <Checkbox
+            key={option.value}
+            name={name}
+            value={option.value}
+            label={option.label}
+            aria-invalid={error !== false}
+            aria-describedby={fault_id}
+          />
+        ))}
+      </div>
+      <p className="fault" id={fault_id}>
+        {error}
+      </p>
+    </Fieldset>
+  );
+}

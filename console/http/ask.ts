@@ -1,0 +1,76 @@
+import { addressOf } from './address.ts';
+import { problemOf, unreached } from './problem.ts';
+import type { Problem } from './problem.ts';
+
+/** A method of the API. */
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** What goes with a request. */
+export type Sent = {
+  body?: unknown;
+  /** The ETag of the version that is meant; 412 when there is a newer one. */
+  if_match?: string | undefined;
+  /** The ETag of what is known; 304 when it still holds. */
+  if_none_match?: string | undefined;
+  /** The same key and body give the same answer instead of a second effect. */
+  idempotency_key?: string | undefined;
+  signal?: AbortSignal | undefined;
+};
+
+/** What came of a request: an answer (`body` is undefined where it has none), or why not. */
+export type Outcome<Body> =
+  | { ok: true; status: number; body: Body; etag: string | undefined }
+  | { ok: false; problem: Problem };
+
+/**
+ * Asks the API with the browser's session. Never throws, but for an `AbortError`: what is no answer
+ * of the API becomes a problem that says what to do. The browser's own headers (`Sec-Fetch-Site`,
+ * `Origin`) are the proof that a change comes from this site, so there is no other token.
+ */
+export async function ask<Body>(
+  method: Method,
+  path: string,
+  sent: Sent = {},
+): Promise<Outcome<Body>> {
+  const response = await send(method, path, sent);
+  if (response === undefined) return { ok: false, problem: unreached() };
+  const body = await bodyOf(response);
+  return response.ok || response.status === 304
+    ? {
+        ok: true,
+        status: response.status,
+        body: body as Body,
+        etag: response.headers.get('etag') ?? undefined,
+      }
+    : { ok: false, problem: problemOf(response.status, body) };
+}
+
+async function send(method: Method, path: string, sent: Sent): Promise<Response | undefined> {
+  const headers = new Headers({ accept: 'application/json' });
+  const named = {
+    'content-type': method === 'GET' ? undefined : 'application/json',
+    'if-match': sent.if_match,
+    'if-none-match': sent.if_none_match,
+    'idempotency-key': sent.idempotency_key,
+  };
+  for (const [name, value] of Object.entries(named))
+    if (value !== undefined) headers.set(name, value);
+  try {
+    return await fetch(addressOf(path), {
+      method,
+      headers,
+      body: sent.body === undefined ? null : JSON.stringify(sent.body),
+      // Ours are the ETags; the browser's cache would answer without asking.
+      cache: 'no-store',
+      signal: sent.signal ?? null,
+    });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    return undefined;
+  }
+}
+
+async function bodyOf(response: Response): Promise<unknown> {
+  const is_json = /[/+]json\b/.test(response.headers.get('content-type') ?? '');
+  return is_json ? response.json().catch(() => undefined) : undefined;
+}

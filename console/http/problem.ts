@@ -1,0 +1,41 @@
+import type { ErrorCode, Violation, errorBody } from '../../server/platform/http/errors.ts';
+
+/** Why there is no answer: the API's own reason, or one of the same form where none came. */
+export class Problem extends Error {
+  /** 0 when the server was not reached. */
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly violations: Violation[];
+  readonly request_id: string | undefined;
+
+  constructor(status: number, violations: Violation[], request_id?: string) {
+    super(violations[0]?.detail);
+    this.name = 'Problem';
+    this.status = status;
+    this.code = violations[0]?.code ?? 'error';
+    this.violations = violations;
+    this.request_id = request_id;
+  }
+}
+
+/** True when nobody is signed in any more. */
+export function isSignedOut({ status, code }: Problem): boolean {
+  return status === 401 && (code === 'authentication_failed' || code === 'not_authenticated');
+}
+
+/** The problem that an answer's body tells; one in our words for what is no answer of the API. */
+export function problemOf(status: number, body: unknown): Problem {
+  const { errors, request_id } = (body ?? {}) as Partial<ReturnType<typeof errorBody>>;
+  return Array.isArray(errors) && errors.length > 0
+    ? new Problem(status, errors, request_id)
+    : ownProblem(status, `The server answered with the status ${status}: try again in a minute.`);
+}
+
+/** Where the server was not reached at all. */
+export function unreached(): Problem {
+  return ownProblem(0, 'The server cannot be reached: check your connection, then try again.');
+}
+
+function ownProblem(status: number, detail: string): Problem {
+  return new Problem(status, [{ attr: null, code: 'error', detail }]);
+}

@@ -1,0 +1,77 @@
+import { MutationCache, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
+import { ask } from './ask.ts';
+import { Problem, isSignedOut } from './problem.ts';
+
+declare module '@tanstack/react-query' {
+  interface Register {
+    defaultError: Problem;
+  }
+}
+
+/** So often something is asked for that is under way, in milliseconds. */
+const busy_interval_ms = 2_000;
+/** So often everything else is asked for that is on the screen. */
+const idle_interval_ms = 30_000;
+
+/** The ETags of what was read, by the very object that was read. */
+const etags = new WeakMap<object, string>();
+
+/** The ETag of a record as it was read, for `if_match`; undefined for what was not read. */
+export function etagOf(record: object | undefined): string | undefined {
+  return record === undefined ? undefined : etags.get(record);
+}
+
+/** How something is read again by itself. */
+export type Rhythm<Body> = {
+  /** Whether something is under way: then it is read every 2 s, else every 30 s. */
+  is_busy?: (body: Body) => boolean;
+  /** False for what does not change under a person who looks at it. */
+  polls?: boolean;
+};
+
+/**
+ * The options of a query that reads a path of the API, for `useQuery` and `ensureQueryData`. The
+ * path is its key, so that whoever changes something can name what is to be read anew. While it is
+ * on the screen it is asked for again with its ETag; the object stays the same while nothing
+ * changed, so nothing is drawn anew.
+ */
+export function reading<Body extends object>(path: string, rhythm: Rhythm<Body> = {}) {
+  const { is_busy = () => false, polls = true } = rhythm;
+  return queryOptions({
+    queryKey: [path],
+    queryFn: async ({ client, signal }): Promise<Body> => {
+      const known = client.getQueryData<Body>([path]);
+      const outcome = await ask<Body>('GET', path, { if_none_match: etagOf(known), signal });
+      if (!outcome.ok) throw outcome.problem;
+      if (outcome.status === 304 && known !== undefined) return known;
+      if (outcome.etag !== undefined) etags.set(outcome.body, outcome.etag);
+      return outcome.body;
+    },
+    structuralSharing: false,
+    refetchInterval: ({ state }) =>
+      polls &&
+      (state.data !== undefined && is_busy(state.data) ? busy_interval_ms : idle_interval_ms),
+  });
+}
+
+/**
+ * Holds what was read from the API. `signedOut` is called whenever a request says that the session
+ * has ended.
+ */
+export function openQueries(signedOut: () => void): QueryClient {
+  const onError = (problem: Problem) => {
+    if (isSignedOut(problem)) signedOut();
+  };
+  return new QueryClient({
+    queryCache: new QueryCache({ onError }),
+    mutationCache: new MutationCache({ onError }),
+    defaultOptions: {
+      queries: {
+        staleTime: 1_000,
+        // A refusal stays one; what may have been an accident of the line is tried again.
+        retry: (failures, problem) =>
+          failures < 3 && (problem.status === 0 || problem.status >= 500),
+      },
+    },
+  });
+}

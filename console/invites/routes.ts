@@ -1,0 +1,11 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { root_route } from '../shell/root_route.ts';
+
+/** `/invite/<id>?token=`, which takes the token out of the address. */
+export const invite_route = createRoute({
+  getParentRoute: () => root_route,
+  path: 'invite/$id',
+  validateSearch: ({ token }: { token?: string }): { token?: string } =>
+    token === undefined ? {} : { token },
+  component: lazyRouteComponent(() => import('./invite_page.tsx'), 'InvitePage'),
+});

@@ -1,0 +1,148 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { PasswordField, TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { ask } from '../http/ask.ts';
+import { Waiting } from '../page/shown.tsx';
+import { SecondStep, useSecondStep } from '../sessions/second_step.tsx';
+import { useEnter } from '../sessions/enter.ts';
+import { ProviderLink } from '../single_sign_on/provider_link.tsx';
+import { providersFor } from '../single_sign_on/providers.ts';
+import { invitePath } from './invite.ts';
+import type { Invite } from './invite.ts';
+
+type Visit = { invite: Invite; token: string | undefined; email: string | undefined };
+
+/**
+ * The one way that fits: join, when the invite is for the account that is signed in; sign out, when
+ * it is for another; sign in and join; or sign up.
+ */
+export function WayIn(visit: Visit) {
+  const { invite, email } = visit;
+  if (email === undefined) return <SignedOut {...visit} />;
+  return email.toLowerCase() === invite.target_email.toLowerCase() ? (
+    <Join {...visit} />
+  ) : (
+    <SignOut {...visit} />
+  );
+}
+
+function Join({ invite, token }: Visit) {
+  const enter = useEnter();
+  return (
+    <Form
+      path={`${invitePath(invite.id)}accept/`}
+      body={() => ({ token })}
+      done={() => enter('/account')}
+      button="Join"
+    />
+  );
+}
+
+function SignOut({ invite: { target_email }, email }: Visit) {
+  const queries = useQueryClient();
+  return (
+    <>
+      <p>
+        You are signed in as <bdi>{email}</bdi>. Sign out to join as <bdi>{target_email}</bdi>.
+      </p>
+      <Form
+        method="DELETE"
+        path="/api/sessions/@current/"
+        body={() => undefined}
+        done={() => queries.resetQueries()}
+        button="Sign out"
+      />
+    </>
+  );
+}
+
+function SignedOut(visit: Visit) {
+  const { invite } = visit;
+  const { data, error } = useQuery(providersFor(invite.target_email));
+  if (data === undefined && error === null) return <Waiting />;
+  // By then the provider has proved the address, so the token need not travel along.
+  const links = (data?.providers ?? []).map((provider) => (
+    <ProviderLink
+      key={provider}
+      provider={provider}
+      email={invite.target_email}
+      next={`/invite/${invite.id}`}
+    />
+  ));
+  if (data?.is_enforced === true)
+    return (
+      <>
+        <p>The domain of this address asks for single sign-on.</p>
+        <div className="ways">{links}</div>
+      </>
+    );
+  return (
+    <>
+      {invite.has_account ? <SignIn {...visit} /> : <SignUp {...visit} />}
+      {links.length > 0 && <div className="ways">{links}</div>}
+    </>
+  );
+}
+
+function SignIn({ invite, token }: Visit) {
+  const step = useSecondStep();
+  const enter = useEnter();
+  return (
+    <>
+      <p>There is an account with this address: sign in with it.</p>
+      <Form
+        path="/api/sessions/"
+        done={async () => {
+          const outcome = await ask('POST', `${invitePath(invite.id)}accept/`, { body: { token } });
+          if (!outcome.ok) throw outcome.problem;
+          await enter('/account');
+        }}
+        refused={step.refused}
+        button="Sign in and join"
+      >
+        <Address invite={invite} />
+        <PasswordField name="password" label="Password" />
+        <SecondStep step={step} />
+      </Form>
+      <p className="after_form">
+        <Link to="/forgot-password">Forgot your password?</Link>
+      </p>
+    </>
+  );
+}
+
+function SignUp({ invite, token }: Visit) {
+  const enter = useEnter();
+  return (
+    <Form
+      path={`${invitePath(invite.id)}accept/`}
+      body={({ email: _fixed, ...values }) => ({ ...values, token })}
+      done={() => enter('/account')}
+      button="Sign up and join"
+    >
+      <Address invite={invite} />
+      <TextField
+        name="first_name"
+        label="First name"
+        value={invite.first_name}
+        autoComplete="given-name"
+      />
+      <TextField name="last_name" label="Last name" autoComplete="family-name" />
+      <PasswordField name="password" label="Password" is_new />
+    </Form>
+  );
+}
+
+function Address({ invite }: { invite: Invite }) {
+  return (
+    <TextField
+      name="email"
+      label="E-mail address"
+      type="email"
+      value={invite.target_email}
+      autoComplete="username"
+      is_fixed
+    />
+  );
+}

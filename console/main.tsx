@@ -1,0 +1,29 @@
+import { MantineProvider } from '@mantine/core';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { openQueries } from './http/reading.ts';
+import { openRouter } from './router.ts';
+import { styleNonce } from './shell/nonce.ts';
+import { cssVariables, theme } from './shell/theme.ts';
+import '@mantine/core/styles.css';
+import './shell/style.css';
+
+const queries = openQueries(() => router.options.context.signedOut());
+const router = openRouter(queries);
+
+createRoot(document.getElementById('console')!).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <MantineProvider
+        theme={theme}
+        cssVariablesResolver={cssVariables}
+        defaultColorScheme="auto"
+        getStyleNonce={styleNonce}
+      >
+        <RouterProvider router={router} />
+      </MantineProvider>
+    </QueryClientProvider>
+  </StrictMode>,
+);

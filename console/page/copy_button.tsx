@@ -1,0 +1,30 @@
+import { Button } from '@mantine/core';
+import { useState } from 'react';
+
+const words = {
+  no: 'Copy',
+  yes: 'Copied',
+  refused: 'Select the text instead: the browser did not let it be copied',
+} as const;
+
+/**
+ * Copies a text. Browsers let pages copy over https and on this machine only; elsewhere there is no
+ * button.
+ */
+export function CopyButton({ text, what }: { text: string; what: string }) {
+  const [state, setState] = useState<keyof typeof words>('no');
+  // The types say that every page has one.
+  const clipboard = navigator.clipboard as Clipboard | undefined;
+  if (clipboard === undefined) return undefined;
+  const copy = () =>
+    clipboard.writeText(text).then(
+      () => setState('yes'),
+      () => setState('refused'),
+    );
+  return (
+    <Button size="compact-sm" variant="default" onClick={() => void copy()}>
+      <span aria-live="polite">{words[state]}</span>
+      <span className="unseen"> {what}</span>
+    </Button>
+  );
+}

@@ -1,0 +1,45 @@
+import { useEffect } from 'react';
+import type { ReactNode } from 'react';
+
+/**
+ * What stands in the middle of the console: its title, which is the tab's too, what can be done
+ * with the whole, and the rest.
+ */
+export function Page({
+  title,
+  actions,
+  children,
+}: {
+  title: string;
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
+  useTitle(title);
+  return (
+    <>
+      <header className="page_head">
+        <h1>{title}</h1>
+        <div className="page_actions">{actions}</div>
+      </header>
+      {children}
+    </>
+  );
+}
+
+/** A page of its own before somebody is signed in: one narrow column. */
+export function PlainPage({ title, children }: { title: string; children?: ReactNode }) {
+  useTitle(title);
+  return (
+    <main className="plain">
+      <p className="brand">Sluice</p>
+      <h1>{title}</h1>
+      {children}
+    </main>
+  );
+}
+
+function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} - Sluice`;
+  }, [title]);
+}

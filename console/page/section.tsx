@@ -1,0 +1,58 @@
+import { createContext, useContext, useId, useMemo, useRef, useState } from 'react';
+import type { ReactNode } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+
+/** Says in the section what was done, and leads readers to its heading. */
+const TellContext = createContext<(told: string) => void>(() => undefined);
+
+/** A part of a page under a heading; what was done in it is said under that. */
+export function Section({ title, children }: { title: string; children: ReactNode }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const [told, setTold] = useState('');
+  const id = useId();
+  const tell = useMemo(
+    () => (text: string) => {
+      setTold(text);
+      // The button that was pressed may be gone.
+      if (text !== '') heading.current?.focus();
+    },
+    [],
+  );
+  return (
+    <section aria-labelledby={id} className="section">
+      <h2 id={id} ref={heading} tabIndex={-1}>
+        {title}
+      </h2>
+      <p role="status" className="good">
+        {told}
+      </p>
+      <TellContext value={tell}>{children}</TellContext>
+    </section>
+  );
+}
+
+/** Something that is done seldom: shown once its summary is pressed. */
+export function Seldom({ summary, children }: { summary: string; children: ReactNode }) {
+  return (
+    <details className="seldom">
+      <summary>{summary}</summary>
+      {children}
+    </details>
+  );
+}
+
+/**
+ * For the end of a change: reads anew what it may have changed, and then says in the section what
+ * was done.
+ */
+export function useDone(): (told: string, ...changed: { queryKey: string[] }[]) => Promise<void> {
+  const queries = useQueryClient();
+  const tell = useContext(TellContext);
+  return async (told, ...changed) => {
+    tell('');
+    await Promise.all(
+      changed.map(({ queryKey }) => queries.invalidateQueries({ queryKey, exact: true })),
+    );
+    tell(told);
+  };
+}

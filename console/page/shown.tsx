@@ -1,0 +1,73 @@
+import { Alert, Button, Skeleton } from '@mantine/core';
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import type { Problem } from '../http/problem.ts';
+import { Sentence } from './sentence.tsx';
+
+/**
+ * What was read, or how it stands: a quiet placeholder while it is read for the first time, the
+ * reason and a button where it could not be. What was read before stays on the screen when a later
+ * look fails, and says so.
+ */
+export function Shown<Body>({
+  query,
+  children,
+}: {
+  query: Pick<UseQueryResult<Body>, 'data' | 'error' | 'refetch' | 'isFetching'>;
+  children: (body: Body) => ReactNode;
+}) {
+  const { data, error, refetch, isFetching } = query;
+  const again = (
+    <Button size="compact-sm" variant="default" loading={isFetching} onClick={() => void refetch()}>
+      Try again
+    </Button>
+  );
+  if (data === undefined)
+    return error === null ? <Waiting /> : <Refusal problem={error}>{again}</Refusal>;
+  return (
+    <>
+      {error !== null && (
+        <Refusal problem={error} title="What you see may be old">
+          {again}
+        </Refusal>
+      )}
+      {children(data)}
+    </>
+  );
+}
+
+/** Why something could not be read or done, with the request id that support asks for. */
+export function Refusal({
+  problem,
+  title = 'This could not be read',
+  children,
+}: {
+  problem: Problem;
+  title?: string;
+  children?: ReactNode;
+}) {
+  return (
+    <Alert color="red" title={title} role="alert" mb="md">
+      <p>
+        <Sentence text={problem.message} />
+      </p>
+      {problem.request_id !== undefined && (
+        <p className="muted">
+          Request id: <code>{problem.request_id}</code>
+        </p>
+      )}
+      {children}
+    </Alert>
+  );
+}
+
+/** A quiet placeholder while something is read for the first time. */
+export function Waiting() {
+  return (
+    <div role="status" aria-label="Loading" className="waiting">
+      {[90, 75, 85, 60].map((width) => (
+        <Skeleton key={width} height={14} width={`${width}%`} />
+      ))}
+    </div>
+  );
+}

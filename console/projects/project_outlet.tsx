@@ -1,0 +1,26 @@
+import { useQuery } from '@tanstack/react-query';
+import { Outlet, useParams } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { Shown } from '../page/shown.tsx';
+import { ZoneContext } from '../time/instant.tsx';
+import { projectOf } from './project.ts';
+import { rememberProject } from './remembered.ts';
+
+/** Around the pages of a project: they are there once it is known, and write times in its zone. */
+export function ProjectOutlet() {
+  const { project_id } = useParams({ from: '/signed_in/projects/$project_id' });
+  const project = useQuery(projectOf(project_id));
+  const id = project.data?.id;
+  useEffect(() => {
+    if (id !== undefined) rememberProject(id);
+  }, [id]);
+  return (
+    <Shown query={project}>
+      {({ timezone }) => (
+        <ZoneContext value={timezone}>
+          <Outlet />
+        </ZoneContext>
+      )}
+    </Shown>
+  );
+}

@@ -1,0 +1,29 @@
+import { createRoute, redirect } from '@tanstack/react-router';
+import { organizations } from '../organizations/organizations.ts';
+import { signed_in_route } from '../shell/signed_in_route.ts';
+import { rememberedProject } from './remembered.ts';
+import { ProjectOutlet } from './project_outlet.tsx';
+
+/** `/`: the project that was looked at last, else the first; without one, the account. */
+export const start_route = createRoute({
+  getParentRoute: () => signed_in_route,
+  path: '/',
+  beforeLoad: async ({ context }) => {
+    const { results } = await context.queries.ensureQueryData(organizations);
+    const projects = results.flatMap(({ teams }) => teams);
+    const project = projects.find(({ id }) => id === rememberedProject()) ?? projects[0];
+    if (project === undefined) throw redirect({ to: '/account', replace: true });
+    throw redirect({
+      to: '/projects/$project_id/exports',
+      params: { project_id: String(project.id) },
+      replace: true,
+    });
+  },
+});
+
+/** What belongs to a project; its pages stand under it. */
+export const project_route = createRoute({
+  getParentRoute: () => signed_in_route,
+  path: 'projects/$project_id',
+  component: ProjectOutlet,
+});

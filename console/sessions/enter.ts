@@ -1,0 +1,17 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
+import { useCallback } from 'react';
+import { localPath } from './local_path.ts';
+
+/** Leads whoever has just signed in on; nothing stays of whoever was signed in before. */
+export function useEnter(): (next?: string) => Promise<void> {
+  const queries = useQueryClient();
+  const router = useRouter();
+  return useCallback(
+    async (next) => {
+      queries.clear();
+      await router.navigate({ href: localPath(next), replace: true });
+    },
+    [queries, router],
+  );
+}

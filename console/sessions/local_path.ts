@@ -1,0 +1,11 @@
+/**
+ * Where somebody goes after the sign-in: `next` where it is a path of this server, else the start.
+ * Guarantee: it begins with exactly one slash, so no browser reads another host in it.
+ */
+export function localPath(next: string | undefined): string {
+  // Any host will do: what keeps it was a path, what changes it named another.
+  const own = 'https://own.invalid';
+  if (next === undefined || !next.startsWith('/') || !URL.canParse(next, own)) return '/';
+  const { origin, pathname, search, hash } = new URL(next, own);
+  return origin === own && !pathname.startsWith('//') ? `${pathname}${search}${hash}` : '/';
+}

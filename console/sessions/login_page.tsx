@@ -1,0 +1,29 @@
+import { Link, getRouteApi } from '@tanstack/react-router';
+import { PasswordField, TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { PlainPage } from '../page/page.tsx';
+import { AnyProvider } from '../single_sign_on/any_provider.tsx';
+import { SecondStep, useSecondStep } from './second_step.tsx';
+import { useEnter } from './enter.ts';
+
+const route = getRouteApi('/login');
+
+/** Sign in: with a password and the second factor, or through a provider. */
+export function LoginPage() {
+  const { next } = route.useSearch();
+  const step = useSecondStep();
+  const enter = useEnter();
+  return (
+    <PlainPage title="Sign in">
+      <Form path="/api/sessions/" done={() => enter(next)} refused={step.refused} button="Sign in">
+        <TextField name="email" label="E-mail address" type="email" autoComplete="username" />
+        <PasswordField name="password" label="Password" />
+        <SecondStep step={step} />
+      </Form>
+      <p className="after_form">
+        <Link to="/forgot-password">Forgot your password?</Link>
+      </p>
+      <AnyProvider next={next} />
+    </PlainPage>
+  );
+}

@@ -1,0 +1,36 @@
+import { useEffect, useRef, useState } from 'react';
+import { CodeField } from '../form/fields.tsx';
+import type { Problem } from '../http/problem.ts';
+
+/** Whether the API has asked for a code, and how often it was sent none. */
+export type Step = { asked: number; refused: (problem: Problem) => boolean };
+
+/** The second step of a sign-in: once the API says that it lacks a code. */
+export function useSecondStep(): Step {
+  const [asked, setAsked] = useState(0);
+  return {
+    asked,
+    refused: ({ code }) => {
+      const is_asking = code === 'second_factor_required';
+      if (is_asking) setAsked((before) => before + 1);
+      return is_asking;
+    },
+  };
+}
+
+/** The field for the code, which gets the focus when it is asked for. */
+export function SecondStep({ step: { asked } }: { step: Step }) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (asked > 0) place.current?.querySelector('input')?.focus();
+  }, [asked]);
+  if (asked === 0) return undefined;
+  return (
+    <div ref={place}>
+      <CodeField
+        label="Code of your second factor"
+        fault={asked > 1 ? 'Fill in the code.' : undefined}
+      />
+    </div>
+  );
+}

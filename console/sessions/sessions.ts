@@ -1,0 +1,6 @@
+import type { SessionRow } from '../../server/api/sessions/schema.ts';
+import type { Listed } from '../http/list.ts';
+import { reading } from '../http/reading.ts';
+
+/** The browsers in which the person is signed in, newest first. */
+export const sessions = reading<Listed<SessionRow>>('/api/sessions/');

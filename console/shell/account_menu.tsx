@@ -1,0 +1,85 @@
+import { Menu, UnstyledButton, useMantineColorScheme } from '@mantine/core';
+import type { MantineColorScheme } from '@mantine/core';
+import {
+  IconBook2,
+  IconCheck,
+  IconDeviceDesktop,
+  IconLogout,
+  IconMoon,
+  IconSun,
+  IconUser,
+} from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { addressOf } from '../http/address.ts';
+import { ask } from '../http/ask.ts';
+import { account } from '../users/account.ts';
+
+const themes = [
+  { value: 'auto', label: 'As the system', icon: IconDeviceDesktop },
+  { value: 'light', label: 'Light', icon: IconSun },
+  { value: 'dark', label: 'Dark', icon: IconMoon },
+] as const satisfies { value: MantineColorScheme; label: string; icon: typeof IconSun }[];
+
+/** What is one's own: the account, the theme, the documentation, and the way out. */
+export function AccountMenu() {
+  const { data } = useQuery(account);
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const signOut = useSignOut();
+  const name = data === undefined ? '' : `${data.first_name} ${data.last_name}`.trim();
+  return (
+    <Menu position="top-start" width={220} shadow="md">
+      <Menu.Target>
+        <UnstyledButton className="place" w="100%">
+          <IconUser size={17} stroke={1.6} aria-hidden />
+          <span>{name === '' ? (data?.email ?? 'Account') : name}</span>
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item component={Link} to="/account" leftSection={<IconUser size={15} aria-hidden />}>
+          Account
+        </Menu.Item>
+        <Menu.Item
+          component="a"
+          href={addressOf('/docs/')}
+          leftSection={<IconBook2 size={15} aria-hidden />}
+        >
+          Documentation of the API
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Label>Theme</Menu.Label>
+        {themes.map(({ value, label, icon: Icon }) => (
+          <Menu.Item
+            key={value}
+            onClick={() => setColorScheme(value)}
+            leftSection={<Icon size={15} aria-hidden />}
+            rightSection={colorScheme === value && <IconCheck size={14} aria-label="chosen" />}
+          >
+            {label}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item onClick={() => signOut()} leftSection={<IconLogout size={15} aria-hidden />}>
+          Sign out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+/** Ends the session of this browser and leads to the sign-in. */
+export function useSignOut(): () => void {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const { mutate } = useMutation({
+    mutationFn: async () => {
+      const outcome = await ask('DELETE', '/api/sessions/@current/');
+      if (!outcome.ok && outcome.problem.status !== 401) throw outcome.problem;
+    },
+    onSuccess: async () => {
+      queries.clear();
+      await navigate({ to: '/login' });
+    },
+  });
+  return mutate;
+}

@@ -1,0 +1,37 @@
+import { Link } from '@tanstack/react-router';
+import type { ErrorComponentProps } from '@tanstack/react-router';
+import { Problem } from '../http/problem.ts';
+import { PlainPage } from '../page/page.tsx';
+import { Refusal } from '../page/shown.tsx';
+
+/** Where no page is, or a page's record is not there. */
+export function NoSuchPage() {
+  return (
+    <PlainPage title="There is no such page">
+      <p>It was moved or deleted, or the address is not complete.</p>
+      <p>
+        <Link to="/">To the start</Link>
+      </p>
+    </PlainPage>
+  );
+}
+
+/** Where a page failed before anything of it was there. */
+export function CouldNotBeShown({ error, reset }: ErrorComponentProps) {
+  return (
+    <PlainPage title="This page could not be shown">
+      {error instanceof Problem ? (
+        <Refusal problem={error} title="The server says" />
+      ) : (
+        <p>
+          The console has a fault here: {error instanceof Error ? error.message : String(error)}
+        </p>
+      )}
+      <p>
+        <button type="button" onClick={reset}>
+          Try again
+        </button>
+      </p>
+    </PlainPage>
+  );
+}

@@ -1,0 +1,29 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { rememberedProject } from '../projects/remembered.ts';
+import { AccountMenu } from './account_menu.tsx';
+import { project_pages } from './pages.ts';
+import { ProjectSwitcher } from './project_switcher.tsx';
+
+/** The ways to every page: which project, its pages, and what is one's own. */
+export function Navigation() {
+  const { project_id = rememberedProject()?.toString() } = useParams({ strict: false });
+  return (
+    <>
+      <p className="brand">Sluice</p>
+      <ProjectSwitcher project_id={project_id} />
+      {project_id !== undefined && (
+        <nav aria-label="Project">
+          {project_pages.map(({ label, to, icon: Icon }) => (
+            <Link key={to} className="place" to={to} params={{ project_id }}>
+              <Icon size={17} stroke={1.6} aria-hidden />
+              {label}
+            </Link>
+          ))}
+        </nav>
+      )}
+      <div className="side_end">
+        <AccountMenu />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,6 @@
+import { IconDatabaseExport } from '@tabler/icons-react';
+
+/** The pages of a project in the navigation, one line each. */
+export const project_pages = [
+  { label: 'Exports', to: '/projects/$project_id/exports', icon: IconDatabaseExport },
+] as const;

@@ -1,0 +1,45 @@
+import { Menu, UnstyledButton } from '@mantine/core';
+import { IconCheck, IconSelector } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { organizations } from '../organizations/organizations.ts';
+
+/** Says which organization and project is looked at, and leads to the others. */
+export function ProjectSwitcher({ project_id }: { project_id: string | undefined }) {
+  const { data } = useQuery(organizations);
+  const all = data?.results ?? [];
+  const home = all.find(({ teams }) => teams.some(({ id }) => String(id) === project_id));
+  const project = home?.teams.find(({ id }) => String(id) === project_id);
+  return (
+    <Menu position="bottom-start" width={240} shadow="md">
+      <Menu.Target>
+        <UnstyledButton className="place switcher">
+          <span>
+            <span className="muted">{home?.name ?? 'Organization'}</span>
+            <span>{project?.name ?? 'Choose a project'}</span>
+          </span>
+          <IconSelector size={16} aria-hidden />
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown mah={420} style={{ overflowY: 'auto' }}>
+        {all.map(({ id, name, teams }) => (
+          <div key={id} role="group" aria-label={name}>
+            <Menu.Label>{name}</Menu.Label>
+            {teams.map((team) => (
+              <Menu.Item
+                key={team.id}
+                component={Link}
+                to={`/projects/${team.id}/exports`}
+                rightSection={
+                  String(team.id) === project_id && <IconCheck size={14} aria-label="shown" />
+                }
+              >
+                {team.name}
+              </Menu.Item>
+            ))}
+          </div>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,20 @@
+import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { Problem, isSignedOut } from '../http/problem.ts';
+import { account } from '../users/account.ts';
+import { root_route } from './root_route.ts';
+
+/** What only somebody who is signed in sees; others are led to the sign-in, and back from there. */
+export const signed_in_route = createRoute({
+  getParentRoute: () => root_route,
+  id: 'signed_in',
+  beforeLoad: async ({ context, location }) => {
+    try {
+      await context.queries.ensureQueryData(account);
+    } catch (error) {
+      if (error instanceof Problem && isSignedOut(error))
+        throw redirect({ to: '/login', search: { next: location.href }, replace: true });
+      throw error;
+    }
+  },
+  component: lazyRouteComponent(() => import('./frame.tsx'), 'Frame'),
+});

@@ -1,0 +1,64 @@
+import { createTheme } from '@mantine/core';
+import type { CSSVariablesResolver, MantineColorsTuple } from '@mantine/core';
+
+const ink: MantineColorsTuple = [
+  '#edf4fa',
+  '#dbe7f1',
+  '#b3cee4',
+  '#89b3d7',
+  '#669dcc',
+  '#508fc6',
+  '#3f84bf',
+  '#2a6ca5',
+  '#1c5d99',
+  '#124a7d',
+];
+
+/** How the console looks: the fonts of the system, small and dense, one colour for what acts. */
+export const theme = createTheme({
+  colors: { ink },
+  primaryColor: 'ink',
+  primaryShade: { light: 8, dark: 8 },
+  defaultRadius: 'sm',
+  cursorType: 'pointer',
+  fontSizes: { xs: '12px', sm: '13px', md: '14px', lg: '16px', xl: '18px' },
+  components: {
+    Button: { defaultProps: { size: 'sm' } },
+    TextInput: { defaultProps: { size: 'sm' } },
+    PasswordInput: { defaultProps: { size: 'sm' } },
+    NativeSelect: { defaultProps: { size: 'sm' } },
+    Table: { defaultProps: { verticalSpacing: 6, horizontalSpacing: 'sm' } },
+  },
+});
+
+/** Colours that are read get a contrast of 4.5 to 1 or more in both themes. */
+export const cssVariables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: {
+    '--mantine-color-text': '#1a1f26',
+    '--mantine-color-dimmed': '#586272',
+    '--mantine-color-placeholder': '#667080',
+    '--mantine-color-error': '#b3261e',
+    '--mantine-color-anchor': '#1c5d99',
+    '--page': '#ffffff',
+    '--panel': '#f6f8fa',
+    '--line': '#dfe4ea',
+    '--good': '#1a6b37',
+    '--warn': '#8a5200',
+    '--bad': '#b3261e',
+  },
+  dark: {
+    '--mantine-color-body': '#14181d',
+    '--mantine-color-text': '#e3e8ee',
+    '--mantine-color-dimmed': '#9aa5b3',
+    '--mantine-color-placeholder': '#8b96a5',
+    '--mantine-color-error': '#ff8f86',
+    '--mantine-color-anchor': '#89b3d7',
+    '--page': '#14181d',
+    '--panel': '#1a1f26',
+    '--line': '#2d343d',
+    '--good': '#79cf95',
+    '--warn': '#e5b567',
+    '--bad': '#ff8f86',
+  },
+});

@@ -1,0 +1,20 @@
+import { Button } from '@mantine/core';
+import { providerAddress, provider_names } from './providers.ts';
+import type { Provider } from './providers.ts';
+
+/** Begins a sign-in through a provider; `email` is a hint for its page. */
+export function ProviderLink({
+  provider,
+  email,
+  next,
+}: {
+  provider: Provider;
+  email?: string;
+  next?: string | undefined;
+}) {
+  return (
+    <Button component="a" variant="default" href={providerAddress(provider, { email, next })}>
+      Continue with {provider_names[provider]}
+    </Button>
+  );
+}

@@ -1,0 +1,20 @@
+import { createContext, useContext } from 'react';
+import { useNow } from './now.ts';
+import { distance, exactly, written } from './words.ts';
+
+/** The zone in which instants are written: the project's, else UTC. */
+export const ZoneContext = createContext('UTC');
+
+/**
+ * An instant for people: how far it is from now, or with `is_exact` the date and hour; pointing at
+ * it tells both, in the zone of the project and in UTC.
+ */
+export function Instant({ at, is_exact = false }: { at: string; is_exact?: boolean }) {
+  const zone = useContext(ZoneContext);
+  const words = distance(at, useNow());
+  return (
+    <time dateTime={at} title={`${exactly(at, zone)} (${words})`}>
+      {is_exact ? `${written(at, zone)} ${zone}` : words}
+    </time>
+  );
+}

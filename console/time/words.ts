@@ -1,0 +1,37 @@
+const units = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const;
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always', style: 'short' });
+
+/** How far the instant is from now, as `12 min. ago`; `now` within the minute. */
+export function distance(at: string, now_ms: number): string {
+  const seconds = (Date.parse(at) - now_ms) / 1000;
+  for (const [unit, length] of units)
+    if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit);
+  return 'now';
+}
+
+/** The instant in the zone, which it names, and in UTC where that is another. */
+export function exactly(at: string, zone: string): string {
+  const own = `${written(at, zone)} ${zone}`;
+  return zone === 'UTC' ? own : `${own}, ${written(at, 'UTC')} UTC`;
+}
+
+/** The instant in the zone as `2026-01-31 12:00`. */
+export function written(at: string, zone: string): string {
+  const parts = new Intl.DateTimeFormat('en-GB', {
+    timeZone: zone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  }).formatToParts(Date.parse(at));
+  const part = (type: string) => parts.find((one) => one.type === type)?.value ?? '';
+  return `${part('year')}-${part('month')}-${part('day')} ${part('hour')}:${part('minute')}`;
+}

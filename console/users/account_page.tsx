@@ -1,0 +1,36 @@
+import { useQuery } from '@tanstack/react-query';
+import { KeySection } from '../api_keys/key_section.tsx';
+import { Page } from '../page/page.tsx';
+import { Shown } from '../page/shown.tsx';
+import { SessionSection } from '../sessions/session_section.tsx';
+import { account } from './account.ts';
+import { EmailSection } from './email_section.tsx';
+import { MembershipSection } from './membership_section.tsx';
+import { PasswordSection } from './password_section.tsx';
+import { ProfileSection } from './profile_section.tsx';
+import { SecondFactorSection } from './second_factor_section.tsx';
+
+/** What is a person's own. */
+export function AccountPage() {
+  const query = useQuery(account);
+  return (
+    <Page title="Your account">
+      <Shown query={query}>
+        {(own) => (
+          <>
+            <p>
+              You are signed in as <bdi>{own.email}</bdi>.
+            </p>
+            <MembershipSection own={own} />
+            <ProfileSection own={own} />
+            <EmailSection own={own} />
+            <PasswordSection own={own} />
+            <SecondFactorSection own={own} />
+            <SessionSection />
+            <KeySection />
+          </>
+        )}
+      </Shown>
+    </Page>
+  );
+}

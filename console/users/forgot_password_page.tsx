@@ -1,0 +1,32 @@
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { Panel } from '../page/panel.tsx';
+import { PlainPage } from '../page/page.tsx';
+
+/** Asks for a link under which a new password is chosen. */
+export function ForgotPasswordPage() {
+  const [told, setTold] = useState<string>();
+  return (
+    <PlainPage title="Forgot your password?">
+      <p>Choose a new one under a link that is mailed to you.</p>
+      {told === undefined ? (
+        <Form<{ detail: string }>
+          path="/api/users/reset_password/"
+          done={({ detail }) => setTold(detail)}
+          button="Mail me a link"
+        >
+          <TextField name="email" label="E-mail address" type="email" autoComplete="username" />
+        </Form>
+      ) : (
+        <Panel>
+          <p>{told}</p>
+        </Panel>
+      )}
+      <p className="after_form">
+        <Link to="/login">Back to sign-in</Link>
+      </p>
+    </PlainPage>
+  );
+}

@@ -1,0 +1,30 @@
+import type { AccountRow } from '../../server/api/users/schema.ts';
+import { level_names } from '../members/level_names.ts';
+import { Section } from '../page/section.tsx';
+
+/** The organizations of the account, and which of them are closed to it. */
+export function MembershipSection({ own }: { own: AccountRow }) {
+  const { organizations, is_2fa_enabled } = own;
+  return (
+    <Section title="Organizations">
+      {organizations.length === 0 && (
+        <p>You belong to no organization: open the link of an invite to join one.</p>
+      )}
+      <ul className="records">
+        {organizations.map(({ id, name, membership_level, enforce_2fa }) => (
+          <li key={id}>
+            <div>
+              <p>
+                <bdi>{name}</bdi>
+              </p>
+              <p className="muted">You are {level_names[membership_level]}.</p>
+              {enforce_2fa === true && !is_2fa_enabled && (
+                <p className="bad">Closed to you until you set up a second factor, below.</p>
+              )}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

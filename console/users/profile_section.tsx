@@ -1,0 +1,34 @@
+import type { AccountRow } from '../../server/api/users/schema.ts';
+import { TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { Section, useDone } from '../page/section.tsx';
+import { account } from './account.ts';
+
+/** The name of the person. */
+export function ProfileSection({ own }: { own: AccountRow }) {
+  return (
+    <Section title="Name">
+      <NameForm own={own} />
+    </Section>
+  );
+}
+
+function NameForm({ own: { first_name, last_name } }: { own: AccountRow }) {
+  const done = useDone();
+  return (
+    <Form
+      method="PATCH"
+      path="/api/users/@me/"
+      done={() => done('Your name was saved.', account)}
+      button="Save the name"
+    >
+      <TextField
+        name="first_name"
+        label="First name"
+        value={first_name}
+        autoComplete="given-name"
+      />
+      <TextField name="last_name" label="Last name" value={last_name} autoComplete="family-name" />
+    </Form>
+  );
+}

@@ -1,0 +1,77 @@
+/**
+ * Builds the console into `console/dist` (`npm run prepare`, which `npm ci` runs as well): files
+ * whose names carry their hash, each also compressed by gzip and brotli, and the page that loads
+ * them. Where the packages for that were left out (`--omit=dev`), it says so and builds nothing:
+ * the server serves its API all the same.
+ */
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { root } from './child.ts';
+
+const source = join(root, 'console');
+const target = join(source, 'dist');
+/** What is smaller travels in one packet however it is sent. */
+const compressed_bytes_min = 1_000;
+
+const tools = await findTools();
+if (tools === undefined)
+  console.log(
+    'The console is not built: its packages are not installed. `npm ci` without --omit=dev ' +
+      'installs and builds it.',
+  );
+else {
+  const started = performance.now();
+  await tools.build({
+    configFile: false,
+    root: source,
+    // Addresses are relative to the page and to the scripts, so that any base path will do.
+    base: './',
+    logLevel: 'warn',
+    plugins: [tools.react()],
+    build: {
+      outDir: target,
+      emptyOutDir: true,
+      manifest: true,
+      target: 'es2022',
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+    },
+  });
+  await compressAssets(join(target, 'assets'));
+  console.log(`The console is built (${((performance.now() - started) / 1000).toFixed(1)} s).`);
+}
+
+async function findTools() {
+  try {
+    const [{ build }, { default: react }] = await Promise.all([
+      import('vite'),
+      import('@vitejs/plugin-react'),
+    ]);
+    return { build, react };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return undefined;
+    throw error;
+  }
+}
+
+/** Writes `name.br` and `name.gz` beside each file that gets smaller by it. */
+async function compressAssets(folder: string): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => /\.(?:js|css|svg)$/.test(name));
+  await Promise.all(
+    names.map(async (name) => {
+      const bytes = await readFile(join(folder, name));
+      if (bytes.length < compressed_bytes_min) return;
+      const size = { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } };
+      await Promise.all([
+        promisify(brotliCompress)(bytes, size).then((br) =>
+          writeFile(join(folder, `${name}.br`), br),
+        ),
+        promisify(gzip)(bytes, { level: 9 }).then((gz) =>
+          writeFile(join(folder, `${name}.gz`), gz),
+        ),
+      ]);
+    }),
+  );
+}

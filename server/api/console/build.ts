@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** A built file, as it is sent. */
+export type Asset = { bytes: Buffer; type: string; encoding: 'br' | 'gzip' | undefined };
+
+/** What `npm run prepare` wrote. It is read anew each time, so a new build needs no restart. */
+export type BuiltConsole = { folder: string; readPage(): Promise<string | undefined> };
+
+const types: Record<string, string> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+const encodings = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const;
+
+/** The build of this checkout. */
+export const built_console = openBuild(
+  fileURLToPath(new URL('../../../console/dist', import.meta.url)),
+);
+
+/** The build in a folder; its page is undefined while there is none. */
+export function openBuild(folder: string): BuiltConsole {
+  return {
+    folder,
+    readPage: async () => (await read(join(folder, 'index.html')))?.toString('utf8'),
+  };
+}
+
+/**
+ * The file of that name in the best encoding that the client takes; undefined for a name that no
+ * built file has.
+ */
+export async function readAsset(
+  { folder }: BuiltConsole,
+  name: string,
+  accepted = '',
+): Promise<Asset | undefined> {
+  const type = types[extname(name)];
+  if (type === undefined || !/^[\w-]+\.[\w.-]+$/.test(name)) return undefined;
+  const path = join(folder, 'assets', name);
+  for (const [encoding, ending] of encodings) {
+    if (!takes(accepted, encoding)) continue;
+    const bytes = await read(path + ending);
+    if (bytes !== undefined) return { bytes, type, encoding };
+  }
+  const bytes = await read(path);
+  return bytes === undefined ? undefined : { bytes, type, encoding: undefined };
+}
+
+function takes(accepted: string, encoding: string): boolean {
+  return accepted.split(',').some((part) => {
+    const [name, ...parameters] = part.split(';').map((one) => one.trim().toLowerCase());
+    return name === encoding && !parameters.some((one) => /^q=0(\.0*)?$/.test(one));
+  });
+}
+
+async function read(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,69 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { basePath } from '../../platform/http/base_path.ts';
+import { notFound } from '../../platform/http/errors.ts';
+import { built_console, readAsset } from './build.ts';
+import { consoleHeaders, makeNonce } from './policy.ts';
+
+const options = {
+  config: { scope: 'public', accepts_anything: true },
+  schema: { hide: true },
+} as const;
+
+/** What answers as an API does, also when a browser is led there. */
+const no_page = /^\/(?:api|docs|assets|complete)(?:[/?]|$)/;
+
+/**
+ * The console: one page for every address that nothing else answers and that a browser asks for,
+ * and the files that the page loads. It changes nothing: it asks the API, which has all the rules.
+ */
+export function consoleRoutes(app: FastifyInstance, { config }: Deps): void {
+  app.get<{ Params: { name: string } }>('/assets/:name', options, async (request, reply) => {
+    const asset = await readAsset(
+      built_console,
+      request.params.name,
+      request.headers['accept-encoding'],
+    );
+    if (asset === undefined) throw notFound();
+    if (asset.encoding !== undefined) reply.header('content-encoding', asset.encoding);
+    // Another encoding is another body; the name has the hash, so the file never changes.
+    return reply
+      .type(asset.type)
+      .header('vary', 'accept-encoding')
+      .header('cache-control', 'public, max-age=31536000, immutable')
+      .send(asset.bytes);
+  });
+
+  app.get('/*', options, async (request, reply) => {
+    if (!isPage(request)) throw notFound();
+    return sendConsole(reply, basePath({ config }));
+  });
+}
+
+function isPage({ headers, url }: FastifyRequest): boolean {
+  return !no_page.test(url) && headers.accept?.includes('text/html') === true;
+}
+
+async function sendConsole(reply: FastifyReply, base_path: string): Promise<FastifyReply> {
+  const page = await built_console.readPage();
+  const nonce = makeNonce();
+  void reply.type('text/html; charset=utf-8').headers(consoleHeaders(nonce));
+  if (page === undefined) return reply.code(503).send(not_built);
+  return reply.send(
+    page
+      .replace('<base href="/" />', `<base href="${base_path}/" />`)
+      .replace('nonce=""', `nonce="${nonce}"`),
+  );
+}
+
+const not_built = `<!doctype html>
+<html lang="en">
+  <head><meta charset="utf-8" /><title>Sluice</title></head>
+  <body>
+    <h1>The console is not built</h1>
+    <p>Run <code>npm run prepare</code> in the folder of the server, then load the page again.
+      Its packages are installed by <code>npm ci</code> without <code>--omit=dev</code>.</p>
+    <p>The API answers all the same: its documentation is at <a href="docs/">docs/</a>.</p>
+  </body>
+</html>
+`;

@@ -1,0 +1,23 @@
+import type { HttpContext } from './context.ts';
+
+type Context = { config: Pick<HttpContext['config'], 'public_url'> };
+
+/**
+ * The path under which the server is reached, without a slash at its end: empty for
+ * `https://example.com`, `/sluice` for `https://example.com/sluice`.
+ */
+export function basePath({ config }: Context): string {
+  return new URL(config.public_url).pathname.replace(/\/$/, '');
+}
+
+/**
+ * The address of a request without the base path, so that the routes are the same whether the proxy
+ * in front takes it off or not.
+ */
+export function withoutBasePath(context: Context, url: string): string {
+  const base = basePath(context);
+  if (base === '' || !url.startsWith(base)) return url;
+  const rest = url.slice(base.length);
+  if (rest.startsWith('/')) return rest;
+  return rest === '' || rest.startsWith('?') ? `/${rest}` : url;
+}
