@@ -4,9 +4,10 @@ import { base_path } from './http/address.ts';
 import { exports_route } from './batch_exports/routes.ts';
 import { invite_route } from './invites/routes.ts';
 import { project_route, start_route } from './projects/routes.ts';
-import { login_route } from './sessions/routes.ts';
+import { login_link_route, login_route } from './sessions/routes.ts';
 import { root_route } from './shell/root_route.ts';
 import { signed_in_route } from './shell/signed_in_route.ts';
+import { account } from './users/account.ts';
 import {
   account_route,
   forgot_password_route,
@@ -17,6 +18,7 @@ import {
 /** Every page that there is, one line each. */
 const routes = root_route.addChildren([
   login_route,
+  login_link_route,
   forgot_password_route,
   reset_password_route,
   verify_email_route,
@@ -28,11 +30,13 @@ const routes = root_route.addChildren([
   ]),
 ]);
 
-/** What stands in the address behind `?`: texts, as they are written there. */
+/** What stands in the address behind `?`: texts and numbers, as they are written there. */
 const parseSearch = (text: string) => Object.fromEntries(new URLSearchParams(text));
 const stringifySearch = (search: Record<string, unknown>) => {
   const given = Object.entries(search).flatMap(([name, value]) =>
-    value === undefined || value === '' ? [] : [[name, String(value)]],
+    typeof value === 'number' || (typeof value === 'string' && value !== '')
+      ? [[name, `${value}`]]
+      : [],
   );
   const text = new URLSearchParams(given).toString();
   return text === '' ? '' : `?${text}`;
@@ -46,10 +50,14 @@ export function openRouter(queries: QueryClient) {
     context: {
       queries,
       signedOut: () => {
-        const { matches, location } = router.state;
-        if (!matches.some(({ routeId }) => routeId === signed_in_route.id)) return;
-        queries.clear();
-        void router.navigate({ to: '/login', search: { next: location.href }, replace: true });
+        // Where the router is about to be: several answers may say the same at once.
+        const { pathname, href } = router.latestLocation;
+        const is_inside = router.state.matches.some(
+          ({ routeId }) => routeId === signed_in_route.id,
+        );
+        if (!is_inside || pathname === '/login') return;
+        queries.removeQueries({ queryKey: account.queryKey });
+        void router.navigate({ to: '/login', search: { next: href }, replace: true });
       },
     },
     parseSearch,

@@ -1,9 +1,9 @@
 /**
- * `npm test`: types, lint, format, unused code, then every test on one embedded PostgreSQL and one
- * embedded ClickHouse. All steps run, also after one that failed; the exit code says whether all
- * passed. Arguments narrow the tests: `npm test -- server/engine` runs the test files whose path
- * contains that text, and what begins with `--test` goes on to Node's test runner
- * (`npm test -- ledger --test-name-pattern=union`).
+ * `npm test`: types, lint, format, unused code, the build of the console, then every test on one
+ * embedded PostgreSQL and one embedded ClickHouse. All steps run, also after one that failed; the
+ * exit code says whether all passed. Arguments narrow the tests: `npm test -- server/engine` runs
+ * the test files whose path contains that text, and what begins with `--test` goes on to Node's
+ * test runner (`npm test -- ledger --test-name-pattern=union`).
  */
 import { join } from 'node:path';
 import './require_node.mjs';
@@ -24,10 +24,11 @@ const options = process.argv.slice(2).filter((argument) => argument.startsWith('
 const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith('--test'));
 
 const steps: Step[] = [
-  { title: 'Types', run: () => runTool('tsc', ['--noEmit']) },
+  { title: 'Types', run: checkTypes },
   { title: 'Lint', run: () => runTool('oxlint', []) },
   { title: 'Format', run: () => runTool('oxfmt', ['--check']) },
   { title: 'Unused code', run: () => runTool('knip', []) },
+  { title: 'Console', run: () => runNode(['scripts/build_console.ts'], {}) },
   { title: 'Tests', run: runTests },
 ];
 
@@ -52,6 +53,11 @@ else
     isPassed ? 'All passed.' : 'Something failed; what and why stands under its heading above.',
   );
 process.exitCode = isInterrupted() ? 130 : isPassed ? 0 : 1;
+
+async function checkTypes(): Promise<boolean> {
+  const server = await runTool('tsc', ['--noEmit']);
+  return (await runTool('tsc', ['--noEmit', '-p', 'console'])) && server;
+}
 
 async function runTests(): Promise<boolean> {
   const files = listTestFiles(patterns);

@@ -24,10 +24,10 @@ export type TestStores = {
 
 /**
  * The test files whose path contains one of the patterns, or all without a pattern, as paths from
- * the repository's folder: those of `test/` first, then those of `server/`.
+ * the repository's folder: those of `test/` first, then those of `server/` and `console/`.
  */
 export function listTestFiles(patterns: string[]): string[] {
-  const files = ['test', 'server'].flatMap((folder) =>
+  const files = ['test', 'server', 'console'].flatMap((folder) =>
     globSync(`${folder}/**/*.test.ts`, { cwd: root }).sort(),
   );
   const wanted = patterns.map((pattern) => pattern.replace(/^\.\//, ''));

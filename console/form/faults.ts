@@ -4,7 +4,7 @@ import type { Violation } from '../../server/platform/http/errors.ts';
  * The violation's field among those that the form shows: the one that it names, or the nearest that
  * holds it (`destination__config` holds `destination__config__bucket`); undefined for the whole.
  */
-export function fieldOf({ attr }: Violation, fields: Iterable<string>): string | undefined {
+function fieldOf({ attr }: Violation, fields: Iterable<string>): string | undefined {
   let nearest: string | undefined;
   for (const field of fields) {
     const holds = attr === field || attr?.startsWith(`${field}__`) === true;

@@ -73,6 +73,7 @@ export function PasswordField({
       label={label}
       description={is_new ? choosing.hint : undefined}
       error={error}
+      aria-invalid={error !== false}
       autoComplete={is_new ? choosing.autoComplete : 'current-password'}
       visibilityToggleButtonProps={{ 'aria-label': 'Show the password', tabIndex: 0 }}
     />

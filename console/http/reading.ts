@@ -1,6 +1,7 @@
 import { MutationCache, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
 import { ask } from './ask.ts';
-import { Problem, isSignedOut } from './problem.ts';
+import { isSignedOut } from './problem.ts';
+import type { Problem } from './problem.ts';
 
 declare module '@tanstack/react-query' {
   interface Register {
@@ -66,7 +67,10 @@ export function openQueries(signedOut: () => void): QueryClient {
     queryCache: new QueryCache({ onError }),
     mutationCache: new MutationCache({ onError }),
     defaultOptions: {
+      // The browser's word that there is no line is not waited on: a request says why it failed.
+      mutations: { networkMode: 'always' },
       queries: {
+        networkMode: 'always',
         staleTime: 1_000,
         // A refusal stays one; what may have been an accident of the line is tried again.
         retry: (failures, problem) =>

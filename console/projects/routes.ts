@@ -12,11 +12,12 @@ export const start_route = createRoute({
     const { results } = await context.queries.ensureQueryData(organizations);
     const projects = results.flatMap(({ teams }) => teams);
     const project = projects.find(({ id }) => id === rememberedProject()) ?? projects[0];
-    if (project === undefined) throw redirect({ to: '/account', replace: true });
-    throw redirect({
+    if (project === undefined) return redirect({ to: '/account', replace: true, throw: true });
+    return redirect({
       to: '/projects/$project_id/exports',
       params: { project_id: String(project.id) },
       replace: true,
+      throw: true,
     });
   },
 });

@@ -10,8 +10,19 @@ export const login_route = createRoute({
   validateSearch: ({ next }: { next?: string }): { next?: string } =>
     next === undefined ? {} : { next: localPath(next) },
   beforeLoad: async ({ context, search }) => {
-    const known = await context.queries.fetchQuery(account).catch(() => undefined);
-    if (known !== undefined) throw redirect({ href: localPath(search.next), replace: true });
+    const known = await context.queries
+      .fetchQuery({ ...account, staleTime: 0 })
+      .catch(() => undefined);
+    if (known !== undefined) redirect({ href: localPath(search.next), replace: true, throw: true });
   },
   component: lazyRouteComponent(() => import('./login_page.tsx'), 'LoginPage'),
+});
+
+/** `/login/link?token=`: the link of the terminal; it takes the token out of the address. */
+export const login_link_route = createRoute({
+  getParentRoute: () => root_route,
+  path: 'login/link',
+  validateSearch: ({ token }: { token?: string }): { token?: string } =>
+    token === undefined ? {} : { token },
+  component: lazyRouteComponent(() => import('./link_page.tsx'), 'LinkPage'),
 });

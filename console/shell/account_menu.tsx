@@ -68,7 +68,7 @@ export function AccountMenu() {
 }
 
 /** Ends the session of this browser and leads to the sign-in. */
-export function useSignOut(): () => void {
+function useSignOut(): () => void {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const { mutate } = useMutation({

@@ -1,29 +1,34 @@
 import { ActionIcon, Drawer } from '@mantine/core';
 import { IconMenu2 } from '@tabler/icons-react';
 import { Outlet, useLocation } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { Navigation } from './navigation.tsx';
 
 /** Navigation, and beside it the page; on narrow screens the navigation is behind a button. */
 export function Frame() {
-  const [is_open, setOpen] = useState(false);
   const { pathname } = useLocation();
-  useEffect(() => setOpen(false), [pathname]);
+  // Opened on one page, it is closed on the next.
+  const [opened_on, setOpenedOn] = useState<string>();
   return (
     <div className="frame">
       <a className="unseen skip" href="#main">
         To the content
       </a>
-      <div className="side">
+      <header className="side">
         <Navigation />
-      </div>
-      <div className="top">
-        <ActionIcon variant="subtle" aria-label="Navigation" onClick={() => setOpen(true)}>
+      </header>
+      <header className="top">
+        <ActionIcon variant="subtle" aria-label="Navigation" onClick={() => setOpenedOn(pathname)}>
           <IconMenu2 size={18} aria-hidden />
         </ActionIcon>
         <p className="brand">Sluice</p>
-      </div>
-      <Drawer opened={is_open} onClose={() => setOpen(false)} title="Navigation" size={260}>
+      </header>
+      <Drawer
+        opened={opened_on === pathname}
+        onClose={() => setOpenedOn(undefined)}
+        title="Navigation"
+        size={260}
+      >
         <Navigation />
       </Drawer>
       <main className="main" id="main" tabIndex={-1}>

@@ -12,7 +12,7 @@ export const signed_in_route = createRoute({
       await context.queries.ensureQueryData(account);
     } catch (error) {
       if (error instanceof Problem && isSignedOut(error))
-        throw redirect({ to: '/login', search: { next: location.href }, replace: true });
+        redirect({ to: '/login', search: { next: location.href }, replace: true, throw: true });
       throw error;
     }
   },

@@ -1,6 +1,7 @@
 import type { AccountRow } from '../../server/api/users/schema.ts';
 import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
+import { etagOf } from '../http/reading.ts';
 import { Section, useDone } from '../page/section.tsx';
 import { account } from './account.ts';
 
@@ -13,12 +14,14 @@ export function ProfileSection({ own }: { own: AccountRow }) {
   );
 }
 
-function NameForm({ own: { first_name, last_name } }: { own: AccountRow }) {
+function NameForm({ own }: { own: AccountRow }) {
+  const { first_name, last_name } = own;
   const done = useDone();
   return (
     <Form
       method="PATCH"
       path="/api/users/@me/"
+      if_match={etagOf(own)}
       done={() => done('Your name was saved.', account)}
       button="Save the name"
     >

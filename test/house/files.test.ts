@@ -25,8 +25,8 @@ const bans: Ban[] = [
   {
     name: 'the present instant',
     pattern: /\bDate\s*\.\s*now\b|\bnew\s+Date\s*(\(\s*\)|[;,)\]])|(?<!new\s)\bDate\s*\(/,
-    except: [/^server\/platform\/clock\.ts$/, outside_server, tests],
-    advice: 'Ask `deps.clock`, so that a test can set the time.',
+    except: [/^server\/platform\/clock\.ts$/, /^console\/time\/now\.ts$/, outside_server, tests],
+    advice: 'Ask `deps.clock`, in the console `time/now.ts`: one file knows what time it is.',
   },
   {
     name: 'skipped tests',
@@ -82,7 +82,7 @@ test('file and folder names are snake_case', () => {
     .map((file) => file.path)
     .filter(
       (path) =>
-        !/^([a-z][a-z0-9]*(_[a-z0-9]+)*\/)*[a-z][a-z0-9]*(_[a-z0-9]+)*(\.test)?\.ts$/.test(path),
+        !/^([a-z][a-z0-9]*(_[a-z0-9]+)*\/)*[a-z][a-z0-9]*(_[a-z0-9]+)*(\.test)?\.tsx?$/.test(path),
     );
   assert.deepEqual(odd, [], 'Rename these files: full words in snake_case.');
 });
@@ -91,7 +91,7 @@ test('no file is a drawer', () => {
   const drawers = files
     .map((file) => file.path)
     .filter((path) =>
-      /^(utils?|helpers?|types|constants|common|misc|shared)(\.test)?\.ts$/.test(basename(path)),
+      /^(utils?|helpers?|types|constants|common|misc|shared)(\.test)?\.tsx?$/.test(basename(path)),
     );
   assert.deepEqual(drawers, [], 'Name these files after the one job that they do.');
 });

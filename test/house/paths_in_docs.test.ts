@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { root } from './source_files.ts';
 
-const folders = ['server', 'test', 'scripts', 'bench', 'migrations', 'docs'];
+const folders = ['console', 'server', 'test', 'scripts', 'bench', 'migrations', 'docs'];
 // Pages for users speak of their files too, which are none of ours.
 const pages = [
   'README.md',
@@ -34,7 +34,7 @@ function filesNamed(text: string): string[] {
   return [
     ...text
       .replaceAll(/```[\s\S]*?```/g, '')
-      .matchAll(/`((?:[\w.-]+\/)*[\w.-]+\.(?:ts|mjs|sql))`/g),
+      .matchAll(/`((?:[\w.-]+\/)*[\w.-]+\.(?:tsx?|mjs|sql))`/g),
   ].map((match) => match[1]!);
 }
 

@@ -10,7 +10,7 @@ export const root = join(import.meta.dirname, '..', '..');
  */
 export type SourceFile = { path: string; text: string; code: string };
 
-const folders = ['server', 'test', 'scripts', 'bench'];
+const folders = ['console', 'server', 'test', 'scripts', 'bench'];
 
 /**
  * Every TypeScript file of the repository but declarations for foreign packages, sorted by path.
@@ -19,7 +19,8 @@ export function listSourceFiles(): SourceFile[] {
   const paths = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter(
-        (name) => name.endsWith('.ts') && !name.endsWith('.d.ts') && !name.includes('node_modules'),
+        (name) =>
+          /\.tsx?$/.test(name) && !name.endsWith('.d.ts') && !/node_modules|^dist\//.test(name),
       )
       .map((name) => `${folder}/${name}`),
   );

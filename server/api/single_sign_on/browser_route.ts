@@ -109,6 +109,6 @@ function sendFault(
 ): FastifyReply {
   const body = html`<p>${told}</p>
     <p class="muted">Request id: <code>${request.id}</code></p>
-    <p><a href="/login">Back to sign-in</a></p>`;
+    <p><a href="login">Back to sign-in</a></p>`;
   return sendPage(reply, status, { title: 'You are not signed in', body });
 }

@@ -60,7 +60,7 @@ export function makeSignInLink(
         entry,
       );
     await appendActivity(tx, secrets, { user_uuid: user.uuid }, server_actor, entry);
-    return { url: `${config.public_url}/login/link/?token=${token}`, expires_at };
+    return { url: `${config.public_url}/login/link?token=${token}`, expires_at };
   });
 }
 

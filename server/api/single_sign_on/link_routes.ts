@@ -1,50 +1,66 @@
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
+import { body } from '../../platform/http/bodies/body.ts';
 import { refuseCrossSite } from '../../platform/http/caller/cross_site.ts';
-import { html } from '../../platform/http/pages/html.ts';
-import { sendPage } from '../../platform/http/pages/page.ts';
-import { query } from '../../platform/http/lists/query.ts';
+import { addressOf } from '../../platform/http/caller/sign_in_throttle.ts';
+import { forbidden, throttled, twoCredentials } from '../../platform/http/errors.ts';
+import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import { startSession } from '../sessions/store.ts';
-import { browserRoute, countSignIn, readForm } from './browser_route.ts';
+import { GivenToken, LinkedEmail } from '../users/schema.ts';
+import { countSignIn, logRefusal } from './browser_route.ts';
 import { useSignInLink } from './let_in.ts';
-import { SignInRefused } from './refusal.ts';
 import { sessionEntry } from './session_entry.ts';
 
-const url = '/login/link/';
-const Shown = Type.Object({ token: Type.Optional(Type.String()) });
+const refusal = 'The link was used, has expired, or a newer one took its place.';
 
 /**
- * The link that the operator made with `sluice user let-in`: a page with a button, so that nothing
- * that merely looks at the address uses it up, and the sign-in.
+ * `/api/single_sign_on/link/`: the sign-in by a link that the operator made, or that the first
+ * start printed. The console's page behind the link sends its token here when its button is
+ * pressed, so that nothing that merely looks at the address uses it up.
  */
 export function linkRoutes(app: FastifyInstance, deps: Deps): void {
-  app.get(url, browserRoute('link'), async (request, reply) => {
-    const { token = '' } = query(request, Shown);
-    const body = html`<form method="post" action="${url}">
-      <input type="hidden" name="token" value="${token}" />
-      <p>This link of the operator signs you in, once.</p>
-      <button>Sign in</button>
-    </form>`;
-    return sendPage(reply, 200, { title: 'Sign in', body, posts_form: true });
-  });
-
-  app.post(url, browserRoute('link'), async (request, reply) => {
-    refuseCrossSite(app.context, request);
-    const token = readForm(request).get('token') ?? '';
-    await write(request, reply, 200, async (tx, record, afterwards) => {
-      const user = await useSignInLink(tx, deps, token);
-      if (user === undefined)
-        throw new SignInRefused(
-          'link_unknown',
-          'The sign-in link is unknown, used, expired, or a newer one took its place.',
-        );
-      record(
-        sessionEntry(user, await startSession(tx, { request, reply, afterwards }, user, 'link')),
-      );
-    });
-    countSignIn(request, 'link', 'accepted');
-    return reply.redirect('/', 303);
-  });
+  app.post(
+    '/api/single_sign_on/link/',
+    {
+      config: { scope: 'public' },
+      schema: {
+        summary: "Sign in with the token of an operator's link",
+        description:
+          'Sets the session cookie. A link signs in once, within 15 minutes; ' +
+          '`sluice user let-in` makes one.',
+        operationId: 'single_sign_on_link_create',
+        tags: ['single_sign_on'],
+        body: GivenToken,
+        response: {
+          200: LinkedEmail,
+          400: Problem,
+          403: Problem,
+          413: Problem,
+          415: Problem,
+          429: Problem,
+          503: Problem,
+        },
+      },
+    },
+    async (request, reply) => {
+      refuseCrossSite(app.context, request);
+      if (request.headers.authorization !== undefined) throw twoCredentials();
+      const { token } = body(request, GivenToken);
+      const budget = app.limiter.take(`single sign-on from ${addressOf(request.ip)}`);
+      if (budget?.wait_seconds !== undefined) throw throttled(budget.wait_seconds, {});
+      const answer = await write(request, reply, 200, async (tx, record, afterwards) => {
+        const user = await useSignInLink(tx, deps, token);
+        if (user === undefined) {
+          logRefusal(request, 'link', { reason: 'link_unknown', message: refusal });
+          throw forbidden(refusal);
+        }
+        const session = await startSession(tx, { request, reply, afterwards }, user, 'link');
+        record(sessionEntry(user, session));
+        return { email: user.email };
+      });
+      countSignIn(request, 'link', 'accepted');
+      return answer;
+    },
+  );
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
+import { basePath } from '../../platform/http/base_path.ts';
 import { randomBase62 } from '../../platform/http/caller/api_key.ts';
 import { html } from '../../platform/http/pages/html.ts';
 import { sendPage } from '../../platform/http/pages/page.ts';
@@ -51,7 +52,7 @@ export function openidRoutes(app: FastifyInstance, deps: Deps): void {
 const nowhere = {
   title: 'No such sign-in',
   body: html`<p>
-    This server has no sign-in with this provider. <a href="/login">Sign in another way</a>.
+    This server has no sign-in with this provider. <a href="login">Sign in another way</a>.
   </p>`,
 };
 
@@ -109,7 +110,7 @@ async function complete(
     { ...names, email, method: provider, identity: { provider, subject } },
   );
   countSignIn(request, provider, 'accepted');
-  return reply.redirect(begun.next, 303);
+  return reply.redirect(`${basePath(deps)}${begun.next}`, 303);
 }
 
 /** Made of the state, so that nothing has to be kept; without the server's key nobody can. */

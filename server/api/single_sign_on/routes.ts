@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import { serveStylesheet } from '../../platform/http/pages/stylesheet.ts';
 import { singleSignOnApiRoutes } from './api_routes.ts';
 import { linkRoutes } from './link_routes.ts';
 import { openidRoutes } from './openid_routes.ts';
@@ -10,6 +11,7 @@ import { samlRoutes } from './saml_routes.ts';
  * them.
  */
 export function singleSignOnRoutes(app: FastifyInstance, deps: Deps): void {
+  serveStylesheet(app);
   samlRoutes(app, deps);
   openidRoutes(app, deps);
   linkRoutes(app, deps);

@@ -64,7 +64,7 @@ test(
     });
     await page.goto(`${address}/login/saml/?email=ada@acme.example&next=/account`);
     await page.waitForURL(`${address}/account`);
-    assert.ok((await page.textContent('main'))?.includes('ada@acme.example'));
+    await page.getByText('You are signed in as ada@acme.example').waitFor();
     assert.deepEqual(seen, ['POST 303 ', 'GET 303 sluice_sign_in']);
     assert.deepEqual(
       (await page.context().cookies())

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { takeAttempt, takeBackAttempt } from '../../platform/attempts.ts';
 import type { AttemptPolicy } from '../../platform/attempts.ts';
+import { basePath } from '../../platform/http/base_path.ts';
 import { isUuid } from '../../platform/http/caller/access.ts';
 import { throttled } from '../../platform/http/errors.ts';
 import { html } from '../../platform/http/pages/html.ts';
@@ -107,18 +108,18 @@ function askFirst(domain: string, email: string, next = '/'): Page {
         <strong>${domain}</strong>.
       </p>
       <p>
-        <a href="/login/saml/?${new URLSearchParams({ email, next }).toString()}"
+        <a href="login/saml/?${new URLSearchParams({ email, next }).toString()}"
           >Go on to the sign-in of ${domain}</a
         >
       </p>
-      <p><a href="/login">Sign in another way</a></p>`,
+      <p><a href="login">Sign in another way</a></p>`,
   };
 }
 
 const nowhere = {
   title: 'No single sign-on',
   body: html`<p>
-    There is no single sign-on with SAML for this address. <a href="/login">Sign in another way</a>,
+    There is no single sign-on with SAML for this address. <a href="login">Sign in another way</a>,
     or ask your administrator.
   </p>`,
 };
@@ -159,7 +160,7 @@ async function takeResponse(
     logRefusal(request, 'saml', { reason: outcome.refused, message: outcome.detail });
   }
   await keepJudged(deps, begun, judged);
-  return reply.redirect(`${acs}?id=${begun.id}`, 303);
+  return reply.redirect(`${basePath(deps)}${acs}?id=${begun.id}`, 303);
 }
 
 /**
@@ -212,5 +213,5 @@ async function completeSignIn(
       throw new SignInRefused('provider_changed', changed(home.domain.domain));
   });
   countSignIn(request, 'saml', 'accepted');
-  return reply.redirect(next, 303);
+  return reply.redirect(`${basePath(deps)}${next}`, 303);
 }

@@ -1,69 +1,56 @@
 import type { FastifyReply } from 'fastify';
-import { readAsset } from './assets.ts';
-import type { Asset } from './assets.ts';
+import { basePath } from '../base_path.ts';
 import { html } from './html.ts';
 import type { Html } from './html.ts';
+import { stylesheet_address } from './stylesheet.ts';
 
-/** How every page looks. */
-export const stylesheet: Asset = readAsset(new URL('./pages.css', import.meta.url));
-
-// Everything comes from this server and goes back to it. A page's address can hold a token, so it
-// is kept nowhere and told to no other site.
+// Everything comes from this server. A page's address can hold a token, so it is kept nowhere and
+// told to no other site.
 const headers = {
   'content-security-policy':
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action " +
-    "'self'; frame-ancestors 'none'; base-uri 'none'",
+    "default-src 'none'; style-src 'self'; form-action 'none'; frame-ancestors 'none'; " +
+    "base-uri 'self'",
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
 };
 
 /**
- * A page: `body` is what stands in `<main>`, under the title as its heading. `posts_form`: it has a
- * form that the browser sends without a script, and names itself to this server for that; else
- * browsers would hide that the form comes from here, and it would be refused as one of another
- * site.
+ * A page: `body` is what stands in `<main>`, under the title as its heading. Its addresses begin
+ * without a slash: they are relative to the base path of the server.
  */
-export type Page = { title: string; body: Html; script?: Asset; posts_form?: boolean };
+export type Page = { title: string; body: Html };
 
 /**
- * Answers with a page, which loads nothing but the stylesheet and its script from this server, is
- * in no frame, names itself to no other site and is kept in no cache.
+ * Answers with a page: what a browser is shown where no console can be, because a provider has led
+ * it there. It has no script, loads nothing but the stylesheet of this server, is in no frame,
+ * names itself to no other site and is kept in no cache.
  */
 export function sendPage(reply: FastifyReply, status: number, page: Page): FastifyReply {
-  const policy = page.posts_form === true ? 'same-origin' : 'no-referrer';
   return reply
     .code(status)
     .type('text/html; charset=utf-8')
-    .headers({ ...headers, 'referrer-policy': policy })
-    .send(documentOf(page).text);
+    .headers(headers)
+    .send(documentOf(page, basePath(reply.server.context)).text);
 }
 
-function loading(script: Asset): Html {
-  return html`<script type="module" src="${script.address}"></script>`;
-}
-
-const without_script = html`<noscript>
-  <p class="fault">This page needs JavaScript: allow it for this site, then load the page again.</p>
-</noscript>`;
-
-function documentOf({ title, body, script }: Page): Html {
+function documentOf({ title, body }: Page, base_path: string): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
+        <base href="${base_path}/" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>${title} - Sluice</title>
-        <link rel="stylesheet" href="${stylesheet.address}" />
-        ${script === undefined ? undefined : loading(script)}
+        <link rel="stylesheet" href="${stylesheet_address}" />
       </head>
       <body>
-        <header><a href="/">Sluice</a></header>
+        <header><a href="./">Sluice</a></header>
         <main>
           <h1>${title}</h1>
-          ${script === undefined ? undefined : without_script} ${body}
+          ${body}
         </main>
-        <footer><a href="/docs/">Documentation of the API</a></footer>
       </body>
     </html> `;
 }

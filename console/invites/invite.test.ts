@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, beforeEach, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { openPageServer } from '../../test/console/page_server.ts';
+import type { PageServer } from '../../test/console/page_server.ts';
+import { checkEverywhere, checkPage, focused, openVisitor } from '../../test/console/visitor.ts';
+import type { Visitor } from '../../test/console/visitor.ts';
+import { startChromium } from '../../test/processes/chromium.ts';
+import type { Harness, TestOrganization } from '../../test/harness.ts';
+import {
+  codeOf,
+  forgetAllAttempts,
+  newPerson,
+  openTestClock,
+  password,
+  setUpSecondFactor,
+  signedIn,
+} from '../../test/factories/people.ts';
+
+const started = await startChromium();
+const skip = typeof started === 'string' ? started : false;
+const browser = started as Browser;
+const clock = openTestClock();
+
+let server: PageServer;
+let harness: Harness;
+let visitor: Visitor;
+let page: Page;
+before(async () => {
+  server = await openPageServer(clock);
+  ({ harness } = server);
+});
+after(async () => {
+  if (skip === false) await browser.close();
+  await server.close();
+});
+beforeEach(async () => {
+  await forgetAllAttempts(harness);
+  if (skip !== false) return;
+  visitor = await openVisitor(browser, server.address);
+  page = visitor.page;
+});
+
+const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+const fill = (label: string, text: string) => page.getByLabel(label, { exact: true }).fill(text);
+async function signIn(email: string, secret: string): Promise<void> {
+  await fill('E-mail address', email);
+  await fill('Password', secret);
+  await press('Sign in');
+}
+const levelOf = async (home: TestOrganization, email: string) =>
+  (
+    await harness.request('GET', `/api/organizations/${home.organization.id}/members/`, {
+      key: home.key,
+    })
+  ).body.results.find((member: any) => member.user.email === email)?.level;
+
+async function invite(target_email: string): Promise<TestOrganization> {
+  const home = await harness.newOrganization({ name: 'Analytical <Engines>' });
+  const body = { target_email, first_name: 'Ada', level: 8 };
+  assert.equal(
+    (
+      await harness.request('POST', `/api/organizations/${home.organization.id}/invites/`, {
+        key: home.key,
+        body,
+      })
+    ).status,
+    201,
+  );
+  return home;
+}
+
+test('from the mail of an invite to membership, with the keyboard alone', { skip }, async () => {
+  const email = `${randomUUID()}@example.org`;
+  const home = await invite(email);
+  await page.goto(await server.linkIn(email, 'invites you'));
+  await page.getByRole('heading', { name: 'Join Analytical <Engines>' }).waitFor();
+  await checkEverywhere(page, 'invite_sign_up');
+  // The token has left the address.
+  await page.waitForURL(/\/invite\/[0-9a-f-]+$/);
+  await page.getByLabel('Last name').focus();
+  await page.keyboard.type('Lovelace');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('ada ada ada');
+  await page.keyboard.press('Enter');
+  await page.locator('[aria-invalid=true]').waitFor();
+  assert.match(await focused(page), /^Password: .*Must have at least 12 characters\./);
+  await page.keyboard.type(password);
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/account');
+  await page.getByText('You are an administrator').waitFor();
+  assert.equal(await levelOf(home, email), 8);
+  assert.equal(await page.getByLabel('Last name').inputValue(), 'Lovelace');
+  await visitor.leave();
+});
+
+test('who has an account signs in with their second factor and joins', { skip }, async () => {
+  const user = await newPerson(harness);
+  const { secret } = await setUpSecondFactor(harness, await signedIn(harness, user));
+  const home = await invite(user.email);
+  await page.goto(await server.linkIn(user.email, 'invites you'));
+  await checkPage(page);
+  await fill('Password', 'not the password');
+  await press('Sign in and join');
+  await page
+    .getByRole('alert')
+    .filter({ hasText: 'no account with this e-mail address and password' })
+    .waitFor();
+  await fill('Password', password);
+  await press('Sign in and join');
+  await page.getByLabel('Code of your second factor').waitFor();
+  await checkPage(page);
+  assert.match(await focused(page), /^Code of your second factor: /);
+  await press('Sign in and join');
+  await page.getByText('Fill in the code.').waitFor();
+  await page.getByLabel('Code of your second factor').fill(codeOf(secret, clock.now(), 1));
+  await press('Sign in and join');
+  await page.waitForURL('**/account');
+  assert.equal(await levelOf(home, user.email), 8);
+  await visitor.leave();
+});
+
+test(
+  'who is signed in with another account signs out, and finds the invite again',
+  { skip },
+  async () => {
+    const user = await newPerson(harness);
+    const email = `${randomUUID()}@example.org`;
+    await invite(email);
+    await page.goto('/login');
+    await signIn(user.email, password);
+    await page.waitForURL('**/account');
+    await page.goto(await server.linkIn(email, 'invites you'));
+    await page.getByText(`You are signed in as ${user.email}`).waitFor();
+    await press('Sign out');
+    await page.getByRole('button', { name: 'Sign up and join' }).waitFor();
+    await visitor.leave();
+  },
+);

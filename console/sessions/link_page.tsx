@@ -1,0 +1,39 @@
+import { Link, getRouteApi } from '@tanstack/react-router';
+import { Form } from '../form/form.tsx';
+import { PlainPage } from '../page/page.tsx';
+import { useTakenToken } from '../users/taken_token.ts';
+import { useEnter } from './enter.ts';
+
+const route = getRouteApi('/login/link');
+
+/**
+ * The page behind a link that the terminal printed. Opening it does nothing, because programs that
+ * look for viruses open links too; its button signs in.
+ */
+export function LinkPage() {
+  const navigate = route.useNavigate();
+  const token = useTakenToken(route.useSearch().token, () =>
+    navigate({ search: {}, replace: true }),
+  );
+  const enter = useEnter();
+  return (
+    <PlainPage title="Sign in">
+      {token === undefined ? (
+        <p>Open the link of the terminal again: it works once, within 15 minutes.</p>
+      ) : (
+        <>
+          <p>This link of the operator signs you in, once.</p>
+          <Form
+            path="/api/single_sign_on/link/"
+            body={() => ({ token })}
+            done={() => enter()}
+            button="Sign in"
+          />
+        </>
+      )}
+      <p className="after_form">
+        <Link to="/login">Sign in another way</Link>
+      </p>
+    </PlainPage>
+  );
+}

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { openPageServer } from '../../test/console/page_server.ts';
+import type { PageServer } from '../../test/console/page_server.ts';
+import { checkPage, focused, openSignedIn, openVisitor } from '../../test/console/visitor.ts';
+import type { Visitor } from '../../test/console/visitor.ts';
+import { startChromium } from '../../test/processes/chromium.ts';
+import type { Harness } from '../../test/harness.ts';
+import {
+  codeOf,
+  forgetAllAttempts,
+  newPerson,
+  openTestClock,
+  password,
+  signedIn,
+} from '../../test/factories/people.ts';
+import type { UserRow } from '../../server/api/users/store.ts';
+
+const started = await startChromium();
+const skip = typeof started === 'string' ? started : false;
+const browser = started as Browser;
+const clock = openTestClock();
+
+let server: PageServer;
+let harness: Harness;
+let visitor: Visitor;
+let page: Page;
+before(async () => {
+  server = await openPageServer(clock);
+  ({ harness } = server);
+});
+after(async () => {
+  if (skip === false) await browser.close();
+  await server.close();
+});
+beforeEach(() => forgetAllAttempts(harness));
+
+/** Opens the account of the person in a browser in which they are signed in. */
+async function openAccount(user: UserRow): Promise<void> {
+  visitor = await openSignedIn(browser, server, user);
+  page = visitor.page;
+  await page.goto('/account');
+  await page.getByText(`You are signed in as ${user.email}`).waitFor();
+}
+
+const section = (name: string) => page.getByRole('region', { name });
+const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+
+test(
+  'a second factor is set up, its codes are made anew, and it is removed',
+  { skip },
+  async () => {
+    await openAccount(await newPerson(harness));
+    const part = section('Second factor');
+    await part.getByLabel('Your present password').fill('not the password');
+    await press('Set up a second factor');
+    await page.getByText('This is not the present password.').waitFor();
+    await part.getByLabel('Your present password').fill(password);
+    await press('Set up a second factor');
+    await page.getByText('Add Sluice to your authenticator app').waitFor();
+    const secret = (await part.locator('code').textContent())!;
+    assert.match(secret, /^([A-Z2-7]{4} ){7}[A-Z2-7]{4}$/);
+    assert.match(
+      (await page.getByRole('link', { name: 'open the app' }).getAttribute('href'))!,
+      /^otpauth:\/\/totp\//,
+    );
+    await page.getByLabel('The six digits that the app shows').fill('12345');
+    await press('Switch it on');
+    await page.getByText('Must be six digits.').waitFor();
+    await page
+      .getByLabel('The six digits that the app shows')
+      .fill(codeOf(secret.replaceAll(' ', ''), clock.now()));
+    await press('Switch it on');
+    await part.getByText('Your second factor is set up.').waitFor();
+    await checkPage(page);
+    const codes = await part.getByRole('listitem').allTextContents();
+    assert.equal(new Set(codes).size, 10);
+    await part.getByText('Make new recovery codes').click();
+    await part.locator('details').nth(0).getByLabel('Your present password').fill(password);
+    await part.locator('details').nth(0).getByLabel('Code').fill(codes[0]!);
+    await press('Make new codes');
+    await part.getByText('You have new recovery codes').waitFor();
+    const newer = await part.getByRole('listitem').allTextContents();
+    assert.equal(new Set([...codes, ...newer]).size, 20);
+    await part.locator('summary').nth(1).click();
+    await part.locator('details').nth(1).getByLabel('Your present password').fill(password);
+    await part.locator('details').nth(1).getByLabel('Code').fill(codes[1]!);
+    await press('Remove the second factor');
+    await part.getByText('The code is wrong or was used before').waitFor();
+    await part.locator('details').nth(1).getByLabel('Code').fill(newer[1]!);
+    await press('Remove the second factor');
+    await part.getByText('Your second factor was removed.').waitFor();
+    await part.getByRole('button', { name: 'Set up a second factor' }).waitFor();
+    await visitor.leave();
+  },
+);
+
+test('a key is shown once, works, and no longer does when it is revoked', { skip }, async () => {
+  await openAccount(await newPerson(harness));
+  await page.getByText('Make a key').click();
+  await press('Make the key');
+  await section('Personal API keys').getByText('Must have at least 1 entry.').waitFor();
+  await page.getByLabel('What it is for').fill('A <b> & "key"');
+  await page.getByLabel('organization:read').check();
+  await press('Make the key');
+  await page.getByText('It is not shown again').waitFor();
+  const key = (await section('Personal API keys').locator('.panel code').textContent())!;
+  const own = (await harness.request('GET', '/api/personal_api_keys/@current/', { key })).body;
+  assert.deepEqual([own.label, own.scopes], ['A <b> & "key"', ['organization:read']]);
+  assert.ok(Math.abs(Date.parse(own.expires_at) - clock.now() - 90 * 86_400_000) < 60_000);
+  page.once('dialog', (dialog) => void dialog.dismiss());
+  await press('Revoke the key A <b> & "key"');
+  assert.equal(
+    (await harness.request('GET', '/api/personal_api_keys/@current/', { key })).status,
+    200,
+  );
+  page.once('dialog', (dialog) => void dialog.accept());
+  await press('Revoke the key A <b> & "key"');
+  await page.getByText('You have no keys.').waitFor();
+  assert.equal(
+    (await harness.request('GET', '/api/personal_api_keys/@current/', { key })).status,
+    401,
+  );
+  await page.reload();
+  assert.ok(!(await page.content()).includes(key));
+  await visitor.leave();
+});
+
+test('sessions are ended, and the address is confirmed', { skip }, async () => {
+  const user = await newPerson(harness);
+  const [first, second] = [await signedIn(harness, user), await signedIn(harness, user)];
+  await openAccount(user);
+  await page
+    .getByRole('button', { name: /^End the session from 127\.0\.0\.1/ })
+    .first()
+    .click();
+  await page.getByText('The session was ended.').waitFor();
+  assert.match(await focused(page), /^Sessions: /);
+  await press('End all others');
+  await page.getByText('All your other sessions were ended.').waitFor();
+  for (const ended of [first, second])
+    assert.equal((await ended.ask('GET', '/api/users/@me/')).status, 401);
+  await press('Mail me a link to confirm it');
+  await page.goto(await server.linkIn(user.email, 'Confirm your e-mail address'));
+  await checkPage(page);
+  await page.waitForURL(`${server.address}/verify-email`); // The token has left the address.
+  await press('Confirm the address');
+  await page.getByText(`Thank you: ${user.email} is confirmed.`).waitFor();
+  await page.getByRole('link', { name: 'To your account' }).click();
+  await page.getByText('confirmed', { exact: true }).waitFor();
+  await press(user.email);
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.waitForURL('**/login');
+  await visitor.leave();
+});
+
+test('who was signed out elsewhere is led to the sign-in', { skip }, async () => {
+  const user = await newPerson(harness);
+  await openAccount(user);
+  await (await signedIn(harness, user)).ask('DELETE', '/api/sessions/');
+  await press('Save the name');
+  await page.waitForURL('**/login?next=*');
+  await visitor.leave();
+});
+
+test('pages run nothing that somebody writes into them', { skip }, async () => {
+  visitor = await openVisitor(browser, server.address);
+  page = visitor.page;
+  await page.goto('/login');
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  const refused = await page.evaluate<string[]>(`new Promise((resolve) => {
+    const seen = [];
+    document.addEventListener('securitypolicyviolation', ({ effectiveDirective }) => {
+      seen.push(effectiveDirective);
+      if (seen.length === 3) resolve(seen.sort());
+    });
+    const add = (name, fields) =>
+      document.body.append(Object.assign(document.createElement(name), fields));
+    add('script', { textContent: 'window.taken = true' });
+    add('img', { src: 'https://example.org/x.png' });
+    fetch('https://example.org/').catch(() => undefined);
+  })`);
+  assert.deepEqual(refused, ['connect-src', 'img-src', 'script-src-elem']);
+  assert.equal(await page.evaluate('window.taken'), undefined);
+  await visitor.context.close();
+});

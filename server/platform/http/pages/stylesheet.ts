@@ -1,0 +1,29 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance } from 'fastify';
+
+const text = readFileSync(new URL('./pages.css', import.meta.url), 'utf8');
+const path = '/assets/pages.css';
+const version = hash('sha256', text, 'base64url').slice(0, 16);
+
+/** How every page looks, under an address that names its content. It is relative to the base. */
+export const stylesheet_address = `${path.slice(1)}?v=${version}`;
+
+/**
+ * Serves the stylesheet to anybody. Under its address it never changes; under its path alone it is
+ * asked for anew each time.
+ */
+export function serveStylesheet(app: FastifyInstance): void {
+  app.get<{ Querystring: { v?: string } }>(
+    path,
+    { config: { scope: 'public', accepts_anything: true }, schema: { hide: true } },
+    ({ query }, reply) =>
+      reply
+        .type('text/css; charset=utf-8')
+        .header(
+          'cache-control',
+          query.v === version ? 'public, max-age=31536000, immutable' : 'no-cache',
+        )
+        .send(text),
+  );
+}

@@ -1,0 +1,60 @@
+import { setTimeout } from 'node:timers/promises';
+import { silentLog } from '../../server/platform/log.ts';
+import { openMail } from '../../server/platform/mail/mail.ts';
+import { openHarness } from '../harness.ts';
+import type { Harness, HarnessOptions } from '../harness.ts';
+import { openMailServer } from '../servers/mail_server.ts';
+import type { TestClock } from '../factories/people.ts';
+
+const patience_ms = 10_000;
+
+/** A server that browsers reach, with the relay that its mails come to. */
+export type PageServer = {
+  harness: Harness;
+  address: string;
+  /**
+   * The link in the latest mail to the address, once one with this text in its subject has come.
+   */
+  linkIn(to: string, subject: string): Promise<string>;
+  close(): Promise<void>;
+};
+
+/**
+ * Starts the server on a port of its own, with the console as it is built. `base_path` is the path
+ * under which it is reached (`/sluice`).
+ */
+export async function openPageServer(
+  clock: TestClock,
+  { base_path = '', ...options }: HarnessOptions & { base_path?: string } = {},
+): Promise<PageServer> {
+  const relay = await openMailServer();
+  const mail = openMail({
+    url: relay.url,
+    from: 'Sluice <sluice@example.com>',
+    log: silentLog(),
+    clock,
+  });
+  const harness = await openHarness({ clickhouse: false, ...options, deps: { mail, clock } });
+  const origin = await harness.app.listen({ host: '127.0.0.1', port: 0 });
+  const address = `${origin}${base_path}`;
+  // Known only now; links in mails and what counts as the own site follow it.
+  harness.deps.config.public_url = address;
+  return {
+    harness,
+    address,
+    linkIn: async (to, subject) => {
+      const signal = AbortSignal.timeout(patience_ms);
+      for (;;) {
+        const mail = relay.mails.findLast(
+          (one) => one.to.includes(to) && one.content.subject?.includes(subject),
+        );
+        if (mail !== undefined) return /^http\S+$/m.exec(mail.content.text ?? '')![0];
+        await setTimeout(2, undefined, { signal });
+      }
+    },
+    close: async () => {
+      await harness.close();
+      await relay.close();
+    },
+  };
+}

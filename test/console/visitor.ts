@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import axe from 'axe-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { PageServer } from './page_server.ts';
+
+const patience_ms = 10_000;
+const themes = ['light', 'dark'] as const;
+/** The narrowest window that has to do, and a usual one. */
+const widths = [320, 1280] as const;
+
+/** A browser of one person. */
+export type Visitor = {
+  context: BrowserContext;
+  page: Page;
+  /**
+   * What its console told: a page broke its own policy, a script failed, something was asked of
+   * another site.
+   */
+  complaints: string[];
+  /** Closes it; fails when there are complaints. */
+  leave(): Promise<void>;
+};
+
+/** Opens a browser without cookies at the server's address. */
+export async function openVisitor(
+  browser: Browser,
+  address: string,
+  options: Parameters<Browser['newContext']>[0] = {},
+): Promise<Visitor> {
+  const context = await browser.newContext({ baseURL: address, ...options });
+  context.setDefaultTimeout(patience_ms);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('console', (message) => {
+    // A refusal of the API is no fault of the page.
+    const isRefusal = message
+      .text()
+      .startsWith('Failed to load resource: the server responded with a status of 4');
+    if (!isRefusal && (message.type() === 'error' || message.type() === 'warning'))
+      complaints.push(message.text());
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${address}/`)) complaints.push(`asks for ${request.url()}`);
+  });
+  const leave = async () => {
+    await context.close();
+    assert.deepEqual(complaints, []);
+  };
+  return { context, page, complaints, leave };
+}
+
+/** Opens a browser in which the person is signed in. */
+export async function openSignedIn(
+  browser: Browser,
+  { harness, address }: PageServer,
+  user: { id: number },
+): Promise<Visitor> {
+  const visitor = await openVisitor(browser, address);
+  const value = (await harness.newSession(user)).split('=')[1]!;
+  const url = new URL(address).origin;
+  await visitor.context.addCookies([{ name: 'sluice_session', value, url }]);
+  return visitor;
+}
+
+/**
+ * Fails when the page breaks a rule of axe-core as it stands, is wider than its window, or has not
+ * one `h1` and one `main`.
+ */
+export async function checkPage(page: Page): Promise<void> {
+  await page.evaluate(axe.source);
+  // Texts, because the names of the page are not known here.
+  const faults = await page.evaluate<string[]>(`axe.run(document, { resultTypes: ['violations'] })
+    .then(({ violations }) => [
+      ...violations.flatMap(({ id, help, nodes }) =>
+        nodes.map(({ html, any }) => [id, help, html, any[0]?.message].join(' | '))),
+      ...(document.querySelectorAll('h1, main').length === 2 ? [] : ['not one h1 and one main']),
+      ...(document.documentElement.scrollWidth <= window.innerWidth
+        ? [] : ['wider than the window']),
+    ])`);
+  assert.deepEqual(faults, [], `${page.url()} at ${page.viewportSize()?.width}`);
+}
+
+/**
+ * `checkPage` in both themes and in a narrow and a usual window, with a screenshot of each as
+ * `<name>_<theme>_<width>.png` in the folder that SLUICE_SCREENSHOTS names.
+ */
+export async function checkEverywhere(page: Page, name: string): Promise<void> {
+  const folder = process.env['SLUICE_SCREENSHOTS'];
+  if (folder !== undefined) await mkdir(folder, { recursive: true });
+  const before = page.viewportSize();
+  for (const theme of themes) {
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: 800 });
+      await checkPage(page);
+      if (folder === undefined) continue;
+      const path = join(folder, `${name}_${theme}_${width}.png`);
+      await page.screenshot({ path, fullPage: true });
+    }
+  }
+  await page.emulateMedia({ colorScheme: null });
+  if (before !== null) await page.setViewportSize(before);
+}
+
+/** What the element with the focus is called, and what describes it, as `label: description`. */
+export function focused(page: Page): Promise<string> {
+  return page.evaluate<string>(`(() => {
+    const { activeElement: element } = document;
+    const notes = (element.getAttribute('aria-describedby') ?? '')
+      .split(' ')
+      .map((id) => document.getElementById(id)?.textContent.trim() ?? '')
+      .filter((note) => note !== '');
+    return (element.labels?.[0] ?? element).textContent.trim() + ': ' + notes.join(' ');
+  })()`);
+}
