@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { claimRun } from '../../server/engine/workers/claims.ts';
-import { endRun } from '../../server/engine/runs/end_run.ts';
+import { endRun } from '../../server/engine/runs/end_runs.ts';
 import type { RunEnd } from '../../server/engine/run.ts';
 import { insertRunRow } from './batch_exports.ts';
 import type { RunWanted } from './batch_exports.ts';

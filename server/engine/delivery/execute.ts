@@ -6,7 +6,7 @@ import type { Engine } from '../engine.ts';
 import { receiptText } from '../runs/run_input.ts';
 import type { SizeBound } from '../source/measured_cut.ts';
 import { beginCommit, listSlices, storeSlices } from '../runs/runs.ts';
-import { endRun } from '../runs/end_run.ts';
+import { endRun } from '../runs/end_runs.ts';
 import type { ClaimedRun, StoredSlice } from '../run.ts';
 import { StallWatch } from './stall.ts';
 import { cutSlicesOnce } from '../source/recent_cuts.ts';

@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag';
 import { NonRetryableError, RetryableError } from '../destination/errors.ts';
 import type { Engine } from '../engine.ts';
-import { takeCommitBack } from '../runs/runs.ts';
-import { endRun, retryLater } from '../runs/end_run.ts';
+import { retryLater, takeCommitBack } from '../runs/runs.ts';
+import { endRun } from '../runs/end_runs.ts';
 import { LostRunError, attempts_max } from '../run.ts';
 import type { ClaimedRun } from '../run.ts';
 import { cleanUp } from './clean_up.ts';

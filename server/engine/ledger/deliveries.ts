@@ -51,6 +51,7 @@ export type Delivered = { batch_export_id: string; revision: number; selection: 
  * same export. The caller holds the locks on the exports' rows.
  */
 export async function addDelivered(tx: Transaction, added: Delivered[]): Promise<void> {
+  if (added.length === 0) return;
   const known = await tx.rows<{
     batch_export_id: string;
     revision: number;

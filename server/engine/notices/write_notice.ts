@@ -3,52 +3,74 @@ import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { writeRunLog } from '../run_log.ts';
+import { writeRunLogs } from '../run_log.ts';
 import type { Notice, NoticeBody } from './notice.ts';
 
-/**
- * Puts a notice into the outbox, and its sentence into the export's log, in the transaction of the
- * change that it tells of: both stand or fall together. It goes to every target of the project that
- * wants it at this moment; while the project has no target at all, to the administrators (level 8
- * and more) of its organization. The caller holds the lock on the export's row.
- */
+/** Puts a notice into the outbox, as `writeNotices` does each. */
 export async function writeNotice(
   tx: Transaction,
   clock: Clock,
-  exportId: string,
-  { event, detail, run, facts }: Notice,
+  batch_export_id: string,
+  notice: Notice,
 ): Promise<void> {
-  const row = await tx.row<NoticeBody['data']['batch_export']>(sql`
+  await writeNotices(tx, clock, [{ ...notice, batch_export_id }]);
+}
+
+/**
+ * Puts notices into the outbox, and their sentences into the exports' logs, in the transaction of
+ * the changes that they tell of: both stand or fall together. Each goes to every target of its
+ * project that wants it at this moment; while the project has no target at all, to the
+ * administrators (level 8 and more) of its organization. The caller holds the locks on the exports'
+ * rows.
+ */
+export async function writeNotices(
+  tx: Transaction,
+  clock: Clock,
+  notices: (Notice & { batch_export_id: string })[],
+): Promise<void> {
+  if (notices.length === 0) return;
+  const rows = await tx.rows<NoticeBody['data']['batch_export']>(sql`
     SELECT id, team_id, name, model, "interval", destination_type FROM batch_exports
-      WHERE id = ${exportId}`);
-  const id = uuidv7();
+      WHERE id = ANY (${notices.map((notice) => notice.batch_export_id)}::uuid[])`);
+  const known = new Map(rows.map((row) => [row.id, row]));
   const created_at = isoInstant(clock.now());
-  const body: NoticeBody = {
+  const bodies = notices.map(({ batch_export_id, event, detail, run, facts }): NoticeBody => ({
     type: `batch_export.${event}`,
     timestamp: created_at,
-    data: { batch_export: row!, detail, run, ...facts },
-  };
+    data: { batch_export: known.get(batch_export_id)!, detail, run, ...facts },
+  }));
+  const ids = notices.map(() => uuidv7());
   await tx.run(sql`
     INSERT INTO notices (id, batch_export_id, event, body, created_at)
-      VALUES (${id}, ${exportId}, ${event}, ${JSON.stringify(body)}, ${created_at})`);
+    SELECT notice.*, ${created_at}::timestamptz FROM unnest(${ids}::uuid[],
+      ${notices.map((notice) => notice.batch_export_id)}::uuid[],
+      ${notices.map(({ event }) => event)}::text[],
+      ${bodies.map((body) => JSON.stringify(body))}::text[]) AS notice`);
   await tx.run(sql`
+    WITH notice AS MATERIALIZED (
+      SELECT told.id, told.event, told.batch_export_id, export.team_id, told.created_at
+      FROM notices told JOIN batch_exports export ON export.id = told.batch_export_id
+      WHERE told.id = ANY (${ids}::uuid[])
+    )
     INSERT INTO notice_deliveries (notice_id, team_id, batch_export_id, target_id, address,
       next_attempt_at)
-    SELECT ${id}::uuid, t.team_id, ${exportId}::uuid, t.id, NULL, ${created_at}::timestamptz
-      FROM notice_targets t
-    WHERE t.team_id = ${row!.team_id} AND t.enabled AND ${event} = ANY (t.events)
-      AND (t.batch_export_ids IS NULL OR ${exportId}::uuid = ANY (t.batch_export_ids))
+    SELECT n.id, t.team_id, n.batch_export_id, t.id, NULL, n.created_at
+    FROM notice n JOIN notice_targets t ON t.team_id = n.team_id AND t.enabled
+      AND n.event = ANY (t.events)
+      AND (t.batch_export_ids IS NULL OR n.batch_export_id = ANY (t.batch_export_ids))
     UNION ALL
-    SELECT ${id}::uuid, p.id, ${exportId}::uuid, NULL, u.email, ${created_at}::timestamptz
-      FROM projects p
+    SELECT n.id, p.id, n.batch_export_id, NULL, u.email, n.created_at
+    FROM notice n JOIN projects p ON p.id = n.team_id
     JOIN members m ON m.organization_id = p.organization_id AND m.level >= 8 JOIN users u
       ON u.id = m.user_id AND u.is_active
-    WHERE p.id = ${row!.team_id} AND NOT EXISTS (SELECT 1 FROM notice_targets t
-      WHERE t.team_id = p.id)`);
-  await writeRunLog(tx, {
-    batch_export_id: exportId,
-    run_id: run?.id ?? null,
-    level: event === 'recovered' ? 'INFO' : 'WARNING',
-    message: detail,
-  });
+    WHERE NOT EXISTS (SELECT 1 FROM notice_targets t WHERE t.team_id = p.id)`);
+  await writeRunLogs(
+    tx,
+    notices.map(({ batch_export_id, event, detail, run }) => ({
+      batch_export_id,
+      run_id: run?.id ?? null,
+      level: event === 'recovered' ? 'INFO' : 'WARNING',
+      message: detail,
+    })),
+  );
 }

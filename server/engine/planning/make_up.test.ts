@@ -13,7 +13,7 @@ import type { Engine } from '../engine.ts';
 import type { StoredRectangle } from '../ledger/ledger.ts';
 import { lockForWriting } from '../ingest/lock.ts';
 import { planDueExports } from './plan.ts';
-import { endRun } from '../runs/end_run.ts';
+import { endRun } from '../runs/end_runs.ts';
 
 const hour = 3_600_000;
 let house: Harness;

@@ -5,14 +5,11 @@ import sql from 'sql-template-tag';
 import { insertRunRow } from '../../../test/factories/batch_exports.ts';
 import { endedRun, failed, toldOf } from '../../../test/factories/ended_runs.ts';
 import { fillEvents } from '../../../test/factories/fill_events.ts';
-import { claimRun } from '../workers/claims.ts';
-import { executeRun } from '../delivery/execute.ts';
 import {
   openAroundTests,
   first_hour,
   hour_ms,
   house,
-  engine,
   runOf,
   exportOf,
   statusOf,
@@ -64,7 +61,7 @@ test('queries, and what makes up for a backfill, are for workers', async () => {
   ]);
 });
 
-test('an end that has to be told is left to a worker, who tells it', async () => {
+test('an end that has to be told is told, though no worker has had the run', async () => {
   const home = await house.newOrganization();
   const [failing, usual] = [await exportOf(home), await exportOf(home)];
   await endedRun(house, failing, failed, { hour: 100 });
@@ -78,17 +75,22 @@ test('an end that has to be told is left to a worker, who tells it', async () =>
   // That there is nothing to deliver tells nothing of the destination that failed.
   assert.deepEqual(await Promise.all(runs.map(statusOf)), [
     ['Completed', false],
-    ['Starting', true],
+    ['Completed', false],
   ]);
-  await executeRun(
-    engine,
-    (await claimRun(house.deps.db, runs[1]!, randomUUID()))!,
-    new AbortController().signal,
-  );
   assert.deepEqual(
     [await toldOf(house, failing), await toldOf(house, usual)],
     [['failing'], ['unusual_volume']],
   );
+});
+
+test('what goes on with the commit of another run is for workers', async () => {
+  const run = await insertRunRow(house, await exportOf(await house.newOrganization()));
+  await house.deps.db.run(
+    sql`UPDATE batch_export_runs SET committing_at = now(), receipt = '{}' WHERE id = ${run}`,
+  );
+  assert.equal(await lookAtAll(), 0);
+  const { status, receipt } = await runOf(run);
+  assert.deepEqual([status, receipt], ['Starting', '{}']);
 });
 
 test('what is cancelled, changed, deleted, taken or being changed is left alone', async () => {

@@ -11,7 +11,7 @@ import { claimRun } from '../workers/claims.ts';
 import type { Engine } from '../engine.ts';
 import { noteInRunLog } from '../run_log.ts';
 import { beginCommit, storeProgress, storeSlices } from './runs.ts';
-import { endRun } from './end_run.ts';
+import { endRun } from './end_runs.ts';
 import { LostRunError } from '../run.ts';
 import type { ClaimedRun } from '../run.ts';
 

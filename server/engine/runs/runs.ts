@@ -4,8 +4,9 @@ import { batchCalls } from '../../platform/batched_calls.ts';
 import type { Database, Transaction } from '../../platform/postgres/database.ts';
 import type { SliceOutcome } from '../destination/destination.ts';
 import type { Engine } from '../engine.ts';
-import { LostRunError } from '../run.ts';
+import { LostRunError, attempts_max } from '../run.ts';
 import type { ClaimedRun, StoredSlice } from '../run.ts';
+import { writeRunLog } from '../run_log.ts';
 
 /** The slices of a run in order; none when they have not been cut. */
 export async function listSlices(engine: Engine, runId: string): Promise<StoredSlice[]> {
@@ -209,8 +210,40 @@ async function isHeld(engine: Engine, run: ClaimedRun): Promise<boolean> {
   );
 }
 
+/**
+ * Notes a failed attempt and lets the run wait for a worker again, not before a growing pause is
+ * over (2 s doubling to 2 min).
+ */
+export async function retryLater(
+  engine: Engine,
+  run: ClaimedRun,
+  error: { code: string; message: string },
+): Promise<void> {
+  const failures = run.failures + 1;
+  const delay_seconds = Math.min(2 ** failures, 120);
+  await engine.db.transaction(async (tx) => {
+    // The export's row before the run's, as everywhere: the log line's foreign key would ask for it
+    // afterwards.
+    await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${run.batch_export_id} FOR KEY SHARE`);
+    await hold(
+      tx,
+      run,
+      sql`failures = ${failures}, latest_error = ${error.message}, error_code = ${error.code},
+        worker_id = NULL, due_at = now() + make_interval(secs => ${delay_seconds})`,
+    );
+    await writeRunLog(tx, {
+      batch_export_id: run.batch_export_id,
+      run_id: run.id,
+      level: 'WARNING',
+      message:
+        `Attempt ${failures} of ${attempts_max} failed, the next follows in ${delay_seconds} s: ` +
+        error.message,
+    });
+  });
+}
+
 /** Changes the row of a run that is in these hands; throws `LostRunError` where it is not. */
-export async function hold(
+async function hold(
   tx: Transaction,
   run: ClaimedRun,
   assignments: ReturnType<typeof sql>,

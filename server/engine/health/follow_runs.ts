@@ -1,0 +1,170 @@
+import type { Transaction } from '../../platform/postgres/database.ts';
+import type { Engine } from '../engine.ts';
+import type { Interval } from '../planning/interval.ts';
+import type { Notice, NoticeRun } from '../notices/notice.ts';
+import { writeNotices } from '../notices/write_notice.ts';
+import type { ClaimedRun, RunEnd } from '../run.ts';
+import { healthAfterRun } from './health.ts';
+import type { ConditionChange, Health } from './health.ts';
+import { pauseAutomatically } from './pause_automatically.ts';
+import { listComparableRows, listHealth, putHealths } from './store.ts';
+import { hasVolume } from './has_volume.ts';
+import { judgeVolume } from './volume.ts';
+import type { VolumeJudgement } from './volume.ts';
+
+/** A run that has just ended, and its export under the lock on its row. */
+export type FollowedRun = {
+  run: ClaimedRun;
+  end: RunEnd;
+  is_make_up: boolean;
+  records_completed: number | null;
+  export: {
+    revision: number;
+    interval: Interval;
+    timezone: string;
+    paused: boolean;
+    is_deleted: boolean;
+  };
+};
+
+/**
+ * Follows runs of different exports that have just ended into the health of these exports, in the
+ * same transaction: notices for what has changed, and the automatic pause after too many failures
+ * in a row. Runs of backfills, of earlier revisions and of deleted exports are left out. The caller
+ * holds the locks on the exports' rows; comes last, because it may append to the activity log, and
+ * then of one run only.
+ */
+export async function followRuns(
+  engine: Engine,
+  tx: Transaction,
+  ended: FollowedRun[],
+): Promise<void> {
+  const followed = ended.filter(
+    ({ run, export: of }) =>
+      run.backfill_id === null && !of.is_deleted && of.revision === run.revision,
+  );
+  if (followed.length === 0) return;
+  const volumes = await listVolumes(tx, followed);
+  const before = await listHealth(
+    tx,
+    followed.map(({ run }) => run),
+  );
+  const after = followed.map((one, index) => healthAfter(before[index]!, one, volumes.get(one)));
+  await putHealths(
+    tx,
+    after.map(({ health }, index) => ({
+      ...health,
+      batch_export_id: followed[index]!.run.batch_export_id,
+    })),
+  );
+  const notices = after.flatMap(({ changes }, index) => {
+    const one = followed[index]!;
+    return changes.map((change) => ({
+      ...noticeOf(change, noticeRun(one), volumes.get(one)),
+      batch_export_id: one.run.batch_export_id,
+    }));
+  });
+  await writeNotices(tx, engine.clock, notices);
+  for (const [index, { health }] of after.entries())
+    await pauseAfter(engine, tx, followed[index]!, health.consecutive_failures);
+}
+
+function healthAfter(
+  before: Health,
+  { run, end, is_make_up, records_completed }: FollowedRun,
+  volume: VolumeJudgement | undefined,
+): ReturnType<typeof healthAfterRun> {
+  return healthAfterRun(before, {
+    status: end.status,
+    revision: run.revision,
+    // What makes up for a backfill's run has an interval of that one, which says nothing of how far
+    // the schedule is.
+    delivered_until: is_make_up ? null : run.data_interval_end,
+    is_volume_unusual: volume?.is_unusual,
+    has_rows: (records_completed ?? 0) > 0,
+  });
+}
+
+async function pauseAfter(
+  engine: Engine,
+  tx: Transaction,
+  one: FollowedRun,
+  failures: number,
+): Promise<void> {
+  const hasFailed = one.end.status === 'Failed' || one.end.status === 'FailedRetryable';
+  const isTooMuch = engine.pause_after_failures > 0 && failures >= engine.pause_after_failures;
+  if (hasFailed && isTooMuch && !one.export.paused)
+    await pauseAutomatically(engine, tx, one.run.batch_export_id, noticeRun(one), failures);
+}
+
+async function listVolumes(
+  tx: Transaction,
+  followed: FollowedRun[],
+): Promise<Map<FollowedRun, VolumeJudgement | undefined>> {
+  const judged = followed.filter(({ run, end }) => end.status === 'Completed' && hasVolume(run));
+  if (judged.length === 0) return new Map();
+  const comparable = await listComparableRows(
+    tx,
+    judged.map(({ run, export: of }) => ({ ...run, ...of })),
+  );
+  return new Map(
+    judged.map((one, index) => [one, judgeVolume(one.records_completed ?? 0, comparable[index]!)]),
+  );
+}
+
+function noticeRun({ run, end, records_completed }: FollowedRun): NoticeRun {
+  const { id, data_interval_start, data_interval_end } = run;
+  const error =
+    end.status === 'Completed'
+      ? { error_code: null, latest_error: null }
+      : { error_code: end.code, latest_error: end.message };
+  return {
+    id,
+    status: end.status,
+    ...error,
+    data_interval_start,
+    data_interval_end,
+    records_completed,
+  };
+}
+
+function noticeOf(
+  change: ConditionChange,
+  run: NoticeRun,
+  volume: VolumeJudgement | undefined,
+): Notice {
+  const { condition, has_begun } = change;
+  return {
+    event: has_begun ? condition : 'recovered',
+    detail: sentenceOf(change, run, volume),
+    run,
+    facts: {
+      ...(has_begun ? {} : { recovered_from: condition }),
+      ...(condition === 'unusual_volume' ? { usual: volume?.usual } : {}),
+    },
+  };
+}
+
+function sentenceOf(
+  { condition, has_begun }: ConditionChange,
+  run: NoticeRun,
+  volume: VolumeJudgement | undefined,
+): string {
+  if (condition === 'failing') {
+    return has_begun
+      ? `A run of the export has failed: ${run.latest_error}`
+      : 'A run of the export has completed again after failures.';
+  }
+  const usual =
+    `${volume?.usual.low} to ${volume?.usual.high} are usual for runs like it (median ` +
+    `${volume?.usual.median} of ${volume?.usual.runs})`;
+  if (has_begun)
+    return (
+      `A run of the export has delivered ${run.records_completed} rows, where ${usual}. Every ` +
+      'row at the source was delivered: look at what sends the events.'
+    );
+  return (
+    `A run of the export has delivered ${run.records_completed} rows, a usual number again: ` +
+    `${usual}.`
+  );
+}
