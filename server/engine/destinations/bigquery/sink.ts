@@ -1,21 +1,18 @@
-import { Writable } from 'node:stream';
-import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import type { Logger } from '../../../platform/log.ts';
 import type {
   Delivery,
   DestinationDeps,
   Manifest,
   Sink,
-  Slice,
   SliceOutcome,
 } from '../../destination/destination.ts';
+import { newStanding, openStagedSink } from '../../sql_tables/staged_sink.ts';
+import type { StagedDelivery, Standing } from '../../sql_tables/staged_sink.ts';
 import { openDataset } from './api.ts';
 import type { Dataset } from './api.ts';
 import { endCommits, findReceipt, replaceReceipt, showRows } from './commit.ts';
 import { targetOf } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
-import { bigQueryError, withBigQueryErrors } from './faults.ts';
+import { withBigQueryErrors } from './faults.ts';
 import { dropStages, isStaged, joinedStages, stageSlice } from './stage.ts';
 import type { StageState } from './stage.ts';
 import { prepareTables } from './table.ts';
@@ -24,40 +21,45 @@ import { prepareTables } from './table.ts';
 type Session = {
   dataset: Dataset;
   delivery: Delivery;
-  log: Logger;
-  is_delivered: boolean;
+  standing: Standing;
   json_columns: ReadonlySet<string> | undefined;
 };
 
-/**
- * Opens an attempt: signs in, and finds whether the delivery is there already. Nothing is changed
- * yet.
- */
+/** Opens an attempt: signs in; nothing is changed yet, but that what is there is tidied up. */
 export async function openBigQuerySink(
   config: BigQueryConfig,
   delivery: Delivery,
   deps: DestinationDeps,
 ): Promise<Sink> {
-  const explained = <Result>(work: () => Promise<Result>) =>
-    withBigQueryErrors(config, deps.signal, work);
-  const session = await explained(async (): Promise<Session> => {
-    const dataset = await openDataset(config, deps);
-    const is_delivered = (await findReceipt(dataset, delivery.delivery_id)) !== undefined;
-    return { dataset, delivery, log: deps.log, is_delivered, json_columns: undefined };
-  });
-  return {
-    isCommitted: async () => session.is_delivered,
-    recover: (outcomes) => explained(() => recover(session, outcomes)),
-    write: (slice, bytes) => explained(() => write(session, slice, bytes)),
-    commit: (outcomes, manifest) => explained(() => commit(session, outcomes, manifest)),
-    abort: () => explained(() => abort(session)),
+  const explained = <Result>(act: () => Promise<Result>) =>
+    withBigQueryErrors(config, deps.signal, act);
+  const dataset = await explained(() => openDataset(config, deps));
+  const session: Session = {
+    dataset,
+    delivery,
+    standing: newStanding(),
+    json_columns: undefined,
+  };
+  const work: StagedDelivery = {
+    name: targetOf(config).name,
+    delivery,
+    standing: session.standing,
+    begin: async () => (await findReceipt(dataset, delivery.delivery_id)) !== undefined,
+    recover: (outcomes) => recover(session, outcomes),
+    write: async (slice, bytes) => {
+      if (session.json_columns === undefined) await prepare(session, []);
+      return stageSlice(dataset, delivery, slice, bytes);
+    },
+    commit: (outcomes, manifest) => commit(session, outcomes, manifest),
+    abort: () => abort(session),
+    tidyUp: () => dropStages(dataset, delivery, new Set()),
     // The connections belong to the outbound guard and stay open.
     close: async () => undefined,
   };
+  return openStagedSink(work, explained, deps.log);
 }
 
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
-  if (session.is_delivered) return outcomes;
   const surviving: SliceOutcome[] = [];
   for (const outcome of outcomes)
     if (await isStaged(session.dataset, outcome)) surviving.push(outcome);
@@ -80,46 +82,17 @@ async function prepare(session: Session, kept: SliceOutcome[]): Promise<Readonly
   return json_columns;
 }
 
-/**
- * Rows of a delivery that is there already are read and left aside: they are in the table since its
- * receipt is.
- */
-async function write(
-  session: Session,
-  slice: Slice,
-  bytes: Readable,
-): Promise<{ name: string; state: StageState | null }> {
-  const { name } = targetOf(session.dataset.config);
-  try {
-    if (session.is_delivered) {
-      await pipeline(bytes, new Writable({ write: (_chunk, _encoding, callback) => callback() }));
-      return { name, state: null };
-    }
-    if (session.json_columns === undefined) await prepare(session, []);
-    return { name, state: await stageSlice(session.dataset, session.delivery, slice, bytes) };
-  } finally {
-    bytes.destroy();
-  }
-}
-
 /** The receipt of a repeat replaces the earlier one. */
 async function commit(
   session: Session,
   outcomes: SliceOutcome[],
   manifest: Manifest,
 ): Promise<void> {
-  const { dataset, delivery } = session;
-  const isOurs = !session.is_delivered && (await show(session, outcomes, manifest));
+  const { dataset, delivery, standing } = session;
+  // A job goes on without us, so an error does not say what is shown.
+  standing.may_show = true;
+  const isOurs = !standing.is_delivered && (await show(session, outcomes, manifest));
   if (!isOurs) await replaceReceipt(dataset, delivery, { outcomes, manifest });
-  session.is_delivered = true;
-  // The delivery is there and whole by now, so a fault in removing what is left of it is no fault
-  // of the delivery.
-  await dropStages(dataset, delivery, new Set()).catch((error: unknown) =>
-    session.log.warn(
-      { err: bigQueryError(error, dataset.config), delivery_id: delivery.delivery_id },
-      'stage tables of a committed delivery could not be removed',
-    ),
-  );
 }
 
 async function show(
@@ -138,6 +111,6 @@ async function abort(session: Session): Promise<void> {
   // Without its stage tables a script that begins later shows nothing; then one that has begun is
   // waited for.
   await dropStages(dataset, delivery, new Set());
-  if (!session.is_delivered) await endCommits(dataset, delivery);
+  if (!session.standing.is_delivered) await endCommits(dataset, delivery);
   session.json_columns = undefined;
 }

@@ -1,4 +1,3 @@
-import type { Logger } from '../../../platform/log.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import type { ClickHouseConfig } from './config.ts';
 import type { Connection } from './connection.ts';
@@ -14,7 +13,6 @@ export type Session = {
   connection: Connection;
   config: ClickHouseConfig;
   delivery: Delivery;
-  log: Logger;
   stage: { table: string; id: string };
   target: Table | undefined;
   has_slices: boolean;

@@ -10,12 +10,13 @@ import type {
   Slice,
   SliceOutcome,
 } from '../../destination/destination.ts';
-import { leaveAside, recordsIn } from '../../sql_tables/staged_sink.ts';
+import { newStanding, openStagedSink, recordsIn } from '../../sql_tables/staged_sink.ts';
+import type { StagedDelivery } from '../../sql_tables/staged_sink.ts';
 import { stageName } from '../../sql_tables/stages.ts';
 import { targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
-import { clickHouseError, withClickHouseErrors } from './faults.ts';
+import { withClickHouseErrors } from './faults.ts';
 import { findReceipt, writeReceipt } from './receipts.ts';
 import { showStage, takeBack } from './show.ts';
 import { dropStages, insertSlice, joinSlices, takeSlicesOver, writeSlice } from './slices.ts';
@@ -23,59 +24,50 @@ import { findTable, makeStage, prepareTables } from './table.ts';
 import type { Table } from './table.ts';
 import type { Session } from './session.ts';
 
-/**
- * Opens an attempt: finds whether the delivery is there already, and then removes what is left of
- * its stages; otherwise nothing is changed yet.
- */
+/** Opens an attempt; nothing is changed yet, but that what is there already is tidied up. */
 export async function openClickHouseSink(
   config: ClickHouseConfig,
   delivery: Delivery,
   deps: DestinationDeps,
 ): Promise<Sink> {
-  const session = await withClickHouseErrors(() => openSession(config, delivery, deps));
-  return {
-    isCommitted: async () => session.delivered_stage_id !== undefined,
-    recover: (outcomes) => withClickHouseErrors(() => recover(session, outcomes)),
-    write: (slice, bytes) => withClickHouseErrors(() => write(session, slice, bytes)),
-    commit: (outcomes, manifest) => withClickHouseErrors(() => commit(session, outcomes, manifest)),
-    abort: () => withClickHouseErrors(() => abort(session)),
-    close: () => session.connection.close(),
+  const connection = await withClickHouseErrors(() => connect(config, deps));
+  const session: Session = {
+    connection,
+    config,
+    delivery,
+    stage: { table: stageName(delivery), id: randomUUID() },
+    target: undefined,
+    has_slices: false,
+    delivered_stage_id: undefined,
   };
+  const standing = newStanding();
+  const work: StagedDelivery = {
+    name: targetOf(config).name,
+    delivery,
+    standing,
+    begin: () => isDelivered(session),
+    recover: (outcomes) => recover(session, outcomes),
+    write: (slice, bytes) => write(session, slice, bytes),
+    commit: async (outcomes, manifest) => {
+      // Without transactions an error does not say what is shown.
+      standing.may_show = true;
+      await commit(session, outcomes, manifest);
+    },
+    abort: () => abort(session),
+    tidyUp: () => dropStages(session, []),
+    close: () => connection.close(),
+  };
+  return openStagedSink(work, withClickHouseErrors, deps.log);
 }
 
-async function openSession(
-  config: ClickHouseConfig,
-  delivery: Delivery,
-  deps: DestinationDeps,
-): Promise<Session> {
-  const connection = await connect(config, deps);
-  try {
-    const stage = { table: stageName(delivery), id: randomUUID() };
-    const receipt =
-      (await findTable(connection, config, 'sluice_receipts')) &&
-      (await findReceipt(connection, config, delivery));
-    const delivered_stage_id = receipt?.stage_id;
-    const session: Session = {
-      connection,
-      config,
-      delivery,
-      log: deps.log,
-      stage,
-      target: undefined,
-      has_slices: false,
-      delivered_stage_id,
-    };
-    // A worker that was killed right after its receipt has left its stage.
-    if (delivered_stage_id !== undefined) await tidyUp(session);
-    return session;
-  } catch (error) {
-    await connection.close();
-    throw error;
-  }
+async function isDelivered(session: Session): Promise<boolean> {
+  const { connection, config, delivery } = session;
+  if ((await findTable(connection, config, 'sluice_receipts')) === undefined) return false;
+  session.delivered_stage_id = (await findReceipt(connection, config, delivery))?.stage_id;
+  return session.delivered_stage_id !== undefined;
 }
 
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
-  if (session.delivered_stage_id !== undefined) return outcomes;
   const { connection, config, delivery } = session;
   const target = await prepareTables(connection, config, delivery);
   const taken = await takeSlicesOver(session, outcomes);
@@ -90,34 +82,16 @@ async function prepare(session: Session): Promise<Table> {
   return session.target!;
 }
 
-/**
- * Rows of a delivery that is there already are read and left aside: they are in the table since its
- * receipt is.
- */
-async function write(
-  session: Session,
-  slice: Slice,
-  bytes: Readable,
-): Promise<{ name: string; state: Json }> {
-  const { config, stage } = session;
-  const { name } = targetOf(config);
-  try {
-    if (session.delivered_stage_id !== undefined) {
-      await leaveAside(bytes);
-      return { name, state: null };
-    }
-    const target = await prepare(session);
-    if (!isOnly(slice)) {
-      session.has_slices = true;
-      return { name, state: await writeSlice(session, target, slice, bytes) };
-    }
-    // What is the only slice is repeated after a crash in any case, so it needs no table beside the
-    // stage.
-    await insertSlice(session, stage.table, slice, bytes);
-    return { name, state: null };
-  } finally {
-    bytes.destroy();
+async function write(session: Session, slice: Slice, bytes: Readable): Promise<Json> {
+  const target = await prepare(session);
+  if (!isOnly(slice)) {
+    session.has_slices = true;
+    return writeSlice(session, target, slice, bytes);
   }
+  // What is the only slice is repeated after a crash in any case, so it needs no table beside the
+  // stage.
+  await insertSlice(session, session.stage.table, slice, bytes);
+  return null;
 }
 
 /** The receipt of a repeat is written beside the earlier one; the newest counts. */
@@ -140,22 +114,6 @@ async function commit(
     manifest: manifest.text,
   });
   session.delivered_stage_id = stageId;
-  await tidyUp(session);
-}
-
-/**
- * The delivery is there and whole by now, so a fault in removing what is left of it is no fault of
- * the delivery.
- */
-async function tidyUp(session: Session): Promise<void> {
-  try {
-    await dropStages(session, []);
-  } catch (error) {
-    session.log.warn(
-      { err: clickHouseError(error), delivery_id: session.delivery.delivery_id },
-      'stage tables of a committed delivery could not be removed',
-    );
-  }
 }
 
 async function abort(session: Session): Promise<void> {

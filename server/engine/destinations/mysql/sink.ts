@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import type { Logger } from '../../../platform/log.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type {
   Delivery,
@@ -8,12 +7,13 @@ import type {
   Sink,
   Slice,
 } from '../../destination/destination.ts';
+import { inTransactions } from '../../sql_tables/in_transactions.ts';
 import { openStagedSink } from '../../sql_tables/staged_sink.ts';
 import { targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
-import { mySqlError, withMySqlErrors } from './faults.ts';
+import { withMySqlErrors } from './faults.ts';
 import { valueLists } from './rows.ts';
 import { dropStages, makeStage, moveStage, stageOf, stageSlice, takeStageOver } from './stage.ts';
 import type { Stage } from './stage.ts';
@@ -25,7 +25,6 @@ type Session = {
   config: MySqlConfig;
   delivery: Delivery;
   stage: Stage;
-  log: Logger;
   is_open: boolean;
 };
 
@@ -52,18 +51,22 @@ export async function openMySqlSink(
     config,
     delivery,
     stage: stageOf(connection, config, delivery),
-    log: deps.log,
     is_open: false,
   };
   const { stage } = session;
   const outside = <Result>(work: () => Promise<Result>) => outsideTransaction(session, work);
   return openStagedSink(
-    {
+    inTransactions({
       name: targetOf(config).name,
+      delivery,
       begin: () => takeLock(session),
       end: (statement) => letGo(session, statement),
       prepare: () => outside(() => prepareTables(connection, config, delivery)),
-      takeOver: (outcomes) => outside(() => takeStageOver(stage, outcomes)),
+      takeOver: (outcomes) =>
+        outside(async () => {
+          await prepareTables(connection, config, delivery);
+          return takeStageOver(stage, outcomes);
+        }),
       makeStage: () => outside(() => makeStage(stage)),
       stage: async (slice, bytes) =>
         stageSlice(stage, bytes, ({ before, row }, counted) =>
@@ -81,10 +84,11 @@ export async function openMySqlSink(
       // a group of servers.
       isRefusal: (error) => (error as { code?: unknown }).code === 'ER_LOCK_DEADLOCK',
       dropStage: () => dropStages(stage),
-      tidyUp: () => tidyUp(session),
+      tidyUp: () => dropStages(stage),
       close: () => connection.close(),
-    },
+    }),
     withMySqlErrors,
+    deps.log,
   );
 }
 
@@ -195,19 +199,4 @@ async function insertReceipt(
       VALUES (?, ?, ?, ?, ?, ?)`,
     [delivery.delivery_id, delivery.batch_export_id, delivery.run_id, name, records, manifest.text],
   );
-}
-
-/**
- * The delivery is there and whole by now, so a fault in removing what it waited in is no fault of
- * the delivery.
- */
-async function tidyUp({ stage, delivery, log }: Session): Promise<void> {
-  try {
-    await dropStages(stage);
-  } catch (error) {
-    log.warn(
-      { err: mySqlError(error), delivery_id: delivery.delivery_id },
-      'the stage table of a committed delivery could not be removed',
-    );
-  }
 }

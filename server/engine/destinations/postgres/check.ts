@@ -166,7 +166,7 @@ async function tryReceipt(
 ): Promise<string> {
   const { receipts } = targetOf(config);
   await writeReceipt(connection, config, delivery, {
-    outcomes: [],
+    records: 0,
     manifest: { name: 'manifest', text: '{}' },
     is_repeat: false,
   });

@@ -1,38 +1,22 @@
-import type { Readable } from 'node:stream';
 import { throwIfStopped } from '../../destination/stop.ts';
-import type { Delivery, DestinationDeps, Slice } from '../../destination/destination.ts';
+import type { Delivery, DestinationDeps } from '../../destination/destination.ts';
+import type { Mover } from '../../sql_tables/in_transactions.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { accessOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 import { requireRecords } from '../../sql_tables/staged_sink.ts';
-import { copyStatement, moveSlice } from './stage.ts';
+import { writeReceipt } from './receipts.ts';
+import { copyStatement, dropStage, listStaged, moveSlice } from './stage.ts';
 import type { Stage, StagedSlice } from './stage.ts';
 import { prepareTables } from './table.ts';
-import { beginTransaction, lockMove } from './transaction.ts';
+import { beginTransaction, lockDelivery, lockMove } from './transaction.ts';
 
-/**
- * The second session of an attempt: one open transaction in which staged slices go into the target
- * while the next ones are staged. Its commit is that of the delivery; when it ends otherwise, the
- * stage still has everything.
- */
-export type Mover = {
-  connection: Connection;
-  /**
-   * Moves the slice when those before it are moved. Does not wait: `settle` rejects when it failed.
-   */
-  move(number: number, staged: StagedSlice): void;
-  /** How many slices wait to be moved or are being moved. */
-  waiting(): number;
-  /** True when something could not be moved: nothing more will be, and `settle` says why. */
-  hasFailed(): boolean;
-  /** Waits until all slices are moved. */
-  settle(): Promise<void>;
-  /**
-   * Copies a slice straight into the target, behind all that were moved: it is repeated after a
-   * crash. Throws `count_mismatch`.
-   */
-  copy(slice: Slice, bytes: Readable): Promise<void>;
+/** The stage, where the slices lie in it, and the session that has the delivery. */
+type Staging = {
+  stage: Stage;
+  staged: ReadonlyMap<number, StagedSlice>;
+  holder: Connection;
 };
 
 /**
@@ -43,8 +27,8 @@ export type Mover = {
 export async function openMover(
   config: PostgresConfig,
   delivery: Delivery,
-  stage: Stage,
   deps: DestinationDeps,
+  staging: Staging,
 ): Promise<Mover | undefined> {
   let connection: Connection;
   try {
@@ -60,7 +44,7 @@ export async function openMover(
   try {
     await beginTransaction(connection);
     await lockMove(connection, delivery);
-    return moverOf(connection, config, delivery, stage);
+    return moverOf(connection, config, delivery, staging);
   } catch (error) {
     await connection.close();
     throw error;
@@ -71,29 +55,40 @@ function moverOf(
   connection: Connection,
   config: PostgresConfig,
   delivery: Delivery,
-  stage: Stage,
+  { stage, staged, holder }: Staging,
 ): Mover {
   let waiting = 0;
   let has_failed = false;
   let work: Promise<void> | undefined;
   const prepared = () => prepareTables(connection, config, delivery);
   return {
-    connection,
-    move: (number, staged) => {
+    move: (number) => {
       waiting += 1;
       // The table is locked with the first slice, when the transaction that made it has been
       // committed.
       work = (work ?? prepared())
-        .then(() => moveSlice(connection, stage, number, staged))
+        .then(() => moveSlice(connection, stage, number, staged.get(number)!))
         .then(() => void (waiting -= 1));
       work.catch(() => (has_failed = true));
     },
-    waiting: () => waiting,
-    hasFailed: () => has_failed,
-    settle: async () => work,
-    copy: async (slice, bytes) => {
+    isBehind: () => waiting > 1,
+    check: async () => {
+      await listStaged(holder, stage);
+      if (has_failed) await work;
+    },
+    insert: async (slice, bytes) => {
       await work;
       requireRecords(slice, await connection.copy(copyStatement(stage.target, delivery), bytes));
     },
+    finish: async () => {
+      await work;
+      await lockDelivery(connection, delivery);
+      await listStaged(connection, stage);
+      await dropStage(connection, stage);
+    },
+    writeReceipt: (records, manifest, is_repeat) =>
+      writeReceipt(connection, config, delivery, { records, manifest, is_repeat }),
+    end: async (statement) => void (await connection.rows(statement)),
+    close: () => connection.close(),
   };
 }

@@ -1,5 +1,5 @@
 import { NonRetryableError } from '../../destination/errors.ts';
-import type { Delivery, Manifest, SliceOutcome } from '../../destination/destination.ts';
+import type { Delivery, Manifest } from '../../destination/destination.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
@@ -28,14 +28,9 @@ export async function writeReceipt(
   connection: Connection,
   config: PostgresConfig,
   delivery: Delivery,
-  {
-    outcomes,
-    manifest,
-    is_repeat,
-  }: { outcomes: SliceOutcome[]; manifest: Manifest; is_repeat: boolean },
+  { records, manifest, is_repeat }: { records: number; manifest: Manifest; is_repeat: boolean },
 ): Promise<void> {
   const { receipts, name } = targetOf(config);
-  const records = outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
   if (is_repeat)
     return replaceReceipt(connection, receipts, [
       delivery.delivery_id,

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { RetryableError, withCertainty } from '../../destination/errors.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type {
   Delivery,
   DestinationDeps,
@@ -11,11 +11,12 @@ import type {
 } from '../../destination/destination.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
-import { leaveAside, recordsIn } from '../../sql_tables/staged_sink.ts';
+import { newStanding, openStagedSink, recordsIn } from '../../sql_tables/staged_sink.ts';
+import type { StagedDelivery, Standing } from '../../sql_tables/staged_sink.ts';
 import { accessOf, targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
 import { copyStage } from './copy_stage.ts';
-import { redshiftError, withRedshiftErrors } from './faults.ts';
+import { withRedshiftErrors } from './faults.ts';
 import { hasReceipt, writeReceipt } from './receipts.ts';
 import { dropSliceTables, unlessGone } from './slice_table.ts';
 import { insertStage, requireStaged } from './stage.ts';
@@ -32,12 +33,7 @@ type Session = {
   config: RedshiftConfig;
   delivery: Delivery;
   stage: Stage;
-  deps: DestinationDeps;
-  is_delivered: boolean;
-  /**
-   * The table may show the delivery: it was there, or everything of it was done but for the COMMIT.
-   */
-  may_show: boolean;
+  standing: Standing;
   supers: ReadonlySet<string> | undefined;
 };
 
@@ -53,54 +49,32 @@ export async function openRedshiftSink(
   delivery: Delivery,
   deps: DestinationDeps,
 ): Promise<Sink> {
-  const session = await withRedshiftErrors(() => openSession(config, delivery, deps));
-  return {
-    isCommitted: async () => session.is_delivered,
-    recover: (outcomes) => withRedshiftErrors(() => recover(session, outcomes)),
-    write: (slice, bytes) => withRedshiftErrors(() => write(session, slice, bytes)),
-    commit: (outcomes, manifest) =>
-      withCertainty(
-        () => withRedshiftErrors(() => commit(session, outcomes, manifest)),
-        () => session.may_show,
-      ),
-    abort: () => withRedshiftErrors(() => clear(session)),
-    close: () => session.connection.close(),
+  const stage = config.mode === 'COPY' ? copyStage(config, delivery, deps) : insertStage();
+  const connection = await withRedshiftErrors(() => connect(accessOf(config), deps));
+  const session: Session = {
+    connection,
+    config,
+    delivery,
+    stage,
+    standing: newStanding(),
+    supers: undefined,
   };
-}
-
-async function openSession(
-  config: RedshiftConfig,
-  delivery: Delivery,
-  deps: DestinationDeps,
-): Promise<Session> {
-  const connection = await connect(accessOf(config), deps);
-  try {
-    const is_delivered = await waiting(connection, receipts_name, () =>
-      hasReceipt(connection, config, delivery.delivery_id),
-    );
-    const stage = config.mode === 'COPY' ? copyStage(config, delivery, deps) : insertStage();
-    const session: Session = {
-      connection,
-      config,
-      delivery,
-      stage,
-      deps,
-      is_delivered,
-      may_show: is_delivered,
-      supers: undefined,
-    };
-    // A worker that was killed right after its receipt has left what the rows waited in.
-    if (is_delivered) await tidyUp(session);
-    return session;
-  } catch (error) {
-    await connection.close();
-    throw error;
-  }
-}
-
-async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
-  if (session.is_delivered) return outcomes;
-  return session.stage.recover(await placeOf(session), outcomes);
+  const work: StagedDelivery = {
+    name: targetOf(config).name,
+    delivery,
+    standing: session.standing,
+    begin: () =>
+      waiting(connection, receipts_name, () =>
+        hasReceipt(connection, config, delivery.delivery_id),
+      ),
+    recover: async (outcomes) => session.stage.recover(await placeOf(session), outcomes),
+    write: (slice, bytes) => write(session, slice, bytes),
+    commit: (outcomes, manifest) => commit(session, outcomes, manifest),
+    abort: () => clear(session),
+    tidyUp: () => clear(session),
+    close: () => connection.close(),
+  };
+  return openStagedSink(work, withRedshiftErrors, deps.log);
 }
 
 /** The tables are made and checked before the first row is taken. */
@@ -118,32 +92,14 @@ async function placeOf(session: Session): Promise<StagePlace> {
   };
 }
 
-/**
- * Rows of a delivery that is there already are read and left aside: they are in the table since its
- * receipt is.
- */
-async function write(
-  session: Session,
-  slice: Slice,
-  bytes: Readable,
-): Promise<{ name: string; state: Json }> {
-  const { name } = targetOf(session.config);
-  try {
-    if (session.is_delivered) {
-      await leaveAside(bytes);
-      return { name, state: null };
-    }
-    const { records, state } = await session.stage.write(await placeOf(session), slice, bytes);
-    if (records !== slice.records)
-      throw new RetryableError(
-        'count_mismatch',
-        `Slice ${slice.number} has ${slice.records} rows, but ${records} came; it is written ` +
-          'again.',
-      );
-    return { name, state };
-  } finally {
-    bytes.destroy();
-  }
+async function write(session: Session, slice: Slice, bytes: Readable): Promise<Json> {
+  const { records, state } = await session.stage.write(await placeOf(session), slice, bytes);
+  if (records !== slice.records)
+    throw new RetryableError(
+      'count_mismatch',
+      `Slice ${slice.number} has ${slice.records} rows, but ${records} came; it is written again.`,
+    );
+  return state;
 }
 
 /**
@@ -155,10 +111,10 @@ async function commit(
   outcomes: SliceOutcome[],
   manifest: Manifest,
 ): Promise<void> {
-  const { connection, config, delivery } = session;
+  const { connection, config, delivery, standing } = session;
   const target = targetOf(config);
   await unlessGone(async () => {
-    const source = session.is_delivered ? undefined : await load(session, outcomes);
+    const source = standing.is_delivered ? undefined : await load(session, outcomes);
     await inTransaction(connection, async () => {
       // The first statement: what the transaction sees is settled by the first one that reads, and
       // that must be after the lock.
@@ -166,7 +122,7 @@ async function commit(
         connection.rows(`LOCK TABLE ${target.receipts}`),
       );
       const is_repeat = await hasReceipt(connection, config, delivery.delivery_id);
-      session.may_show = is_repeat;
+      standing.may_show = is_repeat;
       if (source !== undefined && !is_repeat)
         for (const statement of showStatements(target.quoted, target.table, delivery, source))
           await connection.rows(statement);
@@ -176,11 +132,9 @@ async function commit(
         text: manifest.text,
         is_repeat,
       });
-      session.may_show = true;
+      standing.may_show = true;
     });
   });
-  session.is_delivered = true;
-  await tidyUp(session);
 }
 
 async function load(session: Session, outcomes: SliceOutcome[]): Promise<string> {
@@ -196,18 +150,4 @@ async function load(session: Session, outcomes: SliceOutcome[]): Promise<string>
 async function clear(session: Session): Promise<void> {
   await dropSliceTables(session);
   await session.stage.clear();
-}
-
-/**
- * The delivery is there and whole by now, so a fault in removing what it waited in is no fault of
- * the delivery.
- */
-async function tidyUp(session: Session): Promise<void> {
-  const { deps, delivery } = session;
-  await clear(session).catch((error: unknown) =>
-    deps.log.warn(
-      { err: redshiftError(error), delivery_id: delivery.delivery_id },
-      'what a delivery waited in could not be removed',
-    ),
-  );
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../../../platform/log.ts';
 import { isOnly } from '../../destination/destination.ts';
-import { RetryableError, withCertainty } from '../../destination/errors.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type {
   Delivery,
   DestinationDeps,
@@ -13,13 +13,14 @@ import type {
 } from '../../destination/destination.ts';
 import { isMerged, quoted } from '../../sql_tables/layout.ts';
 import { measured } from '../../sql_tables/measured.ts';
-import { leaveAside, recordsIn } from '../../sql_tables/staged_sink.ts';
+import { newStanding, openStagedSink, recordsIn } from '../../sql_tables/staged_sink.ts';
+import type { StagedDelivery, Standing } from '../../sql_tables/staged_sink.ts';
 import type { StagedState } from '../../sql_tables/stages.ts';
 import { targetOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
-import { snowflakeError, withSnowflakeErrors } from './faults.ts';
+import { withSnowflakeErrors } from './faults.ts';
 import { openLoader, textColumn } from './load.ts';
 import type { Loader } from './load.ts';
 import {
@@ -48,74 +49,49 @@ type Session = {
   delivery: Delivery;
   log: Logger;
   attempt_id: string;
-  is_delivered: boolean;
-  /**
-   * The table may show the delivery: it was there, or everything of it was done but for the COMMIT.
-   */
-  may_show: boolean;
+  standing: Standing;
   prepared: Prepared | undefined;
   stage: Stage | undefined;
 };
 
-/**
- * Opens an attempt: finds whether the delivery is there already, and then removes what is left of
- * its stage; otherwise nothing is changed yet.
- */
+/** Opens an attempt; nothing is changed yet, but that what is there already is tidied up. */
 export async function openSnowflakeSink(
   config: SnowflakeConfig,
   delivery: Delivery,
   deps: DestinationDeps,
 ): Promise<Sink> {
-  const session = await withSnowflakeErrors(() => openSession(config, delivery, deps));
-  return {
-    isCommitted: async () => session.is_delivered,
-    recover: (outcomes) => withSnowflakeErrors(() => recover(session, outcomes)),
-    write: (slice, bytes) => withSnowflakeErrors(() => write(session, slice, bytes)),
-    commit: (outcomes, manifest) =>
-      withCertainty(
-        () => withSnowflakeErrors(() => commit(session, outcomes, manifest)),
-        () => session.may_show,
-      ),
-    abort: () => withSnowflakeErrors(() => abort(session)),
-    close: () => session.connection.close(),
+  const connection = await withSnowflakeErrors(() => connect(config, deps));
+  const session: Session = {
+    connection,
+    config,
+    delivery,
+    log: deps.log,
+    attempt_id: randomUUID(),
+    standing: newStanding(),
+    prepared: undefined,
+    stage: undefined,
   };
-}
-
-async function openSession(
-  config: SnowflakeConfig,
-  delivery: Delivery,
-  deps: DestinationDeps,
-): Promise<Session> {
-  const connection = await connect(config, deps);
-  try {
-    const is_delivered =
+  const work: StagedDelivery = {
+    name: targetOf(config).name,
+    delivery,
+    standing: session.standing,
+    begin: async () =>
       (await hasReceipts(connection, config)) &&
-      (await findReceipt(connection, config, delivery.delivery_id)) !== undefined;
-    const session: Session = {
-      connection,
-      config,
-      delivery,
-      log: deps.log,
-      attempt_id: randomUUID(),
-      is_delivered,
-      may_show: is_delivered,
-      prepared: undefined,
-      stage: undefined,
-    };
-    // A worker that was killed right after its commit has left its stage.
-    if (is_delivered) await tidyUp(session);
-    return session;
-  } catch (error) {
-    await connection.close();
-    throw error;
-  }
+      (await findReceipt(connection, config, delivery.delivery_id)) !== undefined,
+    recover: (outcomes) => recover(session, outcomes),
+    write: (slice, bytes) => stageSlice(session, slice, bytes),
+    commit: (outcomes, manifest) => commit(session, outcomes, manifest),
+    abort: () => abort(session),
+    tidyUp: () => dropStages(session),
+    close: () => connection.close(),
+  };
+  return openStagedSink(work, withSnowflakeErrors, deps.log);
 }
 
 /**
  * The tables are made and checked here, before the engine opens the query that would wait for them.
  */
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
-  if (session.is_delivered) return outcomes;
   const { connection, config, delivery, attempt_id } = session;
   const columns = await prepareTables(connection, config, delivery);
   // First: from now on the earlier attempt can show nothing of what is taken over.
@@ -144,24 +120,6 @@ async function prepareStage(
   session.stage ??= isOnly ? undefined : await openStage(place);
   session.stage ??= await openTemporaryStage(place);
   return session.stage;
-}
-
-/**
- * Rows of a delivery that is there already are read and left aside: they are in the table since its
- * receipt is.
- */
-async function write(
-  session: Session,
-  slice: Slice,
-  bytes: Readable,
-): Promise<{ name: string; state: StagedState | null }> {
-  const { name } = targetOf(session.config);
-  try {
-    if (session.is_delivered) await leaveAside(bytes);
-    return { name, state: session.is_delivered ? null : await stageSlice(session, slice, bytes) };
-  } finally {
-    bytes.destroy();
-  }
 }
 
 async function stageSlice(
@@ -195,7 +153,8 @@ async function commit(
   outcomes: SliceOutcome[],
   manifest: Manifest,
 ): Promise<void> {
-  const { connection, config, delivery, attempt_id, is_delivered } = session;
+  const { connection, config, delivery, attempt_id, standing } = session;
+  const { is_delivered } = standing;
   const records = recordsIn(outcomes);
   const stage = is_delivered
     ? undefined
@@ -206,13 +165,13 @@ async function commit(
       id: attempt_id,
       is_delivered,
     });
-    session.may_show = is_shown;
+    standing.may_show = is_shown;
     if (!is_shown && stage !== undefined) await show(session, stage, outcomes);
     await writeReceipt(connection, config, delivery, attempt_id, {
       records,
       manifest: manifest.text,
     });
-    session.may_show = true;
+    standing.may_show = true;
     await connection.rows('COMMIT');
   } catch (error) {
     await connection
@@ -222,21 +181,6 @@ async function commit(
       );
     throw error;
   }
-  session.is_delivered = true;
-  await tidyUp(session);
-}
-
-/**
- * The delivery is there and whole by now, so a fault in removing what it waited in is no fault of
- * the delivery.
- */
-async function tidyUp(session: Session): Promise<void> {
-  await dropStages(session).catch((error: unknown) =>
-    session.log.warn(
-      { err: snowflakeError(error), delivery_id: session.delivery.delivery_id },
-      'the stage table of a committed delivery could not be removed',
-    ),
-  );
 }
 
 async function show(
@@ -257,7 +201,7 @@ async function show(
 }
 
 async function abort(session: Session): Promise<void> {
-  if (session.is_delivered) return;
+  if (session.standing.is_delivered) return;
   await dropStages(session);
   await dropClaims(session.connection, session.config, session.delivery);
   session.prepared = undefined;
