@@ -58,9 +58,7 @@ async function deliver(attempt: Attempt, onStall: (isSilent: boolean) => void): 
   );
   if (slices.length === 0) {
     // Nothing to deliver: the destination is not even contacted, the receipt says so.
-    if (
-      !(await beginCommit(engine, run, receiptText(engine, run, attempt, { slices, outcomes: [] })))
-    )
+    if (!(await beginCommit(engine, run, receiptText(engine, run, attempt))))
       return cancel(attempt);
     return endRun(engine, run, { status: 'Completed' });
   }

@@ -118,8 +118,7 @@ function signAll(
   const unreadable: ClaimedRun[] = [];
   for (const run of runs) {
     try {
-      const nothing = { slices: [], outcomes: [] };
-      const receipt = receiptText(engine, run, openOrder(engine, run), nothing);
+      const receipt = receiptText(engine, run, openOrder(engine, run));
       endings.push({ run, end: { status: 'Completed' }, receipt });
     } catch (error) {
       engine.log.info({ err: error, run_id: run.id }, 'a run without rows is left to a worker');

@@ -61,26 +61,39 @@ test('queries, and what makes up for a backfill, are for workers', async () => {
   ]);
 });
 
-test('an end that has to be told is told, though no worker has had the run', async () => {
+test('what has to be told of runs without rows is told to each project', async () => {
   const home = await house.newOrganization();
-  const [failing, usual] = [await exportOf(home), await exportOf(home)];
+  const failing = await exportOf(home);
   await endedRun(house, failing, failed, { hour: 100 });
-  for (let day = 0; day < 30; day += 1)
-    await insertRunRow(house, usual, { status: 'Completed', hour: day * 24, total: 1000 });
-  const runs = [
-    await insertRunRow(house, failing, { hour: 101 }),
-    await insertRunRow(house, usual, { hour: 30 * 24 }),
-  ];
+  const runs = [await insertRunRow(house, failing, { hour: 101 })];
+  // One more than there are lanes: two of them end together.
+  const usual: string[] = [];
+  for (let count = 0; count < 5; count += 1) {
+    const id = await exportOf(count === 0 ? home : await house.newOrganization());
+    usual.push(id);
+    for (let day = 0; day < 30; day += 1)
+      await insertRunRow(house, id, { status: 'Completed', hour: day * 24, total: 1000 });
+    runs.push(await insertRunRow(house, id, { hour: 30 * 24 }));
+  }
   await lookAtAll();
-  // That there is nothing to deliver tells nothing of the destination that failed.
-  assert.deepEqual(await Promise.all(runs.map(statusOf)), [
-    ['Completed', false],
-    ['Completed', false],
-  ]);
   assert.deepEqual(
-    [await toldOf(house, failing), await toldOf(house, usual)],
-    [['failing'], ['unusual_volume']],
+    await Promise.all(runs.map(statusOf)),
+    runs.map(() => ['Completed', false]),
   );
+  // That there is nothing to deliver tells nothing of the destination that failed.
+  assert.deepEqual(await toldOf(house, failing), ['failing']);
+  for (const id of usual) {
+    assert.deepEqual(await toldOf(house, id), ['unusual_volume']);
+    const told = await house.deps.db.rows<Record<string, unknown>>(sql`
+      SELECT notice.body::jsonb #>> '{data,batch_export,id}' AS about, export.team_id =
+        delivery.team_id AS is_own
+      FROM notices notice JOIN notice_deliveries delivery ON delivery.notice_id = notice.id
+      JOIN batch_exports export ON export.id = notice.batch_export_id
+      JOIN batch_export_runs run ON run.batch_export_id = export.id AND run.receipt IS NOT NULL
+      JOIN batch_export_logs log ON log.run_id = run.id AND log.level = 'WARNING'
+      WHERE notice.batch_export_id = ${id}`);
+    assert.deepEqual(told, [{ about: id, is_own: true }]);
+  }
 });
 
 test('what goes on with the commit of another run is for workers', async () => {

@@ -8,7 +8,7 @@ import { toStored } from '../ledger/ledger.ts';
 import type { Rectangle } from '../ledger/ledger.ts';
 import type { LockedExport } from '../planning/backfill.ts';
 import { openOrder, receiptText } from './run_input.ts';
-import type { ClaimedRun } from '../run.ts';
+import type { Order } from './run_input.ts';
 
 /** Signing is work of this thread; after so many receipts others have a turn. */
 const receipts_per_turn = 100;
@@ -34,47 +34,27 @@ export function openReceipts(
   of: LockedExport,
   backfill_id: string,
 ): Receipts | undefined {
-  const claimed = ({ from, to, selection }: EmptyRun, id: string): ClaimedRun => ({
-    ...of,
-    id,
-    batch_export_id: of.id,
-    delivery_id: id,
-    backfill_id,
-    attempt: 0,
-    failures: 0,
-    break_offs: 0,
-    is_small: false,
-    data_interval_start: new Date(from).toISOString(),
-    data_interval_end: new Date(to).toISOString(),
-    selection: toStored(selection),
-    records_total_count: 0,
-    cancel_requested_at: null,
-    committing_at: null,
-    receipt: null,
-    export_revision: of.revision,
-    is_deleted: false,
-  });
-  let order: ReturnType<typeof openOrder>;
+  let order: Order;
   try {
-    order = openOrder(engine, claimed({ from: 0, to: 0, selection: [] }, backfill_id));
+    // Each run is signed under its own names.
+    const names = { id: '', delivery_id: '', data_interval_start: '', data_interval_end: '' };
+    order = openOrder(engine, { ...of, ...names, batch_export_id: of.id, attempt: 0 });
   } catch (error) {
     engine.log.info({ err: error, backfill_id }, 'runs without rows are left to workers');
     return undefined;
   }
-  const sign = (empty: EmptyRun): SignedRun => {
-    const id = uuidv7();
-    const run = claimed(empty, id);
-    const { data_interval_start: start, data_interval_end: end } = run;
-    const delivery = {
-      ...order.delivery,
+  const sign = ({ from, to, selection: rectangles }: EmptyRun): SignedRun => {
+    const [id, selection] = [uuidv7(), toStored(rectangles)];
+    const [start, end] = [new Date(from).toISOString(), new Date(to).toISOString()];
+    const names = {
       run_id: id,
       delivery_id: id,
       data_interval_start: start,
       data_interval_end: end,
     };
-    const nothing = { slices: [], outcomes: [] };
-    const receipt = receiptText(engine, run, { ...order, delivery }, nothing);
-    return { id, start, end, selection: JSON.stringify(run.selection), receipt };
+    const delivery = { ...order.delivery, ...names };
+    const receipt = receiptText(engine, { ...of, selection }, { ...order, delivery });
+    return { id, start, end, selection: JSON.stringify(selection), receipt };
   };
   return { of, backfill_id, sign };
 }

@@ -19,11 +19,28 @@ export type Order = {
   delivery: Delivery;
 };
 
+/** What of a run says what it is to deliver, but for its selection. */
+type OrderedRun = Pick<
+  ClaimedRun,
+  | 'id'
+  | 'batch_export_id'
+  | 'delivery_id'
+  | 'attempt'
+  | 'team_id'
+  | 'model'
+  | 'custom_query'
+  | 'data_interval_start'
+  | 'data_interval_end'
+  | 'destination_type'
+  | 'destination_config'
+  | 'destination_secrets'
+>;
+
 /**
  * Makes out what a run is to deliver. Throws a NonRetryableError where this server does not know
  * the destination, cannot open its secrets or does not understand its query any more.
  */
-export function openOrder(engine: Pick<Engine, 'secrets'>, run: ClaimedRun): Order {
+export function openOrder(engine: Pick<Engine, 'secrets'>, run: OrderedRun): Order {
   const definition = findDestination(run.destination_type);
   if (definition === undefined)
     throw new NonRetryableError(
@@ -65,12 +82,12 @@ export function openConfig(
   }
 }
 
-/** The signed receipt of what has been written of a run, slice by slice. */
+/** The signed receipt of what has been written of a run, slice by slice; none: it has no rows. */
 export function receiptText(
   engine: Pick<Engine, 'secrets' | 'clock'>,
-  run: ClaimedRun,
+  run: Pick<ClaimedRun, 'selection' | 'destination_config'>,
   { definition, config, delivery }: Order,
-  written: { slices: StoredSlice[]; outcomes: SliceOutcome[] },
+  written: { slices: StoredSlice[]; outcomes: SliceOutcome[] } = { slices: [], outcomes: [] },
 ): string {
   const receipt = makeReceipt(delivery, {
     selection: run.selection,
