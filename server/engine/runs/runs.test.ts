@@ -185,6 +185,7 @@ test('an export that somebody is changing keeps only its own run waiting', async
 
 test('a step waits for who is changing its run, and goes by what it has become', async () => {
   const [touched, cancelled, taken] = [await newTaken(), await newTaken(), await newTaken()];
+  const [committing, lost] = [await newTaken(), await newTaken()];
   let waits: Promise<unknown>[] = [];
   await house.deps.db.transaction(async (tx) => {
     await tx.run(
@@ -194,18 +195,28 @@ test('a step waits for who is changing its run, and goes by what it has become',
       sql`UPDATE batch_export_runs SET cancel_requested_at = now() WHERE id = ${cancelled.id}`,
     );
     await tx.run(sql`UPDATE batch_export_runs SET attempt = attempt + 1 WHERE id = ${taken.id}`);
-    const tooLate = assert.rejects(storeSlices(engine, taken, [slice]), LostRunError);
-    waits = [storeSlices(engine, touched, [slice]), beginCommit(engine, cancelled, '{}'), tooLate];
+    await tx.run(
+      sql`UPDATE batch_export_runs SET committing_at = now(), records_completed = 7
+        WHERE id = ${committing.id}`,
+    );
+    await tx.run(sql`UPDATE batch_export_runs SET attempt = attempt + 1 WHERE id = ${lost.id}`);
+    waits = [
+      storeSlices(engine, touched, [slice]),
+      beginCommit(engine, cancelled, '{}'),
+      assert.rejects(storeSlices(engine, taken, [slice]), LostRunError),
+      endRun(engine, committing, failed),
+      assert.rejects(endRun(engine, lost, { status: 'Completed' }), LostRunError),
+    ];
     // All of them are in line behind this transaction.
-    await until('three that wait', 10_000, 20, async () => {
+    await until('five that wait', 10_000, 20, async () => {
       const row = await house.deps.db.row<{ waiting: number }>(
         sql`SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE datname = current_database()
           AND wait_event_type = 'Lock'`,
       );
-      return row?.waiting === 3 ? true : undefined;
+      return row?.waiting === 5 ? true : undefined;
     });
   });
-  assert.deepEqual(await Promise.all(waits), [undefined, false, undefined]);
+  assert.deepEqual(await Promise.all(waits), [undefined, false, undefined, undefined, undefined]);
   assert.deepEqual(
     [
       (await rowOf(touched))!.records_total_count,
@@ -213,5 +224,17 @@ test('a step waits for who is changing its run, and goes by what it has become',
       (await rowOf(taken))!.records_total_count,
     ],
     [3, null, null],
+  );
+  assert.deepEqual(
+    await Promise.all(
+      [committing, lost].map(async (run) => {
+        const { status, records_completed } = (await rowOf(run))!;
+        return [status, records_completed];
+      }),
+    ),
+    [
+      ['Failed', 7],
+      ['Running', null],
+    ],
   );
 });
