@@ -18,14 +18,13 @@ export async function settle(
   signal: AbortSignal,
 ): Promise<void> {
   if (signal.reason === 'gone') return removeGone(engine, run);
-  // A row that is gone is seen by the next statement before the signal tells of it.
-  if (error instanceof LostRunError && (await isGone(engine, run))) return removeGone(engine, run);
-  if (error instanceof LostRunError || signal.reason === 'lost') return;
+  if (error instanceof LostRunError || signal.reason === 'lost') return letGo(engine, run);
   if (signal.reason === 'shutdown') throw error;
   try {
     await recordFailure(engine, run, error, signal);
   } catch (recordError) {
     if (!(recordError instanceof LostRunError)) throw recordError;
+    await letGo(engine, run);
   }
 }
 
@@ -38,7 +37,7 @@ async function recordFailure(
   const { code, message } = explain(error);
   engine.log.warn({ err: error, run_id: run.id, attempt: run.attempt, code }, 'attempt failed');
   const state = await findHeld(engine, run);
-  if (state === undefined) return;
+  if (state === undefined) throw new LostRunError();
   if (state.is_committing && isRefused(run, error)) {
     await takeCommitBack(engine, run);
     state.is_committing = false;
@@ -83,10 +82,13 @@ async function removeGone(engine: Engine, run: ClaimedRun): Promise<void> {
   await engine.db.run(sql`DELETE FROM batch_export_leftovers WHERE run_id = ${run.id}`);
 }
 
-async function isGone(engine: Engine, run: ClaimedRun): Promise<boolean> {
-  return (
-    (await engine.db.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${run.id}`)) === undefined
-  );
+/**
+ * What another worker has is left alone. A row that is gone is seen by a statement, by whatever
+ * fault, before the signal tells of it.
+ */
+async function letGo(engine: Engine, run: ClaimedRun): Promise<void> {
+  const row = await engine.db.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${run.id}`);
+  if (row === undefined) await removeGone(engine, run);
 }
 
 /**

@@ -15,6 +15,7 @@ import { claimRun } from './claims.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
 import { executeRun } from '../delivery/execute.ts';
+import { settle } from '../delivery/settle.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { openOrder } from '../runs/run_input.ts';
 import { insertRun } from '../planning/plan.ts';
@@ -64,6 +65,14 @@ async function newRun(
   return { run: (await claimRun(engine.db, runId!, worker))!, prefix };
 }
 
+async function beginFile(run: ClaimedRun): Promise<void> {
+  const { definition, config, delivery } = openOrder(engine, run);
+  const deps = destinationDeps(engine, new AbortController().signal);
+  const sink = await definition.open(config, delivery, deps);
+  await sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from('{}\n')]));
+  await sink.close();
+}
+
 const filesOf = (prefix: string) => {
   try {
     return readdirSync(join(folder, prefix));
@@ -101,6 +110,16 @@ for (const what of ['project', 'organization'] as const)
     assert.equal(await engine.db.row(sql`SELECT 1 FROM batch_export_leftovers`), undefined);
   });
 
+test('a run that fails as its project goes leaves no file, whatever the fault', async () => {
+  const home = await house.newOrganization();
+  const { run, prefix } = await newRun(home, randomUUID());
+  await beginFile(run);
+  await remove(home, 'project');
+  await settle(engine, run, new Error('A key is not there.'), new AbortController().signal);
+  assert.deepEqual(filesOf(prefix), []);
+  assert.equal(await engine.db.row(sql`SELECT 1 FROM batch_export_leftovers`), undefined);
+});
+
 test(
   'what a killed worker left of a deleted project is removed by another one, and of a living ' +
     'one by itself',
@@ -109,16 +128,7 @@ test(
     const [dead, living] = [randomUUID(), randomUUID()];
     await beat(engine.db, living);
     const runs = [await newRun(home, dead), await newRun(home, living)];
-    for (const { run } of runs) {
-      const { definition, config, delivery } = openOrder(engine, run);
-      const sink = await definition.open(
-        config,
-        delivery,
-        destinationDeps(engine, new AbortController().signal),
-      );
-      await sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from('{}\n')]));
-      await sink.close();
-    }
+    for (const { run } of runs) await beginFile(run);
     const [left, kept] = runs.map(({ prefix }) => prefix) as [string, string];
     assert.equal(filesOf(left).length, 1);
     await remove(home, 'project');
