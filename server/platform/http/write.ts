@@ -122,9 +122,9 @@ type Standing = Pick<Access, 'level'> & {
 
 /**
  * Holds the caller's membership as it is until the transaction ends (FOR SHARE), and takes over a
- * level that changed since the request came in; the key or session must still hold, the organization
- * still let them in without a second factor, and the project still be there, because the request
- * may have waited for a lock. Locks go from the organization to the member, everywhere.
+ * level that changed since the request came in. Because the request may have waited for a lock, the
+ * key or session must still hold, the organization still let them in without a second factor, and
+ * the project still be there. Locks go from the organization to the member, everywhere.
  */
 async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<void> {
   const { access, caller } = request;
