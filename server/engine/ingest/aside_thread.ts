@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { parentPort } from 'node:worker_threads';
 import type { AsideReply, AsideRequest } from './aside.ts';
-import type { ReadEvent } from './event.ts';
+import type { PlainEvent, ReadEvent } from './event.ts';
 import { holdsTooMuch, readEventList } from './event_list.ts';
 import { parseEvent, readEvent } from './parse.ts';
 
@@ -11,6 +11,9 @@ import { parseEvent, readEvent } from './parse.ts';
  */
 const reads_max = 500;
 const reads_bytes_max = 256 * 1024;
+
+/** From so many bytes on an event is given as the bytes that an insert of it sends. */
+const written_bytes_min = 16 * 1024;
 
 /** The lists that were read and not yet given. */
 const lists = new Map<number, { values: unknown[]; next: number; now: number }>();
@@ -29,7 +32,15 @@ function readLine(bytes: Uint8Array, now: number): ReadEvent | undefined {
         },
       ],
     };
-  return text.trim() === '' ? undefined : parseEvent(text, now);
+  return text.trim() === '' ? undefined : withBytes(parseEvent(text, now));
+}
+
+/** The same event with its long texts as bytes. */
+function withBytes(read: ReadEvent<PlainEvent>): ReadEvent {
+  if (read.event === undefined || read.event.bytes < written_bytes_min) return read;
+  const { properties, elements_chain, written: _none, ...event } = read.event;
+  const members = JSON.stringify({ properties, elements_chain }).slice(1, -1);
+  return { event: { ...event, written: new TextEncoder().encode(members) } };
 }
 
 function openList(id: number, bytes: Uint8Array, now: number): AsideReply {
@@ -44,7 +55,7 @@ function more(id: number): AsideReply {
   const reads: ReadEvent[] = [];
   let bytes = 0;
   while (list !== undefined && list.next < list.values.length) {
-    const read = readEvent(list.values[list.next], list.now);
+    const read = withBytes(readEvent(list.values[list.next], list.now));
     // What was given is not needed any more.
     list.values[list.next] = undefined;
     list.next += 1;
@@ -71,7 +82,13 @@ function answer(request: AsideRequest): AsideReply | undefined {
   }
 }
 
+/** What of the answer changes hands instead of being copied. */
+function buffersOf(reply: AsideReply): ArrayBuffer[] {
+  const reads = reply.kind === 'more' ? reply.reads : reply.kind === 'line' ? [reply.read] : [];
+  return reads.flatMap((read) => read?.event?.written?.buffer ?? []);
+}
+
 parentPort?.on('message', (request: AsideRequest) => {
   const reply = answer(request);
-  if (reply !== undefined) parentPort?.postMessage(reply, []);
+  if (reply !== undefined) parentPort?.postMessage(reply, buffersOf(reply));
 });

@@ -1,7 +1,27 @@
 import type { JsonObject } from './exact_json.ts';
 
 /** An event that was read and found right, ready to be stored. */
-export type IncomingEvent = {
+export type IncomingEvent = PlainEvent | LongEvent;
+
+/** One with its texts as they are. */
+export type PlainEvent = EventFields & {
+  /** JSON text of an object, numbers as they were sent. */
+  properties: string;
+  elements_chain: string;
+  written?: undefined;
+};
+
+/**
+ * A long one: `written` is both texts as the members of its row that they are in JSON, made beside
+ * the event loop, which hands the bytes on as they are.
+ */
+export type LongEvent = EventFields & {
+  properties?: undefined;
+  elements_chain?: undefined;
+  written: Uint8Array<ArrayBuffer>;
+};
+
+type EventFields = {
   /** Lower-case text with dashes. */
   uuid: string;
   /** False when the server made the uuid, so that no copy of it can exist. */
@@ -10,9 +30,6 @@ export type IncomingEvent = {
   distinct_id: string;
   /** As ClickHouse reads it into `DateTime64(6, 'UTC')`. */
   timestamp: string;
-  /** JSON text of an object, numbers as they were sent. */
-  properties: string;
-  elements_chain: string;
   set: JsonObject | undefined;
   set_once: JsonObject | undefined;
   /** They are more than a person may hold, so they are not there, and the person stays as it is. */
@@ -34,6 +51,6 @@ export type EventProblem = {
 };
 
 /** Exactly one of the two: an event, or everything that is wrong with it. */
-export type ReadEvent =
-  | { event: IncomingEvent; problems?: undefined }
+export type ReadEvent<Event extends IncomingEvent = IncomingEvent> =
+  | { event: Event; problems?: undefined }
   | { event?: undefined; problems: EventProblem[] };

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { openTurns } from '../../platform/turns.ts';
 
 /**
  * How an insert of a batch ended: all rows are stored and on disk, none is, or the store could not
@@ -22,12 +23,15 @@ const quiet_answers_min = 3;
 const isOfBatch =
   "(startsWith(query_id, {batch:String}) OR startsWith(Settings['log_comment'], {batch:String}))";
 
+/** A row to insert; `written` are members of it that are JSON already. */
+export type BatchRow = { written?: Uint8Array | undefined };
+
 /**
  * One insert of a batch: `rows` lie in one project with one `inserted_at`, by which they are found
  * again; `stamp` is what each of them has besides. `ends_at` is on the scale of
  * `performance.now()`.
  */
-export type BatchInsert<Row> = {
+export type BatchInsert<Row extends BatchRow> = {
   table: IngestionTable;
   batch_id: string;
   team_id: number;
@@ -42,7 +46,7 @@ export type BatchInsert<Row> = {
  * done by `ends_at` is killed; after any failure the store is asked whether the rows are there,
  * once it no longer works on them. Never throws for a failure of the store.
  */
-export async function insertBatch<Row>(
+export async function insertBatch<Row extends BatchRow>(
   clickhouse: ClickHouse,
   batch: BatchInsert<Row>,
 ): Promise<{ outcome: InsertOutcome; error?: unknown }> {
@@ -78,7 +82,10 @@ export async function endBatch(clickhouse: ClickHouse, batchId: string): Promise
   }
 }
 
-async function send<Row>(clickhouse: ClickHouse, batch: BatchInsert<Row>): Promise<void> {
+async function send<Row extends BatchRow>(
+  clickhouse: ClickHouse,
+  batch: BatchInsert<Row>,
+): Promise<void> {
   const milliseconds = batch.ends_at - performance.now();
   if (milliseconds <= 0) throw new Error('The time of the batch was over before it was sent.');
   const { stream } = await clickhouse.exec({
@@ -101,19 +108,33 @@ async function send<Row>(clickhouse: ClickHouse, batch: BatchInsert<Row>): Promi
   await finished(stream.resume());
 }
 
-function* jsonLines<Row>({ rows, stamp }: BatchInsert<Row>): Generator<Buffer> {
+/** The rows as lines of JSON; others get their turn on the event loop between them. */
+async function* jsonLines<Row extends BatchRow>({
+  rows,
+  stamp,
+}: BatchInsert<Row>): AsyncGenerator<Uint8Array> {
+  const turn = openTurns();
   let text = '';
   for (const row of rows) {
-    text += `${JSON.stringify({ ...row, ...stamp })}\n`;
+    const { written } = row;
+    if (written === undefined) text += `${JSON.stringify({ ...row, ...stamp })}\n`;
+    else {
+      const others = JSON.stringify({ ...row, ...stamp, written: undefined });
+      yield Buffer.from(`${text}${others.slice(0, -1)},`);
+      yield written;
+      text = '}\n';
+    }
     if (text.length >= chunk_bytes) {
       yield Buffer.from(text);
       text = '';
     }
+    const pause = turn();
+    if (pause !== undefined) await pause;
   }
   if (text !== '') yield Buffer.from(text);
 }
 
-async function inquire<Row>(
+async function inquire<Row extends BatchRow>(
   clickhouse: ClickHouse,
   batch: BatchInsert<Row>,
 ): Promise<InsertOutcome> {

@@ -1,4 +1,4 @@
-import type { EventProblem, IncomingEvent, ReadEvent } from './event.ts';
+import type { EventProblem, PlainEvent, ReadEvent } from './event.ts';
 import { isJsonObject, isTooDeep, nesting_max, parseExact } from './exact_json.ts';
 import type { JsonObject } from './exact_json.ts';
 import { parseInstant, storeInstant } from './instant.ts';
@@ -18,7 +18,7 @@ const row_overhead_bytes = 400;
  * Reads one event from JSON text, such as a line of NDJSON; see `readEvent`. Text that is not JSON
  * is a problem too, never an exception.
  */
-export function parseEvent(text: string, nowMilliseconds: number): ReadEvent {
+export function parseEvent(text: string, nowMilliseconds: number): ReadEvent<PlainEvent> {
   let value: unknown;
   try {
     value = parseExact(text);
@@ -34,7 +34,7 @@ export function parseEvent(text: string, nowMilliseconds: number): ReadEvent {
  * ignored; an absent `timestamp` is now, an absent `uuid` a new version 7; `$set` and `$set_once`
  * beside `properties` are merged into those inside, and win.
  */
-export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent {
+export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent<PlainEvent> {
   if (!isJsonObject(value))
     return {
       problems: [{ attr: null, code: 'invalid_input', detail: 'An event must be a JSON object.' }],
@@ -61,20 +61,25 @@ export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent {
   const [set, set_once] = [nonEmpty(properties['$set']), nonEmpty(properties['$set_once'])];
   const is_set_too_large =
     textBytes > values_max && [set, set_once].some((one) => !fitsPerson(JSON.stringify(one ?? {})));
-  const chain = properties['$elements_chain'];
-  const row: IncomingEvent = {
+  const { $elements_chain: chain } = properties;
+  const elements_chain = typeof chain === 'string' ? chain : '';
+  const row: PlainEvent = {
     uuid: givenUuid ?? makeUuid(),
     is_uuid_given: givenUuid !== undefined,
     event,
     distinct_id: distinctId,
     timestamp,
     properties: text,
-    elements_chain: typeof chain === 'string' ? chain : '',
+    elements_chain,
     set: is_set_too_large ? undefined : set,
     set_once: is_set_too_large ? undefined : set_once,
     is_set_too_large,
     bytes:
-      row_overhead_bytes + Buffer.byteLength(event) + Buffer.byteLength(distinctId) + textBytes,
+      row_overhead_bytes +
+      Buffer.byteLength(event) +
+      Buffer.byteLength(distinctId) +
+      Buffer.byteLength(elements_chain) +
+      textBytes,
   };
   return { event: row };
 }

@@ -44,7 +44,7 @@ test(
       events.map((row) => Object.keys(JSON.parse(row.person_properties))),
       [['a'], ['a'], ['a', 'c'], ['a', 'c']],
     );
-    assert.equal(JSON.parse(events[1]!.properties).$set.b, half);
+    assert.equal(JSON.parse(events[1]!.properties!).$set.b, half);
   },
 );
 
@@ -114,5 +114,5 @@ test('a person holds at most 10,000 names and values, and stays as it was beyond
   ]);
   assert.equal(oversized, 3);
   assert.equal(Object.keys(JSON.parse(persons[0]!.properties)).length, 9_001);
-  assert.equal(Object.keys(JSON.parse(events[3]!.properties).$set).length, 20_000);
+  assert.equal(Object.keys(JSON.parse(events[3]!.properties!).$set).length, 20_000);
 });

@@ -3,10 +3,13 @@ import type { IncomingEvent } from './event.ts';
 import { applySet, draftOf, personId } from './person.ts';
 import type { Person, PersonDraft } from './person.ts';
 
-/** A row of `events` without its batch's instants. */
-export type EventRow = Omit<
+/**
+ * A row of `events` without its batch's instants; `written` are members of it that are JSON
+ * already.
+ */
+export type EventRow = Pick<
   IncomingEvent,
-  'is_uuid_given' | 'set' | 'set_once' | 'is_set_too_large' | 'bytes'
+  'uuid' | 'event' | 'distinct_id' | 'timestamp' | 'properties' | 'elements_chain' | 'written'
 > & {
   team_id: number;
   person_id: string;
@@ -49,7 +52,8 @@ export async function buildRows(
   for (const event of events) {
     const pause = turn();
     if (pause !== undefined) await pause;
-    const { uuid, event: name, distinct_id, properties, elements_chain, timestamp } = event;
+    const { uuid, event: name, distinct_id, timestamp } = event;
+    const { properties, elements_chain, written } = event;
     let draft = drafts.get(distinct_id);
     if (draft === undefined) {
       const person = before.get(distinct_id);
@@ -57,7 +61,7 @@ export async function buildRows(
     }
     const earlier = { ...draft };
     const isApplied = applySet(draft, event);
-    bytes += event.bytes + Buffer.byteLength(elements_chain) + draft.properties_bytes;
+    bytes += event.bytes + draft.properties_bytes;
     if (rows.length > 0 && bytes > bytes_max) {
       // The event waits for the next batch, and with it what it does to its person.
       if (drafts.has(distinct_id)) drafts.set(distinct_id, earlier);
@@ -75,6 +79,7 @@ export async function buildRows(
       person_properties: draft.properties,
       elements_chain,
       timestamp,
+      written,
     });
   }
   return { events: rows, persons: versionsOf(teamId, drafts, before), oversized };

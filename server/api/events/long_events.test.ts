@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+
+let harness: Harness;
+before(async () => {
+  harness = await openHarness();
+});
+after(() => harness.close());
+
+const texts = ['"\\"', '漢字', '\n\u0001\u2028', '}],{[', '\\u0022', '😀'];
+const long = (text: string) => text.repeat(Math.ceil(70_000 / text.length));
+const events = [
+  { event: 'short', distinct_id: 'a', properties: { $elements_chain: 'a:b', x: 1 } },
+  ...texts.map((text, index) => ({
+    event: `long ${index} "${text}"`,
+    distinct_id: `d${index}`,
+    properties: {
+      [text]: long(text),
+      $elements_chain: long(`${text};`),
+      $set: { text: long(text).slice(0, 40_000).toWellFormed() },
+    },
+  })),
+  { event: 'last', distinct_id: 'a', properties: {} },
+];
+
+for (const [way, type, body] of [
+  ['a list', 'application/json', JSON.stringify({ events })],
+  ['lines', 'application/x-ndjson', events.map((one) => JSON.stringify(one)).join('\n')],
+] as const)
+  test(`long events are stored as short ones are, in ${way}`, async () => {
+    const owner = await harness.newOrganization();
+    const answer = await harness.request('POST', `/api/projects/${owner.project.id}/events/`, {
+      key: owner.key,
+      body,
+      headers: { 'content-type': type },
+    });
+    assert.deepEqual(answer.body, {
+      taken: events.length,
+      duplicates: 0,
+      rejected: 0,
+      errors: [],
+    });
+    const found = await harness.deps.clickhouse.query({
+      query:
+        'SELECT event, distinct_id, properties, elements_chain, person_properties FROM events ' +
+        'WHERE team_id = {team_id:Int64}',
+      query_params: { team_id: owner.project.id },
+      format: 'JSONEachRow',
+    });
+    const rows = await found.json<{ [column: string]: string }>();
+    const byName = new Map(rows.map((row) => [row['event'], row]));
+    assert.equal(rows.length, events.length);
+    for (const { event, distinct_id, properties } of events) {
+      const { $set, $elements_chain = '' } = properties as Record<string, unknown>;
+      assert.deepEqual(byName.get(event.trim()), {
+        event: event.trim(),
+        distinct_id,
+        properties: JSON.stringify(properties),
+        elements_chain: $elements_chain,
+        person_properties: JSON.stringify($set ?? {}),
+      });
+    }
+  });
