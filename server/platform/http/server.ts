@@ -17,6 +17,7 @@ import { claimIdempotencyKey, settleIdempotencyKey } from './idempotency.ts';
 import { collectMethods, completeMethods } from './methods.ts';
 import { describeApi, serveDocument } from './openapi.ts';
 import { openLimiter } from './limits/rate_limit.ts';
+import { answerInPieces } from './lists/in_pieces.ts';
 import { requestIdOf } from './request_id.ts';
 import { answersRecord, documented } from './responses.ts';
 
@@ -89,7 +90,7 @@ export function buildServer(
   return app;
 }
 
-/** Gives a route its guard, its idempotency, its entity tag and its documentation. */
+/** Gives a route its guard, its idempotency, its entity tag or its pieces, its documentation. */
 function conduct(
   app: FastifyInstance,
   context: HttpContext,
@@ -116,6 +117,7 @@ function conduct(
       ];
     }
     if (answersRecord(route)) route.onSend = [tagAnswer, ...[route.onSend ?? []].flat()];
+    else if (route.method === 'GET') route.preSerialization = [answerInPieces];
   }
   const { hide } = (route.schema ?? {}) as { hide?: boolean };
   if (hide !== true) route.schema = documented(route);

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fastify } from 'fastify';
+import { request } from 'undici';
+import { answerInPieces } from './in_pieces.ts';
+
+const record = (length: number) => ({ id: 1, text: 'ä"\n'.repeat(length), none: undefined });
+const page = (results: unknown[]) => ({
+  count: results.length,
+  next: null,
+  none: undefined,
+  results,
+});
+const pages: Record<string, unknown> = {
+  empty: page([]),
+  short: page([record(1), 'text', null, [1]]),
+  long: page(Array.from({ length: 40 }, () => record(50_000))),
+  alone: page([record(500_000)]),
+  behind: { results: [1], count: 1 },
+  record: { id: 1, name: 'results' },
+};
+
+test('an answer has the same JSON, however long it is, and a short one its length', async () => {
+  const app = fastify();
+  app.get<{ Params: { name: string } }>(
+    '/:name',
+    { preSerialization: [answerInPieces] },
+    async ({ params }) => pages[params.name],
+  );
+  for (const [name, value] of Object.entries(pages)) {
+    const text = JSON.stringify(value);
+    const { body, headers } = await app.inject(`/${name}`);
+    assert.equal(body, text, name);
+    assert.equal(headers['content-type'], 'application/json; charset=utf-8');
+    const isShort = text.length < 256 * 1024;
+    assert.equal(headers['content-length'], isShort ? String(Buffer.byteLength(text)) : undefined);
+    assert.equal((await app.inject({ method: 'HEAD', url: `/${name}` })).statusCode, 200);
+  }
+  await app.close();
+});
+
+test('while a long list is made others get their turn', async () => {
+  const list = page(Array.from({ length: 100 }, () => record(100_000)));
+  const before = process.threadCpuUsage();
+  JSON.stringify(list);
+  const whole = process.threadCpuUsage(before).user;
+  const app = fastify();
+  app.get('/', { preSerialization: [answerInPieces] }, async () => list);
+  const address = await app.listen({ host: '127.0.0.1', port: 0 });
+  let longest = 0;
+  let isOver = false;
+  let used = process.threadCpuUsage();
+  const watch = () => {
+    longest = Math.max(longest, process.threadCpuUsage(used).user);
+    used = process.threadCpuUsage();
+    if (!isOver) setImmediate(watch);
+  };
+  setImmediate(watch);
+  const { body } = await request(address);
+  await body.dump({ limit: 1e9 });
+  isOver = true;
+  await app.close();
+  assert.ok(longest < whole / 2, `${longest} us at once, ${whole} us for the whole`);
+});

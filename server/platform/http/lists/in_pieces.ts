@@ -1,0 +1,70 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest, preSerializationHookHandler } from 'fastify';
+import { openTurns } from '../../turns.ts';
+
+/** Up to so many characters an answer is one text, which has a length. */
+const text_length_max = 256 * 1024;
+
+/**
+ * Makes the JSON of an answer with `results` record by record: a page of a thousand may have a
+ * gigabyte. A long one goes out in pieces as they are made, and others get their turn on the event
+ * loop between them. Every other answer stays as it is.
+ */
+export const answerInPieces: preSerializationHookHandler = (
+  _request: FastifyRequest,
+  reply: FastifyReply,
+  payload,
+  done,
+) => {
+  if (!hasResults(payload)) return done(null, payload);
+  const parts = partsOf(payload);
+  const text = nextPiece(parts);
+  reply.serializer((written: unknown) => written as string);
+  done(null, text.length < text_length_max ? text : Readable.from(rest(text, parts)));
+};
+
+type List = { results: unknown[] };
+
+function hasResults(payload: unknown): payload is List {
+  return (
+    typeof payload === 'object' && payload !== null && Array.isArray((payload as List).results)
+  );
+}
+
+/** The JSON of the object, one record of its results at a time. */
+function* partsOf(list: List): Generator<string> {
+  let before = '{';
+  for (const [name, value] of Object.entries(list)) {
+    if (value === undefined) continue;
+    yield `${before}${JSON.stringify(name)}:`;
+    before = ',';
+    if (name !== 'results') {
+      yield JSON.stringify(value);
+      continue;
+    }
+    for (const [index, record] of list.results.entries())
+      yield `${index === 0 ? '[' : ','}${JSON.stringify(record)}`;
+    yield list.results.length === 0 ? '[]' : ']';
+  }
+  yield '}';
+}
+
+/** So many parts that they make a piece; less is the end. */
+function nextPiece(parts: Generator<string>): string {
+  let text = '';
+  while (text.length < text_length_max) {
+    const { done, value } = parts.next();
+    if (done === true) break;
+    text += value;
+  }
+  return text;
+}
+
+async function* rest(first: string, parts: Generator<string>): AsyncGenerator<Buffer> {
+  const turn = openTurns();
+  for (let text = first; text !== ''; text = nextPiece(parts)) {
+    yield Buffer.from(text);
+    const pause = turn();
+    if (pause !== undefined) await pause;
+  }
+}
