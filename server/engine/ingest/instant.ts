@@ -36,22 +36,23 @@ export function parseInstant(text: string): string | undefined {
     zoneHour = '00',
     zoneMinute = '00',
   ] = match;
-  const wall = Date.UTC(
-    Number(year),
-    Number(month) - 1,
-    Number(day),
-    Number(hour),
-    Number(minute),
-    Number(second),
-  );
-  const date = isoInstant(wall);
-  // A day or an hour that does not exist has rolled over into another text.
-  if (date.slice(0, 19) !== `${year}-${month}-${day}T${hour}:${minute}:${second}`) return undefined;
+  if (!isDay(Number(year), Number(month), Number(day))) return undefined;
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
   if (Number(zoneHour) > 23 || Number(zoneMinute) > 59) return undefined;
   const offset =
     utc === undefined ? (sign === '-' ? -1 : 1) * (Number(zoneHour) * 60 + Number(zoneMinute)) : 0;
-  const utcDate = offset === 0 ? date : isoInstant(wall - offset * minute_ms);
+  const wall = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
+  // Most instants are in UTC, and no date is made of them.
+  const utcDate = offset === 0 ? wall : isoInstant(Date.parse(`${wall}Z`) - offset * minute_ms);
   const utcYear = Number(utcDate.slice(0, 4));
   if (!(utcYear >= year_min && utcYear <= year_max)) return undefined;
   return `${utcDate.slice(0, 10)} ${utcDate.slice(11, 19)}.${fraction.slice(0, 6).padEnd(6, '0')}`;
+}
+
+function isDay(year: number, month: number, day: number): boolean {
+  if (month < 1 || month > 12 || day < 1) return false;
+  if (month !== 2)
+    return day <= (month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31);
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  return day <= (isLeap ? 29 : 28);
 }

@@ -97,23 +97,24 @@ export async function noteBatch(
   const generations = note.writes_persons ? 1 : 0;
   return db.transaction(async (tx) => {
     await tx.run(sql`SET LOCAL lock_timeout = '5s'`);
-    // Waits for a deletion of the project, which then gives no row instead of a broken foreign key.
-    const project = await tx.row(
-      sql`SELECT 1 FROM projects WHERE id = ${note.team_id} FOR KEY SHARE`,
-    );
-    if (project === undefined) return 'project_gone';
-    // Compares and sets in one statement, on the row's latest version.
-    const noted = await tx.run(sql`
-      INSERT INTO ingestion_states AS s (team_id, last_inserted_at, persons_generation, batch_id,
-        batch_ends_at)
-      VALUES (${note.team_id}, ${note.inserted_at}, ${generations}, ${note.batch_id},
-        clock_timestamp() + make_interval(secs => ${note.seconds_max}))
-      ON CONFLICT (team_id) DO UPDATE SET last_inserted_at = excluded.last_inserted_at,
-        persons_generation = s.persons_generation + excluded.persons_generation,
-        batch_id = excluded.batch_id, batch_ends_at = excluded.batch_ends_at
-      WHERE s.last_inserted_at IS NOT DISTINCT FROM ${note.last_inserted_at}::timestamptz
-        AND (s.settled_until IS NULL OR s.settled_until <= excluded.last_inserted_at)`);
-    return noted === 1 ? 'noted' : 'refused';
+    // FOR KEY SHARE waits for a deletion of the project, which then gives no row instead of a broken
+    // foreign key. Compares and sets in one statement, on the row's latest version.
+    const found = await tx.row<{ is_noted: boolean; has_project: boolean }>(sql`
+      WITH project AS (SELECT id FROM projects WHERE id = ${note.team_id} FOR KEY SHARE),
+      noted AS (
+        INSERT INTO ingestion_states AS s (team_id, last_inserted_at, persons_generation, batch_id,
+          batch_ends_at)
+        SELECT id, ${note.inserted_at}::timestamptz, ${generations}::integer, ${note.batch_id}::uuid,
+          clock_timestamp() + make_interval(secs => ${note.seconds_max}) FROM project
+        ON CONFLICT (team_id) DO UPDATE SET last_inserted_at = excluded.last_inserted_at,
+          persons_generation = s.persons_generation + excluded.persons_generation,
+          batch_id = excluded.batch_id, batch_ends_at = excluded.batch_ends_at
+        WHERE s.last_inserted_at IS NOT DISTINCT FROM ${note.last_inserted_at}::timestamptz
+          AND (s.settled_until IS NULL OR s.settled_until <= excluded.last_inserted_at)
+        RETURNING team_id)
+      SELECT EXISTS (SELECT 1 FROM noted) AS is_noted,
+        EXISTS (SELECT 1 FROM project) AS has_project`);
+    return fateOf(found);
   });
 }
 
@@ -131,6 +132,10 @@ export async function findNote(
     SELECT EXISTS (SELECT 1 FROM ingestion_states
         WHERE team_id = ${teamId} AND batch_id = ${batchId}::uuid) AS is_noted,
       EXISTS (SELECT 1 FROM projects WHERE id = ${teamId}) AS has_project`);
+  return fateOf(found);
+}
+
+function fateOf(found: { is_noted: boolean; has_project: boolean } | undefined) {
   if (found?.is_noted === true) return 'noted';
   return found?.has_project === false ? 'project_gone' : 'refused';
 }
