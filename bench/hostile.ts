@@ -1,106 +1,124 @@
 // The longest time for which one request holds the event loop: bodies of each hostile shape at the
-// limit of each route. npm run hostile [-- events]
+// limit of each route. npm run hostile [-- --route events/] [-- --shape gzip]
 import { once } from 'node:events';
+import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
+import { buildApp } from '../server/app.ts';
+import { openLog } from '../server/platform/log.ts';
 import { openRandom } from '../test/chaos/random.ts';
 import { openEra } from '../test/fuzz/era.ts';
 import { listOperations } from '../test/fuzz/operations.ts';
 import type { FuzzedDocument, Operation } from '../test/fuzz/operations.ts';
 import { openHarness } from '../test/harness.ts';
-import { openLog } from '../server/platform/log.ts';
-import { eventBodies, fieldBodies, plainBodies } from './hostile_bodies.ts';
-import type { HostileBody } from './hostile_bodies.ts';
-import type { Sent } from './hostile_sender.ts';
+import type { Asked, Told } from './hostile_sender.ts';
+import { turnRow, turn_head, watchTurns } from './turn_watch.ts';
+import type { Turn } from './turn_watch.ts';
 
 const hold_ms_max = 50;
-const [wanted = ''] = process.argv.slice(2);
-const limits = new Map<string, number>();
+/**
+ * How often a body is sent while the loop stands still for longer: what the body brings about comes
+ * back each time, what other programs do to the machine does not, so the least counts.
+ */
+const tries_max = 5;
+const { values: wanted } = parseArgs({
+  options: {
+    route: { type: 'string', default: '' },
+    shape: { type: 'string', default: '' },
+  },
+});
 const house = await openHarness({ deps: { log: openLog('error') } });
 const document = house.app.swagger() as unknown as FuzzedDocument;
-for (const [path, methods] of Object.entries(document.paths))
-  for (const [method, { responses }] of Object.entries(methods)) {
-    const { description = '' } =
-      (responses as Record<string, { description?: string }>)['413'] ?? {};
-    const limit = /(\d+) bytes/.exec(description)?.[1];
-    if (limit !== undefined) limits.set(`${method.toUpperCase()} ${path}`, Number(limit));
-  }
-const address = await house.app.listen({ host: '127.0.0.1', port: 0 });
 const era = await openEra(house);
+// Not the harness's own app, which checks every answer against its schema.
+const app = buildApp(house.deps);
+const address = await app.listen({ host: '127.0.0.1', port: 0 });
 const sender = new Worker(new URL('./hostile_sender.ts', import.meta.url));
+const turns = watchTurns();
 
-type Held = { wall_ms: number; processor_ms: number };
-let held: Held = { wall_ms: 0, processor_ms: 0 };
-let isOver = false;
+type Found = Turn & { name: string; shape: string; status: number };
 
-/**
- * Goes round with the loop and keeps its longest turn: by the clock, and by what this thread had of
- * the processor, which a busy machine does not lengthen.
- */
-function watch(at: number, before: NodeJS.CpuUsage): void {
-  const now = performance.now();
-  const used = process.threadCpuUsage(before);
-  held.wall_ms = Math.max(held.wall_ms, now - at);
-  held.processor_ms = Math.max(held.processor_ms, (used.user + used.system) / 1_000);
-  if (!isOver) setImmediate(watch, performance.now(), process.threadCpuUsage());
+async function ask(asked: Asked): Promise<Told> {
+  sender.postMessage(asked, []);
+  const [told] = (await once(sender, 'message')) as [Told];
+  return told;
 }
 
-async function send(operation: Operation, body: HostileBody): Promise<Held & { status: number }> {
+/** The longest body that the route takes, as the document says at its 413. */
+function limitOf({ method, path }: Operation): number | undefined {
+  const { responses } = document.paths[path]![method.toLowerCase()]!;
+  const { description = '' } = (responses as Record<string, { description?: string }>)['413'] ?? {};
+  const limit = /(\d+) bytes/.exec(description)?.[1];
+  return limit === undefined ? undefined : Number(limit);
+}
+
+async function send(operation: Operation, index: number): Promise<Turn & { status: number }> {
   const path = operation.path.replaceAll(
     /([^/]+)\/\{\w+\}/g,
     (_whole, segment: string) => `${segment}/${era.idOf(segment, openRandom(1, 1)) ?? 'x'}`,
   );
-  held = { wall_ms: 0, processor_ms: 0 };
-  sender.postMessage(
-    {
-      // Events are stored, which is work too; nothing else is changed.
-      url: `${address}${path}${path.endsWith('/events/') ? '' : '?validate_only=true'}`,
-      method: operation.method,
-      headers: { ...era.credentials[2], ...body.headers },
-      bytes: body.bytes,
-    } satisfies Sent,
-    [],
-  );
-  const [status] = (await once(sender, 'message')) as [number];
-  return { ...held, status };
+  await ask({ kind: 'make', index });
+  turns.longest();
+  const status = await ask({
+    kind: 'send',
+    // Events are stored, which is work too; nothing else is changed.
+    url: `${address}${path}${path.endsWith('/events/') ? '' : '?validate_only=true'}`,
+    method: operation.method,
+    headers: era.credentials[2]!,
+  });
+  return { ...turns.longest(), status: status as number };
 }
 
-function bodiesOf(operation: Operation, limit: number): HostileBody[] {
-  const resolve = (ref: string) => document.components.schemas[ref.split('/').at(-1)!]!;
-  return operation.path.endsWith('/events/')
-    ? [...plainBodies(limit), ...eventBodies(limit)]
-    : [...plainBodies(limit), ...fieldBodies(operation, resolve, limit)];
-}
-
-const show = ({ wall_ms, processor_ms }: Held) =>
-  `${wall_ms.toFixed(1).padStart(7)} ms by the clock, ${processor_ms.toFixed(1).padStart(6)} ` +
-  'ms of processor';
-let isLong = false;
-setImmediate(watch, performance.now(), process.threadCpuUsage());
-for (const operation of listOperations(document)) {
-  const name = `${operation.method} ${operation.path}`;
-  const limit = limits.get(name);
-  if (limit === undefined || operation.body === undefined || !name.includes(wanted)) continue;
-  let longest: (Held & { status: number; shape: string }) | undefined;
-  const bodies = bodiesOf(operation, limit);
-  // The first request of a route compiles what it needs, which no body can bring about again.
-  await send(operation, bodies[0]!);
-  for (const body of bodies) {
-    const found = await send(operation, body);
-    if (name.endsWith('/events/')) console.log(`${show(found)}  ${found.status} ${body.shape}`);
-    if (longest === undefined || found.processor_ms > longest.processor_ms)
-      longest = { ...found, shape: body.shape };
+async function sendAgain(operation: Operation, index: number): Promise<Turn & { status: number }> {
+  let least = await send(operation, index);
+  for (let tries = 1; tries < tries_max && least.held_ms > hold_ms_max; tries += 1) {
+    const { status, processor_ms, held_ms, wall_ms } = await send(operation, index);
+    least = {
+      status,
+      processor_ms: Math.min(least.processor_ms, processor_ms),
+      held_ms: Math.min(least.held_ms, held_ms),
+      wall_ms: Math.min(least.wall_ms, wall_ms),
+    };
   }
-  isLong ||= longest!.processor_ms > hold_ms_max;
-  console.log(
-    `${show(longest!)}  ${name} (${limit} bytes, ${bodies.length} shapes): ${longest!.status} ` +
-      longest!.shape,
-  );
+  return least;
 }
+
+const row = ({ status, name, shape, ...turn }: Found) =>
+  `${turnRow(turn)}  ${String(status).padStart(3)}  ${name}: ${shape}`;
+
+async function measure(operation: Operation, limit: number): Promise<Found> {
+  const name = `${operation.method} ${operation.path} (${limit} bytes)`;
+  const shapes = (await ask({ kind: 'list', operation, limit, document })) as string[];
+  // The first request of a route compiles what it needs, which no body can bring about again.
+  await send(operation, 0);
+  let longest: Found | undefined;
+  for (const [index, shape] of shapes.entries()) {
+    if (!shape.includes(wanted.shape)) continue;
+    const found = { ...(await sendAgain(operation, index)), name, shape };
+    if (operation.path.endsWith('/events/')) console.log(row(found));
+    if (longest === undefined || found.processor_ms > longest.processor_ms) longest = found;
+  }
+  return longest ?? { processor_ms: 0, held_ms: 0, wall_ms: 0, name, shape: 'none', status: 0 };
+}
+
+const table: Found[] = [];
+const begun = performance.now();
+for (const operation of listOperations(document)) {
+  const limit = limitOf(operation);
+  if (limit === undefined || operation.body === undefined) continue;
+  if (!`${operation.method} ${operation.path}`.includes(wanted.route)) continue;
+  table.push(await measure(operation, limit));
+  console.error(`${Math.round((performance.now() - begun) / 1_000)} s: ${table.at(-1)!.name}`);
+}
+console.log(`\nThe longest turn of each route, and the body of it:\n${turn_head}`);
+for (const found of table.toSorted((one, other) => other.processor_ms - one.processor_ms))
+  console.log(row(found));
+const isLong = table.some(({ processor_ms }) => processor_ms > hold_ms_max);
 console.log(
-  isLong
-    ? `Some requests hold the event loop for more than ${hold_ms_max} ms of processor.`
-    : `No request holds the event loop for more than ${hold_ms_max} ms of processor.`,
+  `${isLong ? 'Some requests hold' : 'No request holds'} the event loop for more than ` +
+    `${hold_ms_max} ms of processor.`,
 );
-isOver = true;
+turns.end();
 await sender.terminate();
+await app.close();
 await house.close();
+if (isLong) process.exitCode = 1;

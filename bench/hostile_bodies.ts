@@ -3,17 +3,21 @@ import { openRandom } from '../test/chaos/random.ts';
 import type { Operation, Schema } from '../test/fuzz/operations.ts';
 import { makeValue } from '../test/fuzz/values.ts';
 
-/** A body that is meant to keep a server busy. */
-export type HostileBody = { shape: string; bytes: Buffer; headers: Record<string, string> };
+/** A body that is meant to keep a server busy; its bytes are made when they are wanted. */
+export type HostileBody = {
+  shape: string;
+  headers: Record<string, string>;
+  bytes(): Uint8Array<ArrayBuffer>;
+};
 
 const json = { 'content-type': 'application/json' };
 const lines = { 'content-type': 'application/x-ndjson' };
 /** Just below the number of values that a body may hold, so that all of it is looked at. */
 const values = 9_900;
 
-function repeated(part: string, bytes: number, before: string, after: string): Buffer {
+function repeated(part: string, bytes: number, before: string, after: string): string {
   const times = Math.floor((bytes - before.length - after.length) / Buffer.byteLength(part));
-  return Buffer.from(`${before}${part.repeat(times)}${after}`);
+  return `${before}${part.repeat(times)}${after}`;
 }
 
 function keysOf(count: number, bytes_max: number, value: string): string {
@@ -28,22 +32,26 @@ function keysOf(count: number, bytes_max: number, value: string): string {
 
 /** Bodies of every shape for a route that takes so many bytes of JSON, whatever its schema says. */
 export function plainBodies(bytes: number): HostileBody[] {
-  const shapes: [string, Buffer][] = [
-    ['numbers', repeated('1,', bytes, '[', '1]')],
-    ['long numbers', repeated('1234567890123456789e-300,', bytes, '[', '1]')],
-    ['keys', Buffer.from(keysOf(Infinity, bytes, '1'))],
-    ['empty lists', repeated('[],', bytes, '[', '1]')],
-    ['empty objects', repeated('{},', bytes, '[', '1]')],
-    ['texts', repeated('"a",', bytes, '[', '1]')],
-    ['half surrogates', repeated('"\\ud800",', bytes, '[', '1]')],
-    ['depth', repeated('[', bytes, '', '')],
-    ['one long text', repeated('a', bytes, '{"name":"', '"}')],
-    ['one text of escapes', repeated('\\u00e9', bytes, '{"name":"', '"}')],
-    ['one text of Chinese', repeated('漢', bytes, '{"name":"', '"}')],
-    ['9,900 keys', Buffer.from(keysOf(values, bytes, '1'))],
-    ['9,900 half surrogates', Buffer.from(`{"name":[${'"\\ud800",'.repeat(values)}1]}`)],
+  const shapes: [string, () => string][] = [
+    ['numbers', () => repeated('1,', bytes, '[', '1]')],
+    ['long numbers', () => repeated('1234567890123456789e-300,', bytes, '[', '1]')],
+    ['keys', () => keysOf(Infinity, bytes, '1')],
+    ['empty lists', () => repeated('[],', bytes, '[', '1]')],
+    ['empty objects', () => repeated('{},', bytes, '[', '1]')],
+    ['texts', () => repeated('"a",', bytes, '[', '1]')],
+    ['half surrogates', () => repeated('"\\ud800",', bytes, '[', '1]')],
+    ['depth', () => repeated('[', bytes, '', '')],
+    ['one long text', () => repeated('a', bytes, '{"name":"', '"}')],
+    ['one text of escapes', () => repeated('\\u00e9', bytes, '{"name":"', '"}')],
+    ['one text of Chinese', () => repeated('漢', bytes, '{"name":"', '"}')],
+    ['9,900 keys', () => keysOf(values, bytes, '1')],
+    ['9,900 half surrogates', () => `{"name":[${'"\\ud800",'.repeat(values)}1]}`],
   ];
-  return shapes.map(([shape, body]) => ({ shape, bytes: body, headers: json }));
+  return shapes.map(([shape, text]) => bodyOf(shape, json, text));
+}
+
+function bodyOf(shape: string, headers: Record<string, string>, text: () => string): HostileBody {
+  return { shape, headers, bytes: () => new TextEncoder().encode(text()) };
 }
 
 /**
@@ -70,58 +78,71 @@ export function fieldBodies(
     ['9,900 keys', keysOf(values, room, '1')],
   ];
   return Object.keys(schema.properties ?? {}).flatMap((name) =>
-    fillings.map(([filling, text]) => ({
-      shape: `${name}: ${filling}`,
-      headers: json,
-      bytes: Buffer.from(
+    fillings.map(([filling, text]) =>
+      bodyOf(`${name}: ${filling}`, json, () =>
         JSON.stringify({ ...right, [name]: '<here>' }).replace('"<here>"', () => text),
       ),
-    })),
+    ),
   );
 }
 
 /** Bodies for the route that takes events: JSON of the size, and lines. */
 export function eventBodies(bytes: number): HostileBody[] {
-  const event = (properties: string) =>
-    `{"event":"e","distinct_id":"d","properties":${properties}}`;
+  let people = 0;
+  // Events of one body have one person, and no other body has them: a person grows.
+  const event = (properties: string, person = `d${(people += 1)}`) =>
+    `{"event":"e","distinct_id":"${person}","properties":${properties}}`;
   const half = bytes / 2 - 1_000;
-  const set = keysOf(Infinity, half, '1');
-  const small = event('{"a":1}');
-  const packed = (text: string) => ({
-    bytes: gzipSync(text),
-    gzip: { 'content-encoding': 'gzip' },
-  });
-  const blank = packed('\n'.repeat(200 * 1024 * 1024));
-  const numbers = packed(`{"events":[${'1,'.repeat(bytes / 2 - 20)}1]}`);
-  const asJson: [string, string][] = [
-    ['events that are numbers', `{"events":[${'1,'.repeat(bytes / 2 - 20)}1]}`],
-    ['events that are empty', `{"events":[${'{},'.repeat(bytes / 3 - 20)}1]}`],
-    ['small events', `{"events":[${`${small},`.repeat(bytes / (small.length + 1) - 2)}${small}]}`],
-    ['one event of numbers', `{"events":[${event(`{"a":[${'1,'.repeat(half / 2)}1]}`)}]}`],
-    ['one event of keys', `{"events":[${event(set)}]}`],
-    ['one event of $set', `{"events":[${event(`{"$set":${set}}`)}]}`],
+  const set = () => keysOf(Infinity, half, '1');
+  const filled = (one: string, between: string, room: number) =>
+    Array(Math.floor(room / (one.length + 1)))
+      .fill(one)
+      .join(between);
+  const listOf = (events: string) => `{"events":[${events}]}`;
+  const small = () => event('{"a":1}');
+  const asJson: [string, () => string][] = [
+    ['events that are numbers', () => listOf(filled('1', ',', bytes - 40))],
+    ['events that are empty', () => listOf(filled('{}', ',', bytes - 60))],
+    ['small events', () => listOf(filled(small(), ',', bytes - 100))],
+    ['one event of numbers', () => listOf(event(`{"a":[${filled('1', ',', half)}]}`))],
+    ['one event of keys', () => listOf(event(set()))],
+    ['one event of $set', () => listOf(event(`{"$set":${set()}}`))],
+    ['one event of one text', () => listOf(event(`{"a":"${'x'.repeat(half)}"}`))],
+    ['one event of Chinese', () => listOf(event(`{"a":"${'漢'.repeat(half / 3)}"}`))],
+    ['one event of quotes', () => listOf(event(`{"a":"${'\\"'.repeat(half / 2)}"}`))],
     [
-      'events of 9,000 keys in $set',
-      `{"events":[${Array(100)
-        .fill(event(`{"$set":${keysOf(9_000, half, '1')}}`))
-        .join(',')}]}`,
+      'one event of $elements_chain',
+      () => listOf(event(`{"$elements_chain":"${'\\"'.repeat(half / 2)}"}`)),
     ],
-    ['keys beside events', `{"events":[],"junk":${keysOf(Infinity, bytes - 100, '1')}}`],
+    ['events of 9,000 keys in $set', () => listOf(filled(wide(), ',', bytes / 2))],
+    ['keys beside events', () => `{"events":[],"junk":${keysOf(Infinity, bytes - 100, '1')}}`],
   ];
-  const asLines: [string, string][] = [
-    ['lines: numbers', '1\n'.repeat(bytes / 2)],
-    ['lines: one of numbers', `[${'1,'.repeat(bytes / 2 - 10)}1]`],
-    ['lines: small events', `${small}\n`.repeat(bytes / (small.length + 1))],
-    ['lines: long events', `${event(`{"a":"${'x'.repeat(100_000)}"}`)}\n`.repeat(bytes / 100_100)],
+  const wide = () => event(`{"$set":${keysOf(9_000, half, '1')}}`);
+  const asLines: [string, () => string][] = [
+    ['lines: numbers', () => '1\n'.repeat(bytes / 2)],
+    ['lines: one of numbers', () => `[${'1,'.repeat(bytes / 2 - 10)}1]`],
+    ['lines: one event of $set', () => event(`{"$set":${set()}}`)],
+    ['lines: small events', () => filled(small(), '\n', bytes)],
+    ['lines: events of 60,000 keys', () => filled(event(keysOf(8_000, 60_000, '1')), '\n', bytes)],
+    ['lines: long events', () => filled(event(`{"a":"${'x'.repeat(100_000)}"}`), '\n', bytes)],
+    ['lines: events of 9,000 keys in $set', () => filled(wide(), '\n', bytes)],
   ];
+  const packed = { 'content-encoding': 'gzip' };
   return [
-    ...asJson.map(([shape, text]) => ({ shape, bytes: Buffer.from(text), headers: json })),
-    ...asLines.map(([shape, text]) => ({ shape, bytes: Buffer.from(text), headers: lines })),
-    { shape: 'gzip of numbers', bytes: numbers.bytes, headers: { ...json, ...numbers.gzip } },
+    bodyOf('small events and an Idempotency-Key', { ...json, 'idempotency-key': 'k' }, () =>
+      listOf(filled(small(), ',', bytes - 100)),
+    ),
+    ...asJson.map(([shape, text]) => bodyOf(shape, json, text)),
+    ...asLines.map(([shape, text]) => bodyOf(shape, lines, text)),
+    {
+      shape: 'gzip of numbers',
+      headers: { ...json, ...packed },
+      bytes: () => new Uint8Array(gzipSync(listOf(filled('1', ',', bytes - 40)))),
+    },
     {
       shape: 'gzip of 200 MiB of blank lines',
-      bytes: blank.bytes,
-      headers: { ...lines, ...blank.gzip },
+      headers: { ...lines, ...packed },
+      bytes: () => new Uint8Array(gzipSync('\n'.repeat(200 * 1024 * 1024))),
     },
   ];
 }

@@ -1,24 +1,56 @@
-// Sends requests from a thread of its own, so that the loop that is measured does nothing of the
-// client's work.
+// Makes and sends hostile bodies in a thread of its own, so that the loop that is measured has
+// nothing of the client's work and none of its memory.
 import { parentPort } from 'node:worker_threads';
 import { request } from 'undici';
+import type { FuzzedDocument, Operation } from '../test/fuzz/operations.ts';
+import { eventBodies, fieldBodies, plainBodies } from './hostile_bodies.ts';
+import type { HostileBody } from './hostile_bodies.ts';
 
-/** One request to send, and what it was answered. */
-export type Sent = {
-  url: string;
-  method: string;
-  headers: Record<string, string>;
-  bytes: Uint8Array;
-};
+/** What the thread is asked: to tell the shapes of a route, to make one body, to send it. */
+export type Asked =
+  | { kind: 'list'; operation: Operation; limit: number; document: FuzzedDocument }
+  | { kind: 'make'; index: number }
+  | { kind: 'send'; url: string; method: string; headers: Record<string, string> };
+/** What it answers: the shapes; nothing; the status, 0 for a body refused on its way. */
+export type Told = string[] | number | null;
 
-parentPort?.on('message', ({ url, method, headers, bytes }: Sent) => {
-  const answered = request(url, { method: method as 'POST', headers, body: bytes }).then(
-    async ({ statusCode, body }) => {
-      await body.dump({ limit: 1e9 });
-      return statusCode;
-    },
-    // A body that is too large is refused while it is still on its way.
-    () => 0,
-  );
-  void answered.then((status) => parentPort?.postMessage(status, []));
+let bodies: HostileBody[] = [];
+let made: { bytes: Uint8Array<ArrayBuffer>; headers: Record<string, string> } | undefined;
+
+function bodiesOf(operation: Operation, limit: number, document: FuzzedDocument): HostileBody[] {
+  const resolve = (ref: string) => document.components.schemas[ref.split('/').at(-1)!]!;
+  return operation.path.endsWith('/events/')
+    ? [...plainBodies(limit), ...eventBodies(limit)]
+    : [...plainBodies(limit), ...fieldBodies(operation, resolve, limit)];
+}
+
+async function answer(asked: Asked): Promise<Told> {
+  switch (asked.kind) {
+    case 'list':
+      bodies = bodiesOf(asked.operation, asked.limit, asked.document);
+      return bodies.map(({ shape }) => shape);
+    case 'make': {
+      const { bytes, headers } = bodies[asked.index]!;
+      made = { bytes: bytes(), headers };
+      return null;
+    }
+    case 'send': {
+      const { bytes, headers } = made!;
+      try {
+        const { statusCode, body } = await request(asked.url, {
+          method: asked.method as 'POST',
+          headers: { ...asked.headers, ...headers },
+          body: bytes,
+        });
+        await body.dump({ limit: 1e9 });
+        return statusCode;
+      } catch {
+        return 0;
+      }
+    }
+  }
+}
+
+parentPort?.on('message', (asked: Asked) => {
+  void answer(asked).then((told) => parentPort?.postMessage(told, []));
 });

@@ -1,102 +1,105 @@
-// Events per second into the endpoint over real HTTP: NDJSON in batches of 1,000 and 10,000, with
-// and without uuids, and 64 parallel single events. node bench/ingestion.ts
-import { Readable } from 'node:stream';
-import { randomUUID } from 'node:crypto';
-import { Agent, request } from 'undici';
-import { generateWebShop } from '../server/cli/demo/web_shop.ts';
-import { openHarness } from '../test/harness.ts';
+// Events per second into the endpoint over real HTTP, and what one costs the server's event loop:
+// npm run bench ingestion [--before <folder of another checkout>] [--way single] [--rounds 5]
+// With another checkout both take turns, so that a busy machine slows both down alike.
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { Worker } from 'node:worker_threads';
+import type { Asked, Sent } from './ingestion_sender.ts';
+import type { Opened, Used } from './ingestion_server.ts';
 
-const seconds = 6;
-const harness = await openHarness();
-const { key, project } = await harness.newOrganization();
-const address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
-const agent = new Agent({ connections: 64 });
-const shop = [
-  ...generateWebShop({
-    seed: 1,
-    from: Date.parse('2026-01-01T00:00:00Z'),
-    to: Date.parse('2026-01-02T00:00:00Z'),
-    events: 12_000,
-  }),
-];
-const url = `${address}/api/projects/${project.id}/events/`;
+const { values: options } = parseArgs({
+  options: {
+    before: { type: 'string' },
+    way: { type: 'string', default: '' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '2' },
+  },
+});
+const warm_up_ms = 1_500;
+const here = fileURLToPath(new URL('..', import.meta.url));
 
-async function post(body: string | Readable, type = 'application/x-ndjson'): Promise<number> {
-  const answer = await request(url, {
-    dispatcher: agent,
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': type },
-    body,
+type Measured = { per_second: number; us: number; latencies_ms: number[]; memory_mb: number };
+
+async function openSide(folder: string) {
+  const server = fork(fileURLToPath(new URL('./ingestion_server.ts', import.meta.url)), [folder]);
+  const [opened] = (await once(server, 'message')) as [Opened];
+  const sender = new Worker(new URL('./ingestion_sender.ts', import.meta.url), {
+    workerData: opened,
   });
-  const result = (await answer.body.json()) as { taken: number };
-  if (answer.statusCode !== 200) throw new Error(JSON.stringify(result));
-  return result.taken;
+  const [ways] = (await once(sender, 'message')) as [string[]];
+  const used = async () => {
+    server.send('used');
+    return ((await once(server, 'message')) as [Used])[0];
+  };
+  const send = async (asked: Asked) => {
+    sender.postMessage(asked, []);
+    return ((await once(sender, 'message')) as [Sent])[0];
+  };
+  return {
+    ways,
+    warmUp: (way: string) => send({ way, ms: warm_up_ms }),
+    measure: async (way: string): Promise<Measured> => {
+      const before = await used();
+      const { taken, ms, latencies_ms } = await send({ way, ms: Number(options.seconds) * 1_000 });
+      const { processor_us, memory_bytes } = await used();
+      return {
+        per_second: (taken / ms) * 1_000,
+        us: (processor_us - before.processor_us) / taken,
+        latencies_ms,
+        memory_mb: memory_bytes / 1e6,
+      };
+    },
+    close: async () => {
+      server.send('end');
+      await Promise.all([once(server, 'exit'), sender.terminate()]);
+    },
+  };
 }
 
-async function measure(
-  label: string,
-  parallel: number,
-  next: () => Promise<number>,
-): Promise<void> {
-  await next();
-  const started = performance.now();
-  const latencies: number[] = [];
-  let taken = 0;
-  const one = async () => {
-    while (performance.now() - started < seconds * 1000) {
-      const begun = performance.now();
-      const count = await next();
-      taken += count;
-      latencies.push(performance.now() - begun);
-    }
-  };
-  await Promise.all(Array.from({ length: parallel }, one));
-  latencies.sort((a, b) => a - b);
-  const at = (share: number) => latencies[Math.floor(latencies.length * share)]?.toFixed(1);
+function share(numbers: number[], of: number): number {
+  return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length * of)] ?? NaN;
+}
+
+function show(label: string, found: Measured[]): void {
+  const median = (field: 'per_second' | 'us' | 'memory_mb') =>
+    share(
+      found.map((one) => one[field]),
+      0.5,
+    );
+  const latencies = found.flatMap(({ latencies_ms }) => latencies_ms);
   console.log(
-    `${label}: ${Math.round(taken / ((performance.now() - started) / 1000))} events/s, ` +
-      `latency p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`,
+    `${label.padEnd(8)} ${median('per_second').toFixed(0)} events/s, ` +
+      `${median('us').toFixed(2)} us of processor an event, latency p50 ` +
+      `${share(latencies, 0.5).toFixed(1)} ms, p99 ${share(latencies, 0.99).toFixed(1)} ms, ` +
+      `memory ${median('memory_mb').toFixed(0)} MB`,
   );
 }
 
-const lines = (count: number, uuid: () => object) =>
-  shop
-    .slice(0, count)
-    .map(({ uuid: _own, ...event }) => JSON.stringify({ ...event, ...uuid() }))
-    .join('\n');
-const given = () => ({ uuid: randomUUID() });
-for (const size of [1_000, 10_000]) {
-  const body = lines(size, () => ({}));
-  await measure(`NDJSON of ${size}, uuids by the server, 1 sender`, 1, () => post(body));
-  await measure(`NDJSON of ${size}, uuids by the server, 4 senders`, 4, () => post(body));
-  await measure(`NDJSON of ${size}, random uuids, 1 sender`, 1, () => post(lines(size, given)));
+const folders = options.before === undefined ? [here] : [options.before, here];
+const sides = await Promise.all(folders.map(openSide));
+for (const way of sides[0]!.ways) {
+  if (!way.includes(options.way)) continue;
+  console.log(way);
+  const found = sides.map((): Measured[] => []);
+  for (const side of sides) await side.warmUp(way);
+  for (let round = 0; round < Number(options.rounds); round += 1)
+    // Each goes first as often as the other.
+    for (const turn of sides.keys()) {
+      const index = (turn + round) % sides.length;
+      found[index]!.push(await sides[index]!.measure(way));
+    }
+  const [before, now] = found;
+  if (now === undefined) show('now', before!);
+  else {
+    show('before', before!);
+    show('now', now);
+    const ratios = (ratio: (index: number) => number) => share([...now.keys()].map(ratio), 0.5);
+    console.log(
+      `ratio    ${ratios((at) => now[at]!.per_second / before![at]!.per_second).toFixed(2)} by ` +
+        `the clock, ${ratios((at) => before![at]!.us / now[at]!.us).toFixed(2)} by the processor`,
+    );
+  }
 }
-await measure('single events, 64 parallel requests', 64, () =>
-  post(
-    JSON.stringify({ event: 'a', distinct_id: 'd', properties: { plan: 'free' } }),
-    'application/json',
-  ),
-);
-await measure('single events, 1 sender', 1, () =>
-  post(
-    JSON.stringify({ event: 'a', distinct_id: 'd', properties: { plan: 'free' } }),
-    'application/json',
-  ),
-);
-
-function* stream(count: number): Generator<string> {
-  for (let from = 0; from < count; from += 1_000) yield `${lines(1_000, () => ({}))}\n`;
-}
-const begun = performance.now();
-let highest = 0;
-const watch = setInterval(() => (highest = Math.max(highest, process.memoryUsage.rss())), 50);
-const before = process.memoryUsage.rss();
-const total = await post(Readable.from(stream(1_000_000)));
-clearInterval(watch);
-console.log(
-  `one stream of ${total} lines: ${Math.round(total / ((performance.now() - begun) / 1000))} ` +
-    `events/s; memory of the process (sender included) ${Math.round(before / 1e6)} MB before, ` +
-    `at most ${Math.round(highest / 1e6)} MB`,
-);
-await agent.close();
-await harness.close();
+for (const side of sides) await side.close();

@@ -11,7 +11,8 @@ const benchmarks = {
   export: 'events and bytes in a second, by format',
   export_elsewhere: 'exports to databases and stores, beside their own loaders',
   first_export: 'the first minute: from an empty folder to an export',
-  ingestion: 'events taken in, in a second',
+  hostile_answers: 'how long pages of the largest records hold the event loop',
+  ingestion: 'events taken in, in a second, beside another checkout',
   organization_read: 'one read of the API, beside a bare server',
   query: 'a query of the query language, parsed and resolved',
 };

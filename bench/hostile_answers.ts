@@ -1,0 +1,76 @@
+// The longest time for which an answer holds the event loop: pages of records as large as they may
+// be. npm run bench hostile_answers [--limit 1000]
+import { parseArgs } from 'node:util';
+import sql from 'sql-template-tag';
+import { request } from 'undici';
+import { buildApp } from '../server/app.ts';
+import { openLog } from '../server/platform/log.ts';
+import { openEra } from '../test/fuzz/era.ts';
+import { openRandom } from '../test/chaos/random.ts';
+import { openHarness } from '../test/harness.ts';
+import { turnRow, turn_head, watchTurns } from './turn_watch.ts';
+
+const { values } = parseArgs({ options: { limit: { type: 'string', default: '100' } } });
+const text = (length: number) => 'a "quoted" text, '.repeat(length / 17);
+const house = await openHarness({ deps: { log: openLog('error') } });
+const era = await openEra(house);
+const { organization, project } = era.home;
+const app = buildApp(house.deps);
+const address = await app.listen({ host: '127.0.0.1', port: 0 });
+const plugin = Number(era.idOf('pipeline_destinations', openRandom(1, 1)));
+await house.deps.db.run(sql`
+  INSERT INTO plugin_configs (team_id, plugin_id, config)
+  VALUES (${project.id}, ${plugin}, ${JSON.stringify({ a: text(900_000) })})`);
+/** Lists, the rows behind them, and what those become before each is there so often. */
+const lists: { path: string; table: string; large: object; fresh: string }[] = [
+  {
+    path: `/api/projects/${project.id}/plugin_configs/`,
+    table: 'plugin_configs',
+    large: { config: { a: text(900_000) } },
+    fresh: `'id', nextval(pg_get_serial_sequence('plugin_configs', 'id'))`,
+  },
+  {
+    path: `/api/organizations/${organization.id}/pipeline_destinations/`,
+    table: 'plugins',
+    large: { config_schema: [{ key: 'a', hint: text(950_000) }], description: text(60_000) },
+    fresh: `'id', nextval(pg_get_serial_sequence('plugins', 'id'))`,
+  },
+  {
+    path: `/api/projects/${project.id}/batch_exports/`,
+    table: 'batch_exports',
+    large: { destination_config: { prefix: text(1_000_000) }, name: text(1_000) },
+    fresh: `'id', gen_random_uuid()`,
+  },
+  {
+    path: `/api/organizations/${organization.id}/activity/`,
+    table: 'activity',
+    large: { changes: [{ field: 'config', before: text(1_000_000), after: text(1_000_000) }] },
+    fresh: `'id', gen_random_uuid(), 'number', 1000000 + copies.number`,
+  },
+];
+const turns = watchTurns();
+console.log(turn_head);
+for (const { path, table, large, fresh } of lists) {
+  await house.deps.db.text(
+    `INSERT INTO ${table} OVERRIDING SYSTEM VALUE
+     SELECT (jsonb_populate_record(NULL::${table},
+       to_jsonb(one) || $1::jsonb || jsonb_build_object(${fresh}))).*
+     FROM (SELECT * FROM ${table} ORDER BY id LIMIT 1) AS one,
+       generate_series(1, $2::integer) AS copies (number)`,
+    [JSON.stringify(large), Number(values.limit)],
+  );
+  for (let round = 1; round <= 2; round += 1) {
+    turns.longest();
+    const { statusCode, body } = await request(`${address}${path}?limit=${values.limit}`, {
+      headers: era.credentials[0]!,
+    });
+    let bytes = 0;
+    for await (const chunk of body) bytes += (chunk as Buffer).length;
+    console.log(
+      `${turnRow(turns.longest())}  ${statusCode} ${path} ${(bytes / 1e6).toFixed(0)} MB`,
+    );
+  }
+}
+turns.end();
+await app.close();
+await house.close();

@@ -1,0 +1,40 @@
+// A server of its own process that takes events, of this checkout or of another one, and tells what
+// it uses. Started by ingestion.ts.
+import { pathToFileURL } from 'node:url';
+import type * as app_module from '../server/app.ts';
+import type * as log_module from '../server/platform/log.ts';
+import type * as harness_module from '../test/harness.ts';
+
+/** Where events are sent, told once it is open. */
+export type Opened = { url: string; key: string };
+/** What the server's event loop had of the processor so far, and the most memory since last told. */
+export type Used = { processor_us: number; memory_bytes: number };
+
+const [folder = ''] = process.argv.slice(2);
+const part = (path: string) => pathToFileURL(`${folder}/${path}`).href;
+const { openHarness } = (await import(part('test/harness.ts'))) as typeof harness_module;
+const { buildApp } = (await import(part('server/app.ts'))) as typeof app_module;
+const { openLog } = (await import(part('server/platform/log.ts'))) as typeof log_module;
+
+const harness = await openHarness({ deps: { log: openLog('error') } });
+const { key, project } = await harness.newOrganization();
+// Not the harness's own app, which checks every answer against its schema.
+const app = buildApp(harness.deps);
+const address = await app.listen({ host: '127.0.0.1', port: 0 });
+let memory_bytes = 0;
+const watch = setInterval(() => {
+  memory_bytes = Math.max(memory_bytes, process.memoryUsage.rss());
+}, 50);
+process.on('message', async (asked: 'used' | 'end') => {
+  if (asked === 'used') {
+    const { user, system } = process.threadCpuUsage();
+    process.send!({ processor_us: user + system, memory_bytes } satisfies Used);
+    memory_bytes = 0;
+    return;
+  }
+  clearInterval(watch);
+  await app.close();
+  await harness.close();
+  process.disconnect();
+});
+process.send!({ url: `${address}/api/projects/${project.id}/events/`, key } satisfies Opened);
