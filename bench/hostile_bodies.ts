@@ -129,7 +129,7 @@ export function eventBodies(bytes: number): HostileBody[] {
   ];
   const packed = { 'content-encoding': 'gzip' };
   return [
-    bodyOf('small events and an Idempotency-Key', { ...json, 'idempotency-key': 'k' }, () =>
+    bodyOf('small events and an Idempotency-Key', { ...json, 'idempotency-key': '' }, () =>
       listOf(filled(small(), ',', bytes - 100)),
     ),
     ...asJson.map(([shape, text]) => bodyOf(shape, json, text)),

@@ -1,5 +1,6 @@
 // Makes and sends hostile bodies in a thread of its own, so that the loop that is measured has
 // nothing of the client's work and none of its memory.
+import { randomUUID } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import { request } from 'undici';
 import type { FuzzedDocument, Operation } from '../test/fuzz/operations.ts';
@@ -31,7 +32,9 @@ async function answer(asked: Asked): Promise<Told> {
       return bodies.map(({ shape }) => shape);
     case 'make': {
       const { bytes, headers } = bodies[asked.index]!;
-      made = { bytes: bytes(), headers };
+      // A key that was used is answered from memory.
+      const key = 'idempotency-key' in headers ? { 'idempotency-key': randomUUID() } : {};
+      made = { bytes: bytes(), headers: { ...headers, ...key } };
       return null;
     }
     case 'send': {

@@ -24,7 +24,7 @@ const address = await app.listen({ host: '127.0.0.1', port: 0 });
 let memory_bytes = 0;
 const watch = setInterval(() => {
   memory_bytes = Math.max(memory_bytes, process.memoryUsage.rss());
-}, 50);
+}, 1_000);
 process.on('message', async (asked: 'used' | 'end') => {
   if (asked === 'used') {
     const { user, system } = process.threadCpuUsage();
