@@ -32,9 +32,9 @@ async function answer(asked: Asked): Promise<Told> {
       return bodies.map(({ shape }) => shape);
     case 'make': {
       const { bytes, headers } = bodies[asked.index]!;
+      made = { bytes: bytes(), headers: { ...headers } };
       // A key that was used is answered from memory.
-      const key = 'idempotency-key' in headers ? { 'idempotency-key': randomUUID() } : {};
-      made = { bytes: bytes(), headers: { ...headers, ...key } };
+      if ('idempotency-key' in headers) made.headers['idempotency-key'] = randomUUID();
       return null;
     }
     case 'send': {
