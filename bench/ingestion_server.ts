@@ -7,7 +7,7 @@ import type * as harness_module from '../test/harness.ts';
 
 /** Where events are sent, told once it is open. */
 export type Opened = { url: string; key: string };
-/** What the server's event loop had of the processor so far, and the most memory since last told. */
+/** What the event loop had of the processor so far, and the most memory since last told. */
 export type Used = { processor_us: number; memory_bytes: number };
 
 const [folder = ''] = process.argv.slice(2);

@@ -55,8 +55,9 @@ export function watchTurns(): { longest(): Turn; end(): void } {
   };
 }
 
-/** The head of a table of turns, and a row of it. */
+/** The head of a table of turns. */
 export const turn_head = 'processor ms  held ms  clock ms';
+/** A row of a table of turns, below its head. */
 export function turnRow({ processor_ms, held_ms, wall_ms }: Turn): string {
   return [
     processor_ms.toFixed(1).padStart(12),

@@ -97,15 +97,15 @@ export async function noteBatch(
   const generations = note.writes_persons ? 1 : 0;
   return db.transaction(async (tx) => {
     await tx.run(sql`SET LOCAL lock_timeout = '5s'`);
-    // FOR KEY SHARE waits for a deletion of the project, which then gives no row instead of a broken
-    // foreign key. Compares and sets in one statement, on the row's latest version.
+    // FOR KEY SHARE waits for a deletion of the project, which then gives no row instead of a
+    // broken foreign key. Compares and sets in one statement, on the row's latest version.
     const found = await tx.row<{ is_noted: boolean; has_project: boolean }>(sql`
       WITH project AS (SELECT id FROM projects WHERE id = ${note.team_id} FOR KEY SHARE),
       noted AS (
         INSERT INTO ingestion_states AS s (team_id, last_inserted_at, persons_generation, batch_id,
           batch_ends_at)
-        SELECT id, ${note.inserted_at}::timestamptz, ${generations}::integer, ${note.batch_id}::uuid,
-          clock_timestamp() + make_interval(secs => ${note.seconds_max}) FROM project
+        SELECT id, ${note.inserted_at}::timestamptz, ${generations}::integer,
+          ${note.batch_id}::uuid, clock_timestamp() + make_interval(secs => ${note.seconds_max}) FROM project
         ON CONFLICT (team_id) DO UPDATE SET last_inserted_at = excluded.last_inserted_at,
           persons_generation = s.persons_generation + excluded.persons_generation,
           batch_id = excluded.batch_id, batch_ends_at = excluded.batch_ends_at
