@@ -105,7 +105,8 @@ export async function noteBatch(
         INSERT INTO ingestion_states AS s (team_id, last_inserted_at, persons_generation, batch_id,
           batch_ends_at)
         SELECT id, ${note.inserted_at}::timestamptz, ${generations}::integer,
-          ${note.batch_id}::uuid, clock_timestamp() + make_interval(secs => ${note.seconds_max}) FROM project
+          ${note.batch_id}::uuid, clock_timestamp() + make_interval(secs => ${note.seconds_max})
+        FROM project
         ON CONFLICT (team_id) DO UPDATE SET last_inserted_at = excluded.last_inserted_at,
           persons_generation = s.persons_generation + excluded.persons_generation,
           batch_id = excluded.batch_id, batch_ends_at = excluded.batch_ends_at
