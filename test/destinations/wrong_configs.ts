@@ -1,5 +1,6 @@
 import type { TObject } from 'typebox';
-import type { Config } from './destination_world.ts';
+
+type Config = Record<string, unknown>;
 
 /** A change to a right config that looks right and cannot work, with the code of the error. */
 export type Mistake = { name: string; change: Config; code: string };
@@ -38,7 +39,10 @@ export function sharedMistakes(config: Config): Mistake[] {
 }
 
 /** What every schema must refuse of its keys: a required one left out, null, another type. */
-export function wrongKeys({ properties, required = [] }: TObject): WrongKey[] {
+export function wrongKeys(schema_of_all: TObject): WrongKey[] {
+  const { properties } = schema_of_all;
+  // A schema without required keys has no list of them.
+  const { required = [] } = schema_of_all as { required?: string[] };
   return Object.entries(properties).flatMap(([key, schema]) => {
     const types = [(schema as { type: string | string[] }).type].flat();
     const wrong: [string, unknown][] = [
