@@ -24,7 +24,7 @@ const waits = (many: number) =>
     async () => (await countWaiting(house.deps.db)) === many,
   );
 
-test('a change that was checked before another one was stored keeps what that one sent', async () => {
+test('a change that was checked before another was stored keeps what that one sent', async () => {
   const home = await house.newOrganization();
   const { id } = await newExport(house, home, { custom_query: 'SELECT uuid FROM events' });
   const patch = (body: object) =>
@@ -51,7 +51,7 @@ test('a change that was checked before another one was stored keeps what that on
   );
 });
 
-test('an export whose project is deleted while it is made is refused as if it came after', async () => {
+test('an export whose project is deleted meanwhile is refused as if it came after', async () => {
   const make = (home: TestOrganization, base: string, body: object = {}) =>
     house.request('POST', base, { key: home.key, body: { ...noop_export, ...body } });
   const cases: [(home: TestOrganization) => ReturnType<typeof make>, number][] = [

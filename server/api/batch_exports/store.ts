@@ -75,7 +75,7 @@ export type ExportFields = StoredConfig & {
   next_run_at: string | null;
 };
 
-/** The columns of `ExportFields` with their types: every statement that names them all asks here. */
+/** The columns of `ExportFields` with their types, for every statement that names them all. */
 const field_types = {
   name: 'text',
   model: 'text',

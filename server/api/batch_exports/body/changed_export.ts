@@ -13,7 +13,7 @@ import type { QueryCheck } from './query_check.ts';
  */
 export type HowToChange = 'patch' | 'put';
 
-/** A change as it was asked for: the export as it is, the body as it was sent, its query's check. */
+/** A change as it was asked for: the export as it is, the body as sent, its query's check. */
 export type WantedChange = {
   row: LockedExport;
   raw: unknown;
