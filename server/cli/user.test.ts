@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openHarness } from '../../test/harness.ts';
-import type { Harness } from '../../test/harness.ts';
 import {
   newPerson,
-  openTestClock,
   other_password,
   setUpSecondFactor,
   signedIn,
@@ -14,13 +11,9 @@ import {
 } from '../../test/factories/people.ts';
 import { UserError } from './user_error.ts';
 import { makeUser, resetUser, setUserActive } from './user.ts';
+import { harness, openAroundTests } from '../../test/factories/people_around_tests.ts';
 
-const clock = openTestClock();
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock } });
-});
-after(() => harness.close());
+openAroundTests();
 
 const choose = (link: string) =>
   harness.request('POST', '/api/users/reset_password/confirm/', {

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Compile } from 'typebox/compile';
 import { NonRetryableError } from '../../server/engine/destination/errors.ts';
 import type { Config, Contract } from './destination_world.ts';
+import { sharedMistakes, wrongKeys } from './wrong_configs.ts';
 
 /** Registers the tests of a config: what is refused, what the connection test says. */
 export function testConfig(contract: Contract): void {
@@ -14,7 +15,9 @@ function testMisconfigured(contract: Contract): void {
   const { under } = contract;
   test('what cannot work is a final error with its own code, and told by a check', async () => {
     const good = await under.configure();
-    for (const { name, config, code } of await under.misconfigure(good)) {
+    const own = await under.misconfigure(good);
+    for (const { name, change, code } of [...sharedMistakes(good), ...own]) {
+      const config = { ...good, ...change };
       const attempt = async () => {
         const sink = await contract.open(config, contract.delivery());
         try {
@@ -71,7 +74,10 @@ function testKeys(contract: Contract): void {
     };
     assert.deepEqual(attrs(good), []);
     assert.deepEqual(attrs({ ...good, batch_export_id: 'x' }), ['batch_export_id']);
-    for (const { name, change, attr } of under.invalid) {
+    for (const { name, change, attr } of [
+      ...wrongKeys(under.definition.config),
+      ...under.invalid,
+    ]) {
       const config = { ...good, ...change };
       for (const key of Object.keys(config)) if (config[key] === undefined) delete config[key];
       assert.ok(attrs(config).includes(attr), `${name}: ${attrs(config).join()}`);

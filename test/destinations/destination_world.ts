@@ -25,6 +25,7 @@ import {
   large_position,
   large_row,
 } from '../factories/contract_rows.ts';
+import type { Mistake, WrongKey } from './wrong_configs.ts';
 import { PlantedConfigs } from '../watchers/planted_configs.ts';
 import type { SourceRow } from '../factories/contract_rows.ts';
 import { generated_position } from '../factories/generated_rows.ts';
@@ -52,12 +53,12 @@ export type DestinationUnderTest = {
    */
   leftovers(config: Config): Promise<string[]>;
   /**
-   * Configs that cannot work, with the code of the error that `open`, `write` or `commit` must
-   * throw.
+   * What only this destination can be given of configs that cannot work, with the code of the error
+   * that `open`, `write` or `commit` must throw. Makes what those of `wrong_configs.ts` need.
    */
-  misconfigure(config: Config): Promise<{ name: string; config: Config; code: string }[]>;
-  /** Bodies that the schema or `validate` must refuse, with the key at fault. */
-  invalid: { name: string; change: Config; attr: string }[];
+  misconfigure(config: Config): Promise<Mistake[]>;
+  /** What the schema or `validate` must refuse beside that of `wrong_configs.ts`. */
+  invalid: WrongKey[];
   /**
    * Changes the place behind the destination's back, for `verify`. `value` makes of the row with
    * the event `plain` and the properties `{"a":1}` one with `plane` and `{"a":2}`.

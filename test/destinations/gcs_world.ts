@@ -1,5 +1,4 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { Readable } from 'node:stream';
 import { after } from 'node:test';
 import { openGcsServer } from '../servers/gcs_server.ts';
 import { silentLog } from '../../server/platform/log.ts';
@@ -47,9 +46,6 @@ export const other_key = () =>
 /** The account with other values of some keys. */
 export const accountWith = (changes: object) =>
   JSON.stringify({ ...(JSON.parse(base.service_account_json) as object), ...changes });
-
-/** A stream of these bytes. */
-export const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
 
 /**
  * Opens what this file exports before the tests of the file that calls it, and closes it after

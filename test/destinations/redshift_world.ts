@@ -21,7 +21,8 @@ import { makeRedshift, openRedshiftServer } from '../servers/redshift_server.ts'
 import type { RedshiftServer } from '../servers/redshift_server.ts';
 import { openS3Server } from '../servers/s3_server.ts';
 import type { S3Server } from '../servers/s3_server.ts';
-import { copy_invalid, invalid, unworkable, unworkableCopy } from './redshift_configs.ts';
+import { copy_invalid, copy_mistakes, invalid } from './redshift_configs.ts';
+import type { Mistake } from './wrong_configs.ts';
 
 const bucket_name = 'loads';
 
@@ -216,11 +217,9 @@ export class RedshiftWorld {
     };
   }
 
-  private async misconfigure(config: Config): Promise<ReturnType<typeof unworkable>> {
+  private async misconfigure(config: Config): Promise<Mistake[]> {
     await this.pool.query(`CREATE TABLE ${this.inSchema(config, 'other')} (uuid text, event text)`);
     assert.equal(config['mode'] ?? 'INSERT', this.mode);
-    return this.mode === 'INSERT'
-      ? unworkable(config)
-      : [...unworkable(config), ...unworkableCopy(config)];
+    return this.mode === 'COPY' ? copy_mistakes : [];
   }
 }

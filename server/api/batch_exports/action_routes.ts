@@ -37,8 +37,8 @@ function pauseRoute(app: FastifyInstance, { base, within }: Mount): void {
       const row = await getLockedExport(request, tx);
       body(request, NoFields);
       const before = await getExport(request, tx);
-      await apply(tx, row, paused(row, await databaseInstant(tx)));
-      const after = await getExport(request, tx);
+      const change = paused(row, await databaseInstant(tx));
+      const after = (await apply(tx, row, change)) ?? before;
       record(exportEntry('paused', before, after));
       return after;
     }),
@@ -67,8 +67,8 @@ function unpauseRoute(app: FastifyInstance, { base, within }: Mount): void {
         const row = await getLockedExport(request, tx);
         const { backfill = false } = body(request, Unpause);
         const before = await getExport(request, tx);
-        await apply(tx, row, unpaused(row, await databaseInstant(tx), backfill));
-        const after = await getExport(request, tx);
+        const change = unpaused(row, await databaseInstant(tx), backfill);
+        const after = (await apply(tx, row, change)) ?? before;
         record(exportEntry('unpaused', before, after));
         return after;
       }),
@@ -95,8 +95,8 @@ async function apply(
   tx: Transaction,
   row: LockedExport,
   change: PauseChange | undefined,
-): Promise<void> {
-  if (change === undefined) return;
-  await updateBatchExport(tx, row.id, { ...row, ...change.fields });
+): Promise<BatchExport | undefined> {
+  if (change === undefined) return undefined;
   await recordPause(tx, row.id, change);
+  return updateBatchExport(tx, row.id, { ...row, ...change.fields });
 }

@@ -1,11 +1,11 @@
 import { loadConfig } from '../../engine/destination/stored_config.ts';
+import type { StoredConfig } from '../../engine/destination/stored_config.ts';
 import { findDestination } from '../../engine/destinations/index.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { changesOf, secretChange } from '../../platform/activity/changes.ts';
 import type { Change } from '../../platform/activity/changes.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { BatchExport } from './schema.ts';
-import type { LockedExport } from './store.ts';
 
 const not_its_own = ['last_updated_at', 'latest_runs', 'schema'];
 
@@ -47,13 +47,15 @@ export function exportActionEntry(
   };
 }
 
+type StoredDestination = StoredConfig & { id: string; destination_type: string };
+
 /** Which secret keys of the destination's config differ between two states of an export's row. */
 export function secretChanges(
   engine: Engine,
-  before: LockedExport | undefined,
-  after: LockedExport,
+  before: StoredDestination | undefined,
+  after: StoredDestination,
 ): Change[] {
-  const secretsOf = (row: LockedExport | undefined): Record<string, unknown> => {
+  const secretsOf = (row: StoredDestination | undefined): Record<string, unknown> => {
     if (row === undefined) return {};
     const names: readonly string[] = findDestination(row.destination_type)?.secrets ?? [];
     return Object.fromEntries(

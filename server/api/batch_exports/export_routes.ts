@@ -10,13 +10,14 @@ import { deleteBatchExport } from './delete.ts';
 import { withDestinations } from './body/documented_destination.ts';
 import { getExport, getLockedExport } from './found.ts';
 import { uuidParameter } from './place.ts';
-import { openQueryCheck } from './body/query_check.ts';
-import type { CheckContent } from './body/query_check.ts';
+import { checkNewExport } from './body/new_export.ts';
+import { checkContent, contentOfLocked } from './body/query_check.ts';
+import type { QueryCheck } from './body/query_check.ts';
 import { changeBatchExport } from './patch.ts';
-import type { HowToChange } from './patch.ts';
+import type { HowToChange } from './body/changed_export.ts';
 import type { Mount } from './mount.ts';
 import { BatchExport, BatchExportPatch, BatchExportReplacement, NewBatchExport } from './schema.ts';
-import { countBatchExports, findBatchExport, listBatchExports, lockBatchExport } from './store.ts';
+import { countBatchExports, findBatchExport, listBatchExports } from './store.ts';
 
 const new_revision =
   "A change of the model, the query, the destination's type or a key that says where the data " +
@@ -84,27 +85,12 @@ function makingRoute(app: FastifyInstance, engine: Engine, { base, within }: Mou
       },
     },
     async (request, reply) => {
-      const checkContent = openQueryCheck(engine);
-      const raw = jsonBody(request);
-      await checkContent(raw, undefined);
+      const checked = await checkNewExport(engine, request.access, jsonBody(request));
       return write(request, reply, 201, async (tx, record) => {
-        const { access: place, caller } = request;
-        const id = await createBatchExport(engine, tx, {
-          place,
-          raw,
-          checkContent,
-          created_by: caller.user_id,
-        });
-        const made = await findBatchExport(tx, request.access, id);
-        record(
-          exportEntry(
-            'created',
-            undefined,
-            made,
-            secretChanges(engine, undefined, (await lockBatchExport(tx, request.access, id))!),
-          ),
-        );
-        return made;
+        const { user_id } = request.caller;
+        const { created, row } = await createBatchExport(engine, tx, checked, user_id);
+        record(exportEntry('created', undefined, created, secretChanges(engine, undefined, row)));
+        return created;
       });
     },
   );
@@ -114,22 +100,20 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
   const writing = { scope: 'batch_export:write', within } as const;
 
   const change = (how: HowToChange) => async (request: FastifyRequest, reply: FastifyReply) => {
-    const checkContent = openQueryCheck(engine);
-    await checkAhead(engine, request, checkContent);
+    const ahead = await checkAhead(engine, request);
     return write(request, reply, 200, async (tx, record) => {
-      const row = await getLockedExport(request, tx);
+      const locked = await getLockedExport(request, tx);
       const before = await getExport(request, tx);
-      await changeBatchExport(engine, tx, row, jsonBody(request), { how, checkContent });
-      const after = await getExport(request, tx);
-      record(
-        exportEntry(
-          'updated',
-          before,
-          after,
-          secretChanges(engine, row, (await lockBatchExport(tx, request.access, row.id))!),
-        ),
-        before,
-      );
+      const raw = jsonBody(request);
+      const query = await contentOfLocked(engine, raw, ahead, locked);
+      const { changed, row } = await changeBatchExport(engine, tx, {
+        row: locked,
+        raw,
+        how,
+        query,
+      });
+      const after = changed ?? before;
+      record(exportEntry('updated', before, after, secretChanges(engine, locked, row)), before);
       return after;
     });
   };
@@ -186,21 +170,20 @@ function deleteRoute(app: FastifyInstance, { base, within }: Mount): void {
 }
 
 /**
- * Has the store asked while no lock is held. An unknown export, a stale one and a body that is no
- * JSON are told by the change itself, in its order.
+ * The check of the query of a change, made while no lock is held. An unknown export, a stale one
+ * and a body that is no JSON are told by the change itself, in its order.
  */
 async function checkAhead(
   engine: Engine,
   request: FastifyRequest,
-  checkContent: CheckContent,
-): Promise<void> {
+): Promise<QueryCheck | undefined> {
   const before = await findBatchExport(engine.db, request.access, uuidParameter(request, 'id'));
-  if (before === undefined) return;
+  if (before === undefined) return undefined;
   let raw: unknown;
   try {
     raw = jsonBody(request);
   } catch {
-    return;
+    return undefined;
   }
-  await checkContent(raw, before);
+  return checkContent(engine, raw, before);
 }

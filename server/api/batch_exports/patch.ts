@@ -1,63 +1,42 @@
 import { isDeepStrictEqual } from 'node:util';
-import { loadConfig, storeConfig } from '../../engine/destination/stored_config.ts';
+import { storeConfig } from '../../engine/destination/stored_config.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { writeRunLog } from '../../engine/run_log.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
-import type { Destination } from './body/destination_body.ts';
-import { checkedInput } from './body/input.ts';
-import type { Input } from './body/input.ts';
+import { checkChangedExport } from './body/changed_export.ts';
+import type { CheckedChange, WantedChange } from './body/changed_export.ts';
 import { paused, recordPause, rhythmOf, scheduleOf, storedSchedule, unpaused } from './pause.ts';
-import type { CheckContent, QueryCheck } from './body/query_check.ts';
 import { startsRevision } from './revision.ts';
 import { requestCancels } from './runs/store.ts';
 import { rescheduled, rewound } from './schedule.ts';
-import { BatchExportPatch, BatchExportReplacement } from './schema.ts';
+import type { BatchExport, BatchExportPatch } from './schema.ts';
 import { updateBatchExport } from './store.ts';
 import type { ExportFields, LockedExport } from './store.ts';
 
 /**
- * PATCH changes what is sent and merges the config; PUT demands the required fields and replaces
- * the config, except for secrets that are not sent.
- */
-export type HowToChange = 'patch' | 'put';
-
-/** How a change is made and its query checked. */
-type Change = { how: HowToChange; checkContent: CheckContent };
-
-/**
- * Changes an export under the caller's lock. Guarantees: what is not sent stays; a change that
- * changes what lies where starts a new revision, whose schedule begins with the earliest scheduled
- * run that this takes back, so that no row is missed; a change of interval leaves no gap. Throws
- * 400 for a wrong body.
+ * Changes an export under the caller's lock; gives it on the wire (undefined when nothing differs)
+ * and as it is stored. Guarantees: what is not sent stays; a change that changes what lies where
+ * starts a new revision, whose schedule begins with the earliest scheduled run that this takes
+ * back, so that no row is missed; a change of interval leaves no gap. Throws 400 for a wrong body.
  */
 export async function changeBatchExport(
   engine: Engine,
   tx: Transaction,
-  row: LockedExport,
-  raw: unknown,
-  { how, checkContent }: Change,
-): Promise<void> {
-  const before: Destination = {
-    type: row.destination_type,
-    config: loadConfig(engine.secrets, row.id, row),
-  };
-  const current = { ...row, destination: before };
-  const query = await checkContent(raw, row);
-  const input =
-    how === 'put'
-      ? checkedInput(engine, BatchExportReplacement, raw, current, 'replace', query)
-      : checkedInput(engine, BatchExportPatch, raw, current, 'merge', query);
+  wanted: WantedChange,
+): Promise<{ changed: BatchExport | undefined; row: LockedExport }> {
+  const change = checkChangedExport(engine, wanted);
+  const { row } = change;
   const now = await databaseInstant(tx);
-  const next = await withPause(tx, row, input.fields, now);
-  applyFields(next, row, input.fields, query);
-  const isNewRevision = applyDestination(engine, next, row, before, input.sink);
+  const next = await withPause(tx, row, change.fields, now);
+  applyFields(next, change);
+  const isNewRevision = applyDestination(engine, next, change);
   if (isNewRevision) await startRevision(tx, next, row);
   Object.assign(
     next,
     storedSchedule(rescheduled(scheduleOf(next), rhythmOf(row), rhythmOf(next), now)),
   );
-  await updateBatchExport(tx, row.id, next);
+  return { changed: await updateBatchExport(tx, row.id, next), row: next };
 }
 
 async function withPause(
@@ -65,7 +44,7 @@ async function withPause(
   row: LockedExport,
   fields: BatchExportPatch,
   now: number,
-): Promise<ExportFields> {
+): Promise<LockedExport> {
   const change =
     fields.paused === undefined
       ? undefined
@@ -80,12 +59,7 @@ async function withPause(
  * Puts the sent fields into `next`. Days and weeks of a new interval turn in the project's present
  * time zone.
  */
-function applyFields(
-  next: ExportFields,
-  row: LockedExport,
-  fields: BatchExportPatch,
-  query: QueryCheck,
-): void {
+function applyFields(next: ExportFields, { row, fields, query }: CheckedChange): void {
   const { name, interval, last_paused_at, start_at, end_at, freshness_seconds } = fields;
   const sent = Object.entries({
     name,
@@ -107,9 +81,7 @@ function applyFields(
 function applyDestination(
   engine: Engine,
   next: ExportFields,
-  row: LockedExport,
-  before: Destination,
-  sink: Input<typeof BatchExportPatch>['sink'],
+  { row, before, sink }: CheckedChange,
 ): boolean {
   if (sink === undefined) return next.model !== row.model || next.custom_query !== row.custom_query;
   const { definition, destination } = sink;

@@ -1,34 +1,21 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
+import { test } from 'node:test';
 import { isLater } from '../../../test/watchers/instants.ts';
+import {
+  address,
+  harness,
+  invite,
+  list,
+  openAroundTests,
+  remove,
+  resend,
+  shown,
+} from '../../../test/factories/invites_around_tests.ts';
+import type { Level } from '../../../test/factories/invites_around_tests.ts';
 
 const hour_ms = 3_600_000;
-let harness: Harness;
 let passed_ms = 0;
-before(async () => {
-  harness = await openHarness({
-    clickhouse: false,
-    deps: { clock: { now: () => Date.now() + passed_ms } },
-  });
-});
-after(() => harness.close());
-
-type Level = 1 | 8 | 15;
-const base = (organization_id: string) => `/api/organizations/${organization_id}/invites/`;
-const address = () => `${randomUUID()}@example.com`;
-const invite = (organization_id: string, key: string, body: unknown) =>
-  harness.request('POST', base(organization_id), { key, body });
-const list = async (organization_id: string, key: string) =>
-  (await harness.request('GET', base(organization_id), { key })).body;
-const remove = (organization_id: string, id: string, key: string, headers = {}) =>
-  harness.request('DELETE', `${base(organization_id)}${id}/`, { key, headers });
-const resend = (organization_id: string, id: string, key: string) =>
-  harness.request('POST', `${base(organization_id)}${id}/resend/`, { key });
-const shown = (link: string) =>
-  harness.request('GET', `/api/invites/${link.split('/invite/')[1]!.replace('?', '/?')}`);
+openAroundTests(() => passed_ms);
 
 test('who may take an invite back, and who may send it again', async () => {
   // Level of who made it, its level, who asks (themselves, or another of a level), what comes of

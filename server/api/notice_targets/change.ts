@@ -131,7 +131,7 @@ async function projectOf(
   request: FastifyRequest,
   wanted: number | undefined,
 ): Promise<number> {
-  const project = await findTargetProject(tx, request.access, wanted);
+  const project = await findTargetProject(tx, request.access, wanted, 'lock');
   if (project !== undefined) return project.id;
   if (request.access.team_id !== undefined) throw notFound();
   throw invalid(

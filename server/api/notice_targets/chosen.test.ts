@@ -1,41 +1,22 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport } from '../../../test/factories/batch_exports.ts';
 import { completed, endedRun, failed } from '../../../test/factories/ended_runs.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
-import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
-import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
-import { openMailServer } from '../../../test/servers/mail_server.ts';
-import type { MailServer } from '../../../test/servers/mail_server.ts';
 import { deliveriesOf, openWebhook, webhook_secret } from '../../../test/factories/notices.ts';
 import { sendDueNotices } from '../../engine/notices/send.ts';
 import { silentLog } from '../../platform/log.ts';
 import { openMail } from '../../platform/mail/mail.ts';
 import type { Mail } from '../../platform/mail/mail.ts';
+import {
+  house,
+  openAroundTests,
+  receiver,
+  relay,
+} from '../../../test/factories/notices_around_tests.ts';
 
 let now = Date.parse('2026-01-01T00:00:00Z');
-let receiver: HttpReceiver;
-let relay: MailServer;
-let house: Harness;
-before(async () => {
-  receiver = await openHttpReceiver({});
-  relay = await openMailServer();
-  const clock = { now: () => now };
-  const mail = openMail({
-    url: relay.url,
-    from: 'Sluice <sluice@example.com>',
-    log: silentLog(),
-    clock,
-  });
-  house = await openHarness({ clickhouse: false, deps: { clock, mail } });
-});
-after(async () => {
-  await house.close();
-  await relay.close();
-  await receiver.close();
-});
+openAroundTests(() => now);
 const secret = webhook_secret;
 
 /** Sends what is due, mails through the given relay. */

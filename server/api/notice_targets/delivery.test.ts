@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { newExport } from '../../../test/factories/batch_exports.ts';
 import { completed, endedRun, failed } from '../../../test/factories/ended_runs.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
-import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
-import type { Answer, HttpReceiver } from '../../../test/servers/http_receiver.ts';
+import type { Answer } from '../../../test/servers/http_receiver.ts';
 import {
   claimOne,
   deliveriesOf,
@@ -18,20 +15,11 @@ import {
 } from '../../../test/factories/notices.ts';
 import { settleDelivery } from '../../engine/notices/outbox.ts';
 import { sendDueNotices } from '../../engine/notices/send.ts';
+import { house, openAroundTests, receiver } from '../../../test/factories/notices_around_tests.ts';
 
 const hour_ms = 3_600_000;
 let now = Date.parse('2026-01-01T00:00:00.000000Z');
-let receiver: HttpReceiver;
-let house: Harness;
-before(async () => {
-  receiver = await openHttpReceiver({});
-  const clock = { now: () => now };
-  house = await openHarness({ clickhouse: false, deps: { clock } });
-});
-after(async () => {
-  await house.close();
-  await receiver.close();
-});
+openAroundTests(() => now);
 
 const send = (options: { answer_ms?: number; signal?: AbortSignal; look_ms?: number } = {}) =>
   sendDueNotices({ ...house.deps, public_url: house.deps.config.public_url }, options);

@@ -1,38 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { attrsOf, newExport } from '../../../test/factories/batch_exports.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
-import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
-import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
-import { openMailServer } from '../../../test/servers/mail_server.ts';
-import type { MailServer } from '../../../test/servers/mail_server.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { webhook_secret } from '../../../test/factories/notices.ts';
-import { silentLog } from '../../platform/log.ts';
-import { openMail } from '../../platform/mail/mail.ts';
+import { house, openAroundTests } from '../../../test/factories/notices_around_tests.ts';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
-let receiver: HttpReceiver;
-let relay: MailServer;
-let house: Harness;
-before(async () => {
-  receiver = await openHttpReceiver({});
-  relay = await openMailServer();
-  const clock = { now: () => now };
-  const mail = openMail({
-    url: relay.url,
-    from: 'Sluice <sluice@example.com>',
-    log: silentLog(),
-    clock,
-  });
-  house = await openHarness({ clickhouse: false, deps: { clock, mail } });
-});
-after(async () => {
-  await house.close();
-  await relay.close();
-  await receiver.close();
-});
+openAroundTests(() => now);
 
 const projectList = (home: TestOrganization) => `/api/projects/${home.project.id}/notice_targets/`;
 const organizationList = (home: TestOrganization) =>

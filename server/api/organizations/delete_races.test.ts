@@ -4,6 +4,7 @@ import sql from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
+import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 
 let house: Harness;
 before(async () => {
@@ -11,14 +12,7 @@ before(async () => {
 });
 after(() => house.close());
 
-/** Does a statement wait for a lock of another transaction? */
-async function isWaiting(): Promise<boolean> {
-  const row = await house.deps.db.row<{ waiting: number }>(
-    sql`SELECT count(*)::integer AS waiting FROM pg_stat_activity WHERE datname = current_database()
-      AND wait_event_type = 'Lock'`,
-  );
-  return row!.waiting > 0;
-}
+const isWaiting = async () => (await countWaiting(house.deps.db)) > 0;
 
 test('deleting an organization or project waits for writers before it takes theirs', async () => {
   for (const table of ['organizations', 'projects'] as const) {

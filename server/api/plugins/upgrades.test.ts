@@ -1,55 +1,18 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
-import { openPluginForge } from '../../../test/servers/plugin_forge.ts';
-import type { PluginForge } from '../../../test/servers/plugin_forge.ts';
-import { openPluginRegistry } from '../../../test/servers/plugin_registry.ts';
-import type { PluginRegistry } from '../../../test/servers/plugin_registry.ts';
 import { collectionUrl, packageFiles } from '../../../test/factories/plugins.ts';
+import {
+  ask,
+  destination,
+  faultOf,
+  harness,
+  home,
+  openAroundTests,
+  registry,
+} from '../../../test/factories/packages_around_tests.ts';
 
-let harness: Harness;
-let home: TestOrganization;
-let registry: PluginRegistry;
-let forge: PluginForge;
-let folder: string;
-before(async () => {
-  registry = await openPluginRegistry();
-  forge = await openPluginForge();
-  folder = await mkdtemp(join(tmpdir(), 'plugins-'));
-  const plugin_catalogue = join(folder, 'catalogue.json');
-  const entry = {
-    name: 'Listed',
-    description: 'A package of the registry.',
-    url: 'listed',
-    collection: 'pipeline_destinations',
-    maintainer: 'official',
-  };
-  await writeFile(plugin_catalogue, JSON.stringify([entry]));
-  harness = await openHarness({
-    clickhouse: false,
-    config: {
-      npm_registry_url: registry.endpoint,
-      ...forge.settings,
-      plugin_dir: folder,
-      plugin_catalogue,
-    },
-  });
-  home = await harness.newOrganization();
-});
-after(async () => {
-  await harness.close();
-  await Promise.all([registry.close(), forge.close(), rm(folder, { recursive: true })]);
-});
-
-const ask = (method: string, path: string, body?: unknown, key = home.key): Promise<Answer> =>
-  harness.request(method, path, { key, ...(body === undefined ? {} : { body }) });
-const faultOf = ({ status, body }: Answer) => [status, body.attr, body.code];
-const destination = 'pipeline_destinations';
+openAroundTests();
 
 /** A package in the registry that is installed at version 1.0.0. */
 async function installed(name: string, manifest: Record<string, unknown> = {}) {

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import type { FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
-import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness } from '../../../test/harness.ts';
 import {
   forgetAllAttempts,
   newPerson,
-  openTestClock,
   password,
   setUpSecondFactor,
   signedIn,
@@ -15,23 +12,14 @@ import {
 } from '../../../test/factories/people.ts';
 import { countTry } from '../../platform/http/caller/sign_in_throttle.ts';
 import { PasswordsBusyError } from '../../platform/passwords/password.ts';
+import {
+  failTimes,
+  harness,
+  openAroundTests,
+  outcome,
+} from '../../../test/factories/people_around_tests.ts';
 
-const clock = openTestClock();
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock } });
-});
-after(() => harness.close());
-beforeEach(() => forgetAllAttempts(harness));
-
-const wrong = { password: 'another password' };
-const outcome = (answer: Answer) =>
-  answer.status === 429 ? `wait ${answer.headers['retry-after']}` : answer.status;
-
-async function failTimes(times: number, email: string): Promise<void> {
-  for (let time = 0; time < times; time += 1)
-    assert.equal((await trySignIn(harness, email, wrong)).status, 401);
-}
+openAroundTests();
 
 test('the first half of two-step sign-ins costs neither account nor address anything', async () => {
   const user = await newPerson(harness);

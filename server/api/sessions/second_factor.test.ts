@@ -1,25 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import {
   codeOf,
   forgetAllAttempts,
   newPerson,
-  openTestClock,
   setUpSecondFactor,
   signedIn,
   trySignIn,
 } from '../../../test/factories/people.ts';
+import { clock, harness, openAroundTests } from '../../../test/factories/people_around_tests.ts';
 
-const clock = openTestClock();
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock } });
-});
-after(() => harness.close());
-beforeEach(() => forgetAllAttempts(harness));
+openAroundTests();
 
 /** Somebody with a second factor, of whose codes the present one is not used yet. */
 async function newProtected() {

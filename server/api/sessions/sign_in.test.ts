@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness } from '../../../test/harness.ts';
+import type { Answer } from '../../../test/harness.ts';
 import {
   activitiesOf,
   forgetAllAttempts,
   newPerson,
   openBrowser,
-  openTestClock,
   other_password,
   password,
   setCookieOf,
@@ -16,14 +15,9 @@ import {
   trySignIn,
 } from '../../../test/factories/people.ts';
 import { hashPassword } from '../../platform/passwords/password.ts';
+import { harness, openAroundTests } from '../../../test/factories/people_around_tests.ts';
 
-const clock = openTestClock();
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock } });
-});
-after(() => harness.close());
-beforeEach(() => forgetAllAttempts(harness));
+openAroundTests();
 
 const told = ({ status, body, headers }: Answer) => [
   status,

@@ -1,35 +1,25 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness } from '../../../test/harness.ts';
 import {
   codeOf,
   forgetAllAttempts,
   newPerson,
-  openTestClock,
   password,
   setUpSecondFactor,
   signedIn,
   trySignIn,
 } from '../../../test/factories/people.ts';
+import {
+  clock,
+  failTimes,
+  harness,
+  openAroundTests,
+  outcome,
+  wrong,
+} from '../../../test/factories/people_around_tests.ts';
 
-const clock = openTestClock();
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock } });
-});
-after(() => harness.close());
-beforeEach(() => forgetAllAttempts(harness));
-
-const wrong = { password: 'another password' };
-const outcome = (answer: Answer) =>
-  answer.status === 429 ? `wait ${answer.headers['retry-after']}` : answer.status;
-
-async function failTimes(times: number, email: string): Promise<void> {
-  for (let time = 0; time < times; time += 1)
-    assert.equal((await trySignIn(harness, email, wrong)).status, 401);
-}
+openAroundTests();
 
 /** A wrong sign-in that comes from the address; gives its status. */
 async function failFrom(

@@ -1,25 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness } from '../../../test/harness.ts';
+import type { Answer } from '../../../test/harness.ts';
 import {
-  forgetAllAttempts,
   newPerson,
   openBrowser,
-  openTestClock,
   setUpSecondFactor,
   signedIn,
 } from '../../../test/factories/people.ts';
+import { harness, openAroundTests } from '../../../test/factories/people_around_tests.ts';
 
-const clock = openTestClock();
 const url = '/api/users/@me/';
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock } });
-});
-after(() => harness.close());
-beforeEach(() => forgetAllAttempts(harness));
+openAroundTests();
 
 const addMember = (organization_id: string, user: { id: number }, level: number) =>
   harness.deps.db.run(

@@ -1,27 +1,20 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
+import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 import {
   activitiesOf,
   forgetAllAttempts,
   newPerson,
-  openTestClock,
   password,
   setCookieOf,
   signedIn,
 } from '../../../test/factories/people.ts';
+import { harness, openAroundTests } from '../../../test/factories/people_around_tests.ts';
 
-const clock = openTestClock();
 const url = '/api/users/@me/';
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock } });
-});
-after(() => harness.close());
-beforeEach(() => forgetAllAttempts(harness));
+openAroundTests();
 
 const addMember = (organization_id: string, user: { id: number }, level: number) =>
   harness.deps.db.run(
@@ -130,12 +123,12 @@ test('who is made an owner while their account is deleted is not the last to go'
     await tx.run(sql`SELECT 1 FROM users WHERE id = ${user.id} FOR NO KEY UPDATE`);
     // The deletion has looked whom the organizations would be left with, and waits for the account.
     const going = browser.ask('DELETE', url, { current_password: password });
-    await eventually('it did not come to that', async () => (await waiting(db)) === 1);
+    await eventually('it did not come to that', async () => (await countWaiting(db)) === 1);
     const promotion = harness.request('PATCH', member(user.uuid), { key, body: { level: 15 } });
     const leaving = promotion.then(() => harness.request('DELETE', member(first.uuid), { key }));
     await eventually(
       'it did not come to that',
-      async () => (await waiting(db)) === 2 || (await isSettled(leaving)),
+      async () => (await countWaiting(db)) === 2 || (await isSettled(leaving)),
     );
     return [going, promotion, leaving];
   });
@@ -145,14 +138,6 @@ test('who is made an owner while their account is deleted is not the last to go'
     [404, 409],
   );
 });
-
-/** How many statements of the server wait for a lock. */
-async function waiting(db: Harness['deps']['db']): Promise<number> {
-  return (await db.row<{ count: number }>(
-    sql`SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database()
-      AND wait_event_type = 'Lock'`,
-  ))!.count;
-}
 
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   const pending = Symbol('pending');

@@ -1,45 +1,27 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
-import { openMailServer } from '../../../test/servers/mail_server.ts';
-import type { MailServer } from '../../../test/servers/mail_server.ts';
 import {
   activitiesOf,
   forgetAllAttempts,
   inMail,
   mailedToken,
   newPerson,
-  openTestClock,
   password,
   signedIn,
   trySignIn,
 } from '../../../test/factories/people.ts';
-import { silentLog } from '../../platform/log.ts';
-import { openMail } from '../../platform/mail/mail.ts';
+import {
+  clock,
+  harness,
+  openAroundTests,
+  server,
+} from '../../../test/factories/people_around_tests.ts';
 
-const clock = openTestClock();
 const url = '/api/users/@me/';
 const hour_ms = 3_600_000;
-let server: MailServer;
-let harness: Harness;
-before(async () => {
-  server = await openMailServer();
-  const mail = openMail({
-    url: server.url,
-    from: 'Sluice <sluice@example.com>',
-    log: silentLog(),
-    clock,
-  });
-  harness = await openHarness({ clickhouse: false, deps: { clock, mail } });
-});
-after(async () => {
-  await harness.close();
-  await server.close();
-});
-beforeEach(() => forgetAllAttempts(harness));
+openAroundTests('mail');
 
 const newAddress = () => `${randomUUID()}@example.org`;
 const verify = (token: string) =>

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness } from '../../../test/harness.ts';
-import { openMailServer } from '../../../test/servers/mail_server.ts';
-import type { MailServer } from '../../../test/servers/mail_server.ts';
+import type { Answer } from '../../../test/harness.ts';
 import {
   activitiesOf,
   forgetAllAttempts,
@@ -12,35 +9,21 @@ import {
   mailedToken,
   newPerson,
   openBrowser,
-  openTestClock,
   other_password,
   password,
   setUpSecondFactor,
   signedIn,
   trySignIn,
 } from '../../../test/factories/people.ts';
-import { silentLog } from '../../platform/log.ts';
-import { openMail } from '../../platform/mail/mail.ts';
+import {
+  clock,
+  harness,
+  openAroundTests,
+  server,
+} from '../../../test/factories/people_around_tests.ts';
 
-const clock = openTestClock();
 const me = '/api/users/@me/';
-let server: MailServer;
-let harness: Harness;
-before(async () => {
-  server = await openMailServer();
-  const mail = openMail({
-    url: server.url,
-    from: 'Sluice <sluice@example.com>',
-    log: silentLog(),
-    clock,
-  });
-  harness = await openHarness({ clickhouse: false, deps: { clock, mail } });
-});
-after(async () => {
-  await harness.close();
-  await server.close();
-});
-beforeEach(() => forgetAllAttempts(harness));
+openAroundTests('mail');
 
 const askForLink = (email: string, remoteAddress = '127.0.0.1') =>
   harness.app.inject({

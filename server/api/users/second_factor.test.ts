@@ -1,28 +1,20 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness } from '../../../test/harness.ts';
+import type { Answer } from '../../../test/harness.ts';
 import {
   activitiesOf,
   codeOf,
-  forgetAllAttempts,
   newPerson,
   openBrowser,
-  openTestClock,
   password,
   setUpSecondFactor,
   signedIn,
 } from '../../../test/factories/people.ts';
+import { clock, harness, openAroundTests } from '../../../test/factories/people_around_tests.ts';
 
-const clock = openTestClock();
 const me = '/api/users/@me/';
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock } });
-});
-after(() => harness.close());
-beforeEach(() => forgetAllAttempts(harness));
+openAroundTests();
 
 const told = ({ status, body }: Answer) => [status, body?.attr, body?.code];
 const isEnabled = async (browser: ReturnType<typeof openBrowser>) =>

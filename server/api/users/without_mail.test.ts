@@ -1,27 +1,19 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import {
   forgetAllAttempts,
   newPerson,
-  openTestClock,
   password,
   signedIn,
   trySignIn,
 } from '../../../test/factories/people.ts';
 import { sweepPeople } from './sweep.ts';
+import { clock, harness, openAroundTests } from '../../../test/factories/people_around_tests.ts';
 
-const clock = openTestClock();
 const me = '/api/users/@me/';
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock } });
-});
-after(() => harness.close());
-beforeEach(() => forgetAllAttempts(harness));
+openAroundTests();
 
 test('without mail nobody takes an address of a domain that has been proved', async () => {
   const home = await harness.newOrganization();

@@ -20,6 +20,7 @@ import { clearBatch, lockForWriting, noteBatch, readState, settled } from './loc
 import { parseEvent } from './parse.ts';
 import { resolveBatches } from './resolve.ts';
 import { listen, urlOf } from '../../../test/servers/loopback.ts';
+import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 
 const log = silentLog();
 let stores: TestStores;
@@ -149,11 +150,10 @@ test("what arrives while its project is being deleted is nobody's, and no fault"
   const arrived = await db.transaction(async (tx) => {
     await tx.run(sql`DELETE FROM projects WHERE id = ${teamId}`);
     const stored = store(teamId, { log: heard });
-    await eventually('the event does not wait for the deletion', async () => {
-      const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'
-        AND datname = current_database()`;
-      return (await db.row(waiting)) !== undefined;
-    });
+    await eventually(
+      'the event does not wait for the deletion',
+      async () => (await countWaiting(db)) > 0,
+    );
     return { stored };
   });
   assert.deepEqual(await arrived.stored, { failure: 'project_gone' });

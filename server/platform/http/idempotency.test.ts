@@ -5,6 +5,7 @@ import sql from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
+import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 import { buildApp } from '../../app.ts';
 import { sweep } from './housekeeping.ts';
 import { buildServer } from './server.ts';
@@ -231,11 +232,10 @@ test('a request whose account is deleted before its key is taken is 401', async 
   const asked = await db.transaction(async (tx) => {
     await tx.run(sql`DELETE FROM users WHERE id = ${user.id}`);
     const answer = post(key, 'of-nobody');
-    await eventually('the request does not wait for the deletion', async () => {
-      const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'
-        AND datname = current_database()`;
-      return (await db.row(waiting)) !== undefined;
-    });
+    await eventually(
+      'the request does not wait for the deletion',
+      async () => (await countWaiting(db)) > 0,
+    );
     return { answer };
   });
   assert.equal((await asked.answer).statusCode, 401);

@@ -31,28 +31,41 @@ export type Current = {
   freshness_seconds: number | null;
 };
 
+/** A destination that every rule accepted, with its definition. */
+export type Sink = { definition: DestinationDefinition; destination: Destination };
+
 /** A body that every rule accepted. `sink` is there when the body speaks of the destination. */
-export type Input<Schema extends TObject> = {
-  fields: Static<Schema>;
-  sink: { definition: DestinationDefinition; destination: Destination } | undefined;
+export type Input<Schema extends TObject> = { fields: Static<Schema>; sink: Sink | undefined };
+
+/** A body with all that its rules look at. */
+export type ToCheck<Schema extends TObject> = {
+  /** The operator's. */
+  rules: OperatorRules;
+  schema: Schema;
+  raw: unknown;
+  current?: Current;
+  /** What happens to config keys that are not sent. */
+  how: 'merge' | 'replace';
+  query: QueryCheck;
+  /** What the caller found. */
+  known?: Violation[];
 };
 
 /**
  * Checks the body of POST, PUT and PATCH: its schema, the destination's own schema and rules, and
- * the rules between fields. Throws one 400 that lists every violation, those of the query and those
- * that the caller found (`known`) included. `rules` are the operator's; `how` says what happens to
- * config keys that are not sent. A stored secret stays at the place that it was given for: where a
- * key that says where has changed, it must have been sent again.
+ * the rules between fields. Throws one 400 that lists every violation, those of the query and of
+ * the caller included. A stored secret stays at the place that it was given for: where a key that
+ * says where has changed, it must have been sent again.
  */
-export function checkedInput<Schema extends TObject>(
-  rules: OperatorRules,
-  schema: Schema,
-  raw: unknown,
-  current: Current | undefined,
-  how: 'merge' | 'replace',
-  query: QueryCheck,
-  known: Violation[] = [],
-): Input<Schema> {
+export function checkedInput<Schema extends TObject>({
+  rules,
+  schema,
+  raw,
+  current,
+  how,
+  query,
+  known = [],
+}: ToCheck<Schema>): Input<Schema> {
   const collected = collectViolations();
   collected.add(known);
   const fields = collected.from(() => checked(schema, raw));
@@ -157,7 +170,7 @@ function checkDestination(
   sent: unknown,
   current: Destination | undefined,
   { how, rules }: { how: 'merge' | 'replace'; rules: OperatorRules },
-): Input<TObject>['sink'] {
+): Sink | undefined {
   if (!isDestinationSent(sent)) return undefined;
   const type = sent.type ?? current?.type;
   if (type === undefined) return undefined;

@@ -1,5 +1,5 @@
 import { checkQuery, columnsOfQuery, schemaOf } from '../../../engine/query/custom_query.ts';
-import type { CheckedQuery, QuerySchema } from '../../../engine/query/custom_query.ts';
+import type { QuerySchema } from '../../../engine/query/custom_query.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { Column } from '../../../engine/models/column.ts';
 import { resolveQuery } from '../../../engine/query/query.ts';
@@ -17,10 +17,12 @@ export type Content = {
 };
 
 /**
- * The content of an export after a change. `columns` are those of its query, undefined without one
- * and for a stored one that is not understood any more.
+ * The content of an export after a change, and what it was before (undefined for a new one).
+ * `columns` are those of its query, undefined without one and for a stored one that is not
+ * understood any more.
  */
 export type QueryCheck = {
+  before: Content | undefined;
   content: Content;
   is_changed: boolean;
   columns: Column[] | undefined;
@@ -29,69 +31,57 @@ export type QueryCheck = {
 
 /**
  * Checks the query that an export has after a change, given the body as it was sent and the export
- * as it is (undefined for a new one).
+ * as it is (undefined for a new one). What changes is asked of the store, so this comes before the
+ * transaction. Answers 503 when the store does not answer in time.
  */
-export type CheckContent = (raw: unknown, current: Content | undefined) => Promise<QueryCheck>;
-
-/**
- * The check of one request. Guarantee: the store is asked once for the same query and model,
- * however often the check is called, so that what was checked ahead of a transaction costs nothing
- * inside of it; what does not change is not checked again. Answers 503 when the store does not
- * answer in time.
- */
-export function openQueryCheck(engine: Engine): CheckContent {
-  const asked = new Map<string, Promise<CheckedQuery>>();
-  const ask = (text: string, model: Content['model']): Promise<CheckedQuery> => {
-    const key = JSON.stringify([model, text]);
-    const answer =
-      asked.get(key) ?? whileWaiting((signal) => checkQuery(engine, text, model, signal));
-    asked.set(key, answer);
-    return answer;
-  };
-  return async (raw, current) => {
-    const wanted = wantedContent(raw, current);
-    const { model, custom_query } = wanted;
-    const is_changed =
-      current === undefined || model !== current.model || custom_query !== current.custom_query;
-    if (custom_query === null)
-      return {
-        content: { ...wanted, schema: null },
-        is_changed,
-        columns: undefined,
-        violations: [],
-      };
-    if (!is_changed)
-      return {
-        content: current,
-        is_changed,
-        columns: knownColumns(custom_query, model),
-        violations: [],
-      };
-    const answer = await ask(custom_query, model);
-    if ('faults' in answer)
-      return {
-        content: { ...wanted, schema: null },
-        is_changed,
-        columns: undefined,
-        violations: answer.faults.map(violationOf),
-      };
-    return {
-      content: { ...wanted, schema: schemaOf(answer.query) },
-      is_changed,
-      columns: columnsOfQuery(answer.query),
-      violations: [],
-    };
+export async function checkContent(
+  engine: Engine,
+  raw: unknown,
+  before: Content | undefined,
+): Promise<QueryCheck> {
+  const wanted = wantedContent(raw, before);
+  const { model, custom_query } = wanted;
+  const is_changed = before === undefined || !isSameContent(wanted, before);
+  const checked = { before, is_changed, columns: undefined, violations: [] };
+  const content = { ...wanted, schema: null };
+  if (custom_query === null) return { ...checked, content };
+  if (!is_changed)
+    return { ...checked, content: before, columns: knownColumns(custom_query, model) };
+  const answer = await whileWaiting((signal) => checkQuery(engine, custom_query, model, signal));
+  if ('faults' in answer)
+    return { ...checked, content, violations: answer.faults.map(violationOf) };
+  return {
+    ...checked,
+    content: { ...content, schema: schemaOf(answer.query) },
+    columns: columnsOfQuery(answer.query),
   };
 }
+
+/**
+ * The check that was made before the export was locked. It is made again where there is none, and
+ * where somebody else has changed the export's content since.
+ */
+export async function contentOfLocked(
+  engine: Engine,
+  raw: unknown,
+  ahead: QueryCheck | undefined,
+  locked: Content,
+): Promise<QueryCheck> {
+  const holds = ahead?.before !== undefined && isSameContent(ahead.before, locked);
+  return holds ? ahead : checkContent(engine, raw, locked);
+}
+
+function isSameContent(one: Wanted, other: Wanted): boolean {
+  return one.model === other.model && one.custom_query === other.custom_query;
+}
+
+type Wanted = Pick<Content, 'model' | 'custom_query'>;
 
 /**
  * Model and query after the change. What the schema of the body refuses is left as it was, so that
  * one fault is not told as two.
  */
-function wantedContent(
-  raw: unknown,
-  current: Content | undefined,
-): Pick<Content, 'model' | 'custom_query'> {
+function wantedContent(raw: unknown, current: Content | undefined): Wanted {
   const { model, custom_query } = (typeof raw === 'object' && raw !== null ? raw : {}) as {
     model?: unknown;
     custom_query?: unknown;

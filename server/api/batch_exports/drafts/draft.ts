@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify';
 import type { DestinationDefinition } from '../../../engine/destination/destination.ts';
-import { loadConfig } from '../../../engine/destination/stored_config.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { Column } from '../../../engine/models/column.ts';
@@ -8,13 +7,11 @@ import { models } from '../../../engine/models/index.ts';
 import { jsonBody } from '../../../platform/http/bodies/body.ts';
 import { conflict, invalid } from '../../../platform/http/errors.ts';
 import type { FullConfig } from '../body/destination_body.ts';
-import { noProject } from '../create.ts';
 import { getLockedExport } from '../found.ts';
-import { checkedInput } from '../body/input.ts';
-import { openQueryCheck } from '../body/query_check.ts';
+import { checkChangedExport } from '../body/changed_export.ts';
+import { checkNewExport } from '../body/new_export.ts';
+import { checkContent } from '../body/query_check.ts';
 import type { QueryCheck } from '../body/query_check.ts';
-import { BatchExportPatch, NewBatchExport } from '../schema.ts';
-import { findTargetProject } from '../store.ts';
 
 /** An export as it would be, secrets included: to be tried, never to be answered or stored. */
 export type Draft = {
@@ -28,20 +25,9 @@ export type Draft = {
 
 /** The export that a body of POST describes; throws 400 as POST does. */
 export async function newDraft(engine: Engine, request: FastifyRequest): Promise<Draft> {
-  const raw = jsonBody(request);
-  const query = await openQueryCheck(engine)(raw, undefined);
-  const { fields, sink } = checkedInput(engine, NewBatchExport, raw, undefined, 'replace', query);
-  const project = await engine.db.transaction((tx) =>
-    findTargetProject(tx, request.access, fields.team_id),
-  );
-  if (project === undefined) throw noProject(request.access, fields.team_id);
-  const { definition, destination } = sink!;
-  return {
-    definition,
-    config: destination.config,
-    team_id: project.id,
-    ...contentOf(definition, query),
-  };
+  const { sink, query, team_id } = await checkNewExport(engine, request.access, jsonBody(request));
+  const { definition, destination } = sink;
+  return { definition, config: destination.config, team_id, ...contentOf(definition, query) };
 }
 
 /**
@@ -51,17 +37,9 @@ export async function newDraft(engine: Engine, request: FastifyRequest): Promise
  */
 export async function changedDraft(engine: Engine, request: FastifyRequest): Promise<Draft> {
   const row = await engine.db.transaction((tx) => getLockedExport(request, tx));
-  const before = { type: row.destination_type, config: loadConfig(engine.secrets, row.id, row) };
   const raw = jsonBody(request);
-  const query = await openQueryCheck(engine)(raw, row);
-  const { sink } = checkedInput(
-    engine,
-    BatchExportPatch,
-    raw,
-    { ...row, destination: before },
-    'merge',
-    query,
-  );
+  const query = await checkContent(engine, raw, row);
+  const { sink, before } = checkChangedExport(engine, { row, raw, how: 'patch', query });
   const definition = sink?.definition ?? findDestination(before.type);
   if (definition === undefined)
     throw conflict(`This server has no destination of type ${before.type}.`);

@@ -59,16 +59,15 @@ testDestination({
     const unseen = (await names(topOf(config), true)).filter((name) => !visible.includes(name));
     return [...unseen, ...visible.filter((name) => name.includes('check'))];
   },
-  misconfigure: async (config) => [
+  misconfigure: async () => [
     {
       name: 'wrong key',
-      config: { ...config, account_key: Buffer.from('a key of nobody').toString('base64') },
+      change: { account_key: Buffer.from('a key of nobody').toString('base64') },
       code: 'authentication_failed',
     },
     {
       name: 'forged signature',
-      config: {
-        ...config,
+      change: {
         account_key: null,
         sas_token: 'sv=2024-11-04&sr=c&sp=rcwdl&sig=forged-by-nobody',
       },
@@ -76,26 +75,14 @@ testDestination({
     },
     {
       name: 'no such container',
-      config: { ...config, container_name: 'no-such-container' },
+      change: { container_name: 'no-such-container' },
       code: 'bucket_missing',
-    },
-    {
-      name: 'metadata service',
-      config: { ...config, endpoint_url: 'http://169.254.169.254/' },
-      code: 'outbound_refused',
-    },
-    {
-      name: 'no such host',
-      config: { ...config, endpoint_url: 'https://no-such-host.invalid/' },
-      code: 'host_not_found',
     },
   ],
   invalid: [
-    { name: 'no container', change: { container_name: undefined }, attr: 'container_name' },
     { name: 'container is a path', change: { container_name: 'a/../b' }, attr: 'container_name' },
     { name: 'container in capitals', change: { container_name: 'Events' }, attr: 'container_name' },
     { name: 'two hyphens', change: { container_name: 'a--b' }, attr: 'container_name' },
-    { name: 'no prefix', change: { prefix: undefined }, attr: 'prefix' },
     { name: 'unknown variable', change: { prefix: '{yesterday}' }, attr: 'prefix' },
     { name: 'out of the container', change: { prefix: 'a/../../other' }, attr: 'prefix' },
     { name: 'part with a dot at its end', change: { prefix: 'a./b' }, attr: 'prefix' },
@@ -120,7 +107,6 @@ testDestination({
       attr: 'endpoint_url',
     },
     { name: 'compression of another format', change: { compression: 'lz4' }, attr: 'compression' },
-    { name: 'size is text', change: { max_file_size_mb: '1' }, attr: 'max_file_size_mb' },
   ],
   damage: {
     changed: async (_config, [outcome]) => {

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { eventually } from '../../../../test/eventually.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
-import type { Delivery, Sink, SliceOutcome } from '../../destination/destination.ts';
+import type { Sink, SliceOutcome } from '../../destination/destination.ts';
 import { azureblob } from './azureblob.ts';
 import type { AzureBlobConfig } from './config.ts';
 import { openContainer } from './container.ts';
@@ -19,30 +19,9 @@ import {
   names,
   text,
 } from '../../../../test/destinations/azureblob_world.ts';
+import { delivery, manifest, write } from '../../../../test/factories/object_deliveries.ts';
 
 openAroundTests();
-
-const delivery: Delivery = {
-  delivery_id: '018f0000-0000-7000-8000-0123456789ab',
-  run_id: '018f0000-0000-7000-8000-0123456789ab',
-  attempt: 1,
-  batch_export_id: '018f0000-0000-7000-8000-000000000001',
-  team_id: 1,
-  model: 'events',
-  data_interval_start: '2015-09-11T00:00:00Z',
-  data_interval_end: '2015-09-12T00:00:00Z',
-  columns: [],
-};
-
-const write = async (sink: Sink, number = 0): Promise<SliceOutcome> => ({
-  number,
-  ...(await sink.write({ number, records: 1 }, text('{}\n'))),
-  records: 1,
-  bytes: 3,
-  sha256: '',
-});
-
-const manifest = { name: 'manifest', text: '{}' };
 
 test('a large slice goes up in blocks and comes back whole, with its kind', async () => {
   const sink = await azureblob.open({ ...base, prefix: 'large' }, delivery, deps);

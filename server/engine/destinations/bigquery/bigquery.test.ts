@@ -62,44 +62,35 @@ testDestination({
     return [
       {
         name: 'key of another account',
-        config: { ...config, private_key: otherKey() },
+        change: { private_key: otherKey() },
         code: 'authentication_failed',
       },
       {
         name: 'unknown account',
-        config: { ...config, client_email: 'x@y.example' },
+        change: { client_email: 'x@y.example' },
         code: 'authentication_failed',
       },
       {
         name: 'no such project',
-        config: { ...config, project_id: 'other-project' },
+        change: { project_id: 'other-project' },
         code: 'database_missing',
       },
-      {
-        name: 'no such dataset',
-        config: { ...config, dataset_id: 'nothing' },
-        code: 'schema_missing',
-      },
+      { name: 'no such dataset', change: { dataset_id: 'nothing' }, code: 'schema_missing' },
       {
         name: 'no such token service',
-        config: { ...config, token_uri: 'https://no-such-host.invalid/token' },
+        change: { token_uri: 'https://no-such-host.invalid/token' },
         code: 'host_not_found',
       },
       {
         name: 'token service at a private address',
-        config: { ...config, token_uri: 'https://169.254.169.254/token' },
+        change: { token_uri: 'https://169.254.169.254/token' },
         code: 'outbound_refused',
       },
-      {
-        name: 'missing columns',
-        config: { ...config, table_id: 'other' },
-        code: 'columns_missing',
-      },
-      { name: 'a view', config: { ...config, table_id: 'view' }, code: 'table_unsuitable' },
+      { name: 'missing columns', change: { table_id: 'other' }, code: 'columns_missing' },
+      { name: 'a view', change: { table_id: 'view' }, code: 'table_unsuitable' },
     ];
   },
   invalid: [
-    { name: 'no project', change: { project_id: undefined }, attr: 'project_id' },
     { name: 'a name of a project', change: { project_id: 'My Project' }, attr: 'project_id' },
     {
       name: 'dataset with project',
@@ -131,7 +122,6 @@ testDestination({
       attr: 'token_uri',
     },
     { name: 'account is no address', change: { client_email: 'exports' }, attr: 'client_email' },
-    { name: 'flag is text', change: { use_json_type: 'yes' }, attr: 'use_json_type' },
   ],
   damage: {
     changed: async (config) => void rowsOf(config).push({ ...rowsOf(config)[0]! }),

@@ -73,21 +73,20 @@ testDestination({
     await symlink(outside, join(root, 'link'));
     await writeFile(join(root, 'occupied'), '');
     return [
-      { name: 'a link out of the folder', config: { prefix: 'link/events' }, code: 'invalid_path' },
+      { name: 'a link out of the folder', change: { prefix: 'link/events' }, code: 'invalid_path' },
       {
         name: 'a file where a folder should be',
-        config: { prefix: 'occupied/events' },
+        change: { prefix: 'occupied/events' },
         code: 'invalid_path',
       },
       {
         name: 'a name that is too long',
-        config: { prefix: 'x'.repeat(300) },
+        change: { prefix: 'x'.repeat(300) },
         code: 'invalid_path',
       },
     ];
   },
   invalid: [
-    { name: 'no prefix', change: { prefix: undefined }, attr: 'prefix' },
     { name: 'absolute', change: { prefix: '/etc' }, attr: 'prefix' },
     { name: 'dots', change: { prefix: 'a/../../b' }, attr: 'prefix' },
     { name: 'NUL', change: { prefix: 'a\0b' }, attr: 'prefix' },

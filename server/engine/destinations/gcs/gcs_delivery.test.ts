@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { eventually } from '../../../../test/eventually.ts';
 import { openFaultyServer } from '../../../../test/servers/faulty_server.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
-import type { Delivery, Sink, SliceOutcome } from '../../destination/destination.ts';
+import type { Sink, SliceOutcome } from '../../destination/destination.ts';
 import { openBucket } from './bucket.ts';
 import type { GcsConfig } from './config.ts';
 import { gcs_faults } from './faults.ts';
@@ -19,32 +19,10 @@ import {
   open,
   other_key,
   accountWith,
-  text,
 } from '../../../../test/destinations/gcs_world.ts';
+import { delivery, manifest, write } from '../../../../test/factories/object_deliveries.ts';
 
 openAroundTests();
-
-const delivery: Delivery = {
-  delivery_id: '018f0000-0000-7000-8000-0123456789ab',
-  run_id: '018f0000-0000-7000-8000-0123456789ab',
-  attempt: 1,
-  batch_export_id: '018f0000-0000-7000-8000-000000000001',
-  team_id: 1,
-  model: 'events',
-  data_interval_start: '2015-09-11T00:00:00Z',
-  data_interval_end: '2015-09-12T00:00:00Z',
-  columns: [],
-};
-
-const write = async (sink: Sink, number = 0): Promise<SliceOutcome> => ({
-  number,
-  ...(await sink.write({ number, records: 1 }, text('{}\n'))),
-  records: 1,
-  bytes: 3,
-  sha256: '',
-});
-
-const manifest = { name: 'manifest', text: '{}' };
 
 test(
   'a large slice goes up in parts, survives the death of its sink, and comes back whole, with ' +

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { quoted } from '../../sql_tables/layout.ts';
+import { schemaTarget } from '../../sql_tables/schema_target.ts';
+import type { SchemaTarget } from '../../sql_tables/schema_target.ts';
 import type { ServerAccess } from '../../sql_tables/postgres_connection.ts';
 
 /** The keys of a PostgreSQL destination. */
@@ -68,22 +69,8 @@ export const postgres_config = Type.Object(
 export type PostgresConfig = Static<typeof postgres_config>;
 
 /** The target as `"schema"."table"` and its parts. */
-export function targetOf(config: PostgresConfig): {
-  schema: string;
-  table: string;
-  quoted: string;
-  receipts: string;
-  name: string;
-} {
-  const schema = config.schema ?? 'public';
-  const table = config.table_name ?? 'events';
-  return {
-    schema,
-    table,
-    quoted: `${quoted(schema)}.${quoted(table)}`,
-    receipts: `${quoted(schema)}.sluice_receipts`,
-    name: `${schema}.${table}`,
-  };
+export function targetOf(config: PostgresConfig): SchemaTarget {
+  return schemaTarget(config);
 }
 
 /** How the server is reached; its sessions speak UTC and UTF-8. */

@@ -5,7 +5,8 @@ import type { ConfigViolation } from '../../destination/destination.ts';
 import { bucketViolations, endpointViolations, textOf } from '../../object_store/config_rules.ts';
 import type { S3Place } from '../../object_store/s3_bucket.ts';
 import { hostViolations } from '../../sql_tables/host.ts';
-import { quoted } from '../../sql_tables/layout.ts';
+import { schemaTarget } from '../../sql_tables/schema_target.ts';
+import type { SchemaTarget } from '../../sql_tables/schema_target.ts';
 import type { ServerAccess } from '../../sql_tables/postgres_connection.ts';
 
 const optionalText = (maxLength: number, description: string) =>
@@ -118,22 +119,8 @@ export type RedshiftConfig = Static<typeof redshift_config>;
  * The target's parts, its quoted name, the quoted name of the receipts, and how users are told of
  * it.
  */
-export function targetOf(config: RedshiftConfig): {
-  schema: string;
-  table: string;
-  quoted: string;
-  receipts: string;
-  name: string;
-} {
-  const schema = config.schema ?? 'public';
-  const table = config.table_name ?? 'events';
-  return {
-    schema,
-    table,
-    quoted: `${quoted(schema)}.${quoted(table)}`,
-    receipts: `${quoted(schema)}.sluice_receipts`,
-    name: `${schema}.${table}`,
-  };
+export function targetOf(config: RedshiftConfig): SchemaTarget {
+  return schemaTarget(config);
 }
 
 /**

@@ -1,70 +1,26 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { eventually } from '../../../../test/eventually.ts';
-import { openS3Server } from '../../../../test/servers/s3_server.ts';
-import type { S3Server } from '../../../../test/servers/s3_server.ts';
-import { silentLog } from '../../../platform/log.ts';
-import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import { RetryableError } from '../../destination/errors.ts';
-import type { Delivery, Sink, SliceOutcome } from '../../destination/destination.ts';
+import type { Sink, SliceOutcome } from '../../destination/destination.ts';
 import { manifestName, sliceName } from '../../formats/naming.ts';
 import type { ObjectStore } from '../../object_store/object_store.ts';
 import { openObjectSink } from '../../object_store/sink.ts';
-import { openBucket } from '../../object_store/s3_bucket.ts';
-import type { S3Config } from './config.ts';
 import { s3 } from './s3.ts';
+import { delivery } from '../../../../test/factories/object_deliveries.ts';
+import {
+  base,
+  bucketOf,
+  bucket_name,
+  deps,
+  keys,
+  openAroundTests,
+  server,
+  text,
+} from '../../../../test/destinations/s3_world.ts';
 
-const bucket_name = 'test-bucket';
-const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-const deps = {
-  log: silentLog(),
-  outbound,
-  export_dir: '/nowhere',
-  signal: new AbortController().signal,
-};
-let server: S3Server;
-let base: S3Config;
-
-before(async () => {
-  server = await openS3Server([bucket_name]);
-  base = {
-    bucket_name,
-    region: 'us-east-1',
-    prefix: '',
-    aws_access_key_id: server.access_key,
-    aws_secret_access_key: server.secret_key,
-    endpoint_url: server.endpoint,
-  };
-});
-
-after(async () => {
-  await outbound.close();
-  await server.close();
-});
-
-const bucketOf = (config: S3Config) => openBucket(config, outbound, deps.signal);
-
-async function keys(config: S3Config): Promise<string[]> {
-  const found: string[] = [];
-  for await (const key of bucketOf(config).list(`${config.prefix}/`, { direct: false }))
-    found.push(key);
-  return found.sort();
-}
-
-const delivery: Delivery = {
-  delivery_id: '018f0000-0000-7000-8000-0123456789ab',
-  run_id: '018f0000-0000-7000-8000-0123456789ab',
-  attempt: 1,
-  batch_export_id: '018f0000-0000-7000-8000-000000000001',
-  team_id: 1,
-  model: 'events',
-  data_interval_start: '2015-09-11T00:00:00Z',
-  data_interval_end: '2015-09-12T00:00:00Z',
-  columns: [],
-};
-
-const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
+openAroundTests();
 
 test(
   'a connection that breaks in the middle of a part is tried again by itself, and one that goes ' +

@@ -51,62 +51,23 @@ testDestination({
     await pool.query(`CREATE VIEW ${inSchema(config, 'view')} AS SELECT 1 AS uuid`);
     const { port } = plain.address() as AddressInfo;
     return [
-      {
-        name: 'wrong password',
-        config: { ...config, password: 'wrong-password' },
-        code: 'authentication_failed',
-      },
-      {
-        name: 'no such user',
-        config: { ...config, user: 'NOBODY' },
-        code: 'authentication_failed',
-      },
-      {
-        name: 'no such role',
-        config: { ...config, role: 'ACCOUNTADMIN' },
-        code: 'permission_denied',
-      },
-      {
-        name: 'no such warehouse',
-        config: { ...config, warehouse: 'loading' },
-        code: 'warehouse_missing',
-      },
-      {
-        name: 'no such database',
-        config: { ...config, database: 'analytics' },
-        code: 'database_missing',
-      },
-      { name: 'no such schema', config: { ...config, schema: 'nothing' }, code: 'schema_missing' },
-      {
-        name: 'no such host',
-        config: { ...config, host: 'no-such-host.invalid' },
-        code: 'host_not_found',
-      },
-      {
-        name: 'a private address',
-        config: { ...config, host: '10.0.0.1' },
-        code: 'outbound_refused',
-      },
+      { name: 'no such role', change: { role: 'ACCOUNTADMIN' }, code: 'permission_denied' },
+      { name: 'no such warehouse', change: { warehouse: 'loading' }, code: 'warehouse_missing' },
+      { name: 'no such database', change: { database: 'analytics' }, code: 'database_missing' },
       {
         name: 'TLS is not offered',
-        config: { ...config, host: `localhost:${port}` },
+        change: { host: `localhost:${port}` },
         code: 'tls_not_offered',
       },
       {
         name: 'certificate for another host',
-        config: { ...config, host: server.host.replace('localhost', '127.0.0.1') },
+        change: { host: server.host.replace('localhost', '127.0.0.1') },
         code: 'tls_not_verified',
       },
-      {
-        name: 'missing columns',
-        config: { ...config, table_name: 'other' },
-        code: 'columns_missing',
-      },
-      { name: 'a view', config: { ...config, table_name: 'view' }, code: 'table_unsuitable' },
+      { name: 'a view', change: { table_name: 'view' }, code: 'table_unsuitable' },
     ];
   },
   invalid: [
-    { name: 'no account', change: { account: undefined }, attr: 'account' },
     {
       name: 'account is a URL',
       change: { account: 'https://myorg-myaccount.snowflakecomputing.com' },
@@ -132,7 +93,6 @@ testDestination({
     },
     { name: 'host with a path', change: { host: 'localhost/x' }, attr: 'host' },
     { name: 'host with a wrong port', change: { host: 'localhost:70000' }, attr: 'host' },
-    { name: 'schema is null', change: { schema: null }, attr: 'schema' },
     { name: 'table of receipts', change: { table_name: 'SLUICE_receipts' }, attr: 'table_name' },
     { name: 'NUL in a name', change: { warehouse: 'a\0b' }, attr: 'warehouse' },
   ],

@@ -1,0 +1,43 @@
+import { loadConfig } from '../../../engine/destination/stored_config.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import { BatchExportPatch, BatchExportReplacement } from '../schema.ts';
+import type { LockedExport } from '../store.ts';
+import type { Destination } from './destination_body.ts';
+import { checkedInput } from './input.ts';
+import type { Input } from './input.ts';
+import type { QueryCheck } from './query_check.ts';
+
+/**
+ * PATCH changes what is sent and merges the config; PUT demands the required fields and replaces
+ * the config, except for secrets that are not sent.
+ */
+export type HowToChange = 'patch' | 'put';
+
+/** A change as it was asked for: the export as it is, the body as sent, its query's check. */
+export type WantedChange = {
+  row: LockedExport;
+  raw: unknown;
+  how: HowToChange;
+  query: QueryCheck;
+};
+
+/** A change that every rule accepted, beside the destination as it was, secrets included. */
+export type CheckedChange = Input<typeof BatchExportPatch> & {
+  row: LockedExport;
+  before: Destination;
+  query: QueryCheck;
+};
+
+/** Checks the body of a PATCH or PUT; throws one 400 that names every fault. */
+export function checkChangedExport(
+  engine: Engine,
+  { row, raw, how, query }: WantedChange,
+): CheckedChange {
+  const before = { type: row.destination_type, config: loadConfig(engine.secrets, row.id, row) };
+  const given = { rules: engine, raw, current: { ...row, destination: before }, query };
+  const input =
+    how === 'put'
+      ? checkedInput({ ...given, schema: BatchExportReplacement, how: 'replace' })
+      : checkedInput({ ...given, schema: BatchExportPatch, how: 'merge' });
+  return { ...input, row, before, query };
+}

@@ -1,0 +1,54 @@
+import type { Static } from 'typebox';
+import type { Engine } from '../../../engine/engine.ts';
+import { invalid, notFound } from '../../../platform/http/errors.ts';
+import type { Place } from '../place.ts';
+import { NewBatchExport } from '../schema.ts';
+import { findTargetProject } from '../store.ts';
+import { checkedInput, isRecord } from './input.ts';
+import type { Sink } from './input.ts';
+import { checkContent } from './query_check.ts';
+import type { QueryCheck } from './query_check.ts';
+
+/** A new export that every rule accepted; `team_id` is the project that it would go to now. */
+export type CheckedNewExport = {
+  place: Place;
+  fields: Static<typeof NewBatchExport>;
+  sink: Sink;
+  query: QueryCheck;
+  team_id: number;
+};
+
+/**
+ * Checks the body of a POST as far as that goes without a lock, which is all but that the project
+ * is still there. Throws 404 for a project in the path that there is not, else one 400 that names
+ * every fault, and 503 when the store does not answer.
+ */
+export async function checkNewExport(
+  engine: Engine,
+  place: Place,
+  raw: unknown,
+): Promise<CheckedNewExport> {
+  const query = await checkContent(engine, raw, undefined);
+  const wanted =
+    isRecord(raw) && Number.isSafeInteger(raw['team_id']) ? (raw['team_id'] as number) : undefined;
+  const project = await findTargetProject(engine.db, place, wanted);
+  const missing = project === undefined ? noProject(place, wanted) : undefined;
+  if (missing?.status === 404) throw missing;
+  const { fields, sink } = checkedInput({
+    rules: engine,
+    schema: NewBatchExport,
+    raw,
+    how: 'replace',
+    query,
+    known: missing?.violations ?? [],
+  });
+  return { place, fields, sink: sink!, query, team_id: project!.id };
+}
+
+/** The 400 or 404 for a project that a new export cannot go to. */
+export function noProject(place: Place, wanted: number | undefined) {
+  if (place.team_id !== undefined) return notFound();
+  if (wanted === undefined)
+    return invalid('team_id', 'required', 'This organization has no project: make one first.');
+  return invalid('team_id', 'invalid_input', 'The organization has no project with this id.');
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { eventually } from '../../../test/eventually.ts';
+import {
+  newExport,
+  noop_export,
+  organizationBase,
+  projectBase,
+} from '../../../test/factories/batch_exports.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
+
+let house: Harness;
+before(async () => {
+  house = await openHarness();
+});
+after(() => house.close());
+
+const waits = (many: number) =>
+  eventually(
+    `${many} requests do not wait.`,
+    async () => (await countWaiting(house.deps.db)) === many,
+  );
+
+test('a change that was checked before another was stored keeps what that one sent', async () => {
+  const home = await house.newOrganization();
+  const { id } = await newExport(house, home, { custom_query: 'SELECT uuid FROM events' });
+  const patch = (body: object) =>
+    house.request('PATCH', `${projectBase(home)}${id}/`, { key: home.key, body });
+  const custom_query = 'SELECT distinct_id AS person FROM events';
+  const sent = await house.deps.db.transaction(async (tx) => {
+    await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${id} FOR UPDATE`);
+    const first = patch({ custom_query });
+    await waits(1);
+    const second = patch({ name: 'Renamed' });
+    await waits(2);
+    return [first, second];
+  });
+  const [first, second] = await Promise.all(sent);
+  assert.deepEqual([first!.status, second!.status], [200, 200]);
+  assert.deepEqual(second!.body, {
+    ...first!.body,
+    name: 'Renamed',
+    last_updated_at: second!.body.last_updated_at,
+  });
+  assert.deepEqual(
+    [second!.body.custom_query, second!.body.schema.fields[0].alias],
+    [custom_query, 'person'],
+  );
+});
+
+test('an export whose project is deleted meanwhile is refused as if it came after', async () => {
+  const make = (home: TestOrganization, base: string, body: object = {}) =>
+    house.request('POST', base, { key: home.key, body: { ...noop_export, ...body } });
+  const cases: [(home: TestOrganization) => ReturnType<typeof make>, number][] = [
+    [(home) => make(home, projectBase(home)), 404],
+    [(home) => make(home, organizationBase(home), { team_id: home.project.id }), 400],
+    [(home) => make(home, organizationBase(home)), 400],
+  ];
+  for (const [ask, status] of cases) {
+    const home = await house.newOrganization();
+    const sent = await house.deps.db.transaction(async (tx) => {
+      await tx.run(sql`DELETE FROM projects WHERE id = ${home.project.id}`);
+      const answer = ask(home);
+      await waits(1);
+      return { answer };
+    });
+    assert.equal((await sent.answer).status, status);
+  }
+});

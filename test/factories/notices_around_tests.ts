@@ -1,0 +1,37 @@
+import { after, before } from 'node:test';
+import { silentLog } from '../../server/platform/log.ts';
+import { openMail } from '../../server/platform/mail/mail.ts';
+import { openHarness } from '../harness.ts';
+import type { Harness } from '../harness.ts';
+import { openHttpReceiver } from '../servers/http_receiver.ts';
+import type { HttpReceiver } from '../servers/http_receiver.ts';
+import { openMailServer } from '../servers/mail_server.ts';
+import type { MailServer } from '../servers/mail_server.ts';
+
+/** Opened before the tests of the file that imports it, and closed after them. */
+export let house: Harness;
+
+/** Takes what webhooks get. */
+export let receiver: HttpReceiver;
+
+/** Takes the mails of the house. */
+export let relay: MailServer;
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them; `now` is the clock of the house. Called by each test file itself: hooks of an imported
+ * module may run before its tests.
+ */
+export function openAroundTests(now: () => number): void {
+  before(async () => {
+    [receiver, relay] = await Promise.all([openHttpReceiver({}), openMailServer()]);
+    const clock = { now };
+    const from = 'Sluice <sluice@example.com>';
+    const mail = openMail({ url: relay.url, from, log: silentLog(), clock });
+    house = await openHarness({ clickhouse: false, deps: { clock, mail } });
+  });
+  after(async () => {
+    await house.close();
+    await Promise.all([relay.close(), receiver.close()]);
+  });
+}
