@@ -1,52 +1,51 @@
 /**
- * `npm test`: types, lint, format, unused code, the build of the console, then every test on one
- * embedded PostgreSQL and one embedded ClickHouse. All steps run, also after one that failed; the
- * exit code says whether all passed. Arguments narrow the tests: `npm test -- server/engine` runs
- * the test files whose path contains that text, and what begins with `--test` goes on to Node's
- * test runner (`npm test -- ledger --test-name-pattern=union`).
+ * `npm test`: types, lint, format, unused code, and every test on one embedded PostgreSQL and one
+ * embedded ClickHouse. All steps run, also when another fails; the exit code says whether all
+ * passed. Arguments narrow the tests: `npm test -- server/engine` runs the test files whose path
+ * contains that text, `npm test -- --changed` those that the changes of this branch can reach, and
+ * what begins with `--test` goes on to Node's test runner
+ * (`npm test -- ledger --test-name-pattern=union`).
  */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import './require_node.mjs';
-import { listTestFiles, openTestStores } from './check_tests.ts';
-import type { TestStores } from './check_tests.ts';
+import { openTestStores } from './check_tests.ts';
+import { chooseTests } from './test_choice.ts';
 import { groupTestFiles, writeGroups } from './test_groups.ts';
-import { interrupt, isInterrupted, runNode, runTool } from './child.ts';
+import { interrupt, isInterrupted, root, runNode, runTool } from './child.ts';
+import type { Write } from './child.ts';
+import { openTurns } from './turns.ts';
 
-type Step = { title: string; run(): Promise<boolean> };
+type Step = { title: string; run(write: Write): Promise<boolean> };
 
 const test_seconds_max = 180;
 const file_seconds_max = 300;
-// One more than the cores of a small machine: many files wait, for time limits or for processes
-// that they kill.
-const files_at_once = 3;
+// Twice the cores of a small machine: many files wait, for time limits or for processes that they
+// kill.
+const files_at_once = 4;
+const checks_at_once = 2;
 
+const compiled = join(root, 'node_modules', '.cache', 'sluice', 'compiled');
 const options = process.argv.slice(2).filter((argument) => argument.startsWith('--test'));
-const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith('--test'));
 
-const steps: Step[] = [
-  { title: 'Types', run: checkTypes },
-  { title: 'Lint', run: () => runTool('oxlint', []) },
-  { title: 'Format', run: () => runTool('oxfmt', ['--check']) },
-  { title: 'Unused code', run: () => runTool('knip', []) },
-  { title: 'Console', run: () => runNode(['scripts/build_console.ts'], {}) },
-  { title: 'Tests', run: runTests },
+const checks: Step[] = [
+  { title: 'Types', run: (write) => runTool('tsc', ['--noEmit'], write) },
+  { title: 'Lint', run: (write) => runTool('oxlint', [], write) },
+  { title: 'Format', run: (write) => runTool('oxfmt', ['--check'], write) },
+  { title: 'Unused code', run: (write) => runTool('knip', [], write) },
 ];
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, () => interrupt(signal));
 
-const lines: string[] = [];
-let isPassed = true;
-for (const step of steps) {
-  if (isInterrupted()) break;
-  console.log(`\n=== ${step.title}`);
-  const started = performance.now();
-  const passed = await step.run();
-  const seconds = ((performance.now() - started) / 1000).toFixed(1).padStart(6);
-  lines.push(`${passed ? 'passed' : 'FAILED'} ${seconds} s  ${step.title}`);
-  isPassed &&= passed;
-}
-console.log(`\n=== Summary\n${lines.join('\n')}`);
+const turns = openTurns((text) => process.stdout.write(text));
+const results = await Promise.all([
+  ...begin(checks, checks_at_once),
+  ...begin([{ title: 'Tests', run: runTests }], 1),
+]);
+console.log(`\n=== Summary\n${results.map(({ line }) => line).join('\n')}`);
+const isPassed = results.every(({ passed }) => passed);
 if (isInterrupted()) console.log('Interrupted.');
 else
   console.log(
@@ -54,46 +53,50 @@ else
   );
 process.exitCode = isInterrupted() ? 130 : isPassed ? 0 : 1;
 
-async function checkTypes(): Promise<boolean> {
-  const server = await runTool('tsc', ['--noEmit']);
-  return (await runTool('tsc', ['--noEmit', '-p', 'console'])) && server;
+/** Begins the steps in their order, `at_once` beside each other; their output comes in turn. */
+function begin(steps: Step[], at_once: number): Promise<{ passed: boolean; line: string }>[] {
+  const lanes: Promise<unknown>[] = Array.from({ length: at_once }, () => Promise.resolve());
+  return steps.map((step, index) => {
+    const turn = turns.take();
+    const run = async () => {
+      if (isInterrupted()) return { passed: false, line: `left out           ${step.title}` };
+      turn.write(`\n=== ${step.title}\n`);
+      const started = performance.now();
+      const passed = await step.run((text) => turn.write(text));
+      const seconds = ((performance.now() - started) / 1000).toFixed(1).padStart(6);
+      return { passed, line: `${passed ? 'passed' : 'FAILED'} ${seconds} s  ${step.title}` };
+    };
+    const result = lanes[index % at_once]!.then(run).finally(() => turn.end());
+    lanes[index % at_once] = result;
+    return result;
+  });
 }
 
-async function runTests(): Promise<boolean> {
-  const files = listTestFiles(patterns);
-  if (files.length === 0) {
-    console.log(`No test file has a path that contains ${patterns.join(' or ')}.`);
-    return false;
-  }
-  let stores: TestStores;
+async function runTests(write: Write): Promise<boolean> {
+  const { files, needs_stores, told } = chooseTests(
+    process.argv.slice(2).filter((argument) => !argument.startsWith('--test')),
+  );
+  write(told);
+  if (files.length === 0) return false;
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-check-'));
+  let stores: { environment: Record<string, string>; close(): Promise<void> } | undefined;
   try {
-    stores = await openTestStores();
-  } catch (error) {
-    console.log(
-      'The stores for the tests did not start: ' +
-        (error instanceof Error ? error.message : String(error)),
-    );
-    return false;
-  }
-  try {
+    if (needs_stores) stores = await openTestStores();
     if (isInterrupted()) return false;
     const flags = [
-      '--import=./scripts/test_deadline.ts',
       '--test',
       '--test-reporter=spec',
       `--test-concurrency=${files_at_once}`,
       `--test-timeout=${test_seconds_max * 1000}`,
     ];
-    const paths = await writeGroups(
-      groupTestFiles(files),
-      join(stores.folder, 'groups'),
-      file_seconds_max,
-    );
-    return await runNode([...flags, ...options, ...paths], {
-      ...stores.environment,
-      SLUICE_TEST_FILE_SECONDS: String(file_seconds_max),
-    });
+    const paths = await writeGroups(groupTestFiles(files), folder, file_seconds_max);
+    const environment = { ...stores?.environment, NODE_COMPILE_CACHE: compiled };
+    return await runNode([...flags, ...options, ...paths], environment, write);
+  } catch (error) {
+    write(`The tests did not start: ${error instanceof Error ? error.message : String(error)}\n`);
+    return false;
   } finally {
-    await stores.close();
+    await stores?.close();
+    await rm(folder, { recursive: true, force: true });
   }
 }

@@ -13,14 +13,10 @@ import { root } from './child.ts';
 const template_database = 'migrated';
 
 /**
- * Two running stores, the environment that makes test/harness.ts use them, and the folder with
- * their data; `close` stops them and removes it.
+ * Two running stores, and the environment that makes test/harness.ts use them; `close` stops them
+ * and removes their data.
  */
-export type TestStores = {
-  environment: Record<string, string>;
-  folder: string;
-  close(): Promise<void>;
-};
+export type TestStores = { environment: Record<string, string>; close(): Promise<void> };
 
 /**
  * The test files whose path contains one of the patterns, or all without a pattern, as paths from
@@ -64,10 +60,8 @@ export async function openTestStores(): Promise<TestStores> {
       SLUICE_TEST_DATABASE_URL: postgres.value.url,
       SLUICE_TEST_DATABASE_TEMPLATE: template_database,
       SLUICE_TEST_CLICKHOUSE_URL: clickhouse.value.url,
-      // Two hundred processes load the same modules.
-      NODE_COMPILE_CACHE: join(folder, 'compiled'),
     };
-    return { environment, folder, close };
+    return { environment, close };
   }
   await close();
   throw opened.find((store) => store.status === 'rejected')?.reason;

@@ -5,11 +5,16 @@ import process from 'node:process';
 /** The repository's folder, in which every tool runs. */
 export const root = join(import.meta.dirname, '..');
 
+/** Takes a part of a child's output. */
+export type Write = (text: string) => void;
+
 const tools = join(root, 'node_modules', '.bin');
 /** A child that was asked to end is killed after this long. */
 const patience_ms = 20_000;
+/** So long is waited for the rest of the output of a child that has ended. */
+const output_patience_ms = 2_000;
 
-let child_pid: number | undefined;
+const child_pids = new Set<number>();
 let is_interrupted = false;
 
 /** True once this process was asked to end. */
@@ -18,58 +23,76 @@ export function isInterrupted(): boolean {
 }
 
 /**
- * Passes the signal on to the running child and all that it started; a second one, or too long a
- * wait, kills them.
+ * Passes the signal on to the running children and all that they started; a second one, or too long
+ * a wait, kills them.
  */
 export function interrupt(signal: NodeJS.Signals): void {
   const isSecond = is_interrupted;
   is_interrupted = true;
-  signalChild(isSecond ? 'SIGKILL' : signal);
-  setTimeout(() => signalChild('SIGKILL'), patience_ms).unref();
+  signalChildren(isSecond ? 'SIGKILL' : signal);
+  setTimeout(() => signalChildren('SIGKILL'), patience_ms).unref();
 }
 
-/** Runs a tool of node_modules with this process's output and gives whether it succeeded. */
-export function runTool(name: string, options: string[]): Promise<boolean> {
-  return run(join(tools, name), options, {});
+/** Runs a tool of node_modules, gives its output to `write`, and whether it succeeded. */
+export function runTool(name: string, options: string[], write: Write): Promise<boolean> {
+  return run(join(tools, name), options, {}, write);
 }
 
-/** Runs the Node that runs this process; otherwise as `runTool`. */
-export function runNode(options: string[], environment: Record<string, string>): Promise<boolean> {
-  return run(process.execPath, options, environment);
+/**
+ * Runs the Node that runs this process, and gives whether it succeeded. Its output is this
+ * process's, or goes to `write`.
+ */
+export function runNode(
+  options: string[],
+  environment: Record<string, string>,
+  write?: Write,
+): Promise<boolean> {
+  return run(process.execPath, options, environment, write);
 }
 
 function run(
   program: string,
   options: string[],
   environment: Record<string, string>,
+  write: Write | undefined,
 ): Promise<boolean> {
   return new Promise((resolve) => {
     // The tools are scripts for `node`: they shall get this one. A process group of its own lets a
     // signal reach the whole tree below, and only that.
     const path = [dirname(process.execPath), tools, process.env['PATH']].join(delimiter);
+    const colors = write !== undefined && process.stdout.isTTY ? { FORCE_COLOR: '1' } : {};
+    const output = write === undefined ? 'inherit' : 'pipe';
     const child = spawn(program, options, {
       cwd: root,
-      env: { ...process.env, ...environment, PATH: path },
-      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, ...colors, ...environment, PATH: path },
+      stdio: ['ignore', output, output],
       detached: true,
     });
-    child_pid = child.pid;
+    const { pid } = child;
+    if (pid !== undefined) child_pids.add(pid);
+    for (const stream of [child.stdout, child.stderr])
+      stream?.setEncoding('utf8').on('data', (part: string) => write?.(part));
     child.on('error', (error) => {
       console.log(`${program} did not start: ${error.message}. Is everything installed? (npm ci)`);
       resolve(false);
     });
     child.on('exit', (code) => {
-      child_pid = undefined;
-      resolve(code === 0);
+      if (pid !== undefined) child_pids.delete(pid);
+      // What the child left running may hold its output open.
+      const patience = setTimeout(() => resolve(code === 0), output_patience_ms);
+      child.on('close', () => {
+        clearTimeout(patience);
+        resolve(code === 0);
+      });
     });
   });
 }
 
-function signalChild(signal: NodeJS.Signals): void {
-  if (child_pid === undefined) return;
-  try {
-    process.kill(-child_pid, signal);
-  } catch {
-    // It has ended in between.
-  }
+function signalChildren(signal: NodeJS.Signals): void {
+  for (const pid of child_pids)
+    try {
+      process.kill(-pid, signal);
+    } catch {
+      // It has ended in between.
+    }
 }

@@ -1,19 +1,20 @@
 /**
- * Loaded into every test file's process. Node's own time-out ends a test, but a file whose tests
- * are over and that still holds a timer, a socket or a child open would be waited for without end:
- * here it is ended, and told what it holds.
+ * Loaded into every test process. Node's own time-out ends a test, but a process whose tests are
+ * over and that still holds a timer, a socket or a child open would be waited for without end: here
+ * it is ended, and told what it holds.
  */
 import process from 'node:process';
 
-const seconds_max = Number(process.env['SLUICE_TEST_FILE_SECONDS'] ?? '300');
+let deadline: NodeJS.Timeout | undefined;
 
-if (process.env['NODE_TEST_CONTEXT'] !== undefined) {
-  const end = () => {
+/** Ends this process so many seconds from now, in place of what an earlier call said. */
+export function endAfter(seconds: number): void {
+  clearTimeout(deadline);
+  deadline = setTimeout(() => {
     console.error(
-      `This test file took longer than ${seconds_max} s. Still open: ` +
+      `This test process goes on ${seconds} s after it should have ended. Still open: ` +
         `${process.getActiveResourcesInfo().join(', ') || 'nothing'}.`,
     );
     process.exit(1);
-  };
-  setTimeout(end, seconds_max * 1000).unref();
+  }, seconds * 1000).unref();
 }

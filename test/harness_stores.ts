@@ -64,9 +64,9 @@ async function freshPostgres(
   }
   const server = openDatabase(server_url, { connections_max: 1, application_name: 'sluice-test' });
   const template = process.env['SLUICE_TEST_DATABASE_TEMPLATE'];
-  await server.text(
-    `CREATE DATABASE ${name}${template === undefined ? '' : ` TEMPLATE ${template}`}`,
-  );
+  // Page by page through the log, as without the strategy, takes four times as long.
+  const copied = template === undefined ? '' : ` TEMPLATE ${template} STRATEGY FILE_COPY`;
+  await server.text(`CREATE DATABASE ${name}${copied}`);
   closing.push(async () => {
     await server.text(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     await server.close();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
+import { any_character } from '../../../test/factories/any_character.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
 import { random_query } from './cases/random_query.ts';
@@ -60,7 +61,7 @@ test('any text is read, or refused with line and column', () => {
     ).split('|'),
   );
   const text = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 40 }),
+    fc.string({ unit: any_character, maxLength: 40 }),
     fc.array(pieces, { maxLength: 25 }).map((parts) => `SELECT ${parts.join(' ')}`),
   );
   fc.assert(

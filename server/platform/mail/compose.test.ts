@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { any_character } from '../../../test/factories/any_character.ts';
 import { compose } from './compose.ts';
 import { oneLine } from './plain_text.ts';
 
@@ -80,7 +81,7 @@ test('no text of anyone adds to the HTML or takes from it', () => {
     footer: text,
   });
   const hostile = fc.oneof(
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: any_character }),
     fc
       .array(
         fc.constantFrom(

@@ -1,0 +1,64 @@
+import { listTestFiles } from './check_tests.ts';
+import { listChangedFiles, listReaching, listTestsOfChange, readReach } from './test_reach.ts';
+import type { Reach } from './test_reach.ts';
+
+/** Which test files run, whether any of them opens a store, and what to say about the choice. */
+export type TestChoice = { files: string[]; needs_stores: boolean; told: string };
+
+const shared_stores = ['test/harness_stores.ts'];
+const own_stores = ['postgres/postgres.ts', 'clickhouse/clickhouse.ts'].map(
+  (file) => `server/platform/embedded/${file}`,
+);
+
+/**
+ * Chooses the test files for the arguments of `npm test`: texts that a path contains, and
+ * `--changed` for those that a change can reach; all without an argument.
+ */
+export function chooseTests(wanted: string[]): TestChoice {
+  const tests = listTestFiles([]);
+  if (wanted.length === 0) return choice(tests, true, 'All');
+  const unknown = wanted.find((word) => word.startsWith('-') && word !== '--changed');
+  if (unknown !== undefined)
+    return choice([], false, `npm test has no option ${unknown}; it has --changed.`);
+  const reach = readReach();
+  const storing = listReaching(reach, shared_stores);
+  const decide = (files: string[], told: string) =>
+    choice(
+      files,
+      files.some((file) => storing.has(file)),
+      told,
+    );
+  const patterns = wanted.filter((word) => word !== '--changed');
+  const named = listTestFiles(patterns);
+  if (wanted.includes('--changed')) {
+    const changed = listChangedFiles();
+    const reached = listTestsOfChange(reach, named, changed);
+    return decide(reached, `What ${changed.length} changed files can reach`);
+  }
+  const words = patterns.join(' or ');
+  if (named.length > 0) return decide(named, `Path contains ${words}`);
+  const reaching = listTestsOfSources(reach, tests, patterns);
+  const impure = listReaching(reach, own_stores);
+  if (reaching.length === 0) return choice([], false, `No file has a path that contains ${words}.`);
+  return decide(
+    reaching.filter((file) => !impure.has(file)),
+    `No test file has a path that contains ${words}. ${reaching.length} tests reach its sources ` +
+      '(`npm test -- --changed` runs them after a change); those without stores',
+  );
+}
+
+function choice(files: string[], needs_stores: boolean, told: string): TestChoice {
+  return {
+    files,
+    needs_stores,
+    told: files.length === 0 ? `${told}\n` : `${told}: ${files.length} test files\n`,
+  };
+}
+
+function listTestsOfSources(reach: Reach, tests: string[], patterns: string[]): string[] {
+  const sources = [...reach.keys()].filter((file) =>
+    patterns.some((pattern) => file.includes(pattern.replace(/^\.\//, ''))),
+  );
+  const reaching = listReaching(reach, sources);
+  return tests.filter((file) => reaching.has(file));
+}

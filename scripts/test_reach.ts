@@ -1,0 +1,89 @@
+import { execFileSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { listImports, listSourceFiles } from '../test/house/source_files.ts';
+import type { SourceFile } from '../test/house/source_files.ts';
+import { root } from './child.ts';
+
+/**
+ * What each source file names: the modules that it imports as values, and the files and folders
+ * whose path from its own folder is a literal in it (programs that it starts, migrations, pages).
+ */
+export type Reach = Map<string, string[]>;
+
+/** These decide what all tests run on, or which of them run, and how. */
+const of_all_tests = /^(package(-lock)?\.json|scripts\/(check|check_tests|child|test_\w+)\.ts)$/;
+/** Their tests read the repository itself. */
+const reads_everything = 'test/house/';
+
+/** Reads what each file names, of the files given or of all of the repository. */
+export function readReach(files: SourceFile[] = listSourceFiles()): Reach {
+  return new Map(files.map((file) => [file.path, listNamed(file)]));
+}
+
+/**
+ * The files from which a wanted file is reached, those included. What is not source is reached
+ * through the name of a folder around it too.
+ */
+export function listReaching(reach: Reach, wanted: string[]): Set<string> {
+  const users = new Map<string, string[]>();
+  for (const [file, named] of reach)
+    for (const name of named) users.set(name, [...(users.get(name) ?? []), file]);
+  const reaching = new Set<string>();
+  const open = [...wanted];
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (reaching.has(file)) continue;
+    reaching.add(file);
+    open.push(...(users.get(file) ?? []));
+    if (file.endsWith('.ts')) continue;
+    for (let name = posix.dirname(file); name !== '.'; name = posix.dirname(name))
+      open.push(...(users.get(name) ?? []));
+  }
+  return reaching;
+}
+
+/**
+ * The tests that a change of these files can reach: all after a change of the packages or of how
+ * tests run, else those that reach a changed file, and always those of the house, which read the
+ * repository itself.
+ */
+export function listTestsOfChange(reach: Reach, tests: string[], changed: string[]): string[] {
+  if (changed.some((file) => of_all_tests.test(file))) return tests;
+  const reaching = listReaching(reach, changed);
+  return tests.filter((file) => file.startsWith(reads_everything) || reaching.has(file));
+}
+
+/**
+ * What differs from where this branch left `main` (on `main`, from its last commit), with what is
+ * not committed and what is not known to git.
+ */
+export function listChangedFiles(): string[] {
+  const git = (...options: string[]) =>
+    execFileSync('git', options, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+  const base = git('merge-base', 'HEAD', 'main').trim();
+  const lines = [
+    git('diff', '--name-only', '--no-renames', base),
+    git('ls-files', '--others', '--exclude-standard'),
+  ];
+  return lines.flatMap((text) => text.split('\n')).filter((line) => line !== '');
+}
+
+function listNamed(file: SourceFile): string[] {
+  const modules = listImports(file)
+    .filter(({ module, is_type }) => module.startsWith('.') && !is_type)
+    .map(({ module }) => posix.join(posix.dirname(file.path), module));
+  // Of a template the folder counts that stands before its first value.
+  const literals = [...file.text.matchAll(/(['"`])([\w./-]+)(\1|\$\{)/g)]
+    .filter(([, , path = '', end]) => path.includes(end === '${' ? '/' : '.'))
+    .map(([, , path = '', end]) => (end === '${' ? posix.dirname(`${path}-`) : path));
+  const named = literals.flatMap((path) => [
+    posix.join(posix.dirname(file.path), path),
+    posix.normalize(path),
+  ]);
+  return [...new Set([...modules, ...named.filter(isOfRepository)])];
+}
+
+/** Neither the whole repository nor what lies outside it is named by a path. */
+function isOfRepository(path: string): boolean {
+  return !/^[./]/.test(path) && statSync(join(root, path), { throwIfNoEntry: false }) !== undefined;
+}

@@ -1,0 +1,13 @@
+import fc from 'fast-check';
+
+const surrogates = { first: 0xd800, count: 0x800 };
+
+/**
+ * Any character that Unicode has a number for, for `fc.string({ unit: any_character })`. The unit
+ * `binary` of fast-check gives the same ones, and builds a table of all million of them first.
+ */
+export const any_character = fc
+  .nat({ max: 0x10ffff - surrogates.count })
+  .map((number) =>
+    String.fromCodePoint(number < surrogates.first ? number : number + surrogates.count),
+  );

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { listTestFiles } from '../../scripts/check_tests.ts';
+import { chooseTests } from '../../scripts/test_choice.ts';
+import { groupTestFiles } from '../../scripts/test_groups.ts';
+import { listReaching, listTestsOfChange, readReach } from '../../scripts/test_reach.ts';
+import { openTurns } from '../../scripts/turns.ts';
+
+const tests = listTestFiles([]);
+const reach = readReach();
+const isOfHouse = (file: string) => file.startsWith('test/house/');
+const reachedBy = (...changed: string[]) =>
+  listTestsOfChange(reach, tests, changed).filter((file) => !isOfHouse(file));
+const house = tests.filter(isOfHouse);
+
+/** A changed file, and a test that it reaches. */
+const reached: [changed: string, test: string, how: string][] = [
+  ['server/engine/query/parse/lexer.ts', 'server/engine/query/effort.test.ts', 'imports'],
+  ['server/engine/destinations/s3/s3.ts', 'server/api/projects/projects.test.ts', 'import()'],
+  ['server/main.ts', 'test/main_job.test.ts', 'a program that it starts'],
+  ['server/engine/plugins/sandbox/child/main.ts', 'test/main_job.test.ts', 'a bundled program'],
+  ['server/platform/embedded/clickhouse/server.ts', 'test/main_job.test.ts', 'a child process'],
+  ['migrations/0003_batch_exports.sql', 'server/api/projects/projects.test.ts', 'a folder'],
+  ['migrations/clickhouse/0099_new.sql', 'server/engine/query/works.test.ts', 'a folder inside'],
+  ['docs/errors.md', 'test/fault_matrix/fault_matrix.test.ts', 'a page that it reads'],
+  ['test/certificates/saml_acme.crt', 'server/api/domains/enforcement.test.ts', 'a template'],
+  ['test/saml/pysaml2_identity_provider.py', 'server/platform/saml/pysaml2.test.ts', 'a script'],
+  ['server/api/pages/assets/login.js', 'server/api/pages/browser.test.ts', 'an asset'],
+  ['test/harness.ts', 'server/api/projects/projects.test.ts', 'what tests share'],
+];
+
+for (const [changed, wanted, how] of reached)
+  test(`a change of ${changed} reaches ${wanted} through ${how}`, () => {
+    assert.ok(reachedBy(changed).includes(wanted));
+  });
+
+test('a change reaches what imports it and nothing else', () => {
+  assert.deepEqual(reachedBy('server/engine/planning/interval.test.ts'), [
+    'server/engine/planning/interval.test.ts',
+  ]);
+  assert.ok(!reachedBy('server/app.ts').includes('server/engine/planning/interval.test.ts'));
+  assert.deepEqual(reachedBy('LICENSE'), []);
+  const isReachedBy = (text: string) =>
+    listReaching(readReach([{ path: 'b.test.ts', text, code: text }]), ['a.ts']).has('b.test.ts');
+  assert.ok(isReachedBy("import { a } from './a.ts';\n"));
+  assert.ok(!isReachedBy("import type { A } from './a.ts';\n"));
+});
+
+test('the tests of the house run after every change, and all after one of packages', () => {
+  for (const changed of [[], ['LICENSE'], ['docs/api.md']])
+    assert.deepEqual(listTestsOfChange(reach, tests, changed).filter(isOfHouse), house);
+  for (const changed of ['package.json', 'package-lock.json', 'scripts/test_groups.ts'])
+    assert.deepEqual(listTestsOfChange(reach, tests, [changed]), tests);
+});
+
+test('no argument chooses all tests, a text those with it in their path', () => {
+  assert.deepEqual(chooseTests([]).files, tests);
+  const { files, needs_stores } = chooseTests(['engine/planning/interval']);
+  assert.deepEqual(files, ['server/engine/planning/interval.test.ts']);
+  assert.equal(needs_stores, false);
+  assert.equal(chooseTests(['server/api/projects']).needs_stores, true);
+  assert.match(chooseTests(['--all']).told, /no option --all/);
+  assert.match(chooseTests(['no_such_file']).told, /No file has a path/);
+});
+
+test('for a folder without tests those are chosen that reach it and open no store', () => {
+  const { files, needs_stores } = chooseTests(['server/engine/query/parse/']);
+  assert.ok(files.includes('server/engine/query/query_error.test.ts'));
+  assert.ok(!files.includes('server/engine/query/works.test.ts'));
+  assert.equal(needs_stores, false);
+});
+
+test('every test file runs once, and those of one process are neighbours', () => {
+  const groups = groupTestFiles(tests);
+  assert.deepEqual(groups.flat().sort(), tests.toSorted());
+  for (const group of groups) {
+    const first = tests.indexOf(group[0]!);
+    assert.deepEqual(group, tests.slice(first, first + group.length));
+  }
+});
+
+test('what steps beside each other say comes one after the other, the first one at once', () => {
+  const said: string[] = [];
+  const turns = openTurns((text) => said.push(text));
+  const [first, second, third] = [turns.take(), turns.take(), turns.take()];
+  second.write('second ');
+  first.write('first ');
+  assert.deepEqual(said, ['first ']);
+  third.write('third ');
+  third.end();
+  first.end();
+  assert.deepEqual(said, ['first ', 'second ']);
+  second.write('more ');
+  second.end();
+  assert.deepEqual(said, ['first ', 'second ', 'more ', 'third ']);
+});
