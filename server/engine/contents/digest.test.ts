@@ -40,6 +40,14 @@ async function bothDigests(from: number, to: number): Promise<{ store: string; o
   return { store: digestHex(BigInt(bytes.toString().trim())), ours: sum.value() };
 }
 
+/** The first row between two positions of which the store makes another digest than we do. */
+async function firstDifferent(from: number, to: number): Promise<number | undefined> {
+  const { store, ours } = await bothDigests(from, to);
+  if (ours === store || to - from === 1) return ours === store ? undefined : from;
+  const middle = Math.floor((from + to) / 2);
+  return (await firstDifferent(from, middle)) ?? firstDifferent(middle, to);
+}
+
 test('the store and we make the same digest of any row', async () => {
   const numbers = ['-0.0', '1.0', '1e5', '1.10', '1e22', '1e-7', '0.000001', '-1.5E+300'];
   const bounds = ['18446744073709551615', '-9223372036854775808', '123456789012345680000.0'];
@@ -56,12 +64,8 @@ test('the store and we make the same digest of any row', async () => {
   }));
   const all = [...contractRows, ...made];
   for (const statement of contractTable(all)) await clickhouse.run(statement);
-  for (let from = 0; from < all.length; from += 1) {
-    const { store, ours } = await bothDigests(from, from + 1);
-    assert.equal(ours, store, all[from]!.properties.slice(0, 500));
-  }
-  const { store, ours } = await bothDigests(0, all.length);
-  assert.equal(ours, store);
+  const different = await firstDifferent(0, all.length);
+  assert.equal(different, undefined, all[different ?? 0]!.properties.slice(0, 500));
 });
 
 test('a digest changes with any value and with none of its spellings', () => {
