@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from './child.ts';
 
@@ -7,18 +7,18 @@ import { root } from './child.ts';
 const seconds_to_end = 30;
 
 /**
- * What runs together: the files that a pattern fits, of one folder where it says so, as many as
- * keep the cores evenly busy until the end.
+ * What runs together: the files that a pattern fits, as many as keep the cores evenly busy until
+ * the end.
  */
-type Room = { files: RegExp; folder?: true; files_max: number };
+type Room = { files: RegExp; files_max: number };
 
 // The first pattern that fits a file is the file's. Alone is what kills processes and runs for
-// minutes, and what holds an engine of which a process can have one.
+// minutes, and what holds an engine of which a process can have one: the files of a process are
+// loaded before the first of them runs.
 const rooms: Room[] = [
   { files: /^test\/house\//, files_max: 24 },
   { files: /^test\//, files_max: 1 },
-  { files: /^server\/engine\/destinations\/(\w+)\/\1\.test/, files_max: 1 },
-  { files: /^server\/engine\/destinations\//, folder: true, files_max: 4 },
+  { files: /^server\/engine\/destinations\//, files_max: 1 },
   { files: /^server\/api\//, files_max: 16 },
   { files: /^server\/engine\//, files_max: 12 },
   { files: /^server\//, files_max: 16 },
@@ -32,18 +32,13 @@ const rooms: Room[] = [
  * mostly wait, begin one after the other beside the others.
  */
 export function groupTestFiles(files: string[]): string[][] {
-  const groups: { room: Room; folder: string; files: string[] }[] = [];
+  const groups: { room: Room; files: string[] }[] = [];
   for (const file of files) {
     const room = rooms.find((one) => one.files.test(file));
     if (room === undefined) throw new Error(`${file} has no place in scripts/test_groups.ts.`);
-    const folder = dirname(file);
     const group = groups.at(-1);
-    const isTogether =
-      group?.room === room &&
-      group.files.length < room.files_max &&
-      (room.folder === undefined || group.folder === folder);
-    if (isTogether) group.files.push(file);
-    else groups.push({ room, folder, files: [file] });
+    if (group?.room === room && group.files.length < room.files_max) group.files.push(file);
+    else groups.push({ room, files: [file] });
   }
   const [long, others] = [true, false].map((isLong) =>
     groups
