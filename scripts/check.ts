@@ -1,9 +1,9 @@
 /**
- * `npm test`: types, lint, format, unused code, and every test on one embedded PostgreSQL and one
- * embedded ClickHouse. All steps run, also when another fails; the exit code says whether all
- * passed. Arguments narrow the tests: `npm test -- server/engine` runs the test files whose path
- * contains that text, `npm test -- --changed` those that the changes of this branch can reach, and
- * what begins with `--test` goes on to Node's test runner
+ * `npm test`: types, lint, format, unused code, the build of the console, and every test on one
+ * embedded PostgreSQL and one embedded ClickHouse. All steps run, also when another fails; the exit
+ * code says whether all passed. Arguments narrow the tests: `npm test -- server/engine` runs the
+ * test files whose path contains that text, `npm test -- --changed` those that the changes of this
+ * branch can reach, and what begins with `--test` goes on to Node's test runner
  * (`npm test -- ledger --test-name-pattern=union`).
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -29,8 +29,13 @@ const checks_at_once = 2;
 const compiled = join(root, 'node_modules', '.cache', 'sluice', 'compiled');
 const options = process.argv.slice(2).filter((argument) => argument.startsWith('--test'));
 
+const console_build: Step = {
+  title: 'Console',
+  run: (write) => runNode(['scripts/build_console.ts'], {}, write),
+};
 const checks: Step[] = [
-  { title: 'Types', run: (write) => runTool('tsc', ['--noEmit'], write) },
+  console_build,
+  { title: 'Types', run: checkTypes },
   { title: 'Lint', run: (write) => runTool('oxlint', [], write) },
   { title: 'Format', run: (write) => runTool('oxfmt', ['--check'], write) },
   { title: 'Unused code', run: (write) => runTool('knip', [], write) },
@@ -40,10 +45,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, () => interrupt(signal));
 
 const turns = openTurns((text) => process.stdout.write(text));
-const results = await Promise.all([
-  ...begin(checks, checks_at_once),
-  ...begin([{ title: 'Tests', run: runTests }], 1),
-]);
+const checked = begin(checks, checks_at_once);
+const results = await Promise.all([...checked, ...begin([{ title: 'Tests', run: runTests }], 1)]);
 console.log(`\n=== Summary\n${results.map(({ line }) => line).join('\n')}`);
 const isPassed = results.every(({ passed }) => passed);
 if (isInterrupted()) console.log('Interrupted.');
@@ -72,6 +75,11 @@ function begin(steps: Step[], at_once: number): Promise<{ passed: boolean; line:
   });
 }
 
+async function checkTypes(write: Write): Promise<boolean> {
+  const server = await runTool('tsc', ['--noEmit'], write);
+  return (await runTool('tsc', ['--noEmit', '-p', 'console'], write)) && server;
+}
+
 async function runTests(write: Write): Promise<boolean> {
   const { files, needs_stores, told } = chooseTests(
     process.argv.slice(2).filter((argument) => !argument.startsWith('--test')),
@@ -82,6 +90,8 @@ async function runTests(write: Write): Promise<boolean> {
   let stores: { environment: Record<string, string>; close(): Promise<void> } | undefined;
   try {
     if (needs_stores) stores = await openTestStores();
+    // Servers of the tests serve what it builds.
+    if (needs_stores) await checked[checks.indexOf(console_build)];
     if (isInterrupted()) return false;
     const flags = [
       '--test',

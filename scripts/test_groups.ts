@@ -17,7 +17,7 @@ type Room = { files: RegExp; files_max: number };
 // loaded before the first of them runs.
 const rooms: Room[] = [
   { files: /^test\/house\//, files_max: 24 },
-  { files: /^test\//, files_max: 1 },
+  { files: /^(test|console)\//, files_max: 1 },
   { files: /^server\/engine\/destinations\//, files_max: 1 },
   { files: /^server\/api\//, files_max: 16 },
   { files: /^server\/engine\//, files_max: 12 },

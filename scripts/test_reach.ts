@@ -13,6 +13,8 @@ export type Reach = Map<string, string[]>;
 
 /** These decide what all tests run on, or which of them run, and how. */
 const of_all_tests = /^(package(-lock)?\.json|scripts\/(check|check_tests|child|test_\w+)\.ts)$/;
+/** What is served from these files is built before the tests, and opened by the other file. */
+const built = { from: 'console/', opened_by: 'server/api/console/build.ts' };
 /** Their tests read the repository itself. */
 const reads_everything = 'test/house/';
 
@@ -35,7 +37,7 @@ export function listReaching(reach: Reach, wanted: string[]): Set<string> {
     if (reaching.has(file)) continue;
     reaching.add(file);
     open.push(...(users.get(file) ?? []));
-    if (file.endsWith('.ts')) continue;
+    if (/\.tsx?$/.test(file)) continue;
     for (let name = posix.dirname(file); name !== '.'; name = posix.dirname(name))
       open.push(...(users.get(name) ?? []));
   }
@@ -49,7 +51,8 @@ export function listReaching(reach: Reach, wanted: string[]): Set<string> {
  */
 export function listTestsOfChange(reach: Reach, tests: string[], changed: string[]): string[] {
   if (changed.some((file) => of_all_tests.test(file))) return tests;
-  const reaching = listReaching(reach, changed);
+  const isBuilt = changed.some((file) => file.startsWith(built.from));
+  const reaching = listReaching(reach, isBuilt ? [...changed, built.opened_by] : changed);
   return tests.filter((file) => file.startsWith(reads_everything) || reaching.has(file));
 }
 

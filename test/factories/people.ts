@@ -18,10 +18,15 @@ const hash = hashPassword(password);
 /** A clock that a test moves on. */
 export type TestClock = { now(): number; pass(milliseconds: number): void };
 
-/** Makes a clock that stands at the present second until it is moved. */
+/**
+ * Makes a clock that stands, until it is moved, at the second in which it is first asked: long
+ * after its file was loaded when other files of the process ran before.
+ */
 export function openTestClock(): TestClock {
-  let now = Math.floor(Date.now() / 1000) * 1000;
-  return { now: () => now, pass: (milliseconds) => void (now += milliseconds) };
+  let passed = 0;
+  let start: number | undefined;
+  const now = () => (start ??= Math.floor(Date.now() / 1000) * 1000) + passed;
+  return { now, pass: (milliseconds) => void (passed += milliseconds) };
 }
 
 /** Makes a user with `password` who belongs to no organization. */
