@@ -25,7 +25,7 @@ const reached: [changed: string, test: string, how: string][] = [
   ['docs/errors.md', 'test/fault_matrix/fault_matrix.test.ts', 'a page that it reads'],
   ['test/certificates/saml_acme.crt', 'server/api/domains/enforcement.test.ts', 'a template'],
   ['test/saml/pysaml2_identity_provider.py', 'server/platform/saml/pysaml2.test.ts', 'a script'],
-  ['server/api/pages/assets/login.js', 'server/api/pages/browser.test.ts', 'an asset'],
+  ['console/sessions/login_page.tsx', 'test/console/served.test.ts', 'its build'],
   ['test/harness.ts', 'server/api/projects/projects.test.ts', 'what tests share'],
 ];
 
