@@ -4,6 +4,7 @@ import { activityRoutes } from './activity/routes.ts';
 import { apiKeyRoutes } from './api_keys/routes.ts';
 import { batchExportRoutes } from './batch_exports/routes.ts';
 import { consoleRoutes } from './console/routes.ts';
+import { destinationRoutes } from './destinations/routes.ts';
 import { domainRoutes } from './domains/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { inviteRoutes } from './invites/routes.ts';
@@ -26,6 +27,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   inviteRoutes,
   projectRoutes,
   batchExportRoutes,
+  destinationRoutes,
   noticeTargetRoutes,
   queryRoutes,
   domainRoutes,
