@@ -60,6 +60,7 @@ export const DestinationType = Type.Object(
   },
   { title: 'DestinationType' },
 );
+/** A destination type as it is on the wire. */
 export type DestinationType = Static<typeof DestinationType>;
 
 /** The answer of the list: all types, in one page. */
