@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { actionRoutes } from './action_routes.ts';
 import { backfillRoutes } from './backfills/routes.ts';
+import { bulkActionRoutes } from './bulk_actions/routes.ts';
 import { draftRoutes } from './drafts/routes.ts';
 import { findRoutes } from './find/routes.ts';
 import { exportRoutes } from './export_routes.ts';
@@ -30,5 +31,6 @@ export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
     backfillRoutes(app, engine, mount);
     runRoutes(app, engine, mount);
     runActionRoutes(app, mount);
+    bulkActionRoutes(app, engine, mount);
   }
 }
