@@ -7,9 +7,11 @@ import { draftRoutes } from './drafts/routes.ts';
 import { findRoutes } from './find/routes.ts';
 import { exportRoutes } from './export_routes.ts';
 import { metricsRoutes } from './metrics/routes.ts';
+import { overviewRoutes } from './overview/routes.ts';
 import { runActionRoutes } from './runs/action_routes.ts';
 import { runRoutes } from './runs/routes.ts';
 import { slotRoutes } from './slots/routes.ts';
+import { timelineRoutes } from './timeline/routes.ts';
 import type { Mount } from './mount.ts';
 
 /** Both places: the organization's shows the exports of all its projects. */
@@ -28,9 +30,11 @@ export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
     actionRoutes(app, engine, mount);
     metricsRoutes(app, engine, mount);
     slotRoutes(app, engine, mount);
+    timelineRoutes(app, engine, mount);
     backfillRoutes(app, engine, mount);
     runRoutes(app, engine, mount);
     runActionRoutes(app, mount);
     bulkActionRoutes(app, engine, mount);
+    overviewRoutes(app, engine, mount);
   }
 }
