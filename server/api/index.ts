@@ -9,6 +9,7 @@ import { domainRoutes } from './domains/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { inviteRoutes } from './invites/routes.ts';
 import { memberRoutes } from './members/routes.ts';
+import { noticeDeliveryRoutes } from './notice_deliveries/routes.ts';
 import { noticeTargetRoutes } from './notice_targets/routes.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { pluginConfigRoutes } from './plugin_configs/routes.ts';
@@ -29,6 +30,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   batchExportRoutes,
   destinationRoutes,
   noticeTargetRoutes,
+  noticeDeliveryRoutes,
   queryRoutes,
   domainRoutes,
   eventRoutes,
