@@ -50,7 +50,7 @@ test('each attempt with its status and what was sent; a notice is sent again', a
       ['delivered', 200],
     ],
   );
-  assert.equal(record.body, received()[0]!.body.toString());
+  assert.equal(record.body, received()[0]!.body);
   const again = await send(listed.id);
   assert.deepEqual([again.status, again.body.outcome], [200, 'pending']);
   await deliver();

@@ -95,10 +95,7 @@ export async function settleDelivery(
           ? `${result.detail} The target was switched off.`
           : result.detail;
     const shown = { delivered: 'delivered', pending: 'failed', given_up: 'given_up' }[outcome];
-    await tx.run(sql`
-      INSERT INTO notice_attempts (delivery_id, number, at, outcome, status, detail)
-      SELECT ${due.id}, coalesce(max(number), 0) + 1, ${isoInstant(now)}, ${shown},
-        ${result.status ?? null}, ${detail} FROM notice_attempts WHERE delivery_id = ${due.id}`);
+    await keepAttempt(tx, due, { at: isoInstant(now), shown, detail, status: result.status });
     if (target === undefined) return;
     const { notice_id: notice, event, batch_export_id: batch_export } = due;
     const last_attempt = {
@@ -119,6 +116,17 @@ export async function settleDelivery(
     );
     if (isSwitchedOff) await switchOff(tx, store.secrets, target, now);
   });
+}
+
+async function keepAttempt(
+  tx: Transaction,
+  { id }: DueDelivery,
+  kept: { at: string; shown: string; detail: string | null; status: number | undefined },
+): Promise<void> {
+  await tx.run(sql`
+    INSERT INTO notice_attempts (delivery_id, number, at, outcome, status, detail)
+    SELECT ${id}, coalesce(max(number), 0) + 1, ${kept.at}, ${kept.shown}, ${kept.status ?? null},
+      ${kept.detail} FROM notice_attempts WHERE delivery_id = ${id}`);
 }
 
 type LockedTarget = {

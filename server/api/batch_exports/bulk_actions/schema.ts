@@ -17,12 +17,12 @@ export const bulk_kinds = [
 export type BulkKind = (typeof bulk_kinds)[number];
 
 /** What came of an item. */
-export const outcomes = ['pending', 'succeeded', 'unchanged', 'refused', 'aborted'] as const;
+const outcomes = ['pending', 'succeeded', 'unchanged', 'refused', 'aborted'] as const;
 
 /** Most items of one action. */
 export const items_max = 100_000;
 /** Most ids that a body can list. */
-export const ids_max = 5_000;
+const ids_max = 5_000;
 
 const uuid = (description: string) => Type.String({ format: 'uuid', description });
 

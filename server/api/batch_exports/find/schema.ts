@@ -5,7 +5,7 @@ import { instant, modelNames } from '../schema.ts';
 import { slot_reasons, slot_states } from '../slots/schema.ts';
 
 /** What became of a record in an export: what became of its slot, or why it has none. */
-export const found_states = [
+const found_states = [
   ...slot_states,
   'excluded',
   'not_in_query',
@@ -13,9 +13,6 @@ export const found_states = [
   'superseded',
   'not_told',
 ] as const;
-/** One of `found_states`. */
-export type FoundState = (typeof found_states)[number];
-
 /** How many records an answer has at most. */
 export const records_max = 100;
 /** How many exports of each record an answer has at most. */

@@ -116,7 +116,7 @@ const states: Record<Exclude<SlotState, 'waiting'>, string> = {
 };
 
 /** Why a slot is missing or outside, and what to do. */
-export const reasons: Record<SlotReason, string> = {
+const reasons: Record<SlotReason, string> = {
   paused: 'The export was paused when it was due: a backfill by `inserted_at` delivers it.',
   made_later: 'The export was made later: a backfill delivers what was taken in before.',
   not_planned:
