@@ -3,6 +3,8 @@ import { judgeFreshness } from '../engine/health/freshness.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
 import type { Chore } from '../platform/chores.ts';
+import { sweepBulkActions } from './batch_exports/bulk_actions/sweep.ts';
+import { workBulkActions } from './batch_exports/bulk_actions/work.ts';
 import { warnOfCertificates } from './domains/certificate_warnings.ts';
 import { recheckDomains } from './domains/recheck.ts';
 import { sweepPeople } from './users/sweep.ts';
@@ -28,6 +30,16 @@ export function choresOf(deps: Deps): Chore[] {
       name: 'look for late exports',
       interval_ms: 30_000,
       work: () => judgeFreshness({ ...deps, settle_seconds: deps.config.settle_seconds }),
+    },
+    {
+      name: 'work on bulk actions',
+      interval_ms: 1_000,
+      work: (signal) => workBulkActions(deps, signal),
+    },
+    {
+      name: 'removal of old bulk actions',
+      interval_ms: 3_600_000,
+      work: (signal) => sweepBulkActions(deps, signal),
     },
     {
       name: 'sending of notices',

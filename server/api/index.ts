@@ -4,10 +4,12 @@ import { activityRoutes } from './activity/routes.ts';
 import { apiKeyRoutes } from './api_keys/routes.ts';
 import { batchExportRoutes } from './batch_exports/routes.ts';
 import { consoleRoutes } from './console/routes.ts';
+import { destinationRoutes } from './destinations/routes.ts';
 import { domainRoutes } from './domains/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { inviteRoutes } from './invites/routes.ts';
 import { memberRoutes } from './members/routes.ts';
+import { noticeDeliveryRoutes } from './notice_deliveries/routes.ts';
 import { noticeTargetRoutes } from './notice_targets/routes.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { pluginConfigRoutes } from './plugin_configs/routes.ts';
@@ -26,7 +28,9 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   inviteRoutes,
   projectRoutes,
   batchExportRoutes,
+  destinationRoutes,
   noticeTargetRoutes,
+  noticeDeliveryRoutes,
   queryRoutes,
   domainRoutes,
   eventRoutes,

@@ -2,11 +2,16 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { actionRoutes } from './action_routes.ts';
 import { backfillRoutes } from './backfills/routes.ts';
+import { bulkActionRoutes } from './bulk_actions/routes.ts';
 import { draftRoutes } from './drafts/routes.ts';
+import { findRoutes } from './find/routes.ts';
 import { exportRoutes } from './export_routes.ts';
 import { metricsRoutes } from './metrics/routes.ts';
+import { overviewRoutes } from './overview/routes.ts';
 import { runActionRoutes } from './runs/action_routes.ts';
 import { runRoutes } from './runs/routes.ts';
+import { slotRoutes } from './slots/routes.ts';
+import { timelineRoutes } from './timeline/routes.ts';
 import type { Mount } from './mount.ts';
 
 /** Both places: the organization's shows the exports of all its projects. */
@@ -18,13 +23,18 @@ const mounts: readonly Mount[] = [
 /** Batch exports with their runs, backfills and logs, under organizations and under projects. */
 export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
   const { engine } = deps;
+  findRoutes(app, engine);
   for (const mount of mounts) {
     exportRoutes(app, engine, mount);
     draftRoutes(app, engine, mount);
     actionRoutes(app, engine, mount);
     metricsRoutes(app, engine, mount);
+    slotRoutes(app, engine, mount);
+    timelineRoutes(app, engine, mount);
     backfillRoutes(app, engine, mount);
     runRoutes(app, engine, mount);
     runActionRoutes(app, mount);
+    bulkActionRoutes(app, engine, mount);
+    overviewRoutes(app, engine, mount);
   }
 }

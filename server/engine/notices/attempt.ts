@@ -11,13 +11,15 @@ const answer_ms_max = 15_000;
 /**
  * What became of one attempt. `failed` may be mended by another one, after a rest where the
  * receiver asked for one (`rest_ms`); `hopeless` not; `gone` is a receiver at `url` that wants
- * nothing more (410). Sentences hold nothing that the receiver said.
+ * nothing more (410). `status` is that of a webhook's answer. Sentences hold nothing that the
+ * receiver said.
  */
-export type AttemptResult =
+export type AttemptResult = { status?: number } & (
   | { outcome: 'delivered' }
   | { outcome: 'failed'; detail: string; rest_ms?: number }
   | { outcome: 'hopeless'; detail: string }
-  | { outcome: 'gone'; detail: string; url: string };
+  | { outcome: 'gone'; detail: string; url: string }
+);
 
 /** A signed message on its way to a webhook. */
 export type WebhookMessage = { url: string; key: Buffer; id: string; body: string };
@@ -47,11 +49,9 @@ export async function postWebhook(
       signal: AbortSignal.any([signal, timeout]),
     });
     await response.body?.cancel();
-    return resultOf(
-      response.status,
-      url,
-      restAskedFor(response.status, response.headers.get('retry-after'), clock.now()),
-    );
+    const { status, headers } = response;
+    const rest_ms = restAskedFor(status, headers.get('retry-after'), clock.now());
+    return { ...resultOf(status, url, rest_ms), status };
   } catch (error) {
     if (signal.aborted) throw error;
     if (timeout.aborted)

@@ -56,7 +56,7 @@ export async function releaseDelivery(
  * its lease changes nothing; the target shows the latest attempt; a notice that is given up stands
  * in the export's log; a target whose receiver asks for rest gets nothing until it is over; a
  * receiver that is gone has its target switched off with the reason, which is in the activity log,
- * unless the target has another address by now, which is tried next.
+ * unless the target has another address by now, which is tried next; each attempt is kept.
  */
 export async function settleDelivery(
   store: { db: Database; clock: Clock; secrets: Secrets },
@@ -86,7 +86,7 @@ export async function settleDelivery(
       UPDATE notice_deliveries SET outcome = ${outcome}, next_attempt_at = ${next_attempt_at},
         is_under_way = false
       WHERE id = ${due.id} AND attempts = ${due.attempts} AND outcome = 'pending'`);
-    if (settled === 0 || target === undefined) return;
+    if (settled === 0) return;
     const isSwitchedOff = isGone && target.enabled;
     const detail =
       result.outcome === 'delivered'
@@ -95,6 +95,8 @@ export async function settleDelivery(
           ? `${result.detail} The target was switched off.`
           : result.detail;
     const shown = { delivered: 'delivered', pending: 'failed', given_up: 'given_up' }[outcome];
+    await keepAttempt(tx, due, { at: isoInstant(now), shown, detail, status: result.status });
+    if (target === undefined) return;
     const { notice_id: notice, event, batch_export_id: batch_export } = due;
     const last_attempt = {
       at: isoInstant(now),
@@ -114,6 +116,17 @@ export async function settleDelivery(
     );
     if (isSwitchedOff) await switchOff(tx, store.secrets, target, now);
   });
+}
+
+async function keepAttempt(
+  tx: Transaction,
+  { id }: DueDelivery,
+  kept: { at: string; shown: string; detail: string | null; status: number | undefined },
+): Promise<void> {
+  await tx.run(sql`
+    INSERT INTO notice_attempts (delivery_id, number, at, outcome, status, detail)
+    SELECT ${id}, coalesce(max(number), 0) + 1, ${kept.at}, ${kept.shown}, ${kept.status ?? null},
+      ${kept.detail} FROM notice_attempts WHERE delivery_id = ${id}`);
 }
 
 type LockedTarget = {

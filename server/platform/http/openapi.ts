@@ -88,6 +88,23 @@ function named(document: JsonObject): JsonObject {
   return { ...document, paths, components };
 }
 
+/** A schema as readers may see it: without the keywords that only our validator knows. */
+export function publicSchema(schema: object): Record<string, unknown> {
+  return withoutOwn(JSON.parse(JSON.stringify(schema)) as JsonObject);
+}
+
+function withoutOwn(value: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name, entry]) => !own_keywords.has(name) || typeof entry === 'object')
+      .map(([name, entry]) => [name, isObject(entry) ? withoutOwn(entry) : entry]),
+  );
+}
+
+function isObject(value: Json): value is JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
 type Operation = { responses: JsonObject };
 
 const not_allowed = {

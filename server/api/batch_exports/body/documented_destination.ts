@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { TObject, TSchema } from 'typebox';
 import type { DestinationDefinition } from '../../../engine/destination/destination.ts';
 import { destinations } from '../../../engine/destinations/index.ts';
-import { configSchemaOf } from '../../../engine/models/event_filter.ts';
+import { documentedConfig } from '../../destinations/schema.ts';
 
 /**
  * The schema of a body with every type of destination and its keys written out, for the
@@ -19,15 +19,8 @@ export function withDestinations(body: TObject): TObject {
 }
 
 function documentedDestination(definition: DestinationDefinition): TSchema {
-  const config = configSchemaOf(definition);
-  const properties = Object.fromEntries(
-    Object.entries(config.properties).map(([key, schema]) => [
-      key,
-      definition.secrets.includes(key) ? { ...schema, writeOnly: true } : schema,
-    ]),
-  );
   return Type.Object(
-    { type: Type.Literal(definition.type), config: { ...config, properties } },
+    { type: Type.Literal(definition.type), config: documentedConfig(definition) },
     { title: `${definition.type}Destination`, description: definition.label },
   );
 }

@@ -19,6 +19,9 @@ const retried_statuses: readonly string[] = [
 ];
 const once_more = 'To deliver its interval once more, start a backfill of it with "mode": "all".';
 
+/** What is left of an area for a new run, as `undelivered` says; who retries many knows it. */
+export type RestOf = (wanted: Rectangle[]) => Promise<Rectangle[]>;
+
 /** What became of a delivery over all runs that tried it. */
 type DeliveryState = {
   open: boolean;
@@ -38,6 +41,7 @@ export async function retryRun(
   tx: Transaction,
   row: LockedExport,
   run: LockedRun,
+  restOf: RestOf = (wanted) => undelivered(tx, row.id, row.revision, wanted),
 ): Promise<string> {
   if (!retried_statuses.includes(run.status))
     throw conflict(
@@ -50,7 +54,7 @@ export async function retryRun(
   if (state.completed) throw conflict(`A retry of this run has completed. ${once_more}`);
   const id =
     state.committing_run_id === null
-      ? await insertMissing(tx, row, run)
+      ? await insertMissing(tx, row, run, restOf)
       : await insertContinuation(tx, row, run, state);
   await writeRunLog(tx, {
     batch_export_id: row.id,
@@ -61,6 +65,7 @@ export async function retryRun(
   return id;
 }
 
+// By the primary key, and by batch_export_runs_repeats: whatever the length of the history.
 function deliveryState(
   tx: Transaction,
   exportId: string,
@@ -73,15 +78,19 @@ function deliveryState(
         AS committing_run_id,
       (array_agg(revision ORDER BY created_at DESC,
         id DESC) FILTER (WHERE committing_at IS NOT NULL))[1] AS committing_revision
-    FROM batch_export_runs WHERE batch_export_id = ${exportId}
-      AND delivery_id = ${deliveryId}`) as Promise<DeliveryState>;
+    FROM batch_export_runs WHERE batch_export_id = ${exportId} AND (id = ${deliveryId}
+      OR (delivery_id = ${deliveryId} AND id <> delivery_id))`) as Promise<DeliveryState>;
 }
 
-async function insertMissing(tx: Transaction, row: LockedExport, run: LockedRun): Promise<string> {
+async function insertMissing(
+  tx: Transaction,
+  row: LockedExport,
+  run: LockedRun,
+  restOf: RestOf,
+): Promise<string> {
   const wanted = subtract(fromStored(run.selection), []);
   // A backfill with mode all does not ask what was delivered; neither does its retry.
-  const rest =
-    run.backfill_mode === 'all' ? wanted : await undelivered(tx, row.id, row.revision, wanted);
+  const rest = run.backfill_mode === 'all' ? wanted : await restOf(wanted);
   if (rest.length === 0)
     throw conflict(
       'Nothing of this run is missing: its rows were delivered by other runs, or are about to ' +

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { insertRunRow, newExport, projectBase } from '../../../../test/factories/batch_exports.ts';
+import { openHarness } from '../../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../../test/harness.ts';
+import type { BulkActionItem } from './schema.ts';
+import { sweepBulkActions } from './sweep.ts';
+import { workBulkActions } from './work.ts';
+
+let house: Harness;
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+});
+after(() => house.close());
+
+const bulkBase = (home: TestOrganization) => `/api/projects/${home.project.id}/bulk_actions/`;
+const post = (home: TestOrganization, path: string, body: unknown) =>
+  house.request('POST', path, { key: home.key, body });
+const get = async (home: TestOrganization, path: string) =>
+  (await house.request('GET', path, { key: home.key })).body;
+const work = () => workBulkActions(house.deps);
+
+/** Runs that failed, one for each hour from 1 January 2026 on. */
+async function insertFailed(home: TestOrganization, exportId: string, count: number) {
+  await house.deps.db.run(sql`
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
+      data_interval_start, data_interval_end, selection, finished_at, error_code)
+    SELECT made.id, ${exportId}, ${home.project.id}, 1, made.id, 'Failed', made.at,
+      made.at + interval '1 hour', jsonb_build_array(jsonb_build_object('event_from', null,
+        'event_to', null, 'inserted_from', extract(epoch FROM made.at)::bigint * 1000,
+        'inserted_to', (extract(epoch FROM made.at)::bigint + 3600) * 1000)), now(), 'gone'
+    FROM generate_series(0, ${count - 1}::integer) n CROSS JOIN LATERAL (
+      SELECT gen_random_uuid() AS id, '2026-01-01Z'::timestamptz + n * interval '1 hour' AS at
+    ) made`);
+}
+
+const retriesOf = (exportId: string) =>
+  house.deps.db.rows<{ delivery_id: string; count: number }>(sql`
+    SELECT delivery_id, count(*) AS count FROM batch_export_runs
+    WHERE batch_export_id = ${exportId} GROUP BY delivery_id`);
+
+test('5,000 failed runs are retried, each once, with a result for each', async () => {
+  const home = await house.newOrganization();
+  const { id } = await newExport(house, home);
+  await insertFailed(home, id, 5_000);
+  const made = await post(home, `${projectBase(home)}${id}/runs/bulk/`, {
+    action: 'retry_runs',
+    filter: { error_code: 'gone' },
+  });
+  assert.equal(made.status, 201, made.text);
+  assert.deepEqual(made.body.progress, {
+    total: 5_000,
+    pending: 5_000,
+    succeeded: 0,
+    unchanged: 0,
+    refused: 0,
+  });
+  // What it is about was fixed: a run that fails now is none of it.
+  await insertRunRow(house, id, { hour: 9_000, status: 'Failed' });
+  const url = `${bulkBase(home)}${made.body.id}/`;
+  await work();
+  const done = await get(home, url);
+  assert.deepEqual([done.status, done.progress.succeeded], ['Completed', 5_000], done.detail);
+  const deliveries = await retriesOf(id);
+  assert.equal(deliveries.filter(({ count }) => count === 2).length, 5_000);
+  assert.equal(deliveries.filter(({ count }) => count === 1).length, 1);
+  const items = await get(home, `${url}items/?limit=2&offset=4998`);
+  assert.deepEqual([items.count, items.results.length], [5_000, 2]);
+  assert.ok(items.results.every((item: BulkActionItem) => item.new_run !== null));
+  // Once more: all of them have a retry under way.
+  const again = await post(home, bulkBase(home), {
+    action: 'retry_runs',
+    filter: { batch_export: id, before: '2026-01-02T00:00:00Z' },
+  });
+  await work();
+  const refused = await get(home, `${bulkBase(home)}${again.body.id}/items/?outcome=refused`);
+  assert.equal(refused.count, 24);
+  assert.equal(refused.results[0].detail, 'A retry of this run is under way.');
+});
+
+test('two processes share the work; one that is cut off leaves nothing half done', async () => {
+  const home = await house.newOrganization();
+  const { id } = await newExport(house, home);
+  await insertFailed(home, id, 350);
+  const { body } = await post(home, bulkBase(home), { action: 'retry_runs', filter: {} });
+  const url = `${bulkBase(home)}${body.id}/`;
+  const pending = async () => (await get(home, url)).progress.pending;
+  const cut = workBulkActions(house.deps).catch(() => undefined);
+  while ((await pending()) === 350);
+  await house.deps.db.run(sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'`);
+  await cut;
+  await Promise.all([work(), work()]);
+  assert.deepEqual([await pending(), (await get(home, url)).progress.succeeded], [0, 350]);
+  assert.ok((await retriesOf(id)).every(({ count }) => count === 2));
+});
+
+test('exports are paused, unpaused and deleted, by list or filter', async () => {
+  const home = await house.newOrganization();
+  const names = ['One', 'Two', 'Other'];
+  const ids: string[] = [];
+  for (const name of names) ids.push((await newExport(house, home, { name })).id);
+  await post(home, `${projectBase(home)}${ids[0]}/pause/`, {});
+  const act = async (body: object) => {
+    const made = await post(home, bulkBase(home), body);
+    assert.equal(made.status, 201, made.text);
+    await work();
+    return get(home, `${bulkBase(home)}${made.body.id}/`);
+  };
+  const paused = await act({ action: 'pause_exports', ids: [ids[0], ids[2]] });
+  assert.deepEqual([paused.progress.unchanged, paused.progress.succeeded], [1, 1]);
+  const shown = await get(home, `${projectBase(home)}${ids[2]}/`);
+  assert.equal(shown.paused, true);
+  const log = await get(
+    home,
+    `/api/organizations/${home.organization.id}/activity/?item_id=${ids[2]}&activity=paused`,
+  );
+  assert.equal(log.results[0].user.uuid, home.user.uuid);
+  assert.ok(log.results[0].changes.some(({ after: to }: { after: unknown }) => to === paused.id));
+  const active = await act({
+    action: 'unpause_exports',
+    filter: { paused: true },
+    backfill: true,
+  });
+  assert.deepEqual([active.progress.total, active.progress.succeeded], [2, 2]);
+  const gone = await act({ action: 'delete_exports', filter: { search: 'tW' } });
+  assert.deepEqual([gone.progress.total, gone.progress.succeeded], [1, 1]);
+  const left = await get(home, projectBase(home));
+  assert.deepEqual(left.results.map(({ name }: { name: string }) => name).toSorted(), [
+    'One',
+    'Other',
+  ]);
+  const open = await insertRunRow(house, ids[0]!, {});
+  const cancelled = await act({ action: 'cancel_runs', ids: [open] });
+  assert.equal(cancelled.progress.succeeded, 1);
+  const run = await get(home, `${projectBase(home)}${ids[0]}/runs/${open}/`);
+  assert.notEqual(run.cancel_requested_at, null);
+  assert.equal((await get(home, bulkBase(home))).count, 4);
+});
+
+test('a deletion meanwhile is a result; an abort leaves the rest alone', async () => {
+  const home = await house.newOrganization();
+  const { id } = await newExport(house, home);
+  await insertFailed(home, id, 3);
+  const made = await post(home, bulkBase(home), { action: 'retry_runs', filter: {} });
+  await house.request('DELETE', `${projectBase(home)}${id}/`, { key: home.key });
+  await work();
+  const { results } = await get(home, `${bulkBase(home)}${made.body.id}/items/`);
+  assert.ok(results.every(({ detail }: BulkActionItem) => detail === 'The export was deleted.'));
+  const other = await newExport(house, home);
+  await insertFailed(home, other.id, 3);
+  const stopped = await post(home, bulkBase(home), { action: 'retry_runs', filter: {} });
+  const url = `${bulkBase(home)}${stopped.body.id}/`;
+  const aborted = await post(home, `${url}abort/`, {});
+  assert.deepEqual([aborted.status, aborted.body.status], [200, 'Aborted']);
+  await work();
+  assert.equal((await retriesOf(other.id)).length, 3);
+  assert.equal((await get(home, `${url}items/?outcome=aborted`)).count, 3);
+  assert.equal((await post(home, `${url}abort/`, {})).status, 409);
+});
+
+test('who is no longer a member has nothing done any more', async () => {
+  const home = await house.newOrganization();
+  const { id } = await newExport(house, home);
+  await insertFailed(home, id, 2);
+  const member = await house.newMember(home.organization.id, 1);
+  const asker = { ...home, key: member.key };
+  const { body } = await post(asker, bulkBase(home), { action: 'retry_runs', filter: {} });
+  await house.deps.db.run(sql`DELETE FROM members WHERE user_id = ${member.user.id}`);
+  await work();
+  const ended = await get(home, `${bulkBase(home)}${body.id}/`);
+  assert.equal(ended.status, 'Aborted');
+  assert.match(ended.detail, /no longer a member/);
+  assert.equal((await retriesOf(id)).length, 2);
+});
+
+test('wrong bodies are 400, what is not there too; nothing of others is reached', async () => {
+  const [home, stranger] = [await house.newOrganization(), await house.newOrganization()];
+  const { id } = await newExport(house, home);
+  const run = await insertRunRow(house, id, { status: 'Failed' });
+  for (const [body, attr] of [
+    [{ action: 'retry_runs' }, 'filter'],
+    [{ action: 'burn', filter: {} }, 'action'],
+    [{ action: 'retry_runs', ids: [crypto.randomUUID()] }, 'ids'],
+    [{ action: 'retry_runs', filter: {}, backfill: true }, 'backfill'],
+    [{ action: 'retry_runs', filter: { after: '0001-01-01T00:00:00Z' } }, 'filter__after'],
+  ] as const) {
+    const answer = await post(home, bulkBase(home), body);
+    assert.deepEqual([answer.status, answer.body.attr], [400, attr]);
+  }
+  const foreign = await post(stranger, bulkBase(stranger), { action: 'retry_runs', ids: [run] });
+  assert.equal(foreign.status, 400);
+  const none = await post(stranger, bulkBase(stranger), { action: 'retry_runs', filter: {} });
+  assert.deepEqual([none.body.status, none.body.progress.total], ['Completed', 0]);
+  const looked = await post(home, `${bulkBase(home)}?validate_only=true`, {
+    action: 'retry_runs',
+    filter: {},
+  });
+  assert.equal(looked.body.progress.total, 1);
+  assert.equal((await get(home, bulkBase(home))).count, 0);
+  await house.deps.db.run(sql`UPDATE bulk_actions SET finished_at = now() - interval '31 days'
+    WHERE id = ${none.body.id}`);
+  await sweepBulkActions(house.deps);
+  assert.equal((await get(stranger, bulkBase(stranger))).count, 0);
+});

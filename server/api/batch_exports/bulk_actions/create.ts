@@ -1,0 +1,100 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { FastifyRequest } from 'fastify';
+import type { Actor } from '../../../platform/activity/chain.ts';
+import { counted } from '../../../platform/counted.ts';
+import { invalid, invalidMany } from '../../../platform/http/errors.ts';
+import type { Violation } from '../../../platform/http/errors.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import { instantViolations } from '../body/instants.ts';
+import { items_max } from './schema.ts';
+import type { BulkAction, NewBulkAction } from './schema.ts';
+import { beginBulkAction, insertBulkAction, insertItems } from './store.ts';
+import type { BulkActionRow } from './store.ts';
+
+/**
+ * Makes the action that the body asks for, with everything that it is about at this moment, and
+ * gives its id. Throws 400 for ids that are not there and for more items than one action takes.
+ */
+export async function createBulkAction(
+  request: FastifyRequest,
+  tx: Transaction,
+  wanted: NewBulkAction,
+): Promise<string> {
+  const violations = violationsOf(wanted);
+  if (violations.length > 0) throw invalidMany(violations);
+  const made = {
+    id: uuidv7(),
+    place: request.access,
+    action: wanted.action,
+    options: { backfill: wanted.backfill ?? false },
+    actor: actorOf(request),
+  };
+  await insertBulkAction(tx, made);
+  const total = await insertItems(tx, made, wanted, items_max);
+  if (total > items_max)
+    throw invalid(
+      'filter',
+      'max_items',
+      `This fits more than ${items_max}, which is the most of one action: narrow the filter.`,
+    );
+  const missing = wanted.ids === undefined ? 0 : new Set(wanted.ids).size - total;
+  if (missing > 0)
+    throw invalid(
+      'ids',
+      'invalid_input',
+      `${counted(missing, 'id')} of the list ${missing === 1 ? 'is' : 'are'} not there, or not ` +
+        'what the filter says: send those that are.',
+    );
+  await beginBulkAction(tx, made.id, total);
+  return made.id;
+}
+
+function violationsOf({ action, ids, filter, backfill }: NewBulkAction): Violation[] {
+  const violations: Violation[] = [];
+  if (ids === undefined && filter === undefined)
+    violations.push({
+      attr: 'filter',
+      code: 'required',
+      detail: 'Send `filter` or `ids`; an empty filter means all.',
+    });
+  if (backfill !== undefined && action !== 'unpause_exports')
+    violations.push({
+      attr: 'backfill',
+      code: 'invalid_input',
+      detail: 'It goes with `unpause_exports` only.',
+    });
+  for (const one of instantViolations({ after: filter?.after, before: filter?.before }))
+    violations.push({ ...one, attr: `filter__${one.attr}` });
+  return violations;
+}
+
+/** Who asked. The entries of the work are not of this request, so its id stays out. */
+function actorOf({ caller, ip }: FastifyRequest): Actor {
+  const { user_id, user_uuid, email, key_id, key_mask, session_id } = caller;
+  return {
+    user_id,
+    user_uuid,
+    user_email: email,
+    key_id,
+    key_mask,
+    session_id,
+    ip,
+    request_id: null,
+  };
+}
+
+/** The action as it is on the wire. */
+export function shownAction(row: BulkActionRow): BulkAction {
+  const { status, progress, detail } = row;
+  const { total, pending, succeeded, unchanged, refused } = progress;
+  const results =
+    `${succeeded} done` +
+    (unchanged > 0 ? `, ${unchanged} were so already` : '') +
+    (refused > 0 ? `, ${refused} refused` : '');
+  const sentences = {
+    Running: `${results}; ${pending} of ${counted(total, 'item')} to go.`,
+    Completed: total === 0 ? 'There was nothing to do.' : `All have their result: ${results}.`,
+    Aborted: `Ended early: ${results}, the others were left as they were.`,
+  };
+  return { ...row, detail: [sentences[status], detail ?? ''].join(' ').trim() };
+}

@@ -1,0 +1,187 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Engine } from '../../../engine/engine.ts';
+import { changesOf } from '../../../platform/activity/changes.ts';
+import { body, jsonBody } from '../../../platform/http/bodies/body.ts';
+import { conflict } from '../../../platform/http/errors.ts';
+import {
+  PageQuery,
+  answerPage,
+  pageAnswer,
+  pageAsked,
+  pageOf,
+} from '../../../platform/http/lists/pagination.ts';
+import { query } from '../../../platform/http/lists/query.ts';
+import { write } from '../../../platform/http/write.ts';
+import type { Entry } from '../../../platform/http/write.ts';
+import type { Queryable } from '../../../platform/postgres/database.ts';
+import { getExport, missing } from '../found.ts';
+import type { Mount } from '../mount.ts';
+import { uuidParameter } from '../place.ts';
+import { createBulkAction, shownAction } from './create.ts';
+import { BulkAction, BulkActionItem, ItemsQuery, NewBulkAction, NewRunsAction } from './schema.ts';
+import {
+  abortBulkAction,
+  countBulkActions,
+  countItems,
+  findBulkAction,
+  listBulkActions,
+  listItems,
+} from './store.ts';
+import type { BulkActionRow } from './store.ts';
+
+const frozen =
+  'What it is about is fixed when it is asked for, whatever comes later. The server works it off ' +
+  'by itself, also after a restart; every item gets its result. With `validate_only` it only ' +
+  'says how many items there are.';
+
+/** `bulk_actions/` under one mount, and `runs/bulk/` of its exports. */
+export function bulkActionRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
+  const base = mount.base.replace(/batch_exports\/$/, 'bulk_actions/');
+  listRoute(app, engine, { ...mount, base });
+  makingRoutes(app, mount, base);
+  recordRoutes(app, engine, { ...mount, base });
+  abortRoute(app, { ...mount, base });
+}
+
+function listRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+  app.get(
+    base,
+    {
+      config: { scope: 'batch_export:read', within },
+      schema: {
+        summary: 'List the actions on many runs or exports, newest first',
+        description: 'They are kept for 30 days.',
+        querystring: PageQuery,
+        response: { 200: pageOf(BulkAction) },
+      },
+    },
+    async (request) => {
+      const page = pageAsked(request);
+      const rows = await engine.db.rows<BulkActionRow>(listBulkActions(request.access, page));
+      const [count] = await engine.db.rows<{ count: number }>(countBulkActions(request.access));
+      return pageAnswer(request, page, count?.count ?? 0, rows.map(shownAction));
+    },
+  );
+}
+
+function makingRoutes(app: FastifyInstance, { base: exports, within }: Mount, base: string): void {
+  const config = { scope: 'batch_export:write', within } as const;
+  const make = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    asked: (db: Queryable) => Promise<NewBulkAction>,
+  ) =>
+    write(request, reply, 201, async (tx, record) => {
+      const wanted = await asked(tx);
+      const id = await createBulkAction(request, tx, wanted);
+      const made = shownAction((await findBulkAction(tx, request.access, id))!);
+      record(entryOf('created', made, changesOf({}, { ...wanted, total: made.progress.total })));
+      return made;
+    });
+  app.post(
+    base,
+    {
+      config,
+      schema: {
+        summary: 'Do something to many runs or exports',
+        description: frozen,
+        body: NewBulkAction,
+        response: { 201: BulkAction },
+      },
+    },
+    (request, reply) => make(request, reply, () => Promise.resolve(body(request, NewBulkAction))),
+  );
+  app.post(
+    `${exports}:batch_export_id/runs/bulk/`,
+    {
+      config,
+      schema: {
+        summary: 'Retry or cancel many runs of an export',
+        description: `The answer is an action of \`bulk_actions/\`. ${frozen}`,
+        body: NewRunsAction,
+        response: { 201: BulkAction },
+      },
+    },
+    (request, reply) =>
+      make(request, reply, async (db) => {
+        const { id } = await getExport(request, db, 'batch_export_id');
+        const { filter, ...asked } = body(request, NewRunsAction);
+        const named = asked.ids === undefined && filter === undefined;
+        return { ...asked, ...(named ? {} : { filter: { ...filter, batch_export: id } }) };
+      }),
+  );
+}
+
+function recordRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+  const reading = { scope: 'batch_export:read', within } as const;
+  app.get(
+    `${base}:id/`,
+    {
+      config: reading,
+      schema: {
+        summary: 'Retrieve an action on many with its progress',
+        response: { 200: BulkAction },
+      },
+    },
+    async (request) => shownAction(await getAction(request, engine.db)),
+  );
+  app.get(
+    `${base}:id/items/`,
+    {
+      config: reading,
+      schema: {
+        summary: 'List what came of each run or export of an action, in their order',
+        querystring: ItemsQuery,
+        response: { 200: pageOf(BulkActionItem) },
+      },
+    },
+    async (request) => {
+      const { outcome } = query(request, ItemsQuery);
+      const { id } = await getAction(request, engine.db);
+      return answerPage<BulkActionItem>(
+        request,
+        engine.db,
+        (page) => listItems(id, outcome, page),
+        () => countItems(id, outcome),
+      );
+    },
+  );
+}
+
+function abortRoute(app: FastifyInstance, { base, within }: Mount): void {
+  app.post(
+    `${base}:id/abort/`,
+    {
+      config: { scope: 'batch_export:write', within },
+      schema: {
+        summary: 'End an action on many; what was done stays',
+        response: { 200: BulkAction },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 200, async (tx, record) => {
+        const before = await getAction(request, tx, 'lock');
+        jsonBody(request);
+        if (before.status !== 'Running')
+          throw conflict(`The action is over: its status is ${before.status}.`);
+        await abortBulkAction(tx, before.id, null);
+        const after = shownAction(await getAction(request, tx));
+        record(entryOf('aborted', after, changesOf({ status: 'Running' }, { status: 'Aborted' })));
+        return after;
+      }),
+  );
+}
+
+async function getAction(
+  request: FastifyRequest,
+  db: Queryable,
+  lock?: 'lock',
+): Promise<BulkActionRow> {
+  return (
+    (await findBulkAction(db, request.access, uuidParameter(request, 'id'), lock)) ?? missing()
+  );
+}
+
+function entryOf(activity: string, { id, action }: BulkAction, changes: Entry['changes']): Entry {
+  return { activity, scope: 'bulk_action', item_id: id, item_name: action, changes };
+}

@@ -1,0 +1,151 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { PageQuery } from '../../../platform/http/lists/pagination.ts';
+import { nullable } from '../../../platform/nullable.ts';
+import { instant, modelNames } from '../schema.ts';
+import { run_statuses } from '../runs/schema.ts';
+
+/** What can be done to many at once. */
+export const bulk_kinds = [
+  'retry_runs',
+  'cancel_runs',
+  'pause_exports',
+  'unpause_exports',
+  'delete_exports',
+] as const;
+/** One of `bulk_kinds`. */
+export type BulkKind = (typeof bulk_kinds)[number];
+
+/** What came of an item. */
+const outcomes = ['pending', 'succeeded', 'unchanged', 'refused', 'aborted'] as const;
+
+/** Most items of one action. */
+export const items_max = 100_000;
+/** Most ids that a body can list. */
+const ids_max = 5_000;
+
+const uuid = (description: string) => Type.String({ format: 'uuid', description });
+
+const Filter = Type.Object(
+  {
+    batch_export: Type.Optional(uuid('Only this export, or only its runs.')),
+    status: Type.Optional(
+      Type.Array(Type.Enum([...run_statuses]), {
+        minItems: 1,
+        maxItems: run_statuses.length,
+        description:
+          'Runs with one of these statuses; default for a retry those that failed, for a cancel ' +
+          'those that are not over.',
+      }),
+    ),
+    error_code: Type.Optional(
+      Type.String({ maxLength: 200, description: 'Runs whose latest error has this code.' }),
+    ),
+    after: Type.Optional(instant('Runs whose data interval begins at or after this instant.')),
+    before: Type.Optional(instant('Runs whose data interval begins before this instant.')),
+    search: Type.Optional(
+      Type.String({
+        maxLength: 200,
+        description: 'Exports whose name has this text, whatever the case of its letters.',
+      }),
+    ),
+    model: Type.Optional(Type.Enum([...modelNames], { description: 'Exports of this model.' })),
+    destination_type: Type.Optional(
+      Type.String({ maxLength: 100, description: 'Exports to this type of destination.' }),
+    ),
+    paused: Type.Optional(Type.Boolean({ description: 'Only paused or only active exports.' })),
+  },
+  {
+    description:
+      'What is meant; all that is sent must fit. Of runs it is about their exports as well.',
+  },
+);
+
+const asked = {
+  ids: Type.Optional(
+    Type.Array(Type.String({ format: 'uuid' }), {
+      minItems: 1,
+      maxItems: ids_max,
+      description: 'The runs or exports that are meant, one by one; instead of `filter`.',
+    }),
+  ),
+  filter: Type.Optional(Filter),
+  backfill: Type.Optional(
+    Type.Boolean({
+      description: 'With `unpause_exports`: make up for the intervals that were missed.',
+    }),
+  ),
+};
+
+/** The body that makes an action. */
+export const NewBulkAction = Type.Object({
+  action: Type.Enum([...bulk_kinds], { description: 'What is done to each.' }),
+  ...asked,
+});
+/** What is asked for. */
+export type NewBulkAction = Static<typeof NewBulkAction>;
+
+/** The body of `runs/bulk/` of an export. */
+export const NewRunsAction = Type.Object({
+  action: Type.Enum(['retry_runs', 'cancel_runs'], { description: 'What is done to each.' }),
+  ids: asked.ids,
+  filter: asked.filter,
+});
+
+/** An action on many as it is on the wire. */
+export const BulkAction = Type.Object(
+  {
+    id: uuid('Id of the action.'),
+    team_id: nullable(
+      Type.Integer({ description: 'The project that it is about; null: the organization.' }),
+    ),
+    action: Type.Enum([...bulk_kinds]),
+    status: Type.Enum(['Running', 'Completed', 'Aborted'], {
+      description: '`Completed`: every item has its result, also where it was refused.',
+    }),
+    detail: Type.String({ description: 'Where it stands, in a sentence.' }),
+    progress: Type.Object({
+      total: Type.Integer({ description: 'How many items it had when it was asked for.' }),
+      pending: Type.Integer({ description: 'How many wait.' }),
+      succeeded: Type.Integer(),
+      unchanged: Type.Integer({ description: 'How many were so already.' }),
+      refused: Type.Integer({ description: 'How many could not be done; each says why.' }),
+    }),
+    created_by: nullable(Type.String({ description: 'The address of who asked.' })),
+    created_at: instant('When it was asked for: what it is about was fixed then.'),
+    finished_at: nullable(instant('When it ended; null while it is under way.')),
+    last_updated_at: instant('When anything about it changed last.'),
+  },
+  { title: 'BulkAction' },
+);
+/** An action's row as SELECT gives it, but for its sentence. */
+export type BulkAction = Static<typeof BulkAction>;
+
+/** What came of one run or export. */
+export const BulkActionItem = Type.Object(
+  {
+    number: Type.Integer({ description: 'Its place, from 1 on.' }),
+    batch_export: uuid('The export, or that of the run.'),
+    name: Type.String({ description: 'The name of the export at that time.' }),
+    run: nullable(uuid('The run; null where it is about the export.')),
+    outcome: Type.Enum([...outcomes], {
+      description:
+        '`unchanged`: it was so already. `refused`: `detail` says why. `aborted`: the action was ' +
+        'ended before its turn.',
+    }),
+    detail: nullable(Type.String({ description: 'Why it was refused.' })),
+    new_run: nullable(uuid('The run that a retry made.')),
+    finished_at: nullable(instant('When it had its turn.')),
+  },
+  { title: 'BulkActionItem' },
+);
+/** An item's row as SELECT gives it. */
+export type BulkActionItem = Static<typeof BulkActionItem>;
+
+/** The query of `items/`. */
+export const ItemsQuery = Type.Object({
+  ...PageQuery.properties,
+  outcome: Type.Optional(
+    Type.Enum([...outcomes], { description: 'Only items with this outcome.' }),
+  ),
+});

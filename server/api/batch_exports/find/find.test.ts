@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { newExport } from '../../../../test/factories/batch_exports.ts';
+import {
+  first_hour_at,
+  openDeliveringHouse,
+  scheduleFrom,
+  until,
+  withEvents,
+} from '../../../../test/factories/delivering_house.ts';
+import type { DeliveringHouse } from '../../../../test/factories/delivering_house.ts';
+import type { FoundExport, FoundRecord } from './schema.ts';
+
+let delivering: DeliveringHouse;
+before(async () => {
+  delivering = await openDeliveringHouse();
+});
+after(() => delivering.close());
+
+test('a delivered, an excluded, a foreign and an unknown uuid', async () => {
+  const { house } = delivering;
+  const { home, made, get } = await withEvents(house, 'found');
+  const id = made.id as string;
+  const other = { destination: { type: 'NoOp', config: { exclude_events: ['event 3'] } } };
+  const excluding = await newExport(house, home, other);
+  const persons = await newExport(house, home, { model: 'persons' });
+  const made_later = await newExport(house, home);
+  const queried = await newExport(house, home, {
+    custom_query: "SELECT uuid, event FROM events WHERE event != 'event 3'",
+  });
+  await scheduleFrom(house, id);
+  await delivering.startOnce();
+  await until(
+    () => get('runs/?status=Completed'),
+    ({ results }) => results.length === 3,
+  );
+  const { key } = home;
+  const find = (query: string) =>
+    house.request('GET', `/api/projects/${home.project.id}/find/?${query}`, { key });
+  const listed = await find('distinct_id=d&day=2026-01-01');
+  assert.equal(listed.status, 200, listed.text);
+  assert.deepEqual([listed.body.records.length, listed.body.timezone], [30, 'UTC']);
+  const record: FoundRecord = listed.body.records.find(
+    ({ event }: FoundRecord) => event === 'event 3',
+  );
+  const { body } = await find(`uuid=${record.uuid!.toUpperCase()}`);
+  const [found]: FoundRecord[] = body.records;
+  assert.equal(body.records.length, 1);
+  assert.equal(Date.parse(found!.inserted_at), first_hour_at + 3 * 60_000);
+  const byExport = new Map(found!.exports.map((one) => [one.batch_export, one]));
+  const delivered = byExport.get(id)!;
+  assert.equal(delivered.state, 'delivered');
+  assert.equal(delivered.slice!.records, 10);
+  assert.match(delivered.slice!.name!, /^found\/.*\.jsonl$/);
+  const receipt = await house.request('GET', new URL(delivered.receipt!).pathname, { key });
+  assert.equal(receipt.body.run_id, delivered.run);
+  assert.equal(receipt.body.slices[0].sha256, delivered.slice!.sha256);
+  const states = (one: FoundExport) => [one.state, one.reason, one.run];
+  assert.deepEqual(states(byExport.get(excluding.id)!), ['excluded', null, null]);
+  assert.match(byExport.get(excluding.id)!.detail, /`exclude_events`/);
+  assert.deepEqual(states(byExport.get(persons.id)!), ['not_in_model', null, null]);
+  assert.deepEqual(states(byExport.get(made_later.id)!), ['missing', 'made_later', null]);
+  assert.deepEqual(states(byExport.get(queried.id)!), ['not_in_query', null, null]);
+  const unknown = await find(`uuid=${crypto.randomUUID()}`);
+  assert.deepEqual(unknown.body.records, []);
+  assert.match(unknown.body.detail, /^No event .* is stored\./);
+  const stranger = await house.newOrganization();
+  const foreign = await house.request(
+    'GET',
+    `/api/projects/${stranger.project.id}/find/?uuid=${record.uuid}`,
+    { key: stranger.key },
+  );
+  assert.deepEqual(foreign.body.records, []);
+});
+
+test('what waits for its slot says when it is planned; a failed run says why', async () => {
+  const { house } = delivering;
+  const home = await house.newOrganization();
+  const { id } = await newExport(house, home, { interval: 'week' });
+  const uuid = crypto.randomUUID();
+  const sent = await house.request('POST', `/api/projects/${home.project.id}/events/`, {
+    key: home.key,
+    body: {
+      events: [
+        { uuid, event: 'e', distinct_id: 'x', properties: {}, timestamp: new Date().toISOString() },
+      ],
+    },
+  });
+  assert.equal(sent.status, 200, sent.text);
+  const find = async (more = '') =>
+    (
+      await house.request('GET', `/api/projects/${home.project.id}/find/?uuid=${uuid}${more}`, {
+        key: home.key,
+      })
+    ).body;
+  const [waiting]: FoundExport[] = (await find()).records[0].exports;
+  assert.equal(waiting!.state, 'waiting');
+  assert.match(waiting!.detail, /^Stored at .*; its slot is planned at .*\.$/);
+  assert.equal(
+    Date.parse(waiting!.due_at!) - Date.parse(waiting!.data_interval_end!),
+    house.deps.config.settle_seconds * 1000,
+  );
+  const { data_interval_start, data_interval_end } = waiting!;
+  await house.deps.db.run(sql`
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
+      data_interval_start, data_interval_end, selection, latest_error, finished_at)
+    SELECT made, ${id}, ${home.project.id}, 1, made, 'Failed', ${data_interval_start},
+      ${data_interval_end}, ${JSON.stringify([
+        {
+          event_from: null,
+          event_to: null,
+          inserted_from: Date.parse(data_interval_start!),
+          inserted_to: Date.parse(data_interval_end!),
+        },
+      ])}, 'The bucket is gone.', now() FROM gen_random_uuid() made`);
+  const [failed]: FoundExport[] = (await find(`&batch_export=${id}`)).records[0].exports;
+  assert.deepEqual(
+    [failed!.state, failed!.detail, failed!.receipt],
+    ['failed', 'Its run failed: The bucket is gone.', null],
+  );
+});
+
+test('what is asked for has to be whole; an unknown export is 404', async () => {
+  const { house } = delivering;
+  const home = await house.newOrganization();
+  const find = (query: string) =>
+    house.request('GET', `/api/projects/${home.project.id}/find/?${query}`, { key: home.key });
+  for (const [query, attr] of [
+    ['', 'uuid'],
+    ['uuid=x', 'uuid'],
+    ['distinct_id=d', 'day'],
+    ['distinct_id=d&day=2026-02-31', 'day'],
+    ['distinct_id=d&day=tomorrow', 'day'],
+  ])
+    assert.deepEqual([(await find(query!)).status, (await find(query!)).body.attr], [400, attr]);
+  const uuid = crypto.randomUUID();
+  assert.equal((await find(`uuid=${uuid}&batch_export=${uuid}`)).status, 404);
+});
+
+test('a person is found by the versions that were stored on the day', async () => {
+  const { house } = delivering;
+  const home = await house.newOrganization();
+  await house.deps.db.run(sql`UPDATE projects SET timezone = 'Asia/Tokyo'
+    WHERE id = ${home.project.id}`);
+  const { id } = await newExport(house, home, { model: 'persons', interval: 'day' });
+  const values = [1, 2].map((version) => ({
+    team_id: home.project.id,
+    distinct_id: 'ada',
+    person_id: crypto.randomUUID(),
+    properties: '{}',
+    person_version: version,
+    person_distinct_id_version: 0,
+    is_deleted: 0,
+    created_at: '2026-01-01 16:00:00',
+    inserted_at: `2026-01-01 16:0${version}:00`,
+  }));
+  await house.deps.clickhouse.insert({ table: 'persons', values, format: 'JSONEachRow' });
+  const [from, to] = ['2026-01-01T15:00:00Z', '2026-01-02T15:00:00Z'];
+  await house.deps.db.run(sql`
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
+      data_interval_start, data_interval_end, selection, finished_at)
+    SELECT made, ${id}, ${home.project.id}, 1, made, 'Completed', ${from}, ${to},
+      ${JSON.stringify([
+        {
+          event_from: null,
+          event_to: null,
+          inserted_from: Date.parse(from),
+          inserted_to: Date.parse(to),
+        },
+      ])}, now() FROM gen_random_uuid() made`);
+  const { body } = await house.request(
+    'GET',
+    `/api/projects/${home.project.id}/find/?distinct_id=ada&day=2026-01-02`,
+    { key: home.key },
+  );
+  assert.deepEqual(
+    body.records.map(({ person_version, exports }: FoundRecord) => [
+      person_version,
+      exports[0]!.state,
+    ]),
+    [
+      [1, 'superseded'],
+      [2, 'delivered'],
+    ],
+  );
+});

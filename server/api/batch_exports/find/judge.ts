@@ -1,0 +1,199 @@
+import { NonRetryableError, RetryableError } from '../../../engine/destination/errors.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import { toStored } from '../../../engine/ledger/ledger.ts';
+import { eventFilterOf } from '../../../engine/models/event_filter.ts';
+import { boundaryAfter, boundaryAtOrBefore } from '../../../engine/planning/interval.ts';
+import { ask } from '../../../engine/source/source.ts';
+import { openSourceQuery } from '../../../engine/source/source_query.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import { listSlotRanges } from '../slots/slots.ts';
+import { findScheduled, inOneLook } from '../slots/store.ts';
+import type { FoundExport } from './schema.ts';
+import { sliceOf } from './slice.ts';
+import { findSelectingRun, hasLaterVersion, listRunSlices } from './store.ts';
+import type { SearchedExport, SelectingRun, StoredRecord } from './store.ts';
+
+const query_ms_max = 15_000;
+
+/** What is said of a record in an export, without the names of the export. */
+type Judged = Pick<FoundExport, 'state' | 'detail'> & Partial<FoundExport>;
+
+/** Where an export has a record, or why it has not. */
+export async function judge(
+  engine: Engine,
+  organization_id: string,
+  searched: SearchedExport,
+  record: StoredRecord,
+): Promise<FoundExport & { has_receipt: boolean }> {
+  const found: Judged & { has_receipt?: boolean } =
+    (await leftOut(engine, searched, record)) ??
+    (await inRun(engine, searched, record)) ??
+    (await inSlot(engine, organization_id, searched, record));
+  return {
+    batch_export: searched.id,
+    name: searched.name,
+    destination_type: searched.destination_type,
+    reason: null,
+    run: null,
+    backfill: null,
+    delivery_id: null,
+    data_interval_start: null,
+    data_interval_end: null,
+    due_at: null,
+    slice: null,
+    receipt: null,
+    has_receipt: false,
+    ...found,
+  };
+}
+
+/** Why no run of the export would ever have the record; undefined when one would. */
+async function leftOut(
+  engine: Engine,
+  searched: SearchedExport,
+  record: StoredRecord,
+): Promise<Judged | undefined> {
+  if (searched.model !== record.model)
+    return {
+      state: 'not_in_model',
+      detail: `It exports ${searched.model}, and this is one of ${record.model}.`,
+    };
+  const { include_events, exclude_events } = eventFilterOf(searched.destination_config);
+  if (record.event !== null && exclude_events.includes(record.event))
+    return { state: 'excluded', detail: 'Its name is in `exclude_events` of the export.' };
+  if (record.event !== null && include_events.length > 0 && !include_events.includes(record.event))
+    return { state: 'excluded', detail: 'Its name is not in `include_events` of the export.' };
+  return searched.custom_query === null ? undefined : leftOutByQuery(engine, searched, record);
+}
+
+/** Asks the query for this one row, as a run would. */
+async function leftOutByQuery(
+  engine: Engine,
+  searched: SearchedExport,
+  record: StoredRecord,
+): Promise<Judged | undefined> {
+  const inserted = Math.floor(record.inserted_us / 1000);
+  const happened = record.happened_us === null ? null : Math.floor(record.happened_us / 1000);
+  const selection = toStored([
+    {
+      event_from: happened ?? -Infinity,
+      event_to: happened === null ? Infinity : happened + 1,
+      inserted_from: inserted,
+      inserted_to: inserted + 1,
+    },
+  ]);
+  try {
+    const data_interval_end = isoInstant(inserted + 1);
+    const reading = await openSourceQuery(engine, { ...searched, selection, data_interval_end });
+    if (reading.key === undefined)
+      return {
+        state: 'not_told',
+        detail: 'Its query makes rows of several records, which cannot be told apart.',
+      };
+    const [row] = await ask<{ records: string | number }>(engine, reading, {
+      query: `SELECT count() AS records FROM ${reading.text}
+        WHERE toString(${reading.key}) = {wanted_key:String}`,
+      parameters: { wanted_key: record.uuid ?? record.distinct_id },
+      signal: AbortSignal.timeout(query_ms_max),
+    });
+    if (Number(row?.records ?? 0) > 0) return undefined;
+    return { state: 'not_in_query', detail: 'The query of the export leaves it out.' };
+  } catch (error) {
+    if (!(error instanceof NonRetryableError) && !(error instanceof RetryableError)) throw error;
+    return { state: 'not_told', detail: `Its query could not be asked: ${error.message}` };
+  }
+}
+
+async function inRun(
+  engine: Engine,
+  searched: SearchedExport,
+  record: StoredRecord,
+): Promise<(Judged & { has_receipt: boolean }) | undefined> {
+  const run = await findSelectingRun(engine.db, searched, record);
+  if (run === undefined) return undefined;
+  const slice = sliceOf(await listRunSlices(engine.db, run.id), record);
+  return {
+    ...(await told(engine, searched, record, run)),
+    run: run.id,
+    backfill: run.backfill,
+    delivery_id: run.delivery_id,
+    data_interval_start: run.data_interval_start,
+    data_interval_end: run.data_interval_end,
+    has_receipt: run.status === 'Completed' && run.has_receipt,
+    slice:
+      slice === undefined
+        ? null
+        : {
+            number: slice.number,
+            name: slice.outcome?.name ?? null,
+            records: slice.records,
+            bytes: slice.outcome?.bytes ?? null,
+            sha256: slice.outcome?.sha256 ?? null,
+          },
+  };
+}
+
+async function told(
+  { clickhouse }: Engine,
+  searched: SearchedExport,
+  record: StoredRecord,
+  { status, has_begun_to_commit, latest_error, inserted_to }: SelectingRun,
+): Promise<Judged> {
+  if (
+    record.model === 'persons' &&
+    (await hasLaterVersion(clickhouse, searched.team_id, record, inserted_to))
+  )
+    return {
+      state: 'superseded',
+      detail: 'Its run has a later version of this person, and delivers only the latest one.',
+    };
+  if (status === 'Completed')
+    return { state: 'delivered', detail: 'It was delivered: the run has the receipt.' };
+  if (status === 'Starting' || status === 'Running')
+    return { state: 'under_way', detail: 'A run has it in hands.' };
+  if (has_begun_to_commit)
+    return {
+      state: 'in_doubt',
+      detail: 'Its run failed while the destination was to show it: a retry of the run settles it.',
+    };
+  if (status === 'Cancelled')
+    return {
+      state: 'missing',
+      reason: 'cancelled',
+      detail: 'Its run was cancelled: retry the run, or start a backfill.',
+    };
+  return { state: 'failed', detail: `Its run failed: ${latest_error ?? 'see its log.'}` };
+}
+
+/** What became of the slot in which the record was stored, for want of a run that selects it. */
+async function inSlot(
+  engine: Engine,
+  organization_id: string,
+  { id }: SearchedExport,
+  { inserted_us }: StoredRecord,
+): Promise<Judged> {
+  const inserted = Math.floor(inserted_us / 1000);
+  return inOneLook(engine.db, async (tx) => {
+    const scheduled = await findScheduled(tx, organization_id, id);
+    if (scheduled === undefined)
+      return { state: 'missing', detail: 'The export was deleted meanwhile.' };
+    const { interval, timezone } = scheduled;
+    const from = boundaryAtOrBefore(interval, timezone, inserted);
+    const to = boundaryAfter(interval, timezone, inserted);
+    const wanted = { after: from, before: to, limit: 1 };
+    const [slot] = await listSlotRanges(engine, tx, scheduled, wanted);
+    const { state, reason, detail } = slot!;
+    const due_at = isoInstant(to + engine.settle_seconds * 1000);
+    return {
+      state,
+      reason,
+      detail:
+        state === 'waiting'
+          ? `Stored at ${isoInstant(inserted)}; its slot is planned at ${due_at}.`
+          : detail,
+      data_interval_start: isoInstant(from),
+      data_interval_end: isoInstant(to),
+      due_at: state === 'waiting' ? due_at : null,
+    };
+  });
+}

@@ -1,0 +1,145 @@
+import { Temporal } from 'temporal-polyfill';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
+import type { Engine } from '../../../engine/engine.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import { counted } from '../../../platform/counted.ts';
+import { invalid } from '../../../platform/http/errors.ts';
+import { query } from '../../../platform/http/lists/query.ts';
+import { missing } from '../found.ts';
+import { judge } from './judge.ts';
+import { FindQuery, Found, records_max } from './schema.ts';
+import type { FoundRecord } from './schema.ts';
+import { findEvent, listEvents, listSearched, listVersions } from './store.ts';
+import type { StoredRecord } from './store.ts';
+
+/** How many exports are looked through at a time. */
+const looks_at_once_max = 4;
+
+/** `find/` of a project: where a record was delivered, or why not. */
+export function findRoutes(app: FastifyInstance, engine: Engine): void {
+  const schema = {
+    summary: 'Find where an event or a person was delivered, or why it was not',
+    description:
+      'Either `uuid`, or `distinct_id` and `day`. For each export of the project: the run, the ' +
+      'file, object or table with its rows, and the receipt; or why it is not there.',
+    querystring: FindQuery,
+    response: { 200: Found },
+    tags: ['batch_exports'],
+    operationId: 'projects_find_retrieve',
+  };
+  app.get(
+    '/api/projects/:project_id/find/',
+    { config: { scope: 'batch_export:read', within: 'project' }, schema },
+    (request) => answerFound(engine, request),
+  );
+}
+
+type Asked = Static<typeof FindQuery>;
+
+async function answerFound(engine: Engine, request: FastifyRequest) {
+  const asked = query(request, FindQuery);
+  const {
+    team_id = 0,
+    timezone = 'UTC',
+    organization_id,
+  } = request.access as {
+    team_id?: number;
+    timezone?: string;
+    organization_id: string;
+  };
+  const found = await recordsOf(engine, team_id, timezone, asked);
+  const { exports, count } = await listSearched(engine.db, team_id, asked.batch_export);
+  if (asked.batch_export !== undefined && count === 0) missing();
+  const records: FoundRecord[] = [];
+  for (const record of found.slice(0, records_max)) {
+    const judged = await inTurns(exports, async (searched) => {
+      const { has_receipt, ...told } = await judge(engine, organization_id, searched, record);
+      return has_receipt ? { ...told, receipt: receiptUrl(request, told) } : told;
+    });
+    records.push({ ...shown(record), exports: judged });
+  }
+  return {
+    detail: sentence(asked, found.length),
+    timezone,
+    records,
+    has_more_records: found.length > records_max,
+    exports_left_out: count - exports.length,
+  };
+}
+
+async function recordsOf(
+  { clickhouse }: Engine,
+  team_id: number,
+  timezone: string,
+  { uuid, distinct_id, day }: Asked,
+): Promise<StoredRecord[]> {
+  if (uuid !== undefined) return findEvent(clickhouse, team_id, uuid.toLowerCase());
+  if (distinct_id === undefined)
+    throw invalid('uuid', 'required', 'Send `uuid`, or `distinct_id` and `day`.');
+  if (day === undefined) throw invalid('day', 'required', 'Send the day with `distinct_id`.');
+  const range = { team_id, distinct_id, ...dayRange(day, timezone) };
+  const [events, versions] = [
+    await listEvents(clickhouse, range),
+    await listVersions(clickhouse, range),
+  ];
+  return [...events, ...versions];
+}
+
+function dayRange(day: string, timezone: string): { from: number; to: number } {
+  let date: Temporal.PlainDate;
+  try {
+    date = Temporal.PlainDate.from(day);
+  } catch {
+    throw invalid('day', 'invalid_input', 'Must be a day of the calendar, as 2026-01-31.');
+  }
+  if (date.year < 1 || date.year > 9998)
+    throw invalid('day', 'invalid_input', 'Must lie in the years 1 to 9998.');
+  const start = (one: Temporal.PlainDate) => one.toZonedDateTime(timezone).epochMilliseconds;
+  return { from: start(date), to: start(date.add({ days: 1 })) };
+}
+
+async function inTurns<Item, Result>(
+  items: Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let first = 0; first < items.length; first += looks_at_once_max)
+    results.push(...(await Promise.all(items.slice(first, first + looks_at_once_max).map(work))));
+  return results;
+}
+
+function shown(record: StoredRecord): Omit<FoundRecord, 'exports'> {
+  const { happened_us, inserted_us, ...names } = record;
+  return {
+    ...names,
+    timestamp: happened_us === null ? null : wireInstant(happened_us),
+    inserted_at: wireInstant(inserted_us),
+  };
+}
+
+function wireInstant(microseconds: number): string {
+  const whole = Math.floor(microseconds / 1000);
+  const rest = String(microseconds - whole * 1000).padStart(3, '0');
+  return `${isoInstant(whole).slice(0, -4)}${rest}Z`;
+}
+
+function receiptUrl(
+  { server, access }: FastifyRequest,
+  { batch_export, run }: { batch_export: string; run: string | null },
+): string {
+  const project = (access as { team_id?: number }).team_id;
+  return (
+    `${server.context.config.public_url}/api/projects/${project}/batch_exports/` +
+    `${batch_export}/runs/${run}/receipt/`
+  );
+}
+
+function sentence({ uuid, distinct_id, day }: Asked, count: number): string {
+  if (count > 0) return `${counted(Math.min(count, records_max), 'record')} found.`;
+  const refused =
+    'It was not sent to this project, or was refused: the answer to its request said why.';
+  return uuid === undefined
+    ? `Nothing of ${JSON.stringify(distinct_id)} is stored for ${day}. ${refused}`
+    : `No event ${uuid} is stored. ${refused}`;
+}

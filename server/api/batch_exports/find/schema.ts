@@ -1,0 +1,109 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { nullable } from '../../../platform/nullable.ts';
+import { instant, modelNames } from '../schema.ts';
+import { slot_reasons, slot_states } from '../slots/schema.ts';
+
+/** What became of a record in an export: what became of its slot, or why it has none. */
+const found_states = [
+  ...slot_states,
+  'excluded',
+  'not_in_query',
+  'not_in_model',
+  'superseded',
+  'not_told',
+] as const;
+/** How many records an answer has at most. */
+export const records_max = 100;
+/** How many exports of each record an answer has at most. */
+export const exports_max = 100;
+
+const uuid = (description: string) => Type.String({ format: 'uuid', description });
+
+/** The query of `find/`. */
+export const FindQuery = Type.Object({
+  uuid: Type.Optional(uuid('The uuid of an event.')),
+  distinct_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 400,
+      description: 'A distinct id: the events of one day, and the versions of its person.',
+    }),
+  ),
+  day: Type.Optional(
+    Type.String({
+      pattern: String.raw`^\d{4}-\d{2}-\d{2}$`,
+      description: 'With `distinct_id`: a day in the time zone of the project, as 2026-01-31.',
+    }),
+  ),
+  batch_export: Type.Optional(uuid('Only what became of it in this export.')),
+});
+
+const Slice = Type.Object({
+  number: Type.Integer({ description: 'From 0 on, in the order of the run.' }),
+  name: nullable(
+    Type.String({ description: 'The file, object or table; null until it is written.' }),
+  ),
+  records: Type.Integer({ description: 'How many rows it has.' }),
+  bytes: nullable(Type.Integer()),
+  sha256: nullable(Type.String()),
+});
+
+const FoundExport = Type.Object({
+  batch_export: uuid('The export.'),
+  name: Type.String(),
+  destination_type: Type.String(),
+  state: Type.Enum([...found_states], {
+    description:
+      'As in `slots/`, and: `excluded`, by the names of events in its config; `not_in_query`; ' +
+      '`not_in_model`, it exports something else; `superseded`, a later version of the person ' +
+      'went in the same run; `not_told`, its query makes rows that cannot be told apart.',
+  }),
+  reason: nullable(Type.Enum([...slot_reasons])),
+  detail: Type.String({ description: 'The state in a sentence, for people.' }),
+  run: nullable(uuid('The run that has it, or last had it.')),
+  backfill: nullable(uuid('The backfill of that run.')),
+  delivery_id: nullable(uuid('What its delivery is called at the destination.')),
+  data_interval_start: nullable(instant('Start of the data interval of the run or slot.')),
+  data_interval_end: nullable(instant('End of it.')),
+  due_at: nullable(instant('When its run is planned, while it waits for its slot.')),
+  slice: nullable(Slice),
+  receipt: nullable(
+    Type.String({ format: 'uri', description: 'The signed receipt of the run; null without one.' }),
+  ),
+});
+/** What became of a record in one export. */
+export type FoundExport = Static<typeof FoundExport>;
+
+const FoundRecord = Type.Object({
+  model: Type.Enum([...modelNames]),
+  uuid: nullable(uuid('The uuid of the event; null for a person.')),
+  event: nullable(Type.String({ description: 'The name of the event; null for a person.' })),
+  distinct_id: Type.String(),
+  person_version: nullable(Type.Integer({ description: 'Null for an event.' })),
+  timestamp: nullable(instant('When the event happened; null for a person.')),
+  inserted_at: instant('When the server stored it.'),
+  exports: Type.Array(FoundExport, {
+    description: `The exports of the project, newest first, at most ${exports_max}.`,
+  }),
+});
+/** A stored event or version of a person, and what became of it. */
+export type FoundRecord = Static<typeof FoundRecord>;
+
+/** The answer of `find/`. */
+export const Found = Type.Object(
+  {
+    detail: Type.String({ description: 'What was found, in a sentence.' }),
+    timezone: Type.String({ description: 'The zone in which the day was meant.' }),
+    records: Type.Array(FoundRecord, {
+      description: `Oldest first, at most ${records_max}.`,
+    }),
+    has_more_records: Type.Boolean({ description: 'There are more on this day.' }),
+    exports_left_out: Type.Integer({
+      description: 'How many exports were not looked at: name one with `batch_export`.',
+    }),
+  },
+  { title: 'FoundRecords' },
+);
+/** The answer of `find/`. */
+export type Found = Static<typeof Found>;

@@ -1,0 +1,39 @@
+import type { StoredSlice } from '../../../engine/run.ts';
+import type { StoredRecord } from './store.ts';
+
+/** The slice of a run that a record lies in, by the bounds at which it was cut. */
+export function sliceOf(slices: StoredSlice[], record: StoredRecord): StoredSlice | undefined {
+  return slices.find((slice) => isIn(slice, record));
+}
+
+function isIn(
+  { inserted_from, inserted_to, key_from, key_to }: StoredSlice,
+  record: StoredRecord,
+): boolean {
+  if (inserted_from === null || inserted_to === null) return true;
+  const { inserted_us } = record;
+  const [from, to] = [microseconds(inserted_from), microseconds(inserted_to)];
+  const key = orderKey(record.uuid ?? record.distinct_id, record.model);
+  const isBehindStart =
+    inserted_us > from ||
+    (inserted_us === from && (!isText(key_from) || key >= orderKey(key_from, record.model)));
+  const isBeforeEnd =
+    inserted_us < to ||
+    (inserted_us === to && isText(key_to) && key < orderKey(key_to, record.model));
+  return isBehindStart && isBeforeEnd;
+}
+
+function isText(key: string | null | undefined): key is string {
+  return typeof key === 'string';
+}
+
+/** The store puts a UUID's second half before its first one; texts go by their bytes. */
+function orderKey(key: string, model: StoredRecord['model']): string {
+  if (model === 'persons') return Buffer.from(key).toString('hex');
+  const digits = key.replaceAll('-', '').toLowerCase();
+  return digits.slice(16) + digits.slice(0, 16);
+}
+
+function microseconds(text: string): number {
+  return Date.parse(`${text.slice(0, 23)}Z`) * 1000 + Number(text.slice(23, 26));
+}

@@ -1,0 +1,196 @@
+import sql from 'sql-template-tag';
+import type { StoredSlice } from '../../../engine/run.ts';
+import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
+import type { Queryable } from '../../../platform/postgres/database.ts';
+import type { BatchExportRun } from '../runs/schema.ts';
+import { exports_max, records_max } from './schema.ts';
+
+/** The longest interval that a run has, and a day for the change of the clocks. */
+const run_days_max = 8;
+const look_seconds_max = 10;
+
+/** A stored event or version of a person; instants in microseconds. */
+export type StoredRecord = {
+  model: 'events' | 'persons';
+  uuid: string | null;
+  event: string | null;
+  distinct_id: string;
+  person_version: number | null;
+  happened_us: number | null;
+  inserted_us: number;
+};
+
+type Row = Omit<StoredRecord, 'model' | 'happened_us' | 'inserted_us' | 'person_version'> & {
+  person_version: string | null;
+  happened_us: string | null;
+  inserted_us: string;
+};
+
+const event_columns =
+  'uuid, event, distinct_id, NULL AS person_version, ' +
+  'toString(toUnixTimestamp64Micro(timestamp)) AS happened_us, ' +
+  'toString(toUnixTimestamp64Micro(inserted_at)) AS inserted_us';
+
+/** The event of a uuid, or nothing. Leans on the projection `uuids`. */
+export function findEvent(
+  clickhouse: ClickHouse,
+  team_id: number,
+  uuid: string,
+): Promise<StoredRecord[]> {
+  return ask(clickhouse, 'events', {
+    query: `SELECT ${event_columns} FROM events WHERE team_id = {team_id:Int64}
+      AND toUInt128(uuid) = toUInt128(toUUID({uuid:String})) LIMIT 1`,
+    query_params: { team_id, uuid },
+  });
+}
+
+/** A time of a project that is looked through for a distinct id, milliseconds, half open. */
+export type Day = { team_id: number; distinct_id: string; from: number; to: number };
+
+/** The events of a distinct id that happened then, oldest first, one more than an answer has. */
+export function listEvents(clickhouse: ClickHouse, day: Day): Promise<StoredRecord[]> {
+  return ask(clickhouse, 'events', {
+    query: `SELECT ${event_columns} FROM events WHERE team_id = {team_id:Int64}
+      AND distinct_id = {distinct_id:String}
+      AND timestamp >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+      AND timestamp < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
+      ORDER BY timestamp, uuid LIMIT ${records_max + 1}`,
+    query_params: day,
+  });
+}
+
+/** The versions of a person that were stored then, oldest first, one more than an answer has. */
+export function listVersions(clickhouse: ClickHouse, day: Day): Promise<StoredRecord[]> {
+  return ask(clickhouse, 'persons', {
+    query: `SELECT NULL AS uuid, NULL AS event, distinct_id,
+        toString(person_version) AS person_version, NULL AS happened_us,
+        toString(toUnixTimestamp64Micro(inserted_at)) AS inserted_us
+      FROM persons WHERE team_id = {team_id:Int64} AND distinct_id = {distinct_id:String}
+        AND inserted_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+        AND inserted_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
+      ORDER BY inserted_at, person_version LIMIT ${records_max + 1}`,
+    query_params: day,
+  });
+}
+
+async function ask(
+  clickhouse: ClickHouse,
+  model: StoredRecord['model'],
+  question: { query: string; query_params: Record<string, unknown> },
+): Promise<StoredRecord[]> {
+  const result = await clickhouse.query({
+    ...question,
+    clickhouse_settings: { max_execution_time: look_seconds_max },
+    format: 'JSONEachRow',
+  });
+  return (await result.json<Row>()).map(({ person_version, happened_us, inserted_us, ...row }) => ({
+    ...row,
+    model,
+    person_version: person_version === null ? null : Number(person_version),
+    happened_us: happened_us === null ? null : Number(happened_us),
+    inserted_us: Number(inserted_us),
+  }));
+}
+
+/** An export as a record is looked for in it. */
+export type SearchedExport = {
+  id: string;
+  team_id: number;
+  name: string;
+  model: 'events' | 'persons';
+  custom_query: string | null;
+  destination_type: string;
+  destination_config: Record<string, unknown> | null;
+  revision: number;
+};
+
+/** The newest exports of the project, or the one that is named, and how many there are. */
+export async function listSearched(
+  db: Queryable,
+  team_id: number,
+  only: string | undefined,
+): Promise<{ exports: SearchedExport[]; count: number }> {
+  const rows = await db.rows<SearchedExport & { count: number }>(sql`
+    SELECT e.id, e.team_id, e.name, e.model, e.custom_query, e.destination_type,
+      e.destination_config, e.revision, count(*) OVER () AS count
+    FROM batch_exports e WHERE e.team_id = ${team_id} AND e.deleted_at IS NULL
+      AND (${only ?? null}::uuid IS NULL OR e.id = ${only ?? null}::uuid)
+    ORDER BY e.created_at DESC, e.id DESC LIMIT ${exports_max}`);
+  return {
+    exports: rows.map(({ count: _count, ...row }) => row),
+    count: rows[0]?.count ?? 0,
+  };
+}
+
+/** A run that selects a record. */
+export type SelectingRun = Pick<
+  BatchExportRun,
+  | 'id'
+  | 'status'
+  | 'latest_error'
+  | 'delivery_id'
+  | 'backfill'
+  | 'data_interval_start'
+  | 'data_interval_end'
+> & { has_begun_to_commit: boolean; has_receipt: boolean; inserted_to: number | null };
+
+/**
+ * Of the runs of the present revision that select the record the one that has it: a completed one,
+ * else an open one, else the latest. Leans on batch_export_runs_by_interval: a run selects what was
+ * inserted, or has happened, in its data interval.
+ */
+export function findSelectingRun(
+  db: Queryable,
+  { id, revision }: SearchedExport,
+  { happened_us, inserted_us }: StoredRecord,
+): Promise<SelectingRun | undefined> {
+  const runs = (at_us: number) => sql`
+    SELECT r.id, r.status, r.latest_error, r.delivery_id, r.backfill_id AS backfill,
+      r.data_interval_start, r.data_interval_end, r.created_at,
+      r.committing_at IS NOT NULL AS has_begun_to_commit, r.receipt IS NOT NULL AS has_receipt,
+      side.inserted_to
+    FROM (SELECT '1970-01-01Z'::timestamptz + ${at_us}::bigint * interval '1 microsecond' AS at) own
+    JOIN batch_export_runs r ON r.batch_export_id = ${id} AND r.revision = ${revision}
+      AND r.data_interval_start <= own.at AND r.data_interval_end > own.at
+      AND r.data_interval_start > own.at - make_interval(days => ${run_days_max})
+    CROSS JOIN LATERAL (
+      SELECT max(s.inserted_to) AS inserted_to, count(*) AS sides
+      FROM jsonb_to_recordset(r.selection) s (event_from bigint, event_to bigint,
+        inserted_from bigint, inserted_to bigint)
+      WHERE (s.inserted_from IS NULL OR s.inserted_from * 1000 <= ${inserted_us}::bigint)
+        AND (s.inserted_to IS NULL OR s.inserted_to * 1000 > ${inserted_us}::bigint)
+        AND (s.event_from IS NULL OR s.event_from * 1000 <= ${happened_us}::bigint)
+        AND (s.event_to IS NULL OR s.event_to * 1000 > ${happened_us}::bigint)) side
+    WHERE side.sides > 0`;
+  return db.row<SelectingRun>(sql`
+    SELECT id, status, latest_error, delivery_id, backfill, data_interval_start, data_interval_end,
+      has_begun_to_commit, has_receipt, inserted_to
+    FROM (${runs(inserted_us)} UNION ALL ${runs(happened_us ?? inserted_us)}) run
+    ORDER BY status = 'Completed' DESC, status IN ('Starting', 'Running') DESC, created_at DESC
+    LIMIT 1`);
+}
+
+/** The slices of a run, in order. */
+export function listRunSlices(db: Queryable, run_id: string): Promise<StoredSlice[]> {
+  return db.rows<StoredSlice>(sql`
+    SELECT number, inserted_from, inserted_to, key_from, key_to, records, outcome
+    FROM batch_export_slices WHERE run_id = ${run_id} ORDER BY number`);
+}
+
+/** True when the run that delivers a version has a later one of the same person. */
+export async function hasLaterVersion(
+  clickhouse: ClickHouse,
+  team_id: number,
+  { distinct_id, person_version }: StoredRecord,
+  inserted_to: number | null,
+): Promise<boolean> {
+  const result = await clickhouse.query({
+    query: `SELECT 1 FROM persons WHERE team_id = {team_id:Int64}
+      AND distinct_id = {distinct_id:String} AND person_version > {version:Int64}
+      AND inserted_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC') LIMIT 1`,
+    query_params: { team_id, distinct_id, version: person_version, to: inserted_to },
+    clickhouse_settings: { max_execution_time: look_seconds_max },
+    format: 'JSONEachRow',
+  });
+  return inserted_to !== null && (await result.json()).length > 0;
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { newExport, projectBase } from '../../../../test/factories/batch_exports.ts';
+import { completed, endedRun, failed } from '../../../../test/factories/ended_runs.ts';
+import { openHarness } from '../../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../../test/harness.ts';
+import type { ExportOverview } from './schema.ts';
+
+let house: Harness;
+before(async () => {
+  house = await openHarness({ clickhouse: false, config: { settle_seconds: 15 } });
+});
+after(() => house.close());
+
+const get = async (home: TestOrganization, query = '') => {
+  const answer = await house.request('GET', `/api/projects/${home.project.id}/overview/${query}`, {
+    key: home.key,
+  });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body;
+};
+
+test('health in a word and a sentence, with freshness, next run and rows', async () => {
+  const home = await house.newOrganization();
+  const ids: Record<string, string> = {};
+  for (const name of ['good', 'bad', 'paused', 'fresh', 'late', 'ended'])
+    ids[name] = (await newExport(house, home, { name })).id;
+  for (const rows of [3, 4, 5]) await endedRun(house, ids['good']!, completed, { rows });
+  await endedRun(house, ids['bad']!, failed);
+  await house.request('POST', `${projectBase(home)}${ids['paused']}/pause/`, {
+    key: home.key,
+    body: {},
+  });
+  await endedRun(house, ids['late']!, completed);
+  await house.deps.db.run(sql`UPDATE batch_export_health SET is_late = true
+    WHERE batch_export_id = ${ids['late']!}`);
+  await house.deps.db.run(sql`UPDATE batch_exports SET next_run_at = NULL
+    WHERE id = ${ids['ended']!}`);
+  const { results, counts, count } = await get(home, '?ordering=health');
+  assert.equal(count, 6);
+  assert.deepEqual(
+    results.map(({ name, health }: ExportOverview) => [name, health.code]),
+    [
+      ['bad', 'failing'],
+      ['late', 'late'],
+      ['paused', 'paused'],
+      ['fresh', 'waiting'],
+      ['good', 'up_to_date'],
+      ['ended', 'ended'],
+    ],
+  );
+  assert.deepEqual(counts, {
+    failing: 1,
+    paused_automatically: 0,
+    late: 1,
+    unusual_volume: 0,
+    paused: 1,
+    waiting: 1,
+    up_to_date: 1,
+    ended: 1,
+  });
+  const named = (name: string): ExportOverview =>
+    results.find((one: ExportOverview) => one.name === name);
+  assert.deepEqual(named('good').records, [3, 4, 5]);
+  assert.match(named('good').health.detail, /^Up to date\. It has delivered what .* until 20/);
+  const { next_run } = named('good');
+  assert.equal(Date.parse(next_run!.due_at) - Date.parse(next_run!.data_interval_end), 15_000);
+  assert.match(named('bad').health.detail, /^Failing: The bucket may not be written to\./);
+  assert.equal(named('bad').latest_run!.status, 'Failed');
+  assert.equal(named('bad').health.since, named('bad').latest_run!.finished_at);
+  assert.equal(named('paused').next_run, null);
+  const narrowed = await get(home, '?health=failing,late&search=LA&slots=0');
+  assert.deepEqual(
+    narrowed.results.map(({ name, records }: ExportOverview) => [name, records]),
+    [['late', []]],
+  );
+  assert.equal((await get(home, '?limit=2&offset=4&ordering=name')).results.length, 2);
+  const wrong = await house.request(
+    'GET',
+    `/api/organizations/${home.organization.id}/overview/?health=well`,
+    { key: home.key },
+  );
+  assert.deepEqual([wrong.status, wrong.body.attr], [400, 'health']);
+});
+
+test('10,000 exports are one short answer a page', async () => {
+  const home = await house.newOrganization();
+  const { id } = await newExport(house, home);
+  await house.deps.db.run(sql`
+    INSERT INTO batch_exports (id, team_id, name, model, destination_type, "interval", timezone,
+      planned_until, next_run_at)
+    SELECT gen_random_uuid(), e.team_id, 'export ' || n, e.model, e.destination_type, e."interval",
+      e.timezone, e.planned_until, e.next_run_at
+    FROM batch_exports e CROSS JOIN generate_series(2, 10000) n WHERE e.id = ${id}`);
+  const before_it = house.deps.db.statementCount();
+  const { count, results, counts } = await get(home, '?limit=100&ordering=health');
+  assert.deepEqual([count, results.length, counts.waiting], [10_000, 100, 10_000]);
+  assert.ok(house.deps.db.statementCount() - before_it <= 6);
+});

@@ -1,0 +1,108 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { Engine } from '../../../engine/engine.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import { answerPage } from '../../../platform/http/lists/pagination.ts';
+import { query } from '../../../platform/http/lists/query.ts';
+import { choicesAsked } from '../body/choices.ts';
+import type { Mount } from '../mount.ts';
+import { Overview, OverviewQuery, default_slots, health_codes } from './schema.ts';
+import type { ExportOverview } from './schema.ts';
+import { countHealth, countOverview, listOverview } from './store.ts';
+import type { OverviewRow } from './store.ts';
+
+// The choices of `health` may be repeated, which `choicesAsked` reads.
+const { health: _health, ...single } = OverviewQuery.properties;
+const SingleParameters = Type.Object(single);
+
+/** `overview/` under one mount: how each export is, in words and numbers. */
+export function overviewRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
+  const { base, within } = mount;
+  app.get(
+    base.replace(/batch_exports\/$/, 'overview/'),
+    {
+      config: { scope: 'batch_export:read', within },
+      schema: {
+        summary: 'How the batch exports are, at a glance',
+        description:
+          'Health in a word and a sentence, how fresh they are, the next run, and the rows of ' +
+          'the latest runs. `counts` is about all exports of the place.',
+        querystring: OverviewQuery,
+        response: { 200: Overview },
+      },
+    },
+    (request) => answerOverview(engine, request),
+  );
+}
+
+async function answerOverview(engine: Engine, request: FastifyRequest) {
+  const asked = query(request, SingleParameters);
+  const wanted = {
+    health: choicesAsked(request, 'health', health_codes),
+    search: asked.search,
+    model: asked.model,
+    destination_type: asked.destination_type,
+    ordering: asked.ordering ?? ('-created_at' as const),
+    slots: asked.slots ?? default_slots,
+  };
+  const page = await answerPage<OverviewRow>(
+    request,
+    engine.db,
+    (one) => listOverview(request.access, wanted, one),
+    () => countOverview(request.access, wanted),
+  );
+  return {
+    ...page,
+    results: page.results.map((row) => shown(row, engine.settle_seconds)),
+    counts: await countHealth(engine.db, request.access),
+  };
+}
+
+function shown(row: OverviewRow, settle_seconds: number): ExportOverview {
+  const { code, next_run, last_paused_at, pause_reason, failed_at, latest_error, ...fields } = row;
+  const since =
+    code === 'failing'
+      ? failed_at
+      : code === 'paused' || code === 'paused_automatically'
+        ? (pause_reason?.at ?? last_paused_at)
+        : null;
+  return {
+    ...fields,
+    health: { code, detail: sentenceOf(row), since },
+    next_run: next_run && {
+      ...next_run,
+      due_at: isoInstant(Date.parse(next_run.data_interval_end) + settle_seconds * 1000),
+    },
+  };
+}
+
+function sentenceOf({
+  code,
+  delivered_until,
+  pause_reason,
+  latest_error,
+  last_paused_at,
+}: OverviewRow): string {
+  const until =
+    delivered_until === null
+      ? 'It has not delivered anything yet.'
+      : `It has delivered what was taken in until ${delivered_until}.`;
+  switch (code) {
+    case 'failing':
+      return `Failing: ${latest_error ?? 'its latest run failed.'} ${until}`;
+    case 'paused_automatically':
+      return `Paused by the server: ${pause_reason!.detail}`;
+    case 'paused':
+      return `Paused${last_paused_at === null ? '' : ` since ${last_paused_at}`}. ${until}`;
+    case 'late':
+      return `Late. ${until}`;
+    case 'unusual_volume':
+      return `Its latest run brought an unusual number of rows. ${until}`;
+    case 'ended':
+      return `Its schedule has ended (end_at). ${until}`;
+    case 'waiting':
+      return 'It waits for its first run.';
+    case 'up_to_date':
+      return `Up to date. ${until}`;
+  }
+}

@@ -1,0 +1,111 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { intervals } from '../../../engine/planning/interval.ts';
+import { PageQuery, pageOf } from '../../../platform/http/lists/pagination.ts';
+import { nullable } from '../../../platform/nullable.ts';
+import { NextRun, instant, modelNames } from '../schema.ts';
+import { run_statuses } from '../runs/schema.ts';
+
+/** How an export is, the worst first. */
+export const health_codes = [
+  'failing',
+  'paused_automatically',
+  'late',
+  'unusual_volume',
+  'paused',
+  'waiting',
+  'up_to_date',
+  'ended',
+] as const;
+/** One of `health_codes`. */
+export type HealthCode = (typeof health_codes)[number];
+
+const slots_default = 24;
+const slots_max = 100;
+
+/** The query of `overview/`. */
+export const OverviewQuery = Type.Object({
+  ...PageQuery.properties,
+  health: Type.Optional(
+    Type.Array(Type.Enum([...health_codes]), {
+      description: 'Only exports that are so; repeated or separated by commas.',
+    }),
+  ),
+  search: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description: 'Only exports whose name has this text, whatever the case of its letters.',
+    }),
+  ),
+  model: Type.Optional(Type.Enum([...modelNames])),
+  destination_type: Type.Optional(Type.String({ maxLength: 100 })),
+  ordering: Type.Optional(
+    Type.Enum(['-created_at', 'created_at', 'name', '-name', 'health'], {
+      description: '`health`: the worst first. Default `-created_at`.',
+    }),
+  ),
+  slots: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: slots_max,
+      description: `How many values \`records\` has at most; default ${slots_default}.`,
+    }),
+  ),
+});
+/** How many values of rows an answer has unless it is asked otherwise. */
+export const default_slots = slots_default;
+
+/** One export at a glance. */
+export const ExportOverview = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    team_id: Type.Integer(),
+    name: Type.String(),
+    model: Type.Enum([...modelNames]),
+    destination_type: Type.String(),
+    interval: Type.Enum([...intervals]),
+    paused: Type.Boolean(),
+    created_at: instant('When it was made.'),
+    health: Type.Object({
+      code: Type.Enum([...health_codes]),
+      detail: Type.String({ description: 'The same in a sentence, with what happened.' }),
+      since: nullable(instant('Since when it is paused, or failed last; null otherwise.')),
+    }),
+    delivered_until: nullable(
+      instant('End of the newest interval that its schedule has delivered; null before the first.'),
+    ),
+    next_run: nullable(
+      Type.Object({
+        ...NextRun.properties,
+        due_at: instant('When it is planned.'),
+      }),
+    ),
+    open_runs: Type.Integer({ description: 'Runs that are planned or under way.' }),
+    latest_run: nullable(
+      Type.Object({
+        id: Type.String({ format: 'uuid' }),
+        status: Type.Enum([...run_statuses]),
+        created_at: instant('When it was planned.'),
+        finished_at: nullable(instant('When it ended.')),
+      }),
+    ),
+    records: Type.Array(Type.Integer(), {
+      description: 'Rows of the latest completed runs of the schedule, oldest first.',
+    }),
+  },
+  { title: 'ExportOverview' },
+);
+/** One export at a glance. */
+export type ExportOverview = Static<typeof ExportOverview>;
+
+/** The answer of `overview/`. */
+export const Overview = Type.Object({
+  ...pageOf(ExportOverview).properties,
+  counts: Type.Object(
+    Object.fromEntries(health_codes.map((code) => [code, Type.Integer()])) as Record<
+      HealthCode,
+      ReturnType<typeof Type.Integer>
+    >,
+    { description: 'How many exports of the place are so, whatever is asked for.' },
+  ),
+});

@@ -1,0 +1,126 @@
+import sql, { empty, join } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import type { PauseReason } from '../../../engine/health/pause_automatically.ts';
+import type { Page } from '../../../platform/http/lists/pagination.ts';
+import type { Queryable } from '../../../platform/postgres/database.ts';
+import { isInPlace } from '../place.ts';
+import type { Place } from '../place.ts';
+import { health_codes } from './schema.ts';
+import type { ExportOverview, HealthCode } from './schema.ts';
+
+/** What narrows and orders the overview. */
+export type OverviewWanted = {
+  health: string[] | undefined;
+  search: string | undefined;
+  model: string | undefined;
+  destination_type: string | undefined;
+  ordering: '-created_at' | 'created_at' | 'name' | '-name' | 'health';
+  slots: number;
+};
+
+/** An export with what its sentence is made of. */
+export type OverviewRow = Omit<ExportOverview, 'health' | 'next_run'> & {
+  code: HealthCode;
+  next_run: Omit<NonNullable<ExportOverview['next_run']>, 'due_at'> | null;
+  last_paused_at: string | null;
+  pause_reason: PauseReason | null;
+  failed_at: string | null;
+  latest_error: string | null;
+};
+
+/** How export `e` with health `h` is; one of `health_codes`. */
+const code = sql`CASE
+  WHEN e.paused AND e.pause_reason IS NOT NULL THEN 'paused_automatically'
+  WHEN e.paused THEN 'paused'
+  WHEN h.is_failing THEN 'failing'
+  WHEN h.is_late THEN 'late'
+  WHEN h.is_volume_unusual THEN 'unusual_volume'
+  WHEN e.next_run_at IS NULL THEN 'ended'
+  WHEN h.delivered_until IS NULL THEN 'waiting'
+  ELSE 'up_to_date' END`;
+
+const with_health = sql`batch_exports e LEFT JOIN batch_export_health h
+  ON h.batch_export_id = e.id`;
+
+const orders: Record<OverviewWanted['ordering'], Sql> = {
+  '-created_at': sql`e.created_at DESC, e.id DESC`,
+  created_at: sql`e.created_at, e.id`,
+  name: sql`lower(e.name), e.id`,
+  '-name': sql`lower(e.name) DESC, e.id DESC`,
+  health: sql`array_position(${[...health_codes]}::text[], ${code}), lower(e.name), e.id`,
+};
+
+function conditions(place: Place, wanted: OverviewWanted): Sql {
+  const { health, search, model, destination_type } = wanted;
+  return join(
+    [
+      isInPlace(place),
+      health === undefined ? empty : sql`${code} = ANY (${health}::text[])`,
+      search === undefined ? empty : sql`position(lower(${search}) IN lower(e.name)) > 0`,
+      model === undefined ? empty : sql`e.model = ${model}`,
+      destination_type === undefined ? empty : sql`e.destination_type = ${destination_type}`,
+    ].filter((one) => one !== empty),
+    ' AND ',
+  );
+}
+
+/**
+ * One page of exports. The page is chosen first; only of its exports the runs are looked at: the
+ * latest from batch_export_runs_by_export, the open ones from batch_export_runs_taken, the rows
+ * from batch_export_runs_compared.
+ */
+export function listOverview(place: Place, wanted: OverviewWanted, page: Page): Sql {
+  return sql`
+    WITH page AS MATERIALIZED (
+      SELECT e.*, ${code} AS code, h.delivered_until,
+        row_number() OVER (ORDER BY ${orders[wanted.ordering]}) AS number
+      FROM ${with_health} WHERE ${conditions(place, wanted)}
+      ORDER BY number LIMIT ${page.limit} OFFSET ${page.offset}
+    )
+    SELECT e.id, e.team_id, e.name, e.model, e.destination_type, e."interval", e.paused,
+      e.created_at, e.code, e.delivered_until, e.last_paused_at, e.pause_reason,
+      CASE WHEN NOT e.paused AND e.next_run_at IS NOT NULL
+        THEN json_build_object('data_interval_start', wire_instant(e.planned_until),
+          'data_interval_end', wire_instant(e.next_run_at)) END AS next_run,
+      (SELECT count(*) FROM batch_export_runs r WHERE r.batch_export_id = e.id
+        AND r.status IN ('Starting', 'Running')) AS open_runs,
+      latest.run AS latest_run, failed.failed_at, failed.latest_error,
+      to_jsonb(ARRAY(SELECT newest.records FROM (
+        SELECT coalesce(r.records_completed, 0) AS records, r.data_interval_start
+        FROM batch_export_runs r WHERE r.batch_export_id = e.id AND r.revision = e.revision
+          AND r.status = 'Completed' AND r.backfill_id IS NULL AND r.id = r.delivery_id
+        ORDER BY r.data_interval_start DESC LIMIT ${wanted.slots}) newest
+        ORDER BY newest.data_interval_start)) AS records
+    FROM page e
+    LEFT JOIN LATERAL (
+      SELECT json_build_object('id', r.id, 'status', r.status, 'created_at',
+        wire_instant(r.created_at), 'finished_at', wire_instant(r.finished_at)) AS run
+      FROM batch_export_runs r WHERE r.batch_export_id = e.id
+      ORDER BY r.created_at DESC, r.id DESC LIMIT 1) latest ON true
+    LEFT JOIN LATERAL (
+      SELECT r.finished_at AS failed_at, r.latest_error FROM batch_export_runs r
+      WHERE e.code = 'failing' AND r.batch_export_id = e.id
+        AND r.status IN ('Failed', 'FailedRetryable')
+      ORDER BY r.created_at DESC, r.id DESC LIMIT 1) failed ON true
+    ORDER BY e.number`;
+}
+
+/** The number of the exports that fit. */
+export function countOverview(place: Place, wanted: OverviewWanted): Sql {
+  return sql`SELECT count(*) AS count FROM ${with_health} WHERE ${conditions(place, wanted)}`;
+}
+
+/** How many exports of the place are how. */
+export async function countHealth(
+  db: Queryable,
+  place: Place,
+): Promise<Record<HealthCode, number>> {
+  const rows = await db.rows<{ code: HealthCode; count: number }>(sql`
+    SELECT ${code} AS code, count(*) AS count FROM ${with_health} WHERE ${isInPlace(place)}
+    GROUP BY 1`);
+  const none = Object.fromEntries(health_codes.map((one) => [one, 0]));
+  return Object.assign(
+    none,
+    Object.fromEntries(rows.map((row) => [row.code, row.count])),
+  ) as Record<HealthCode, number>;
+}

@@ -1,0 +1,100 @@
+import { isCovered, isTouched } from '../../../engine/ledger/spans.ts';
+import {
+  boundaryAfter,
+  boundaryAtOrBefore,
+  intervalCount,
+} from '../../../engine/planning/interval.ts';
+import type { SlotReason, SlotState } from './schema.ts';
+import type { Scheduled } from './store.ts';
+
+/** What a slot is, and why. */
+export type SlotKind = { state: SlotState; reason: SlotReason | null };
+/** Slots without a run of the schedule that are alike, milliseconds. */
+export type Gap = SlotKind & { from: number; to: number; slots: number };
+
+/** Says what slots without a run of the schedule are. */
+export type GapReader = {
+  /**
+   * The slots from one boundary (or end of a run) to another, cut where they begin to be something
+   * else. The time that it takes goes with the causes in between, not with the number of slots.
+   */
+  describe(from: number, to: number): Gap[];
+};
+
+/** Opens a reader for the gaps of one export. */
+export function openGapReader(scheduled: Scheduled, settle_ms: number): GapReader {
+  const { interval, timezone } = scheduled;
+  const causes = causesOf(scheduled, settle_ms);
+  const edgesBetween = (from: number, to: number): number[] => {
+    const edges = new Set([from]);
+    // A cause behind the last slot can lie in the time that it settles.
+    for (let index = firstAfter(causes, from); index < causes.length; index += 1) {
+      const at = causes[index]!;
+      if (at > to + settle_ms) break;
+      const boundary = boundaryAtOrBefore(interval, timezone, at);
+      for (const edge of [boundary, boundaryAfter(interval, timezone, boundary)])
+        if (edge > from && edge < to) edges.add(edge);
+    }
+    return [...edges].sort((one, other) => one - other);
+  };
+  return {
+    describe: (from, to) => {
+      const starts = edgesBetween(from, to);
+      return starts.map((start, index) => {
+        const end = starts[index + 1] ?? to;
+        // All slots between two edges are alike, so the first one tells.
+        const first_end = Math.min(boundaryAfter(interval, timezone, start), end);
+        return {
+          ...kindOfSlot(scheduled, settle_ms, start, first_end),
+          from: start,
+          to: end,
+          slots: intervalCount(interval, timezone, start, end),
+        };
+      });
+    },
+  };
+}
+
+/** Instants around which a slot may be something else than its neighbour, in order. */
+function causesOf(scheduled: Scheduled, settle_ms: number): number[] {
+  const { delivered, taken, pauses, earlier, now } = scheduled;
+  const own = [scheduled.created_at, scheduled.start_at, scheduled.end_at, scheduled.planned_until];
+  const causes = [
+    ...[...delivered, ...taken, ...pauses, ...earlier].flatMap((span) => [span.from, span.to]),
+    ...pauses.map((span) => span.from - settle_ms),
+    ...own.flatMap((at) => (at === null ? [] : [Date.parse(at)])),
+    now,
+    now - settle_ms,
+  ];
+  return causes.filter(Number.isFinite).sort((one, other) => one - other);
+}
+
+function firstAfter(sorted: number[], at: number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle]! <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function kindOfSlot(scheduled: Scheduled, settle_ms: number, from: number, to: number): SlotKind {
+  const { delivered, taken, pauses, earlier, now } = scheduled;
+  const missing = (reason: SlotReason): SlotKind => ({ state: 'missing', reason });
+  if (isCovered(delivered, from, to)) return { state: 'delivered', reason: null };
+  if (scheduled.start_at !== null && to <= Date.parse(scheduled.start_at))
+    return { state: 'outside', reason: 'before_start' };
+  if (scheduled.end_at !== null && to > Date.parse(scheduled.end_at))
+    return { state: 'outside', reason: 'after_end' };
+  if (isCovered(taken, from, to)) return { state: 'under_way', reason: null };
+  if (to + settle_ms > now) return { state: 'waiting', reason: null };
+  if (from >= Date.parse(scheduled.planned_until))
+    return missing(scheduled.paused ? 'paused' : 'not_planned');
+  if (to <= Date.parse(scheduled.created_at)) return missing('made_later');
+  // A slot is planned when it has settled; what was not by the pause was left out too.
+  if (pauses.some((pause) => to > pause.from - settle_ms && to <= pause.to))
+    return missing('paused');
+  if (isTouched(earlier, from, to)) return missing('earlier_revision');
+  return missing('schedule_changed');
+}

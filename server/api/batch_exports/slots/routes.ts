@@ -1,0 +1,86 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Engine } from '../../../engine/engine.ts';
+import {
+  boundaryAfter,
+  boundaryAtOrBefore,
+  nominalLength,
+} from '../../../engine/planning/interval.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import { invalid } from '../../../platform/http/errors.ts';
+import { linkTo } from '../../../platform/http/lists/pagination.ts';
+import { query } from '../../../platform/http/lists/query.ts';
+import { getExport, missing } from '../found.ts';
+import type { Mount } from '../mount.ts';
+import { Slots, SlotsQuery } from './schema.ts';
+import { listSlotRanges } from './slots.ts';
+import { findScheduled, inOneLook } from './store.ts';
+import type { Scheduled } from './store.ts';
+
+const default_days = 30;
+const day_ms = 24 * 3_600_000;
+/** More than a year of the shortest interval. */
+const slots_max = 250_000;
+/** Days are walked one by one, so their number is bounded too. */
+const days_max = 3_660;
+const ranges_max = 10_000;
+
+/** `slots/` of an export under one mount: what became of each interval of its schedule. */
+export function slotRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+  const schema = {
+    summary: 'What became of the slots of a batch export, as ranges',
+    description:
+      'A slot is an interval of insertion time that should have a run, in the present rhythm of ' +
+      'the export. Slots that lie side by side and are alike are one range. At most ' +
+      `${slots_max} slots and ${days_max} days; a longer range is 400.`,
+    querystring: SlotsQuery,
+    response: { 200: Slots },
+  };
+  app.get(
+    `${base}:id/slots/`,
+    { config: { scope: 'batch_export:read', within }, schema },
+    async (request) => {
+      const { id } = await getExport(request, engine.db);
+      return inOneLook(engine.db, async (tx) => {
+        const scheduled =
+          (await findScheduled(tx, request.access.organization_id, id)) ?? missing();
+        const wanted = slotsWanted(request, scheduled);
+        const ranges = await listSlotRanges(engine, tx, scheduled, {
+          ...wanted,
+          limit: ranges_max,
+        });
+        const end = ranges.at(-1)?.end_at ?? isoInstant(wanted.before);
+        return {
+          after: isoInstant(wanted.after),
+          before: isoInstant(wanted.before),
+          interval: scheduled.interval,
+          timezone: scheduled.timezone,
+          slots: ranges.reduce((sum, range) => sum + range.slots, 0),
+          ranges,
+          next: Date.parse(end) < wanted.before ? linkTo(request, { after: end }) : null,
+        };
+      });
+    },
+  );
+}
+
+function slotsWanted(request: FastifyRequest, { interval, timezone, now }: Scheduled) {
+  const asked = query(request, SlotsQuery);
+  const before = asked.before === undefined ? now : Date.parse(asked.before);
+  const after =
+    asked.after === undefined ? before - default_days * day_ms : Date.parse(asked.after);
+  if (after >= before)
+    throw invalid(
+      'after',
+      'invalid_input',
+      'Must be before `before`, which is now when it is not sent.',
+    );
+  if (before - after > days_max * day_ms || (before - after) / nominalLength(interval) > slots_max)
+    throw invalid(
+      'after',
+      'max_items',
+      `This range has more than ${slots_max} slots or ${days_max} days: ask for a shorter one.`,
+    );
+  const first = boundaryAtOrBefore(interval, timezone, after);
+  const last = boundaryAtOrBefore(interval, timezone, before);
+  return { after: first, before: last === before ? last : boundaryAfter(interval, timezone, last) };
+}

@@ -1,0 +1,101 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { intervals } from '../../../engine/planning/interval.ts';
+import { nullable } from '../../../platform/nullable.ts';
+import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
+import { instant } from '../schema.ts';
+
+/** What became of a slot, the best first. */
+export const slot_states = [
+  'delivered',
+  'under_way',
+  'in_doubt',
+  'failed',
+  'missing',
+  'waiting',
+  'outside',
+] as const;
+/** One of `slot_states`. */
+export type SlotState = (typeof slot_states)[number];
+
+/** Why a slot is missing or outside. */
+export const slot_reasons = [
+  'paused',
+  'made_later',
+  'not_planned',
+  'earlier_revision',
+  'cancelled',
+  'left_by_another_run',
+  'schedule_changed',
+  'before_start',
+  'after_end',
+] as const;
+/** One of `slot_reasons`. */
+export type SlotReason = (typeof slot_reasons)[number];
+
+/** The query of `slots/`. */
+export const SlotsQuery = Type.Object({
+  after: Type.Optional(
+    queryInstant('Only slots that end after this instant; default 30 days before `before`.'),
+  ),
+  before: Type.Optional(queryInstant('Only slots that begin before this instant; default now.')),
+});
+
+/** Slots that lie side by side and are alike. */
+export const SlotRange = Type.Object(
+  {
+    start_at: instant('Start of the first slot (inclusive).'),
+    end_at: instant('End of the last slot (exclusive).'),
+    slots: Type.Integer({ description: 'How many slots it has.' }),
+    state: Type.Enum([...slot_states], {
+      description:
+        '`delivered`: all of it, by whatever runs. `under_way`: a run has it in hands. ' +
+        '`in_doubt`: a run failed while the destination was to show it; a retry settles that. ' +
+        '`failed`: its run failed. `missing`: due and not delivered, `reason` says why. ' +
+        '`waiting`: not over yet, or not settled. `outside`: the schedule does not cover it.',
+    }),
+    reason: nullable(
+      Type.Enum([...slot_reasons], { description: 'Why it is `missing` or `outside`.' }),
+    ),
+    detail: Type.String({ description: 'The state in a sentence, for people.' }),
+    first_run: nullable(
+      Type.String({
+        format: 'uuid',
+        description: 'The run of the schedule for its first slot that has one; null: none has.',
+      }),
+    ),
+    last_run: nullable(
+      Type.String({ format: 'uuid', description: 'The same for its last slot that has one.' }),
+    ),
+    records_completed: Type.Integer({
+      description: 'Rows that the latest runs of the schedule for these slots have delivered.',
+    }),
+    records_total_count: Type.Integer({
+      description: 'Rows that these runs counted at the source.',
+    }),
+  },
+  { title: 'SlotRange' },
+);
+/** Slots that lie side by side and are alike. */
+export type SlotRange = Static<typeof SlotRange>;
+
+/** The answer of `slots/`. */
+export const Slots = Type.Object(
+  {
+    after: instant('Start of the first slot that was asked for.'),
+    before: instant('End of the last one.'),
+    interval: Type.Enum([...intervals]),
+    timezone: Type.String({ description: 'In it days and weeks turn.' }),
+    slots: Type.Integer({ description: 'How many slots the ranges have together.' }),
+    ranges: Type.Array(SlotRange, { description: 'Oldest first, without a gap between them.' }),
+    next: nullable(
+      Type.String({
+        format: 'uri',
+        description: 'The ranges that follow, when there are more than one answer has.',
+      }),
+    ),
+  },
+  { title: 'Slots' },
+);
+/** The answer of `slots/`. */
+export type Slots = Static<typeof Slots>;

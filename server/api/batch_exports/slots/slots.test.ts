@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { insertRunRow, newExport, projectBase } from '../../../../test/factories/batch_exports.ts';
+import { openHarness } from '../../../../test/harness.ts';
+import type { Harness } from '../../../../test/harness.ts';
+import { subtract, toStored } from '../../../engine/ledger/ledger.ts';
+import type { Rectangle } from '../../../engine/ledger/ledger.ts';
+import type { SlotRange } from './schema.ts';
+
+const hour_ms = 3_600_000;
+const day_start = Date.parse('2026-01-01T00:00:00Z');
+let house: Harness;
+before(async () => {
+  house = await openHarness({ clickhouse: false, config: { settle_seconds: 15 } });
+});
+after(() => house.close());
+
+const at = (hours: number) => new Date(day_start + hours * hour_ms).toISOString();
+const slotArea = (hour: number, to = hour + 1): Rectangle => ({
+  event_from: -Infinity,
+  event_to: Infinity,
+  inserted_from: day_start + hour * hour_ms,
+  inserted_to: day_start + to * hour_ms,
+});
+
+/** An export that was made at the hour of 1 January and whose schedule is planned until another. */
+async function exportFrom(made: number, planned: number) {
+  const home = await house.newOrganization();
+  const { id } = await newExport(house, home);
+  await house.deps.db.run(sql`UPDATE batch_exports SET created_at = ${at(made)},
+    planned_until = ${at(planned)} WHERE id = ${id}`);
+  const url = `${projectBase(home)}${id}/`;
+  return {
+    home,
+    id: id as string,
+    url,
+    run: (hour: number, wanted: object) => insertRunRow(house, id, { hour, ...wanted }),
+    deliver: (areas: Rectangle[]) =>
+      house.deps.db.run(sql`INSERT INTO batch_export_ledgers (batch_export_id, revision, delivered)
+        VALUES (${id}, 1, ${JSON.stringify(toStored(areas))})`),
+    slots: async (from: number, to: number) => {
+      const answer = await house.request('GET', `${url}slots/?after=${at(from)}&before=${at(to)}`, {
+        key: home.key,
+      });
+      assert.equal(answer.status, 200, answer.text);
+      return answer.body;
+    },
+  };
+}
+
+/** The ranges as `from-to state reason rows`, hours of 1 January. */
+const told = (ranges: SlotRange[]) =>
+  ranges.map(({ start_at, end_at, slots, state, reason, records_completed }) => {
+    const [from, to] = [start_at, end_at].map((text) => (Date.parse(text) - day_start) / hour_ms);
+    assert.equal(slots, to! - from!);
+    return `${from}-${to} ${state}${reason === null ? '' : ` ${reason}`}${
+      records_completed === 0 ? '' : ` ${records_completed}`
+    }`;
+  });
+
+test('every state, with the runs at the ends and their rows', async () => {
+  const { id, home, run, deliver, slots } = await exportFrom(2, 20);
+  const first = await run(2, { status: 'Completed', total: 3 });
+  const last = await run(3, { status: 'Completed', total: 4 });
+  await run(4, { status: 'Failed', total: 9 });
+  await run(5, { status: 'Failed', committing: true });
+  await run(6, { status: 'Running' });
+  await run(7, { status: 'Cancelled' });
+  await run(8, { status: 'Completed' });
+  // Failed, and then delivered by a backfill; the latest run of a slot tells.
+  await run(9, { status: 'Failed' });
+  await run(10, { status: 'Failed' });
+  await run(10, { status: 'Starting', delivery_id: crypto.randomUUID() });
+  await deliver([slotArea(2, 4), slotArea(9, 10), slotArea(11, 13)]);
+  await house.deps.db.run(sql`UPDATE batch_exports SET start_at = ${at(1)}, end_at = ${at(21)}
+    WHERE id = ${id}`);
+  const { ranges, next, interval } = await slots(0, 23);
+  assert.deepEqual(told(ranges), [
+    '0-1 outside before_start',
+    '1-2 missing made_later',
+    '2-4 delivered 7',
+    '4-5 failed 9',
+    '5-6 in_doubt',
+    '6-7 under_way',
+    '7-8 missing cancelled',
+    '8-9 missing left_by_another_run',
+    '9-10 delivered',
+    '10-11 under_way',
+    '11-13 delivered',
+    '13-20 missing schedule_changed',
+    '20-21 missing not_planned',
+    '21-23 outside after_end',
+  ]);
+  assert.deepEqual([ranges[2].first_run, ranges[2].last_run], [first, last]);
+  assert.deepEqual([next, interval], [null, 'hour']);
+  assert.ok(ranges.every(({ detail }: SlotRange) => detail.endsWith('.')));
+  const organization = `/api/organizations/${home.organization.id}/batch_exports/${id}/slots/`;
+  assert.equal((await house.request('GET', organization, { key: home.key })).status, 200);
+});
+
+test('a pause tells which slots it left out, also after its end', async () => {
+  const { id, home, url, slots } = await exportFrom(0, 4);
+  const send = (path: string) =>
+    house.request('POST', `${url}${path}`, { key: home.key, body: {} });
+  await send('pause/');
+  await house.deps.db.run(sql`UPDATE activity SET created_at = ${at(4.5)} WHERE item_id = ${id}
+    AND activity = 'paused'`);
+  assert.deepEqual(told((await slots(4, 6)).ranges), ['4-6 missing paused']);
+  await send('unpause/');
+  await house.deps.db.run(sql`UPDATE activity SET created_at = ${at(7.5)} WHERE item_id = ${id}
+    AND activity = 'unpaused'`);
+  await house.deps.db.run(sql`UPDATE batch_exports SET planned_until = ${at(9)} WHERE id = ${id}`);
+  assert.deepEqual(told((await slots(3, 9)).ranges), [
+    '3-4 missing schedule_changed',
+    '4-7 missing paused',
+    '7-9 missing schedule_changed',
+  ]);
+});
+
+test('an earlier revision is a reason; the future waits', async () => {
+  const { id, run, slots, url, home } = await exportFrom(0, 4);
+  await run(1, { status: 'Completed', total: 5 });
+  await house.deps.db.run(sql`UPDATE batch_exports SET revision = 2 WHERE id = ${id}`);
+  assert.deepEqual(told((await slots(0, 3)).ranges), [
+    '0-1 missing schedule_changed',
+    '1-2 missing earlier_revision',
+    '2-3 missing schedule_changed',
+  ]);
+  const soon = new Date(Date.now() + 5 * hour_ms).toISOString();
+  const ahead = await house.request('GET', `${url}slots/?before=${soon}`, { key: home.key });
+  assert.equal(ahead.body.ranges.at(-1).state, 'waiting');
+  assert.match(ahead.body.ranges.at(-1).detail, /15 seconds/);
+});
+
+test('parts of event time make a slot delivered only together', async () => {
+  const { deliver, slots } = await exportFrom(0, 4);
+  const part = { ...slotArea(0, 3), event_to: day_start };
+  await deliver([part, ...subtract([slotArea(1, 2)], [part])]);
+  assert.deepEqual(told((await slots(0, 3)).ranges), [
+    '0-1 missing schedule_changed',
+    '1-2 delivered',
+    '2-3 missing schedule_changed',
+  ]);
+});
+
+test('days follow the zone; ranges that are too long or turned round are 400', async () => {
+  const home = await house.newOrganization();
+  await house.deps.db.run(sql`UPDATE projects SET timezone = 'Europe/Berlin'
+    WHERE id = ${home.project.id}`);
+  const { id } = await newExport(house, home, { interval: 'day' });
+  const get = (query: string) =>
+    house.request('GET', `${projectBase(home)}${id}/slots/?${query}`, { key: home.key });
+  const { body } = await get('after=2026-03-28T12:00:00Z&before=2026-03-30T12:00:00Z');
+  assert.deepEqual(
+    [body.after, body.before, body.slots, body.timezone],
+    ['2026-03-27T23:00:00.000000Z', '2026-03-30T22:00:00.000000Z', 3, 'Europe/Berlin'],
+  );
+  for (const [query, code] of [
+    ['after=2026-01-02T00:00:00Z&before=2026-01-02T00:00:00Z', 'invalid_input'],
+    ['after=2001-01-02T00:00:00Z&before=2026-01-02T00:00:00Z', 'max_items'],
+  ]) {
+    const answer = await get(query!);
+    assert.deepEqual([answer.status, answer.body.attr, answer.body.code], [400, 'after', code]);
+  }
+});
+
+test('the ranges tile the time, never two alike side by side, whatever the history', async () => {
+  const { run, deliver, slots } = await exportFrom(0, 48);
+  const areas: Rectangle[] = [];
+  let state = 7;
+  const random = (below: number) => (state = (state * 16_807) % 2_147_483_647) % below;
+  for (let hour = 0; hour < 48; hour += 1) {
+    const status = ['Completed', 'Failed', 'Running', 'Cancelled', undefined][random(5)];
+    if (status !== undefined) await run(hour, { status });
+    if (random(2) === 0) areas.push(slotArea(hour));
+  }
+  await deliver(areas);
+  const { ranges } = await slots(0, 48);
+  const delivered = new Set(areas.map((area) => area.inserted_from));
+  let reached = day_start;
+  for (const [index, range] of (ranges as SlotRange[]).entries()) {
+    assert.equal(Date.parse(range.start_at), reached);
+    reached = Date.parse(range.end_at);
+    const before_it = ranges[index - 1];
+    if (before_it !== undefined)
+      assert.notDeepEqual([before_it.state, before_it.reason], [range.state, range.reason]);
+    for (let slot = Date.parse(range.start_at); slot < reached; slot += hour_ms)
+      assert.equal(range.state === 'delivered', delivered.has(slot));
+  }
+  assert.equal(reached, day_start + 48 * hour_ms);
+});

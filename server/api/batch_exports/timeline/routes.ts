@@ -1,0 +1,55 @@
+import type { FastifyInstance } from 'fastify';
+import type { Engine } from '../../../engine/engine.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import { satisfying } from '../../../platform/http/caller/scopes.ts';
+import { answerKeyset, keysetAsked } from '../../../platform/http/lists/cursor.ts';
+import { query } from '../../../platform/http/lists/query.ts';
+import { databaseInstant } from '../../../platform/postgres/instant.ts';
+import { choicesAsked } from '../body/choices.ts';
+import { getExport } from '../found.ts';
+import type { Mount } from '../mount.ts';
+import { Timeline, TimelineFilter, TimelineQuery, entry_types, timeline_orders } from './schema.ts';
+import { listTimeline } from './store.ts';
+import type { TimelineWanted } from './store.ts';
+
+const people = satisfying('activity_log:read');
+
+/** `timeline/` of an export under one mount: what happened to it, in one stream. */
+export function timelineRoutes(
+  app: FastifyInstance,
+  engine: Engine,
+  { base, within }: Mount,
+): void {
+  const schema = {
+    summary: 'What happened to a batch export: runs, changes, pauses, backfills, notices',
+    description:
+      'Newest first. Runs that are alike are one entry for each day; a group of the present day ' +
+      'moves up as it grows.',
+    querystring: TimelineQuery,
+    response: { 200: Timeline },
+  };
+  app.get(
+    `${base}:id/timeline/`,
+    { config: { scope: 'batch_export:read', within }, schema },
+    async (request) => {
+      const { id, created_at } = await getExport(request, engine.db);
+      const keyset = keysetAsked(request, timeline_orders);
+      const types = choicesAsked(request, 'type', entry_types) ?? [...entry_types];
+      const wanted = {
+        ...query(request, TimelineFilter),
+        organization_id: request.access.organization_id,
+        export_id: id,
+        created_at,
+        now: isoInstant(await databaseInstant(engine.db)),
+        types: types as TimelineWanted['types'],
+        sees_people: request.caller.scopes.some((scope) => people.has(scope)),
+      };
+      const { after, before } = wanted;
+      return answerKeyset(
+        request,
+        keyset,
+        await listTimeline(engine.db, { ...wanted, after, before }, keyset),
+      );
+    },
+  );
+}

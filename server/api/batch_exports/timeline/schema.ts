@@ -1,0 +1,95 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { notice_events } from '../../../engine/notices/notice.ts';
+import { cursorPageOf, cursorQuery } from '../../../platform/http/lists/cursor.ts';
+import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
+import { nullable } from '../../../platform/nullable.ts';
+import { ActivityEntry } from '../../activity/schema.ts';
+import { instant } from '../schema.ts';
+import { run_kinds, run_statuses } from '../runs/schema.ts';
+
+/** What a timeline has. */
+export const entry_types = ['runs', 'change', 'pause', 'backfill', 'notice'] as const;
+
+/** What a timeline is ordered by. */
+export const timeline_orders = ['at'] as const;
+
+const uuid = (description: string) => Type.String({ format: 'uuid', description });
+
+/** Parameters of `timeline/` that stand once. */
+export const TimelineFilter = Type.Object({
+  after: Type.Optional(queryInstant('Only from this instant on.')),
+  before: Type.Optional(queryInstant('Only before this instant.')),
+});
+
+/** The query of `timeline/`. */
+export const TimelineQuery = Type.Object({
+  ...cursorQuery(timeline_orders).properties,
+  ...TimelineFilter.properties,
+  type: Type.Optional(
+    Type.Array(Type.Enum([...entry_types]), {
+      description: 'Only entries of these types; repeated or separated by commas.',
+    }),
+  ),
+});
+
+const Runs = Type.Object({
+  status: Type.Enum([...run_statuses]),
+  kind: Type.Enum([...run_kinds]),
+  count: Type.Integer(),
+  records_completed: Type.Integer(),
+  bytes_completed: Type.Integer(),
+  data_interval_start: instant('Start of the earliest data interval.'),
+  data_interval_end: instant('End of the latest one.'),
+  first_run: uuid('The run that was planned first.'),
+  last_run: uuid('The one that was planned last.'),
+  error_code: nullable(Type.String()),
+  latest_error: nullable(Type.String({ description: 'The error of the last one.' })),
+});
+
+const Change = Type.Object({
+  activity: ActivityEntry.properties.activity,
+  changes: ActivityEntry.properties.changes,
+  user: nullable({
+    ...ActivityEntry.properties.user,
+    description: 'Who did it; null: the server, and for keys without `activity_log:read`.',
+  }),
+});
+
+const BackfillEntry = Type.Object({
+  id: uuid('The backfill.'),
+  has_ended: Type.Boolean({ description: 'False: this is its beginning.' }),
+  status: Type.String({ description: 'Its status now.' }),
+  start_at: instant('Start of its range.'),
+  end_at: instant('End of its range.'),
+  total_runs: Type.Integer(),
+});
+
+const NoticeEntry = Type.Object({
+  id: uuid('The notice.'),
+  event: Type.Enum([...notice_events]),
+  detail: Type.String({ description: 'What was told.' }),
+});
+
+/** One thing that happened to an export. The field of its type is there, the others are null. */
+export const TimelineEntry = Type.Object(
+  {
+    id: uuid('Together with `at` the name of the entry.'),
+    at: instant('When it happened; of runs when the last of them was planned.'),
+    type: Type.Enum([...entry_types], {
+      description:
+        '`runs`: those that were planned on one day (UTC) and are alike, without those of ' +
+        'backfills. `pause`: a pause or its end. `change`: any other entry of the activity log.',
+    }),
+    runs: nullable(Runs),
+    change: nullable(Change),
+    backfill: nullable(BackfillEntry),
+    notice: nullable(NoticeEntry),
+  },
+  { title: 'TimelineEntry' },
+);
+/** One thing that happened to an export. */
+export type TimelineEntry = Static<typeof TimelineEntry>;
+
+/** A page of a timeline. */
+export const Timeline = cursorPageOf(TimelineEntry);

@@ -1,0 +1,156 @@
+import sql, { join } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import { keysetCondition, keysetOrder } from '../../../platform/http/lists/cursor.ts';
+import type { Keyset } from '../../../platform/http/lists/cursor.ts';
+import type { Queryable } from '../../../platform/postgres/database.ts';
+import { run_kind } from '../runs/store.ts';
+import type { TimelineEntry, entry_types } from './schema.ts';
+
+/** So many days of runs are grouped by one statement. */
+const window_days = 366;
+
+/** Whose timeline is read, from when to when, and what of it. */
+export type TimelineWanted = {
+  organization_id: string;
+  export_id: string;
+  created_at: string;
+  now: string;
+  after: string | undefined;
+  before: string | undefined;
+  types: readonly (typeof entry_types)[number][];
+  sees_people: boolean;
+};
+
+type Entry = { id: string; at: string; type: TimelineEntry['type']; body: unknown };
+
+/** The entries of one page and one more, in the order of the keyset. */
+export async function listTimeline(
+  db: Queryable,
+  wanted: TimelineWanted,
+  keyset: Keyset,
+): Promise<TimelineEntry[]> {
+  const others = sourcesOf(wanted);
+  const entries =
+    others.length === 0
+      ? []
+      : await db.rows<Entry>(sql`
+          SELECT id, at, type, body FROM (${join(others, ' UNION ALL ')}) entry
+          WHERE ${keysetCondition(keyset)} AND ${inRange(wanted, sql`at`)} ${keysetOrder(keyset)}`);
+  if (wanted.types.includes('runs')) entries.push(...(await listRunGroups(db, wanted, keyset)));
+  const sign = keyset.descending === keyset.backwards ? 1 : -1;
+  return entries
+    .toSorted((one, other) => sign * compare(one, other))
+    .slice(0, keyset.limit + 1)
+    .map(shown);
+}
+
+// Instants of the wire have one length, so texts are in their order.
+function compare(one: Entry, other: Entry): number {
+  const [left, right] = [`${one.at} ${one.id}`, `${other.at} ${other.id}`];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+function shown({ id, at, type, body }: Entry): TimelineEntry {
+  const field = type === 'pause' ? 'change' : type;
+  return { id, at, type, runs: null, change: null, backfill: null, notice: null, [field]: body };
+}
+
+function inRange({ after, before }: TimelineWanted, at: Sql): Sql {
+  return sql`(${after ?? null}::timestamptz IS NULL OR ${at} >= ${after ?? null}::timestamptz)
+    AND (${before ?? null}::timestamptz IS NULL OR ${at} < ${before ?? null}::timestamptz)`;
+}
+
+/** All but runs: few for each export, and each by an index over its export. */
+function sourcesOf({ organization_id, export_id, types, sees_people }: TimelineWanted): Sql[] {
+  const changes = types.includes('change') || types.includes('pause');
+  return [
+    ...(changes
+      ? [
+          sql`SELECT * FROM (
+            SELECT a.id, a.created_at AS at, CASE WHEN a.activity IN ('paused', 'unpaused')
+              THEN 'pause' ELSE 'change' END AS type,
+              jsonb_build_object('activity', a.activity, 'changes', a.changes, 'user',
+                CASE WHEN ${sees_people}::boolean AND a.user_uuid IS NOT NULL
+                  THEN jsonb_build_object('uuid', a.user_uuid, 'email', a.user_email) END) AS body
+            FROM activity a WHERE a.chain_id = ${organization_id}::uuid
+              AND a.item_id = ${export_id} AND a.scope = 'batch_export') change
+            WHERE type = ANY (${types}::text[])`,
+        ]
+      : []),
+    ...(types.includes('notice')
+      ? [
+          sql`SELECT n.id, n.created_at AS at, 'notice' AS type, jsonb_build_object('id', n.id,
+            'event', n.event, 'detail', n.body::json #>> '{data,detail}') AS body
+          FROM notices n WHERE n.batch_export_id = ${export_id}::uuid`,
+        ]
+      : []),
+    ...(types.includes('backfill')
+      ? [
+          sql`SELECT b.id, moment.at, 'backfill' AS type, jsonb_build_object('id', b.id,
+            'has_ended', moment.has_ended, 'status', b.status, 'start_at', wire_instant(b.start_at),
+            'end_at', wire_instant(b.end_at), 'total_runs', b.total_runs) AS body
+          FROM batch_export_backfills b CROSS JOIN LATERAL (
+            VALUES (b.created_at, false), (b.finished_at, true)) AS moment (at, has_ended)
+          WHERE b.batch_export_id = ${export_id}::uuid AND moment.at IS NOT NULL`,
+        ]
+      : []),
+  ];
+}
+
+/**
+ * The groups of runs of a page and one more: year by year, until there are enough or no runs are
+ * left. Leans on batch_export_runs_by_export.
+ */
+async function listRunGroups(
+  db: Queryable,
+  wanted: TimelineWanted,
+  keyset: Keyset,
+): Promise<Entry[]> {
+  const isDown = keyset.descending !== keyset.backwards;
+  const begin = keyset.from?.value ?? (isDown ? wanted.now : wanted.created_at);
+  const groups: Entry[] = [];
+  for (let window = 0; groups.length <= keyset.limit; window += 1) {
+    // Whole days, so that no group is parted.
+    const edge = (windows: number) => sql`(date_trunc('day', ${begin}::timestamptz)
+      + ${isDown ? 1 : 0}::integer * interval '1 day'
+      + ${(isDown ? -1 : 1) * windows * window_days}::integer * interval '1 day')`;
+    const [from, to] = isDown ? [edge(window + 1), edge(window)] : [edge(window), edge(window + 1)];
+    const found = await db.rows<Entry & { has_more: boolean }>(
+      groupsBetween(wanted, keyset, from, to),
+    );
+    groups.push(...found.filter(({ id }) => id !== null));
+    if (found[0]?.has_more !== true) break;
+  }
+  return groups;
+}
+
+/** One row without an id where the window has no group; `has_more`: runs lie behind the window. */
+function groupsBetween(wanted: TimelineWanted, keyset: Keyset, from: Sql, to: Sql): Sql {
+  const { export_id } = wanted;
+  const isDown = keyset.descending !== keyset.backwards;
+  const newest = (column: Sql) =>
+    sql`(array_agg(${column} ORDER BY r.created_at DESC, r.id DESC))[1]`;
+  return sql`
+    WITH grouped AS (
+      SELECT ${newest(sql`r.id`)} AS id, max(r.created_at) AS at, 'runs' AS type,
+        jsonb_build_object('status', r.status, 'kind', ${run_kind}, 'count', count(*),
+          'records_completed', coalesce(sum(r.records_completed), 0),
+          'bytes_completed', coalesce(sum(r.bytes_completed), 0),
+          'data_interval_start', wire_instant(min(r.data_interval_start)),
+          'data_interval_end', wire_instant(max(r.data_interval_end)),
+          'first_run', (array_agg(r.id ORDER BY r.created_at, r.id))[1],
+          'last_run', ${newest(sql`r.id`)}, 'error_code', r.error_code,
+          'latest_error', ${newest(sql`r.latest_error`)}) AS body
+      FROM batch_export_runs r
+      WHERE r.batch_export_id = ${export_id}::uuid AND r.backfill_id IS NULL
+        AND r.created_at >= ${from} AND r.created_at < ${to}
+        AND ${inRange(wanted, sql`r.created_at`)}
+      GROUP BY date_trunc('day', r.created_at), r.status, ${run_kind}, r.error_code
+    ), page AS (
+      SELECT * FROM grouped WHERE ${keysetCondition(keyset)} ${keysetOrder(keyset)}
+    )
+    SELECT page.id, page.at, page.type, page.body, EXISTS (SELECT 1 FROM batch_export_runs r
+      WHERE r.batch_export_id = ${export_id}::uuid
+        AND ${isDown ? sql`r.created_at < ${from}` : sql`r.created_at >= ${to}`}) AS has_more
+    FROM (SELECT 1) one LEFT JOIN page ON true`;
+}

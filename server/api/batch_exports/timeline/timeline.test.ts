@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { insertRunRow, newExport, projectBase } from '../../../../test/factories/batch_exports.ts';
+import { failed, endedRun } from '../../../../test/factories/ended_runs.ts';
+import { openHarness } from '../../../../test/harness.ts';
+import type { Harness } from '../../../../test/harness.ts';
+import type { TimelineEntry } from './schema.ts';
+
+let house: Harness;
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+});
+after(() => house.close());
+
+async function withExport() {
+  const home = await house.newOrganization();
+  const { id } = await newExport(house, home);
+  const url = `${projectBase(home)}${id}/`;
+  return {
+    home,
+    id: id as string,
+    send: (method: string, path: string, body: unknown = {}) =>
+      house.request(method, `${url}${path}`, { key: home.key, body }),
+    timeline: async (query = '', key = home.key) => {
+      const answer = await house.request('GET', `${url}timeline/${query}`, { key });
+      assert.equal(answer.status, 200, answer.text);
+      return answer.body;
+    },
+  };
+}
+
+test('one stream of runs, changes, pauses, backfills and notices', async () => {
+  const { home, id, send, timeline } = await withExport();
+  await send('PATCH', '', { name: 'Renamed' });
+  await send('POST', 'pause/');
+  await send('POST', 'unpause/');
+  const asked = await send('POST', 'backfill/', {
+    start_at: '2026-01-01T00:00:00Z',
+    end_at: '2026-01-02T00:00:00Z',
+  });
+  await send('POST', `backfills/${asked.body.backfill.id}/cancel/`);
+  await endedRun(house, id, failed);
+  const { results } = await timeline();
+  const told = results.map(({ type, change, backfill, notice, runs }: TimelineEntry) =>
+    [type, change?.activity ?? backfill?.has_ended ?? notice?.event ?? runs?.count].join(' '),
+  );
+  assert.deepEqual(told.toSorted(), [
+    'backfill false',
+    'backfill true',
+    'change backfill_cancelled',
+    'change backfilled',
+    'change created',
+    'change updated',
+    'notice failing',
+    'pause paused',
+    'pause unpaused',
+    'runs 1',
+  ]);
+  assert.equal(results.at(-1).change.activity, 'created');
+  const updated = results.find((one: TimelineEntry) => one.change?.activity === 'updated');
+  assert.deepEqual(
+    [updated.change.changes[0].field, updated.change.changes[0].after],
+    ['name', 'Renamed'],
+  );
+  assert.equal(updated.change.user.email, home.user.email);
+  const some = await timeline('?type=pause,notice');
+  assert.equal(some.results.length, 3);
+  const narrow = await house.newKey(home.user, { scopes: ['batch_export:read'] });
+  const shown = await timeline('?type=change', narrow);
+  assert.ok(shown.results.every(({ change }: TimelineEntry) => change!.user === null));
+});
+
+test('runs of a day that are alike are one entry; pages meet without gap, both ways', async () => {
+  const { id, timeline } = await withExport();
+  for (let hour = 0; hour < 60; hour += 1)
+    await insertRunRow(house, id, {
+      hour,
+      status: hour % 12 === 5 ? 'Failed' : 'Completed',
+      total: 2,
+    });
+  await house.deps.db.run(sql`UPDATE batch_export_runs SET created_at = data_interval_end
+    WHERE batch_export_id = ${id}`);
+  await house.deps.db.run(sql`UPDATE batch_export_runs
+    SET created_at = created_at - interval '900 days'
+    WHERE batch_export_id = ${id} AND data_interval_end <= '2026-01-01T06:00:00Z'`);
+  const whole: TimelineEntry[] = (await timeline('?type=runs')).results;
+  assert.equal(
+    whole.reduce((sum, { runs }) => sum + runs!.count, 0),
+    60,
+  );
+  assert.deepEqual(
+    whole.map(({ at, runs }) => [at.slice(0, 10), runs!.status, runs!.count]),
+    [
+      ['2026-01-03', 'Completed', 12],
+      ['2026-01-03', 'Failed', 1],
+      ['2026-01-02', 'Completed', 22],
+      ['2026-01-02', 'Failed', 2],
+      ['2026-01-01', 'Completed', 16],
+      ['2026-01-01', 'Failed', 1],
+      ['2023-07-16', 'Failed', 1],
+      ['2023-07-16', 'Completed', 5],
+    ],
+  );
+  assert.equal(whole[0]!.runs!.records_completed, 24);
+  const all: string[] = (await timeline()).results.map((one: TimelineEntry) => one.id);
+  const local = (url: string) => `?${url.split('?')[1]}`;
+  const pages: string[][] = [];
+  let page = await timeline('?limit=2');
+  for (;;) {
+    pages.push(page.results.map((one: TimelineEntry) => one.id));
+    if (page.next === null) break;
+    page = await timeline(local(page.next));
+  }
+  assert.deepEqual(pages.flat(), all);
+  for (const wanted of pages.slice(0, -1).toReversed()) {
+    page = await timeline(local(page.previous));
+    assert.deepEqual(
+      page.results.map((one: TimelineEntry) => one.id),
+      wanted,
+    );
+  }
+  const cut = await timeline('?type=runs&after=2026-01-03T00:00:00Z');
+  assert.equal(cut.results.length, 2);
+});

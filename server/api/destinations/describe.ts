@@ -1,0 +1,119 @@
+import type { DestinationDefinition } from '../../engine/destination/destination.ts';
+import { models } from '../../engine/models/index.ts';
+import { publicSchema } from '../../platform/http/openapi.ts';
+import { modelNames } from '../batch_exports/schema.ts';
+import { documentedConfig } from './schema.ts';
+import type { DestinationType } from './schema.ts';
+
+type KeySchema = {
+  type?: string | string[];
+  enum?: unknown[];
+  default?: unknown;
+  title?: string;
+  examples?: unknown[];
+};
+type KeySchemas = Record<string, KeySchema>;
+
+/** Words of keys that are not spelled like other words. */
+const spelled: Record<string, string> = {
+  api: 'API',
+  aws: 'AWS',
+  gcs: 'GCS',
+  iam: 'IAM',
+  id: 'ID',
+  json: 'JSON',
+  kms: 'KMS',
+  mb: 'MB',
+  sas: 'SAS',
+  tls: 'TLS',
+  uri: 'URI',
+  url: 'URL',
+};
+
+/** What a value looks like, by the name of the key: the same name means the same everywhere. */
+const examples: Record<string, unknown> = {
+  account: 'myorganization-myaccount',
+  account_name: 'acmeexports',
+  bucket_name: 'acme-exports',
+  container_name: 'exports',
+  database: 'analytics',
+  dataset_id: 'analytics',
+  host: 'warehouse.example.com',
+  iam_role: 'arn:aws:iam::123456789012:role/exports',
+  include_events: ['signed up'],
+  exclude_events: ['$pageview'],
+  prefix: 'events/{year}/{month}/{day}/',
+  project_id: 'acme-analytics',
+  region: 'eu-central-1',
+  schema: 'public',
+  url: 'https://warehouse.example.com',
+  user: 'exports',
+  warehouse: 'EXPORTS',
+};
+
+/** A destination type as the API shows it: made of its definition, nothing is said anew. */
+export function describeDestination(definition: DestinationDefinition): DestinationType {
+  const { type, label, secrets, where, less_safe = {}, column_set, shows_as_written } = definition;
+  return {
+    type,
+    label,
+    config: describedConfig(definition),
+    secret_keys: [...secrets],
+    where_keys: [...where],
+    less_safe,
+    formats: formatsOf(definition),
+    models: modelNames.map((model) => ({
+      model,
+      columns: models[model].columns[column_set].map(({ name, type: kind, nullable }) => ({
+        name,
+        type: kind,
+        nullable,
+      })),
+    })),
+    shows_as_written: shows_as_written ?? false,
+  };
+}
+
+function describedConfig(definition: DestinationDefinition): Record<string, unknown> {
+  const schema = documentedConfig(definition);
+  const properties = Object.fromEntries(
+    Object.entries<KeySchema>(schema.properties).map(([key, one]) => [
+      key,
+      {
+        title: titleOf(key),
+        ...one,
+        ...(one.examples === undefined && key in examples && !definition.secrets.includes(key)
+          ? { examples: [examples[key]] }
+          : {}),
+      },
+    ]),
+  );
+  return publicSchema({ ...schema, properties });
+}
+
+function titleOf(key: string): string {
+  const text = key
+    .split('_')
+    .map((word) => spelled[word] ?? word)
+    .join(' ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** The compressions of each format are those to which the destination's own rules do not object. */
+function formatsOf(definition: DestinationDefinition): DestinationType['formats'] {
+  const properties: KeySchemas = definition.config.properties;
+  const key = Object.keys(properties).find((name) => /^(file|body)_format$/.test(name));
+  if (key === undefined) return [];
+  const compressions = (properties['compression']?.enum ?? []).filter((one) => one !== null);
+  const whole = Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name, schema.default ?? 'x']),
+  );
+  return (properties[key]!.enum ?? []).map((format) => ({
+    key,
+    format: String(format),
+    compressions: compressions.map(String).filter((compression) => {
+      const config = { ...whole, [key]: format, compression };
+      return !definition.validate(config).some(({ attr }) => attr === 'compression');
+    }),
+  }));
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { destinations } from '../../engine/destinations/index.ts';
+import { compressionsOf } from '../../engine/destination/encoding.ts';
+
+let house: Harness;
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+});
+after(() => house.close());
+
+async function list(scopes = ['batch_export:read']) {
+  const { key } = await house.newOrganization({ scopes });
+  return house.request('GET', '/api/destinations/', { key });
+}
+
+test('every destination is listed with the schema by which its config is checked', async () => {
+  const { body } = await list();
+  assert.equal(body.count, destinations.length);
+  for (const [index, definition] of destinations.entries()) {
+    const shown = body.results[index];
+    assert.deepEqual([shown.type, shown.label], [definition.type, definition.label]);
+    const keys = Object.entries<Record<string, unknown>>(shown.config.properties);
+    assert.deepEqual(
+      keys.map(([key]) => key),
+      [...Object.keys(definition.config.properties), 'include_events', 'exclude_events'],
+    );
+    assert.deepEqual(shown.config.required, definition.config.required);
+    assert.equal(shown.config.additionalProperties, false);
+    for (const [key, schema] of keys) {
+      assert.ok(schema['title'] && schema['description'], `${definition.type} ${key}`);
+      assert.equal(schema['writeOnly'] ?? false, definition.secrets.includes(key));
+      assert.ok(!('wrong_detail' in schema) && !('trim' in schema));
+    }
+    assert.deepEqual(shown.secret_keys, [...definition.secrets]);
+    assert.deepEqual(shown.where_keys, [...definition.where]);
+    assert.deepEqual(
+      shown.models.map(({ model }: { model: string }) => model),
+      ['events', 'persons'],
+    );
+    assert.ok(shown.models[0].columns.some(({ name }: { name: string }) => name === 'uuid'));
+  }
+});
+
+test('formats name the compressions that the rules of the destination take', async () => {
+  const { results } = (await list()).body;
+  const formats = (type: string) =>
+    results
+      .find((one: { type: string }) => one.type === type)
+      .formats.map((one: { format: string; compressions: string[] }) => [
+        one.format,
+        one.compressions.toSorted(),
+      ]);
+  for (const type of ['S3', 'AzureBlob', 'GCS', 'File'])
+    assert.deepEqual(
+      formats(type),
+      (['JSONLines', 'Parquet', 'CSV'] as const).map((format) => [
+        format,
+        compressionsOf(format).toSorted(),
+      ]),
+      type,
+    );
+  assert.deepEqual(formats('HTTP')[2], ['Batch', ['brotli', 'gzip', 'zstd']]);
+  assert.deepEqual(formats('Postgres'), []);
+});
+
+test('what the schema calls required is what a create asks for', async () => {
+  const home = await house.newOrganization();
+  for (const { type, config } of (await list()).body.results) {
+    const answer = await house.request('POST', `/api/projects/${home.project.id}/batch_exports/`, {
+      key: home.key,
+      body: { name: 'x', interval: 'hour', destination: { type, config: {} } },
+    });
+    const missing = (answer.body.errors ?? [])
+      .filter(({ code }: { code: string }) => code === 'required')
+      .map(({ attr }: { attr: string }) => attr.replace('destination__config__', ''));
+    const asked = (config.required ?? []).filter(
+      (key: string) => config.properties[key].default === undefined,
+    );
+    for (const key of asked) assert.ok(missing.includes(key), `${type} ${key}`);
+  }
+});
+
+test('one type is found by its name; another is 404; other scopes are 403', async () => {
+  const home = await house.newOrganization({ scopes: ['batch_export:read'] });
+  const get = (path: string, headers = {}) =>
+    house.request('GET', `/api/destinations/${path}`, { key: home.key, headers });
+  const found = await get('S3/');
+  assert.equal(found.body.type, 'S3');
+  assert.equal((await get('S3/', { 'if-none-match': found.headers['etag']! })).status, 304);
+  assert.equal((await get('S4/')).status, 404);
+  assert.equal((await list(['project:read'])).status, 403);
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openWebhook } from '../../../test/factories/notices.ts';
+import { endedRun, failed } from '../../../test/factories/ended_runs.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
+import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
+import { sendDueNotices } from '../../engine/notices/send.ts';
+
+let now = Date.parse('2026-01-01T00:00:00Z');
+let house: Harness;
+let receiver: HttpReceiver;
+before(async () => {
+  house = await openHarness({ clickhouse: false, deps: { clock: { now: () => now } } });
+  receiver = await openHttpReceiver({});
+});
+after(async () => {
+  await receiver.close();
+  await house.close();
+});
+
+const deliver = () => sendDueNotices({ ...house.deps, public_url: 'http://127.0.0.1:8000' });
+
+test('each attempt with its status and what was sent; a notice is sent again', async () => {
+  const { home, exported, target, received, change } = await openWebhook(house, receiver);
+  const base = `/api/projects/${home.project.id}/notice_deliveries/`;
+  const get = async (path = '') =>
+    (await house.request('GET', `${base}${path}`, { key: home.key })).body;
+  const send = (id: number) =>
+    house.request('POST', `${base}${id}/send/`, { key: home.key, body: {} });
+  receiver.plan({ status: 500 });
+  await endedRun(house, exported.id, failed);
+  await deliver();
+  const [listed] = (await get(`?target=${target.id}&outcome=pending`)).results;
+  assert.deepEqual(
+    [listed.event, listed.batch_export, listed.attempts],
+    ['failing', exported.id, 1],
+  );
+  now = Date.parse(listed.next_attempt_at) + 1;
+  await deliver();
+  const record = await get(`${listed.id}/`);
+  assert.deepEqual(
+    record.tries.map(({ outcome, status }: { outcome: string; status: number }) => [
+      outcome,
+      status,
+    ]),
+    [
+      ['failed', 500],
+      ['delivered', 200],
+    ],
+  );
+  assert.equal(record.body, received()[0]!.body);
+  const again = await send(listed.id);
+  assert.deepEqual([again.status, again.body.outcome], [200, 'pending']);
+  await deliver();
+  assert.equal(received().length, 3);
+  assert.equal((await get(`${listed.id}/`)).tries.length, 3);
+  await change({ enabled: false });
+  assert.equal((await send(listed.id)).status, 409);
+  const stranger = await house.newOrganization();
+  const foreign = await house.request(
+    'GET',
+    `/api/projects/${stranger.project.id}/notice_deliveries/${listed.id}/`,
+    { key: stranger.key },
+  );
+  assert.equal(foreign.status, 404);
+});

@@ -1,0 +1,111 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import { isoInstant } from '../../platform/clock.ts';
+import { jsonBody } from '../../platform/http/bodies/body.ts';
+import { conflict, notFound } from '../../platform/http/errors.ts';
+import { answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
+import { query } from '../../platform/http/lists/query.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { DeliveriesQuery, NoticeDelivery, NoticeDeliveryRecord } from './schema.ts';
+import { countDeliveries, findDelivery, listDeliveries, lockDelivery, sendAgain } from './store.ts';
+
+type Mount = { base: string; within: 'organization' | 'project' };
+
+const mounts: readonly Mount[] = [
+  { base: '/api/organizations/:organization_id/notice_deliveries/', within: 'organization' },
+  { base: '/api/projects/:project_id/notice_deliveries/', within: 'project' },
+];
+
+/** What became of notices, under organizations and under projects: list, retrieve, send again. */
+export function noticeDeliveryRoutes(app: FastifyInstance, deps: Deps): void {
+  for (const mount of mounts) {
+    readingRoutes(app, deps, mount);
+    sendRoute(app, deps, mount);
+  }
+}
+
+function readingRoutes(app: FastifyInstance, { db }: Deps, { base, within }: Mount): void {
+  const config = { scope: 'batch_export:read', within } as const;
+  app.get(
+    base,
+    {
+      config,
+      schema: {
+        summary: 'List the deliveries of notices, newest first',
+        description: 'One for each notice and recipient; they are kept for 30 days.',
+        querystring: DeliveriesQuery,
+        response: { 200: pageOf(NoticeDelivery) },
+      },
+    },
+    (request) => {
+      const wanted = query(request, DeliveriesQuery);
+      return answerPage<NoticeDelivery>(
+        request,
+        db,
+        (page) => listDeliveries(request.access, wanted, page),
+        () => countDeliveries(request.access, wanted),
+      );
+    },
+  );
+  app.get(
+    `${base}:id/`,
+    {
+      config,
+      schema: {
+        summary: 'Retrieve a delivery with what is sent and every attempt',
+        response: { 200: NoticeDeliveryRecord },
+      },
+    },
+    (request) => getDelivery(db, request),
+  );
+}
+
+function sendRoute(app: FastifyInstance, { clock }: Deps, { base, within }: Mount): void {
+  app.post(
+    `${base}:id/send/`,
+    {
+      config: { scope: 'batch_export:write', within },
+      schema: {
+        summary: 'Send a notice again, at once and with as many attempts as the first time',
+        description:
+          'The same notice with the same id, to the address and under the secret that its target ' +
+          'has now. 409 while an attempt is under way, and while the target is switched off.',
+        response: { 200: NoticeDeliveryRecord },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 200, async (tx, record) => {
+        const id = idOf(request);
+        const locked = await lockDelivery(tx, request.access, id);
+        if (locked === undefined) throw notFound();
+        jsonBody(request);
+        if (locked.is_under_way) throw conflict('An attempt is under way: wait for its end.');
+        if (locked.is_target_off)
+          throw conflict('The target is switched off: switch it on, then send again.');
+        await sendAgain(tx, id, isoInstant(clock.now()));
+        const after = await getDelivery(tx, request);
+        record({
+          activity: 'sent_again',
+          scope: 'notice_delivery',
+          item_id: String(id),
+          item_name: after.event,
+          changes: changesOf({}, { notice: after.notice, target: after.target }),
+        });
+        return after;
+      }),
+  );
+}
+
+async function getDelivery(db: Queryable, request: FastifyRequest): Promise<NoticeDeliveryRecord> {
+  const found = await findDelivery(db, request.access, idOf(request));
+  if (found === undefined) throw notFound();
+  return found;
+}
+
+function idOf(request: FastifyRequest): number {
+  const { id = '' } = request.params as { id?: string };
+  if (!/^\d{1,15}$/.test(id)) throw notFound();
+  return Number(id);
+}

@@ -1,0 +1,70 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { notice_events } from '../../engine/notices/notice.ts';
+import { PageQuery } from '../../platform/http/lists/pagination.ts';
+import { nullable } from '../../platform/nullable.ts';
+
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+const uuid = (description: string) => Type.String({ format: 'uuid', description });
+
+const delivery_outcomes = ['pending', 'delivered', 'given_up'] as const;
+
+/** The query of the list. */
+export const DeliveriesQuery = Type.Object({
+  ...PageQuery.properties,
+  target: Type.Optional(uuid('Only what goes to this target.')),
+  batch_export: Type.Optional(uuid('Only notices of this export.')),
+  outcome: Type.Optional(Type.Enum([...delivery_outcomes])),
+});
+
+const fields = {
+  id: Type.Integer({ description: 'Id of the delivery.' }),
+  team_id: Type.Integer({ description: 'The project of the export.' }),
+  notice: uuid('The notice; webhooks have it as `webhook-id`.'),
+  event: Type.Enum([...notice_events]),
+  batch_export: uuid('The export that it tells of.'),
+  target: nullable(uuid('The target; null where an administrator gets it by mail.')),
+  address: nullable(
+    Type.String({ description: 'The administrator; null where it goes to a target.' }),
+  ),
+  outcome: Type.Enum([...delivery_outcomes], {
+    description: '`pending`: it is tried (again) at `next_attempt_at`.',
+  }),
+  attempts: Type.Integer({ description: 'How many attempts there were since it was sent last.' }),
+  next_attempt_at: nullable(instant('When it is tried next; null once it is over.')),
+  created_at: instant('When it happened.'),
+};
+
+/** One notice on its way to one recipient, as lists show it. */
+export const NoticeDelivery = Type.Object(fields, { title: 'NoticeDelivery' });
+/** A delivery's row as SELECT gives it. */
+export type NoticeDelivery = Static<typeof NoticeDelivery>;
+
+/** A delivery with all that was tried. */
+export const NoticeDeliveryRecord = Type.Object(
+  {
+    ...fields,
+    body: Type.String({
+      description: 'What a webhook is sent, to the byte; a mail says the same in words.',
+    }),
+    tries: Type.Array(
+      Type.Object({
+        number: Type.Integer(),
+        at: instant('When it ended.'),
+        outcome: Type.Enum(['delivered', 'failed', 'given_up']),
+        status: nullable(
+          Type.Integer({
+            description:
+              "The HTTP status of the webhook's answer, of which nothing else is read; null " +
+              'without an answer and for mails.',
+          }),
+        ),
+        detail: nullable(Type.String({ description: 'What went wrong, and what to do.' })),
+      }),
+      { description: 'Every attempt, oldest first.' },
+    ),
+  },
+  { title: 'NoticeDeliveryRecord' },
+);
+/** A delivery with all that was tried. */
+export type NoticeDeliveryRecord = Static<typeof NoticeDeliveryRecord>;

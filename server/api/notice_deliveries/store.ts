@@ -1,0 +1,69 @@
+import sql, { empty } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { NoticeDeliveryRecord } from './schema.ts';
+
+/** Where a request looks: in one project, or in all projects of an organization. */
+export type Place = { organization_id: string; team_id?: number };
+/** What narrows the list. */
+export type DeliveriesWanted = { target?: string; batch_export?: string; outcome?: string };
+
+const columns = sql`d.id, d.team_id, d.notice_id AS notice, n.event,
+  d.batch_export_id AS batch_export, d.target_id AS target, d.address, d.outcome, d.attempts,
+  d.next_attempt_at, n.created_at`;
+const joined = sql`notice_deliveries d JOIN notices n ON n.id = d.notice_id`;
+
+const isInPlace = ({ organization_id, team_id }: Place) =>
+  team_id === undefined
+    ? sql`d.team_id IN (SELECT p.id FROM projects p
+      WHERE p.organization_id = ${organization_id}::uuid)`
+    : sql`d.team_id = ${team_id}`;
+
+const fits = (place: Place, { target, batch_export, outcome }: DeliveriesWanted) => sql`
+  ${isInPlace(place)} ${target === undefined ? empty : sql`AND d.target_id = ${target}::uuid`}
+  ${batch_export === undefined ? empty : sql`AND d.batch_export_id = ${batch_export}::uuid`}
+  ${outcome === undefined ? empty : sql`AND d.outcome = ${outcome}`}`;
+
+/** One page of the deliveries of a place, newest first. */
+export function listDeliveries(place: Place, wanted: DeliveriesWanted, page: Page): Sql {
+  return sql`SELECT ${columns} FROM ${joined} WHERE ${fits(place, wanted)} ORDER BY d.id DESC
+    LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** The number of the deliveries of a place. */
+export function countDeliveries(place: Place, wanted: DeliveriesWanted): Sql {
+  return sql`SELECT count(*) AS count FROM notice_deliveries d WHERE ${fits(place, wanted)}`;
+}
+
+/** The delivery with all that was tried. */
+export function findDelivery(
+  db: Queryable,
+  place: Place,
+  id: number,
+): Promise<NoticeDeliveryRecord | undefined> {
+  return db.row<NoticeDeliveryRecord>(sql`
+    SELECT ${columns}, n.body, coalesce((
+      SELECT json_agg(json_build_object('number', a.number, 'at', wire_instant(a.at), 'outcome',
+        a.outcome, 'status', a.status, 'detail', a.detail) ORDER BY a.number)
+      FROM notice_attempts a WHERE a.delivery_id = d.id), '[]') AS tries
+    FROM ${joined} WHERE d.id = ${id} AND ${isInPlace(place)}`);
+}
+
+/** Locks the delivery; says whether a process has it in hands, and whether its target is off. */
+export function lockDelivery(
+  tx: Transaction,
+  place: Place,
+  id: number,
+): Promise<{ is_under_way: boolean; is_target_off: boolean } | undefined> {
+  return tx.row(sql`
+    SELECT d.is_under_way, EXISTS (SELECT 1 FROM notice_targets t WHERE t.id = d.target_id
+      AND NOT t.enabled) AS is_target_off
+    FROM notice_deliveries d WHERE d.id = ${id} AND ${isInPlace(place)} FOR UPDATE OF d`);
+}
+
+/** Makes the delivery due now, as if it had never been tried. The caller holds its lock. */
+export async function sendAgain(tx: Transaction, id: number, now: string): Promise<void> {
+  await tx.run(sql`UPDATE notice_deliveries SET outcome = 'pending', attempts = 0,
+    next_attempt_at = ${now}::timestamptz WHERE id = ${id}`);
+}
