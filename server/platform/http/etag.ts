@@ -8,7 +8,7 @@ export function etagOf(text: string): string {
 }
 
 /**
- * Puts the `ETag` on the answer of a single record and turns a GET whose `If-None-Match` has it
+ * Puts the `ETag` on an answer and turns a GET whose `If-None-Match` has it
  * into a 304 without a body.
  */
 export function tagAnswer(

@@ -1,4 +1,5 @@
 import type { FastifyInstance, HTTPMethods } from 'fastify';
+import { basePath } from './base_path.ts';
 import { methodNotAllowed } from './errors.ts';
 
 const all_methods: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -47,7 +48,8 @@ export function completeMethods(app: FastifyInstance, methods: Map<string, Set<s
       ...hidden,
       method: [...all_methods, 'OPTIONS'],
       url: url.slice(0, -1),
-      onRequest: (request, reply) => void reply.redirect(withSlash(request.url), 308),
+      onRequest: (request, reply) =>
+        void reply.redirect(basePath(app.context) + withSlash(request.url), 308),
       handler: answered,
     });
   }
@@ -62,8 +64,8 @@ function answered(): never {
 }
 
 /**
- * The request's path with a slash at its end and its query; relative, so that it holds behind any
- * proxy.
+ * The request's path with a slash at its end and its query; without a host, so that it holds behind
+ * any proxy.
  */
 function withSlash(url: string): string {
   const end = url.indexOf('?');

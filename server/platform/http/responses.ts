@@ -74,20 +74,29 @@ const ValidateOnly = Type.Object({
   ),
 });
 
-/**
- * True when the route's answer is a single record, which has an `ETag`; lists have `results`,
- * unless `config.record` says otherwise.
- */
+/** True when the route's answer is a single record; lists have `results` and no `id` beside them. */
 export function answersRecord(route: Pick<RouteOptions, 'schema'>): boolean {
-  const answers = (route.schema?.response ?? {}) as Record<
-    string,
-    { properties?: Record<string, unknown> }
-  >;
-  const answer = answers['200'] ?? answers['201'];
+  const answer = answerOf(route);
   return (
     answer !== undefined &&
     (!('results' in (answer.properties ?? {})) || 'id' in (answer.properties ?? {}))
   );
+}
+
+/**
+ * True when the route's answers have an `ETag`: single records, for the next `If-Match`, and every
+ * answer to a GET, so that whoever asks again and again is spared what they have.
+ */
+export function isTagged(route: Pick<RouteOptions, 'schema' | 'method'>): boolean {
+  return answersRecord(route) || (route.method === 'GET' && answerOf(route) !== undefined);
+}
+
+function answerOf({ schema }: Pick<RouteOptions, 'schema'>) {
+  const answers = (schema?.response ?? {}) as Record<
+    string,
+    { properties?: Record<string, unknown> }
+  >;
+  return answers['200'] ?? answers['201'];
 }
 
 /**
@@ -138,7 +147,7 @@ function statusesOf(route: RouteOptions, method: string): number[] {
   if (route.url.includes(':')) statuses.push(404);
   if (route.config?.scope === 'public') return statuses;
   statuses.push(401, 403, 406, 429);
-  if (method === 'GET' && answersRecord(route)) statuses.push(304);
+  if (method === 'GET' && isTagged(route)) statuses.push(304);
   if (method === 'POST') statuses.push(409, 422);
   if (looksAtMatch(route, method)) statuses.push(412);
   return statuses;
@@ -253,9 +262,9 @@ function headersOf(route: RouteOptions, method: string): { headers?: TSchema } {
         description: 'ETag of the record that the change is meant for; 412 when it has changed.',
       }),
     );
-  if (method === 'GET' && answersRecord(route))
+  if (method === 'GET' && isTagged(route))
     headers['If-None-Match'] = Type.Optional(
-      Type.String({ description: 'ETag that the caller has; 304 when the record is unchanged.' }),
+      Type.String({ description: 'ETag that the caller has; 304 when the answer is unchanged.' }),
     );
   return Object.keys(headers).length === 0 ? {} : { headers: Type.Object(headers) };
 }

@@ -19,7 +19,7 @@ import { describeApi, serveDocument } from './openapi.ts';
 import { openLimiter } from './limits/rate_limit.ts';
 import { answerInPieces } from './lists/in_pieces.ts';
 import { requestIdOf } from './request_id.ts';
-import { answersRecord, documented } from './responses.ts';
+import { answersRecord, documented, isTagged } from './responses.ts';
 
 // Long enough for a file of events over a slow line; what must come quickly are the headers, and
 // Node waits a minute for those.
@@ -116,8 +116,8 @@ function conduct(
         async (request, reply, payload) => settleIdempotencyKey(context, request, reply, payload),
       ];
     }
-    if (answersRecord(route)) route.onSend = [tagAnswer, ...[route.onSend ?? []].flat()];
-    else if (route.method === 'GET') route.preSerialization = [answerInPieces];
+    if (isTagged(route)) route.onSend = [tagAnswer, ...[route.onSend ?? []].flat()];
+    if (route.method === 'GET' && !answersRecord(route)) route.preSerialization = [answerInPieces];
   }
   const { hide } = (route.schema ?? {}) as { hide?: boolean };
   if (hide !== true) route.schema = documented(route);
