@@ -2,6 +2,7 @@ import type { QueryClient } from '@tanstack/react-query';
 import { createRouter } from '@tanstack/react-router';
 import { base_path } from './http/address.ts';
 import { exports_route } from './batch_exports/routes.ts';
+import { events_route } from './events/routes.ts';
 import { invite_route } from './invites/routes.ts';
 import { project_route, start_route } from './projects/routes.ts';
 import { login_link_route, login_route } from './sessions/routes.ts';
@@ -26,7 +27,7 @@ const routes = root_route.addChildren([
   signed_in_route.addChildren([
     start_route,
     account_route,
-    project_route.addChildren([exports_route]),
+    project_route.addChildren([exports_route, events_route]),
   ]),
 ]);
 

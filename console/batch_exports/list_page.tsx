@@ -2,6 +2,7 @@ import { Pagination, Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
+import { pathOf } from '../http/reading.ts';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
@@ -15,9 +16,10 @@ export function ListPage() {
   const { project_id } = route.useParams();
   const { page = 1 } = route.useSearch();
   const navigate = route.useNavigate();
-  const query = useQuery(batchExports(project_id, page));
+  const list = batchExports(project_id, page);
+  const query = useQuery(list);
   return (
-    <Page title="Exports">
+    <Page title="Exports" request={pathOf(list)}>
       <Shown query={query}>
         {({ count, results }) => (
           <>

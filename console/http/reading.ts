@@ -22,6 +22,11 @@ export function etagOf(record: object | undefined): string | undefined {
   return record === undefined ? undefined : etags.get(record);
 }
 
+/** The path of the API that a query reads. */
+export function pathOf({ queryKey }: { queryKey: readonly string[] }): string | undefined {
+  return queryKey[0];
+}
+
 /** How something is read again by itself. */
 export type Rhythm<Body> = {
   /** Whether something is under way: then it is read every 2 s, else every 30 s. */

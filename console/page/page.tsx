@@ -1,5 +1,6 @@
 import { useEffect } from 'react';
 import type { ReactNode } from 'react';
+import { AsCurl } from './as_curl.tsx';
 
 /**
  * What stands in the middle of the console: its title, which is the tab's too, what can be done
@@ -8,10 +9,13 @@ import type { ReactNode } from 'react';
 export function Page({
   title,
   actions,
+  request,
   children,
 }: {
   title: string;
   actions?: ReactNode;
+  /** The path of the API that the page is read from, to be shown as a command. */
+  request?: string | undefined;
   children: ReactNode;
 }) {
   useTitle(title);
@@ -19,7 +23,10 @@ export function Page({
     <>
       <header className="page_head">
         <h1>{title}</h1>
-        <div className="page_actions">{actions}</div>
+        <div className="page_actions">
+          {actions}
+          {request !== undefined && <AsCurl path={request} />}
+        </div>
       </header>
       {children}
     </>

@@ -1,10 +1,14 @@
 import { createRoute, redirect } from '@tanstack/react-router';
+import { batchExports } from '../batch_exports/batch_exports.ts';
 import { organizations } from '../organizations/organizations.ts';
 import { signed_in_route } from '../shell/signed_in_route.ts';
 import { rememberedProject } from './remembered.ts';
 import { ProjectOutlet } from './project_outlet.tsx';
 
-/** `/`: the project that was looked at last, else the first; without one, the account. */
+/**
+ * `/`: the project that was looked at last, else the first, at its exports, or where there are none
+ * yet at its events; without a project, the account.
+ */
 export const start_route = createRoute({
   getParentRoute: () => signed_in_route,
   path: '/',
@@ -13,9 +17,11 @@ export const start_route = createRoute({
     const projects = results.flatMap(({ teams }) => teams);
     const project = projects.find(({ id }) => id === rememberedProject()) ?? projects[0];
     if (project === undefined) return redirect({ to: '/account', replace: true, throw: true });
+    const project_id = String(project.id);
+    const { count } = await context.queries.ensureQueryData(batchExports(project_id, 1));
     return redirect({
-      to: '/projects/$project_id/exports',
-      params: { project_id: String(project.id) },
+      to: count === 0 ? '/projects/$project_id/events' : '/projects/$project_id/exports',
+      params: { project_id },
       replace: true,
       throw: true,
     });

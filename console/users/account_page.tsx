@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { KeySection } from '../api_keys/key_section.tsx';
+import { pathOf } from '../http/reading.ts';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
 import { SessionSection } from '../sessions/session_section.tsx';
@@ -14,7 +15,7 @@ import { SecondFactorSection } from './second_factor_section.tsx';
 export function AccountPage() {
   const query = useQuery(account);
   return (
-    <Page title="Your account">
+    <Page title="Your account" request={pathOf(account)}>
       <Shown query={query}>
         {(own) => (
           <>

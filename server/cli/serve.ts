@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { choresOf } from '../api/chores.ts';
+import { makeSignInLink } from '../api/single_sign_on/let_in.ts';
 import { buildApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { startWorker } from '../engine/workers/worker.ts';
@@ -102,8 +103,14 @@ async function listen(
   const made = await firstStart(opened.deps);
   const chores = startChores(choresOf(opened.deps), opened.deps.log);
   stops.push(() => chores.stop());
-  say(`Sluice is ready at ${address} (API /api/, documentation /docs/).`);
+  say(`Sluice is ready at ${address} (console /, API /api/, documentation /docs/).`);
   if (made !== undefined) {
+    const link = await makeSignInLink(opened.deps, made.email);
+    if ('url' in link) {
+      say('');
+      say('Open this to sign in; it works once, within 15 minutes:');
+      say(`  ${link.url}`);
+    }
     say('');
     say('This is the first start. Keep these, they are shown only now:');
     say(`  owner      ${made.email}`);

@@ -14,10 +14,11 @@ import {
   unsupportedMediaType,
 } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import { isValidateOnly } from '../../platform/http/lists/query.ts';
+import { isValidateOnly, query } from '../../platform/http/lists/query.ts';
 import { events_size_bytes_max, eventsSent, line_media_types } from './body.ts';
 import type { EventsSent } from './body.ts';
-import { EventsBody, EventsTaken } from './schema.ts';
+import { EventsBody, EventsTaken, NewestEvents, NewestQuery } from './schema.ts';
+import { listNewestEvents } from './store.ts';
 
 const url = '/api/projects/:project_id/events/';
 const description =
@@ -26,7 +27,7 @@ const description =
   '\n\n200 means that every event counted under `taken` is stored and survives a crash. Bad ' +
   'events are named and the others are stored; when all are bad the answer is 400.';
 
-/** `/api/projects/:project_id/events/`: events in. */
+/** `/api/projects/:project_id/events/`: events in, and which came last. */
 export function eventRoutes(app: FastifyInstance, deps: Deps): void {
   const { db, clickhouse, log, clock, metrics, config } = deps;
   const ingestion = openIngestion({ db, clickhouse, log, settle_seconds: config.settle_seconds });
@@ -42,6 +43,7 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
     done(null, stream);
   });
 
+  newestRoute(app, deps);
   app.post(
     url,
     {
@@ -67,6 +69,27 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
           if (taken[outcome] > 0) metrics.events_taken.inc({ outcome }, taken[outcome]);
       }
       return answer(taken);
+    },
+  );
+}
+
+const newest_default = 20;
+
+function newestRoute(app: FastifyInstance, { clickhouse }: Deps): void {
+  app.get(
+    url,
+    {
+      config: { scope: 'batch_export:read', within: 'project' },
+      schema: {
+        summary: 'List the events that were stored last',
+        description: 'So that one sees that events arrive, and which. Everything else is exported.',
+        querystring: NewestQuery,
+        response: { 200: NewestEvents },
+      },
+    },
+    async (request) => {
+      const { limit = newest_default } = query(request, NewestQuery);
+      return { results: await listNewestEvents(clickhouse, request.access.team_id!, limit) };
     },
   );
 }

@@ -47,6 +47,31 @@ const Event = Type.Object(
   { title: 'Event' },
 );
 
+/** A stored event, without its properties. */
+export const StoredEvent = Type.Object(
+  {
+    uuid: Type.String({ format: 'uuid' }),
+    event: Type.String(),
+    distinct_id: Type.String(),
+    timestamp: Type.String({ format: 'date-time', description: 'When it happened.' }),
+    inserted_at: Type.String({ format: 'date-time', description: 'When it was stored.' }),
+  },
+  { title: 'StoredEvent' },
+);
+
+/** The events that were stored last. */
+export const NewestEvents = Type.Object(
+  { results: Type.Array(StoredEvent, { description: 'Newest stored first.' }) },
+  { title: 'NewestEvents' },
+);
+
+/** Query of the list. */
+export const NewestQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, description: 'Number of events; default 20.' }),
+  ),
+});
+
 /** The JSON body: a list of events. A single event stands for a list of one. */
 export const EventsBody = Type.Object({ events: Type.Array(Event) });
 

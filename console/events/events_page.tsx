@@ -1,0 +1,131 @@
+import { Table } from '@mantine/core';
+import { IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
+import { pathOf } from '../http/reading.ts';
+import { Command } from '../page/command.tsx';
+import { Page } from '../page/page.tsx';
+import { Section } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { Instant } from '../time/instant.tsx';
+import { FirstExport } from './first_export.tsx';
+import { newestEvents } from './events.ts';
+import type { Newest } from './events.ts';
+import { SendingKey } from './sending_key.tsx';
+import { ways } from './ways.ts';
+import type { Way } from './ways.ts';
+
+const route = getRouteApi('/signed_in/projects/$project_id/events');
+
+/** How events get into a project, and which came last; before the first one, the first steps. */
+export function EventsPage() {
+  const { project_id } = route.useParams();
+  const newest = newestEvents(project_id);
+  const query = useQuery(newest);
+  return (
+    <Page title="Events" request={pathOf(newest)}>
+      <Shown query={query}>
+        {({ results }) => (
+          <>
+            {results[0] !== undefined && (
+              <FirstExport project_id={project_id} newest={results[0]} />
+            )}
+            {results.length > 0 && <NewestEvents results={results} />}
+            <Ways project_id={project_id} first={results[0]} />
+          </>
+        )}
+      </Shown>
+    </Page>
+  );
+}
+
+function Ways({
+  project_id,
+  first,
+}: {
+  project_id: string;
+  first: Newest['results'][number] | undefined;
+}) {
+  const [key, setKey] = useState<string>();
+  return (
+    <Section title="Get events in">
+      {key === undefined && (
+        <>
+          <p>
+            The commands need a key. Make one here that can do nothing but send events to this
+            project, or put one of your own in place of $KEY.
+          </p>
+          <SendingKey project_id={Number(project_id)} made={setKey} />
+        </>
+      )}
+      {ways.map((way) => (
+        <OneWay
+          key={way.title}
+          way={way}
+          command={way.command(project_id, key ?? '$KEY')}
+          has_arrived={first !== undefined}
+        />
+      ))}
+    </Section>
+  );
+}
+
+function OneWay({
+  way,
+  command,
+  has_arrived,
+}: {
+  way: Way;
+  command: string;
+  has_arrived: boolean;
+}) {
+  const Icon = has_arrived ? IconCircleCheck : IconCircleDashed;
+  return (
+    <article className="way">
+      <h3 className={has_arrived ? 'good' : ''}>
+        <Icon size={18} aria-hidden /> {way.title}
+      </h3>
+      <p className="muted">{way.hint}</p>
+      <Command text={command} what={way.title} />
+      <p role="status" className={has_arrived ? 'good' : 'muted'}>
+        {has_arrived ? 'Events arrive.' : 'Waiting for the first event.'}
+      </p>
+    </article>
+  );
+}
+
+function NewestEvents({ results }: Newest) {
+  return (
+    <Section title="Stored last">
+      <Table className="cards">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Event</Table.Th>
+            <Table.Th>Distinct id</Table.Th>
+            <Table.Th>Happened</Table.Th>
+            <Table.Th>Stored</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {results.map(({ uuid, event, distinct_id, timestamp, inserted_at }) => (
+            <Table.Tr key={uuid}>
+              <Table.Th scope="row">
+                <bdi>{event}</bdi>
+              </Table.Th>
+              <Table.Td data-label="Distinct id">
+                <bdi>{distinct_id}</bdi>
+              </Table.Td>
+              <Table.Td data-label="Happened">
+                <Instant at={timestamp} is_exact />
+              </Table.Td>
+              <Table.Td data-label="Stored">
+                <Instant at={inserted_at} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Section>
+  );
+}

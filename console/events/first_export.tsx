@@ -1,0 +1,71 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
+import { batchExports } from '../batch_exports/batch_exports.ts';
+import { Form } from '../form/form.tsx';
+import { ask } from '../http/ask.ts';
+import { Section, useDone } from '../page/section.tsx';
+import { now } from '../time/now.ts';
+import { dayUntil } from './day_until.ts';
+import type { Newest } from './events.ts';
+
+const demo_export = {
+  name: 'First export, hourly',
+  model: 'events',
+  interval: 'hour',
+  destination: {
+    type: 'File',
+    config: { prefix: 'demo/{year}-{month}-{day}', file_format: 'Parquet', compression: 'zstd' },
+  },
+};
+
+type Given = { project_id: string; newest: Newest['results'][number] };
+
+/**
+ * Once events are there and no export is: one button that makes the demo's export, and a backfill
+ * of the day before the newest event, so that there is something to see at once. Where the export
+ * is made and its backfill is refused, the next press asks for the backfill alone.
+ */
+export function FirstExport({ project_id, newest }: Given) {
+  const list = batchExports(project_id, 1);
+  const { data } = useQuery(list);
+  const navigate = useNavigate();
+  const done = useDone();
+  const [made, setMade] = useState<string>();
+  if (data === undefined || (data.count > 0 && made === undefined)) return undefined;
+  const path = `/api/projects/${encodeURIComponent(project_id)}/batch_exports/`;
+  const range = () => dayUntil(newest.timestamp, now());
+  const leave = async () => {
+    await done('The export was made.', list);
+    await navigate({ to: '/projects/$project_id/exports', params: { project_id } });
+  };
+  return (
+    <Section title="Your first export">
+      <p>
+        Events are there. This makes an export of them, every hour, as Parquet into the export
+        folder of the server, and delivers the last day at once.
+      </p>
+      {made === undefined ? (
+        <Form<BatchExport>
+          path={path}
+          body={() => demo_export}
+          done={async ({ id }) => {
+            const outcome = await ask('POST', `${path}${id}/backfill/`, { body: range() });
+            if (outcome.ok) return leave();
+            setMade(id);
+            throw outcome.problem;
+          }}
+          button="Make the first export"
+        />
+      ) : (
+        <Form
+          path={`${path}${made}/backfill/`}
+          body={range}
+          done={leave}
+          button="Deliver the last day"
+        />
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,32 @@
+import type { Static } from 'typebox';
+import type { NewApiKey } from '../../server/api/api_keys/schema.ts';
+import { api_keys } from '../api_keys/api_keys.ts';
+import { Form } from '../form/form.tsx';
+import { useDone } from '../page/section.tsx';
+
+/** Makes a key that can send events to this project and do nothing else. */
+export function SendingKey({
+  project_id,
+  made,
+}: {
+  project_id: number;
+  made: (key: string) => void;
+}) {
+  const done = useDone();
+  return (
+    <Form<Static<typeof NewApiKey>>
+      path="/api/personal_api_keys/"
+      body={() => ({
+        label: `Sends events to project ${project_id}`,
+        scopes: ['event:write'],
+        scoped_teams: [project_id],
+      })}
+      done={async ({ value }) => {
+        if (value !== undefined) made(value);
+        await done('The key stands in the commands below. It is not shown again.', api_keys);
+      }}
+      button="Make a key and put it in"
+      tone="plain"
+    />
+  );
+}

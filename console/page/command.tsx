@@ -1,0 +1,13 @@
+import { CopyButton } from './copy_button.tsx';
+
+/** A command for a terminal, to be copied. */
+export function Command({ text, what }: { text: string; what: string }) {
+  return (
+    <div className="command">
+      <pre tabIndex={0} role="region" aria-label={what}>
+        <code>{text}</code>
+      </pre>
+      <CopyButton text={text} what={what} />
+    </div>
+  );
+}
