@@ -83,14 +83,14 @@ function OneWay({
   const Icon = has_arrived ? IconCircleCheck : IconCircleDashed;
   return (
     <article className="way">
-      <h3 className={has_arrived ? 'good' : ''}>
-        <Icon size={18} aria-hidden /> {way.title}
-      </h3>
+      <header>
+        <h3>{way.title}</h3>
+        <p role="status" className={has_arrived ? 'good' : 'muted'}>
+          <Icon size={16} aria-hidden /> {has_arrived ? 'Events arrive' : 'Waits for an event'}
+        </p>
+      </header>
       <p className="muted">{way.hint}</p>
       <Command text={command} what={way.title} />
-      <p role="status" className={has_arrived ? 'good' : 'muted'}>
-        {has_arrived ? 'Events arrive.' : 'Waiting for the first event.'}
-      </p>
     </article>
   );
 }

@@ -2,6 +2,7 @@ import { server_address } from '../http/address.ts';
 
 /** A sentence of the API, with the addresses of this server in it as links. */
 export function Sentence({ text }: { text: string }) {
+  if (text === '') return undefined;
   let at = 0;
   return text.split(/(https?:\/\/\S+)/).map((part) => {
     const key = (at += part.length);

@@ -1,7 +1,7 @@
 import { ActionIcon, Drawer } from '@mantine/core';
 import { IconMenu2 } from '@tabler/icons-react';
 import { Outlet, useLocation } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Navigation } from './navigation.tsx';
 
 /** Navigation, and beside it the page; on narrow screens the navigation is behind a button. */
@@ -9,6 +9,7 @@ export function Frame() {
   const { pathname } = useLocation();
   // Opened on one page, it is closed on the next.
   const [opened_on, setOpenedOn] = useState<string>();
+  const main = useFocusAfterNavigation(pathname);
   return (
     <div className="frame">
       <a className="unseen skip" href="#main">
@@ -31,9 +32,24 @@ export function Frame() {
       >
         <Navigation />
       </Drawer>
-      <main className="main" id="main" tabIndex={-1}>
+      <main className="main" id="main" tabIndex={-1} ref={main}>
         <Outlet />
       </main>
     </div>
   );
+}
+
+/**
+ * Gives the place that gets the focus when another page is shown, so that the keyboard and readers
+ * go on there; not when the first one is, where the browser begins by itself.
+ */
+function useFocusAfterNavigation(pathname: string) {
+  const place = useRef<HTMLElement>(null);
+  const shown = useRef(pathname);
+  useEffect(() => {
+    if (shown.current === pathname) return;
+    shown.current = pathname;
+    place.current?.focus({ preventScroll: true });
+  }, [pathname]);
+  return place;
 }

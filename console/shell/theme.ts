@@ -14,9 +14,23 @@ const ink: MantineColorsTuple = [
   '#124a7d',
 ];
 
+/** The greys of the dark theme, a little blue as those of the light one are. */
+const dark: MantineColorsTuple = [
+  '#d5dce4',
+  '#b9c3ce',
+  '#9aa5b3',
+  '#6f7b89',
+  '#3b4550',
+  '#2d343d',
+  '#1d232a',
+  '#14181d',
+  '#101418',
+  '#0c0f12',
+];
+
 /** How the console looks: the fonts of the system, small and dense, one colour for what acts. */
 export const theme = createTheme({
-  colors: { ink },
+  colors: { ink, dark },
   primaryColor: 'ink',
   primaryShade: { light: 8, dark: 8 },
   defaultRadius: 'sm',
@@ -28,6 +42,7 @@ export const theme = createTheme({
     TextInput: { defaultProps: { size: 'sm' } },
     PasswordInput: { defaultProps: { size: 'sm' } },
     NativeSelect: { defaultProps: { size: 'sm' } },
+    Menu: { defaultProps: { shadow: 'md' } },
     Table: { defaultProps: { verticalSpacing: 6, horizontalSpacing: 'sm' } },
   },
 });

@@ -43,7 +43,8 @@ export async function openVisitor(
       complaints.push(message.text());
   });
   page.on('request', (request) => {
-    if (!request.url().startsWith(`${address}/`)) complaints.push(`asks for ${request.url()}`);
+    const url = request.url();
+    if (url !== address && !url.startsWith(`${address}/`)) complaints.push(`asks for ${url}`);
   });
   const leave = async () => {
     await context.close();

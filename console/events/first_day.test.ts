@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import type { Browser } from 'playwright-core';
+import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { checkEverywhere, openVisitor } from '../../test/console/visitor.ts';
+import { startChromium } from '../../test/processes/chromium.ts';
+import { serverEnvironment, startServer, until } from '../../test/processes/server_process.ts';
+import type { ServerProcess } from '../../test/processes/server_process.ts';
+
+const started = await startChromium();
+const skip = typeof started === 'string' ? started : false;
+const browser = started as Browser;
+/** What the first day may take from the link to the first completed export. */
+const patience_ms = 120_000;
+
+let folder: string;
+let server: ServerProcess;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sluice-first-day-'));
+  // As it is started without a setting, but for the port and the folder.
+  const { SLUICE_SETTLE_SECONDS: _settle, ...environment } = serverEnvironment(
+    folder,
+    makeApiKey(),
+  );
+  server = await startServer(['start'], environment);
+});
+after(async () => {
+  if (skip === false) await browser.close();
+  await server.stop();
+  await rm(folder, { recursive: true });
+});
+
+test('from the link of the terminal to the first completed export', { skip }, async () => {
+  const link = await until(
+    'the link',
+    10_000,
+    50,
+    async () => /^ {2}http\S+(\/login\/link\?token=\S+)$/m.exec(server.output())?.[1],
+  );
+  const began = performance.now();
+  const { page, leave } = await openVisitor(browser, server.address);
+  await page.goto(link);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL('**/projects/1/events');
+  await page.getByText('Waits for an event').nth(1).waitFor();
+  await checkEverywhere(page, 'first_day');
+
+  await page.getByRole('button', { name: 'Make a key and put it in' }).click();
+  await page.getByText('The key stands in the commands below.').waitFor();
+  const command = (await page.getByRole('region', { name: 'One event, by curl' }).textContent())!;
+  assert.match(command, /Bearer slk_\w{49}"/);
+  const { stdout } = await promisify(execFile)('sh', ['-c', command]);
+  assert.equal(JSON.parse(stdout).taken, 1);
+  await page.getByText('Events arrive').first().waitFor();
+  await page.getByRole('row', { name: /signed up ada/ }).waitFor();
+  await checkEverywhere(page, 'first_day_event');
+
+  await page.getByRole('button', { name: 'Make the first export' }).click();
+  await page.waitForURL('**/projects/1/exports');
+  const row = page.getByRole('row').filter({ hasText: 'First export, hourly' });
+  await row.getByText('Completed').waitFor({ timeout: patience_ms });
+  await row.getByText('1 row').waitFor({ timeout: patience_ms });
+  assert.ok(performance.now() - began < patience_ms);
+  const files = await readdir(join(folder, 'exports/demo'), { recursive: true });
+  assert.ok(
+    files.some((name) => name.includes('.parquet')),
+    files.join(),
+  );
+  await checkEverywhere(page, 'first_day_done');
+
+  // The link is used up: in another browser it opens nothing.
+  const other = await openVisitor(browser, server.address);
+  await other.page.goto(link);
+  await other.page.getByRole('button', { name: 'Sign in' }).click();
+  await other.page.getByRole('alert').filter({ hasText: 'The link was used' }).waitFor();
+  await other.leave();
+  await leave();
+});

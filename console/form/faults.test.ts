@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { faultOf } from './faults.ts';
+
+const wrong = (attr: string | null, detail: string) =>
+  ({ attr, code: 'invalid_input', detail }) as const;
+
+test('what is wrong stands at its field, or the nearest that holds it, else at the whole', () => {
+  const fields = ['name', 'destination', 'destination__config__bucket'];
+  const violations = [
+    wrong('name', 'A.'),
+    wrong('destination__config__bucket', 'B.'),
+    wrong('destination__config__region', 'C.'),
+    wrong('destination__type', 'D.'),
+    wrong('names', 'E.'),
+    wrong(null, 'F.'),
+  ];
+  const told = (field: string | undefined) => faultOf(violations, fields, field);
+  assert.equal(told('name'), 'A.');
+  assert.equal(told('destination__config__bucket'), 'B.');
+  assert.equal(told('destination'), 'C. D.');
+  assert.equal(told(undefined), 'E. F.');
+  assert.equal(faultOf([], fields, undefined), '');
+});

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { distance, exactly, written } from './words.ts';
+
+const now = Date.parse('2026-03-29T12:00:00Z');
+
+test('how far an instant is from now', () => {
+  const cases: [string, string][] = [
+    ['2026-03-29T11:59:30Z', 'now'],
+    ['2026-03-29T11:48:00Z', '12 min. ago'],
+    ['2026-03-29T12:59:59Z', 'in 59 min.'],
+    ['2026-03-29T09:00:00Z', '3 hr. ago'],
+    ['2026-03-27T11:00:00Z', '2 days ago'],
+    ['2024-01-01T00:00:00Z', '2 yr. ago'],
+  ];
+  for (const [at, words] of cases) assert.equal(distance(at, now), words, at);
+});
+
+test('an instant names its zone, and UTC beside another', () => {
+  assert.equal(written('2026-03-29T00:59:00Z', 'Europe/Berlin'), '2026-03-29 01:59');
+  assert.equal(written('2026-03-29T01:00:00Z', 'Europe/Berlin'), '2026-03-29 03:00');
+  assert.equal(exactly('2026-01-31T23:30:00Z', 'UTC'), '2026-01-31 23:30 UTC');
+  assert.equal(
+    exactly('2026-01-31T23:30:00Z', 'Asia/Kolkata'),
+    '2026-02-01 05:00 Asia/Kolkata, 2026-01-31 23:30 UTC',
+  );
+});

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { newExport } from '../factories/batch_exports.ts';
+import { openTestClock } from '../factories/people.ts';
+import { root } from '../house/source_files.ts';
+import type { TestOrganization } from '../harness.ts';
+import { startChromium } from '../processes/chromium.ts';
+import { openPageServer } from './page_server.ts';
+import type { PageServer } from './page_server.ts';
+import { checkEverywhere, openSignedIn, openVisitor } from './visitor.ts';
+
+/** Where a route is looked at, by its name in the list of the router, and a heading of its page. */
+type Look = { path: string; heading: string };
+
+const signed_out: Record<string, Look> = {
+  login_route: { path: '/login', heading: 'Sign in' },
+  login_link_route: { path: '/login/link?token=x', heading: 'Sign in' },
+  forgot_password_route: { path: '/forgot-password', heading: 'Forgot your password?' },
+  reset_password_route: { path: '/reset-password/x', heading: 'Choose a new password' },
+  verify_email_route: { path: '/verify-email/x', heading: 'Confirm your e-mail address' },
+  invite_route: { path: '/invite/x?token=x', heading: 'This invite is not open' },
+};
+const signed_in: Record<string, Look> = {
+  start_route: { path: '/', heading: 'Exports' },
+  account_route: { path: '/account', heading: 'Your account' },
+  exports_route: { path: '/projects/$project_id/exports', heading: 'Exports' },
+  events_route: { path: '/projects/$project_id/events', heading: 'Events' },
+};
+/** What only stands around others. */
+const around = ['root_route', 'signed_in_route', 'project_route'];
+
+const started = await startChromium();
+const skip = typeof started === 'string' ? started : false;
+const browser = started as Browser;
+
+let server: PageServer;
+let home: TestOrganization;
+before(async () => {
+  server = await openPageServer(openTestClock(), { clickhouse: true });
+  home = await server.harness.newOrganization({ name: `<b>Home</b> & "others"` });
+  await newExport(server.harness, home, { name: '<script>document.title = 1</script>' });
+});
+after(async () => {
+  if (skip === false) await browser.close();
+  await server.close();
+});
+
+test('every route of the router is looked at here', () => {
+  const text = readFileSync(join(root, 'console/router.ts'), 'utf8');
+  const tree = /const routes = ([\s\S]*?\n\]\));/.exec(text)?.[1] ?? assert.fail('no tree');
+  const named = [...tree.matchAll(/\w+_route\b/g)].map(([name]) => name);
+  assert.deepEqual(
+    named.toSorted(),
+    [...Object.keys(signed_out), ...Object.keys(signed_in), ...around].toSorted(),
+    'Write into `signed_out` or `signed_in` where the route is looked at.',
+  );
+});
+
+for (const [routes, who] of [
+  [signed_out, 'nobody'],
+  [signed_in, 'somebody'],
+] as const)
+  for (const [name, { path, heading }] of Object.entries(routes))
+    test(`${name}, where ${who} is signed in, keeps the rules of axe-core`, { skip }, async () => {
+      const { page, leave } =
+        who === 'nobody'
+          ? await openVisitor(browser, server.address)
+          : await openSignedIn(browser, server, home.user);
+      await page.goto(path.replace('$project_id', String(home.project.id)));
+      await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
+      await page.waitForLoadState('networkidle');
+      await checkEverywhere(page, name);
+      await leave();
+    });
+
+test('navigation, menus and switcher are used with the keyboard alone', { skip }, async () => {
+  const { page, leave } = await openSignedIn(browser, server, home.user);
+  await page.goto(`/projects/${home.project.id}/exports`);
+  await page.getByRole('heading', { name: 'Exports' }).waitFor();
+  const press = async (...keys: string[]) => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  await press('Tab');
+  assert.equal(await page.evaluate('document.activeElement.textContent'), 'To the content');
+  await press('Tab', 'Enter');
+  await page.getByRole('menuitem', { name: /project/i }).waitFor();
+  await press('Escape', 'Tab', 'Tab', 'Enter');
+  await page.waitForURL('**/events');
+  await page.getByRole('heading', { name: 'Events', level: 1 }).waitFor();
+  assert.equal(await page.evaluate('document.activeElement.id'), 'main', 'reading goes on there');
+  await page.getByRole('button', { name: home.user.email }).focus();
+  await press('Enter');
+  await page.getByRole('menuitem', { name: 'Dark' }).focus();
+  await press('Enter');
+  assert.equal(await page.evaluate('document.documentElement.dataset.mantineColorScheme'), 'dark');
+  await page.reload();
+  await page.getByRole('heading', { name: 'Events', level: 1 }).waitFor();
+  assert.equal(await page.evaluate('document.documentElement.dataset.mantineColorScheme'), 'dark');
+  await leave();
+});
