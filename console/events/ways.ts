@@ -24,8 +24,9 @@ export const ways: Way[] = [
   {
     title: 'A file of events',
     hint:
-      'JSON lines, plain or gzip, in the folder of the server. The fields that name event, person ' +
-      'and time can be chosen; bad lines are named, and a broken import goes on where it stopped.',
+      'JSON lines, plain or gzip, in the folder of the server. The fields that name event, ' +
+      'person and time can be chosen; bad lines are named, and a broken import goes on where ' +
+      'it stopped.',
     command: (project_id, key) => `npm run sluice -- import events.ndjson.gz \\
   --project ${project_id} --key "${key}" \\
   --url '${server_address}'`,

@@ -2,9 +2,16 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import sql from 'sql-template-tag';
 import { openPageServer } from '../../test/console/page_server.ts';
 import type { PageServer } from '../../test/console/page_server.ts';
-import { checkEverywhere, checkPage, focused, openVisitor } from '../../test/console/visitor.ts';
+import {
+  checkEverywhere,
+  checkPage,
+  focused,
+  openSignedIn,
+  openVisitor,
+} from '../../test/console/visitor.ts';
 import type { Visitor } from '../../test/console/visitor.ts';
 import { startChromium } from '../../test/processes/chromium.ts';
 import type { Harness, TestOrganization } from '../../test/harness.ts';
@@ -138,3 +145,59 @@ test(
     await visitor.leave();
   },
 );
+
+test('who is signed in with the account joins, also without the token', { skip }, async () => {
+  for (const is_by_token of [true, false]) {
+    const user = await newPerson(harness);
+    const home = await invite(user.email);
+    const link = new URL(await server.linkIn(user.email, 'invites you'));
+    if (!is_by_token) {
+      link.search = '';
+      // Without the token the address has to be proved.
+      await harness.deps.db.run(
+        sql`UPDATE users SET is_email_verified = true WHERE id = ${user.id}`,
+      );
+    }
+    const own = await openSignedIn(browser, server, user);
+    await own.page.goto(link.href);
+    await own.page.getByRole('button', { name: 'Join' }).click();
+    await own.page.waitForURL('**/account');
+    assert.equal(await levelOf(home, user.email), 8);
+    await own.leave();
+  }
+  await visitor.context.close();
+});
+
+test('a domain that asks for single sign-on leaves that way alone', { skip }, async () => {
+  const home = await harness.newOrganization();
+  const domain = `${randomUUID()}.example.com`;
+  const saml = 'https://idp.example';
+  await harness.deps.db.run(sql`
+    INSERT INTO domains (id, organization_id, domain, verification_challenge, sso_enforcement,
+      saml_entity_id, saml_acs_url, saml_x509_cert, state, since_at, reason, created_at)
+    VALUES (${randomUUID()}, ${home.organization.id}, ${domain}, '', 'saml', ${saml}, ${saml},
+      ${saml}, 'verified', now(), '', now())`);
+  await invite(`ada+1@${domain}`);
+  await page.goto(await server.linkIn(`ada+1@${domain}`, 'invites you'));
+  const way = page.getByRole('link', { name: 'Continue with single sign-on' });
+  await way.waitFor();
+  await checkPage(page);
+  assert.equal(await page.locator('form').count(), 0);
+  const asked = new URL((await way.getAttribute('href'))!, server.address).searchParams;
+  assert.equal(asked.get('email'), `ada+1@${domain}`);
+  assert.match(asked.get('next')!, /^\/invite\/[0-9a-f-]+$/);
+  await visitor.leave();
+});
+
+test('an invite that has expired says so, and to whom to turn', { skip }, async () => {
+  const email = `${randomUUID()}@example.org`;
+  await invite(email);
+  const link = await server.linkIn(email, 'invites you');
+  clock.pass(73 * 3_600_000);
+  await page.goto(link);
+  await page.getByRole('heading', { name: 'This invite has expired' }).waitFor();
+  await page.getByText('administrator of Analytical <Engines> to invite you again').waitFor();
+  await checkPage(page);
+  assert.equal(await page.locator('form').count(), 0);
+  await visitor.leave();
+});

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import sql from 'sql-template-tag';
 import { openPageServer } from '../../test/console/page_server.ts';
 import type { PageServer } from '../../test/console/page_server.ts';
 import { checkPage, focused, openSignedIn, openVisitor } from '../../test/console/visitor.ts';
@@ -141,10 +142,13 @@ test('sessions are ended, and the address is confirmed', { skip }, async () => {
   await page.getByText('All your other sessions were ended.').waitFor();
   for (const ended of [first, second])
     assert.equal((await ended.ask('GET', '/api/users/@me/')).status, 401);
+  const third = await signedIn(harness, user);
   await press('Mail me a link to confirm it');
   await page.goto(await server.linkIn(user.email, 'Confirm your e-mail address'));
   await checkPage(page);
   await page.waitForURL(`${server.address}/verify-email`); // The token has left the address.
+  // Opening the link does nothing, because programs that look for viruses open links too.
+  assert.equal((await third.ask('GET', '/api/users/@me/')).body.is_email_verified, false);
   await press('Confirm the address');
   await page.getByText(`Thank you: ${user.email} is confirmed.`).waitFor();
   await page.getByRole('link', { name: 'To your account' }).click();
@@ -184,4 +188,28 @@ test('pages run nothing that somebody writes into them', { skip }, async () => {
   assert.deepEqual(refused, ['connect-src', 'img-src', 'script-src-elem']);
   assert.equal(await page.evaluate('window.taken'), undefined);
   await visitor.context.close();
+});
+
+test('the account shows what is there, whatever it is called', { skip }, async () => {
+  const hostile = `<img src=x onerror="document.title='taken'">"&amp;`;
+  const home = await harness.newOrganization({ name: `Home ${hostile}` });
+  const { db } = harness.deps;
+  await db.run(sql`UPDATE organizations SET enforce_2fa = true
+    WHERE id = ${home.organization.id}::uuid`);
+  await db.run(sql`UPDATE users SET first_name = ${`First ${hostile}`} WHERE id = ${home.user.id}`);
+  await harness.newKey(home.user, { label: `Key ${hostile}`, scopes: ['user:read'] });
+  await harness.newSession(home.user);
+  await db.run(sql`UPDATE sessions SET user_agent = ${`Agent ${hostile}`}
+    WHERE user_id = ${home.user.id}`);
+  await openAccount(home.user);
+  for (const name of ['Home', 'Key', 'Agent'])
+    await page.getByText(`${name} ${hostile}`).first().waitFor();
+  assert.equal(await page.getByLabel('First name').inputValue(), `First ${hostile}`);
+  await page.getByText('Closed to you until you set up a second factor').waitFor();
+  assert.equal(await page.getByText('this browser').count(), 1);
+  // An account without a password is asked for none.
+  await page.getByText('Choose a password').waitFor();
+  assert.equal(await page.locator('input[name=current_password]').count(), 0);
+  assert.equal(await page.title(), 'Your account - Sluice');
+  await visitor.leave();
 });

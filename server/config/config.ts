@@ -89,8 +89,8 @@ export const settings = {
     'SLUICE_PUBLIC_URL',
     '',
     url('http:', 'https:'),
-    'Address under which users reach the server; links and page URLs begin with it. Default: ' +
-      '`http://` host `:` port.',
+    'Address under which users reach the server; links and page URLs begin with it. It may ' +
+      'have a path. Default: `http://` host `:` port.',
   ),
   data_dir: setting(
     'SLUICE_DATA_DIR',

@@ -120,6 +120,20 @@ test('a stranger sees exactly what an unknown id shows', async () => {
   );
 });
 
+test('a list has an ETag as well, which changes with what is in it', async () => {
+  const { organization, key } = await harness.newOrganization();
+  const ask = (headers: Record<string, string> = {}) =>
+    harness.request('GET', list, { key, headers });
+  const tag = (await ask()).headers['etag']!;
+  const same = await ask({ 'if-none-match': tag });
+  assert.deepEqual([same.status, same.text], [304, '']);
+  const path = `${list}${organization.id}/`;
+  await harness.request('PATCH', path, { key, body: { name: 'Another' } });
+  const other = await ask({ 'if-none-match': tag });
+  assert.equal(other.status, 200);
+  assert.notEqual(other.headers['etag'], tag);
+});
+
 test('ETag: 304 for the tag that a caller has, 412 for a stale one, also for DELETE', async () => {
   const { organization, key } = await harness.newOrganization();
   const path = `${list}${organization.id}/`;
