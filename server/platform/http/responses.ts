@@ -74,7 +74,7 @@ const ValidateOnly = Type.Object({
   ),
 });
 
-/** True when the route's answer is a single record; lists have `results` and no `id` beside them. */
+/** True when the route's answer is a single record; lists have `results` and no `id` beside. */
 export function answersRecord(route: Pick<RouteOptions, 'schema'>): boolean {
   const answer = answerOf(route);
   return (
