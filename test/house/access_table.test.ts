@@ -13,7 +13,6 @@ let routes: RegisteredRoute[];
 before(async () => {
   let registered: () => RegisteredRoute[] = () => [];
   harness = await openHarness({
-    clickhouse: false,
     build: (deps) => {
       const app = buildApp(deps);
       registered = collectRoutes(app);
