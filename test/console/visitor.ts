@@ -67,10 +67,11 @@ export async function openSignedIn(
 }
 
 /**
- * Fails when the page breaks a rule of axe-core as it stands, is wider than its window, or has not
+ * Waits for the page, and fails when it breaks a rule of axe-core as it stands, is wider than its window, or has not
  * one `h1` and one `main`.
  */
 export async function checkPage(page: Page): Promise<void> {
+  await page.locator('h1').first().waitFor();
   await page.evaluate(axe.source);
   // Texts, because the names of the page are not known here.
   const faults = await page.evaluate<string[]>(`axe.run(document, { resultTypes: ['violations'] })
