@@ -67,8 +67,8 @@ export async function openSignedIn(
 }
 
 /**
- * Waits for the page, and fails when it breaks a rule of axe-core as it stands, is wider than its window, or has not
- * one `h1` and one `main`.
+ * Waits for the page, and fails when it breaks a rule of axe-core as it stands, is wider than its
+ * window, or has not one `h1` and one `main`.
  */
 export async function checkPage(page: Page): Promise<void> {
   await page.locator('h1').first().waitFor();
