@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import {
   functionTable,
   functions_heading,
-} from '../server/engine/query/functions/function_table.ts';
+} from '../server/engine/query/functions/functions_text.ts';
 
 const page = fileURLToPath(new URL('../docs/query_language.md', import.meta.url));
 const [prose = ''] = readFileSync(page, 'utf8').split(`\n${functions_heading}\n`);

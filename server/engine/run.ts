@@ -1,5 +1,5 @@
 import type { SliceOutcome } from './destination/destination.ts';
-import type { StoredRectangle } from './ledger/ledger.ts';
+import type { StoredRectangle } from './ledger/rectangles.ts';
 
 /** After this many failed attempts a run is given up as FailedRetryable. */
 export const attempts_max = 15;

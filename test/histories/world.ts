@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { claimRuns } from '../../server/engine/workers/claims.ts';
 import type { Engine } from '../../server/engine/engine.ts';
-import { contains, fromStored } from '../../server/engine/ledger/ledger.ts';
+import { contains, fromStored } from '../../server/engine/ledger/rectangles.ts';
 import { completeEmptyRuns } from '../../server/engine/runs/empty_runs.ts';
 import { beginCommit, retryLater, storeSlices } from '../../server/engine/runs/runs.ts';
 import { endRun } from '../../server/engine/runs/end_runs.ts';

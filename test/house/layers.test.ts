@@ -258,7 +258,7 @@ test('the rule itself: what each layer is refused', () => {
       `${path} must not import ${module}`,
     );
   const upwards: [string, string, number][] = [
-    ['server/engine/ledger/ledger.ts', '../run.ts', 1],
+    ['server/engine/ledger/rectangles.ts', '../run.ts', 1],
     ['server/engine/runs/runs.ts', '../workers/claims.ts', 1],
     ['server/engine/runs/runs.ts', '../run.ts', 0],
     ['server/engine/runs/runs.ts', './receipt.ts', 0],

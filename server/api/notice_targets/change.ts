@@ -7,7 +7,7 @@ import type { Target } from '../../engine/notices/outbox.ts';
 import { storedUrl, urlContext } from '../../engine/notices/webhook_url.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { conflict, invalid, notFound } from '../../platform/http/errors.ts';
-import { movedSecrets } from '../../platform/http/bodies/kept_secrets.ts';
+import { movedSecrets } from '../../platform/http/bodies/moved_secrets.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { newWebhookSecret } from '../../platform/outbound/standard_webhooks.ts';
 import { findTargetProject } from '../batch_exports/store.ts';

@@ -13,7 +13,7 @@ import {
   webhook_key,
   webhook_secret,
 } from '../../../test/factories/notices.ts';
-import { settleDelivery } from '../../engine/notices/outbox.ts';
+import { settleDelivery } from '../../engine/notices/settle_delivery.ts';
 import { sendDueNotices } from '../../engine/notices/send.ts';
 import { house, openAroundTests, receiver } from '../../../test/factories/notices_around_tests.ts';
 

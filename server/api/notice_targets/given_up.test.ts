@@ -10,7 +10,7 @@ import {
   openWebhook,
   webhook_secret,
 } from '../../../test/factories/notices.ts';
-import { settleDelivery } from '../../engine/notices/outbox.ts';
+import { settleDelivery } from '../../engine/notices/settle_delivery.ts';
 import { sendDueNotices } from '../../engine/notices/send.ts';
 import { sweepNotices } from '../../engine/notices/sweep.ts';
 import { house, openAroundTests, receiver } from '../../../test/factories/notices_around_tests.ts';

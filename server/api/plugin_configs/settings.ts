@@ -2,7 +2,7 @@ import { placeKeys, withDefaults } from '../../engine/plugins/config_places.ts';
 import { fieldsOf, secretNames } from '../../engine/plugins/config_schema.ts';
 import { configFaults } from '../../engine/plugins/packages/manifest.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import { movedSecrets } from '../../platform/http/bodies/kept_secrets.ts';
+import { movedSecrets } from '../../platform/http/bodies/moved_secrets.ts';
 
 /** A config's values, secrets included: in memory only. */
 export type Settings = Record<string, unknown>;

@@ -13,9 +13,9 @@ import { cutSlicesOnce } from '../source/recent_cuts.ts';
 import { openAttempt, readingOf, say } from './attempt.ts';
 import type { Attempt, WatchedAttempt } from './attempt.ts';
 import { writeSlices } from './write_slices.ts';
-import { settle } from './settle.ts';
+import { settle } from './settle_failure.ts';
 import { cleanUp, abandonAttempt } from './clean_up.ts';
-import { inDoubt } from './settle.ts';
+import { inDoubt } from './settle_failure.ts';
 
 /**
  * Works on a claimed run until it ends, fails for now, or is stopped by the signal (whose reason is

@@ -1,4 +1,4 @@
-import type { StoredRectangle } from '../ledger/ledger.ts';
+import type { StoredRectangle } from '../ledger/rectangles.ts';
 
 /** The values of a row as texts, in the order of the columns; null is null. */
 export type ValueRow = (string | null)[];

@@ -12,7 +12,10 @@ import { redshift } from './redshift/redshift.ts';
 import { s3 } from './s3/s3.ts';
 import { snowflake } from './snowflake/snowflake.ts';
 
-/** Every destination that an export can have, one line each. */
+/**
+ * Every destination that an export can have, one line each. Tests compare the list with what else
+ * names each destination: CONTRIBUTING.md, "What to imitate".
+ */
 export const destinations: readonly DestinationDefinition[] = [
   s3,
   azureblob,

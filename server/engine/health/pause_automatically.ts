@@ -17,10 +17,10 @@ export type PauseReason = { code: 'repeated_failures'; detail: string; at: strin
 type Paused = { name: string; last_paused_at: string | null; organization_id: string };
 
 /**
- * Pauses an active export after failures in a row, of which `run` is the last. Guarantee: the pause
- * with its reason, the notice, the line in the export's log and the entry of the server in the
- * activity log stand or fall together with the end of the run. The caller holds the lock on the
- * export's row.
+ * Pauses an active export after failures in a row, of which `run` is the last; `followRuns` decides
+ * that there were too many. Guarantee: the pause with its reason, the notice, the line in the
+ * export's log and the entry of the server in the activity log stand or fall together with the end
+ * of the run. The caller holds the lock on the export's row.
  */
 export async function pauseAutomatically(
   engine: Engine,

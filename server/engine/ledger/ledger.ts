@@ -1,172 +1,80 @@
+import sql from 'sql-template-tag';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { fromStored, subtract, toStored, union } from './rectangles.ts';
+import type { Rectangle, StoredRectangle } from './rectangles.ts';
+
 /**
- * A half-open range of event time x insertion time, in milliseconds since the epoch; ±Infinity
- * where it has no bound. What an export has delivered is a set of these, and a run delivers its own
- * minus that set, so no mixture of schedules, backfills and retries can lose or double a row.
+ * What is left of `base` for a new run: without what this revision has delivered, what its open
+ * runs are delivering, and what a run that failed while it was being committed may have delivered.
+ * The caller holds the lock on the export's row, so nobody plans or finishes beside it.
  */
-export type Rectangle = {
-  event_from: number;
-  event_to: number;
-  inserted_from: number;
-  inserted_to: number;
-};
+export async function undelivered(
+  tx: Transaction,
+  exportId: string,
+  revision: number,
+  base: Rectangle[],
+): Promise<Rectangle[]> {
+  return subtract(base, (await takenOf(tx, [{ id: exportId, revision }])).get(exportId) ?? []);
+}
 
-/** A rectangle as it is stored in JSON, where null stands for "no bound". */
-export type StoredRectangle = { [Side in keyof Rectangle]: number | null };
+/**
+ * What must be left out of new runs of these exports, as `undelivered` says, by export. It stays so
+ * while the caller holds the locks on their rows.
+ */
+export async function takenOf(
+  db: Queryable,
+  exports: { id: string; revision: number }[],
+): Promise<Map<string, Rectangle[]>> {
+  // The second half is answered by the index batch_export_runs_taken, which has the same condition.
+  const rows = await db.rows<{ id: string; area: StoredRectangle[] }>(sql`
+    WITH wanted AS (
+      SELECT id, revision FROM unnest(${exports.map(({ id }) => id)}::uuid[],
+        ${exports.map(({ revision }) => revision)}::int[]) AS wanted (id, revision)
+    )
+    SELECT wanted.id, ledger.delivered AS area FROM wanted JOIN batch_export_ledgers ledger
+      ON ledger.batch_export_id = wanted.id AND ledger.revision = wanted.revision
+    UNION ALL
+    SELECT wanted.id, run.selection AS area FROM wanted JOIN batch_export_runs run
+      ON run.batch_export_id = wanted.id AND run.revision = wanted.revision
+    WHERE run.status IN ('Starting', 'Running') OR (run.status <> 'Completed'
+      AND run.committing_at IS NOT NULL)`);
+  const taken = new Map<string, Rectangle[]>();
+  for (const { id, area } of rows) taken.set(id, [...(taken.get(id) ?? []), ...fromStored(area)]);
+  return taken;
+}
 
-/** Reads rectangles from JSON. */
-export function fromStored(stored: StoredRectangle[]): Rectangle[] {
-  return stored.map((side) => ({
-    event_from: side.event_from ?? -Infinity,
-    event_to: side.event_to ?? Infinity,
-    inserted_from: side.inserted_from ?? -Infinity,
-    inserted_to: side.inserted_to ?? Infinity,
+/** What a completed run has delivered. */
+export type Delivered = { batch_export_id: string; revision: number; selection: Rectangle[] };
+
+/**
+ * Adds what completed runs have delivered to the ledgers of their revisions; no two runs are of the
+ * same export. The caller holds the locks on the exports' rows.
+ */
+export async function addDelivered(tx: Transaction, added: Delivered[]): Promise<void> {
+  if (added.length === 0) return;
+  const known = await tx.rows<{
+    batch_export_id: string;
+    revision: number;
+    delivered: StoredRectangle[];
+  }>(sql`
+    SELECT ledger.batch_export_id, ledger.revision, ledger.delivered
+      FROM batch_export_ledgers ledger
+    JOIN unnest(${added.map((one) => one.batch_export_id)}::uuid[],
+      ${added.map((one) => one.revision)}::int[]) AS wanted (batch_export_id, revision)
+      ON wanted.batch_export_id = ledger.batch_export_id AND wanted.revision = ledger.revision`);
+  const before = new Map(
+    known.map((ledger) => [ledger.batch_export_id, fromStored(ledger.delivered)]),
+  );
+  const ledgers = added.map(({ batch_export_id, revision, selection }) => ({
+    batch_export_id,
+    revision,
+    delivered: toStored(union(before.get(batch_export_id) ?? [], selection)),
   }));
-}
-
-/** Writes rectangles for JSON. */
-export function toStored(rectangles: Rectangle[]): StoredRectangle[] {
-  const bound = (value: number) => (Number.isFinite(value) ? value : null);
-  return rectangles.map((side) => ({
-    event_from: bound(side.event_from),
-    event_to: bound(side.event_to),
-    inserted_from: bound(side.inserted_from),
-    inserted_to: bound(side.inserted_to),
-  }));
-}
-
-/**
- * What is in `base` and in none of `taken`, as disjoint rectangles in a fixed order; the rectangles
- * of `base` must be disjoint.
- */
-export function subtract(base: Rectangle[], taken: Rectangle[]): Rectangle[] {
-  let rest = base.filter(isNotEmpty);
-  for (const hole of taken) rest = rest.flatMap((rectangle) => without(rectangle, hole));
-  return merge(rest);
-}
-
-/** What is both in one of `areas` and in one of `others`, as disjoint merged rectangles. */
-export function intersect(areas: Rectangle[], others: Rectangle[]): Rectangle[] {
-  return areas.reduce<Rectangle[]>(
-    (sum, area) =>
-      others.reduce<Rectangle[]>(
-        (inner, other) => union(inner, [overlap(area, other)].filter(isNotEmpty)),
-        sum,
-      ),
-    [],
-  );
-}
-
-/** `delivered` and `added` together, as disjoint merged rectangles. */
-export function union(delivered: Rectangle[], added: Rectangle[]): Rectangle[] {
-  return merge([...delivered, ...subtract(added, delivered)]);
-}
-
-/**
- * Joins disjoint rectangles that share a whole edge until none do, and puts them in order, so that
- * equal areas built in the usual ways look equal.
- */
-export function merge(rectangles: Rectangle[]): Rectangle[] {
-  let current = rectangles.filter(isNotEmpty);
-  for (;;) {
-    const joined = joinAlongInsertion(joinAlongEvent(current));
-    if (joined.length === current.length) return joined;
-    current = joined;
-  }
-}
-
-/** True when the point lies in one of the rectangles. */
-export function contains(rectangles: Rectangle[], eventTime: number, insertedAt: number): boolean {
-  return rectangles.some(
-    (side) =>
-      eventTime >= side.event_from &&
-      eventTime < side.event_to &&
-      insertedAt >= side.inserted_from &&
-      insertedAt < side.inserted_to,
-  );
-}
-
-function isNotEmpty(side: Rectangle): boolean {
-  return side.event_from < side.event_to && side.inserted_from < side.inserted_to;
-}
-
-function overlap(one: Rectangle, other: Rectangle): Rectangle {
-  return {
-    event_from: Math.max(one.event_from, other.event_from),
-    event_to: Math.min(one.event_to, other.event_to),
-    inserted_from: Math.max(one.inserted_from, other.inserted_from),
-    inserted_to: Math.min(one.inserted_to, other.inserted_to),
-  };
-}
-
-function without(whole: Rectangle, hole: Rectangle): Rectangle[] {
-  const inner = overlap(whole, hole);
-  if (!isNotEmpty(inner)) return [whole];
-  return [
-    { ...whole, inserted_to: inner.inserted_from },
-    {
-      ...whole,
-      inserted_from: inner.inserted_from,
-      inserted_to: inner.inserted_to,
-      event_to: inner.event_from,
-    },
-    {
-      ...whole,
-      inserted_from: inner.inserted_from,
-      inserted_to: inner.inserted_to,
-      event_from: inner.event_to,
-    },
-    { ...whole, inserted_from: inner.inserted_to },
-  ].filter(isNotEmpty);
-}
-
-// Infinity - Infinity is NaN, so bounds are compared and not subtracted.
-function order(left: number, right: number): number {
-  return left < right ? -1 : left > right ? 1 : 0;
-}
-
-function joinAlongEvent(rectangles: Rectangle[]): Rectangle[] {
-  const sorted = rectangles.toSorted(
-    (a, b) =>
-      order(a.inserted_from, b.inserted_from) ||
-      order(a.inserted_to, b.inserted_to) ||
-      order(a.event_from, b.event_from),
-  );
-  return joinNeighbours(sorted, (a, b) =>
-    a.inserted_from === b.inserted_from &&
-    a.inserted_to === b.inserted_to &&
-    a.event_to === b.event_from
-      ? { ...a, event_to: b.event_to }
-      : undefined,
-  );
-}
-
-function joinAlongInsertion(rectangles: Rectangle[]): Rectangle[] {
-  const sorted = rectangles.toSorted(
-    (a, b) =>
-      order(a.event_from, b.event_from) ||
-      order(a.event_to, b.event_to) ||
-      order(a.inserted_from, b.inserted_from),
-  );
-  const joined = joinNeighbours(sorted, (a, b) =>
-    a.event_from === b.event_from && a.event_to === b.event_to && a.inserted_to === b.inserted_from
-      ? { ...a, inserted_to: b.inserted_to }
-      : undefined,
-  );
-  return joined.toSorted(
-    (a, b) => order(a.inserted_from, b.inserted_from) || order(a.event_from, b.event_from),
-  );
-}
-
-function joinNeighbours(
-  sorted: Rectangle[],
-  join: (a: Rectangle, b: Rectangle) => Rectangle | undefined,
-): Rectangle[] {
-  const result: Rectangle[] = [];
-  for (const rectangle of sorted) {
-    const last = result.at(-1);
-    const joined = last === undefined ? undefined : join(last, rectangle);
-    if (joined === undefined) result.push(rectangle);
-    else result[result.length - 1] = joined;
-  }
-  return result;
+  await tx.run(sql`
+    INSERT INTO batch_export_ledgers (batch_export_id, revision, delivered)
+    SELECT batch_export_id, revision, delivered
+      FROM jsonb_to_recordset(${JSON.stringify(ledgers)}::jsonb) AS ledger (batch_export_id uuid,
+      revision int, delivered jsonb)
+    ON CONFLICT (batch_export_id, revision) DO UPDATE
+      SET delivered = excluded.delivered, updated_at = now()`);
 }

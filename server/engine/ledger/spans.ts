@@ -1,4 +1,4 @@
-import type { Rectangle } from './ledger.ts';
+import type { Rectangle } from './rectangles.ts';
 
 /** A half-open range of insertion time in milliseconds; ±Infinity where it has no bound. */
 export type Span = { from: number; to: number };

@@ -1,6 +1,6 @@
 import { filterCondition } from './event_filter.ts';
 import type { EventFilter } from './event_filter.ts';
-import type { Rectangle } from '../ledger/ledger.ts';
+import type { Rectangle } from '../ledger/rectangles.ts';
 import type { Column } from './column.ts';
 import type { Model, QueryText } from './model.ts';
 import { selectionCondition, teamParameter } from './selection.ts';

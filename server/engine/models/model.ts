@@ -1,6 +1,6 @@
 import type { ColumnSet } from './column.ts';
 import type { EventFilter } from './event_filter.ts';
-import type { Rectangle } from '../ledger/ledger.ts';
+import type { Rectangle } from '../ledger/rectangles.ts';
 import type { Column } from './column.ts';
 
 /** ClickHouse text with the parameters that it names (`{name:Type}`). */

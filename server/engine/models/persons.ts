@@ -1,5 +1,5 @@
 import type { Column } from './column.ts';
-import type { Rectangle } from '../ledger/ledger.ts';
+import type { Rectangle } from '../ledger/rectangles.ts';
 import type { Model } from './model.ts';
 import { selectionCondition, teamParameter } from './selection.ts';
 

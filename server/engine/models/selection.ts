@@ -1,4 +1,4 @@
-import type { Rectangle } from '../ledger/ledger.ts';
+import type { Rectangle } from '../ledger/rectangles.ts';
 import type { QueryText } from './model.ts';
 
 /**

@@ -12,7 +12,8 @@ import { claimDueDeliveries } from './claim.ts';
 import type { DueDelivery } from './claim.ts';
 import type { NoticeBody } from './notice.ts';
 import { noticeMail } from './notice_mail.ts';
-import { findTarget, releaseDelivery, secretContext, settleDelivery } from './outbox.ts';
+import { findTarget, releaseDelivery, secretContext } from './outbox.ts';
+import { settleDelivery } from './settle_delivery.ts';
 import type { Target } from './outbox.ts';
 import { urlContext } from './webhook_url.ts';
 

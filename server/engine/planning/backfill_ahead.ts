@@ -3,8 +3,8 @@ import type { BackfillBy } from './backfill_area.ts';
 import { countByRun } from './backfill_counts.ts';
 import type { Engine } from '../engine.ts';
 import type { Interval } from './interval.ts';
-import { subtract, toStored } from '../ledger/ledger.ts';
-import type { Rectangle } from '../ledger/ledger.ts';
+import { subtract, toStored } from '../ledger/rectangles.ts';
+import type { Rectangle } from '../ledger/rectangles.ts';
 import { resolveQuery } from '../query/query.ts';
 import { QueryError } from '../query/query_error.ts';
 

@@ -1,4 +1,4 @@
-import type { Rectangle } from '../ledger/ledger.ts';
+import type { Rectangle } from '../ledger/rectangles.ts';
 import { models } from '../models/index.ts';
 import type { Model } from '../models/model.ts';
 

@@ -2,7 +2,7 @@ import type { BackfillBy } from './backfill_area.ts';
 import { eventFilterOf } from '../models/event_filter.ts';
 import { boundaryAtOrBefore, fixedLength } from './interval.ts';
 import type { Interval } from './interval.ts';
-import { fromStored } from '../ledger/ledger.ts';
+import { fromStored } from '../ledger/rectangles.ts';
 import { models } from '../models/index.ts';
 import { openSourceQuery } from '../source/source_query.ts';
 import type { SourceQuery, Source } from '../source/source_query.ts';

@@ -1,6 +1,9 @@
 import { Temporal } from 'temporal-polyfill';
 
-/** The rhythms an export may have, in the contract's spelling. */
+/**
+ * The rhythms an export may have, in the contract's spelling. One of a fixed length is told here
+ * alone; one of the calendar also in `backfill_counts.ts` and in `health/store.ts`.
+ */
 export const intervals = ['every 5 minutes', 'every 15 minutes', 'hour', 'day', 'week'] as const;
 
 /** One of `intervals`. */

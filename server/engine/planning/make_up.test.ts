@@ -10,7 +10,7 @@ import { advanceBackfills } from '../runs/advance_backfills.ts';
 import { startBackfill } from './backfill.ts';
 import { claimRun } from '../workers/claims.ts';
 import type { Engine } from '../engine.ts';
-import type { StoredRectangle } from '../ledger/ledger.ts';
+import type { StoredRectangle } from '../ledger/rectangles.ts';
 import { lockForWriting } from '../ingest/lock.ts';
 import { planDueExports } from './plan.ts';
 import { endRun } from '../runs/end_runs.ts';

@@ -2,9 +2,9 @@ import sql from 'sql-template-tag';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { backfillArea } from './backfill_area.ts';
 import type { BackfillBy } from './backfill_area.ts';
-import { undelivered } from '../ledger/deliveries.ts';
-import { fromStored, intersect } from '../ledger/ledger.ts';
-import type { Rectangle, StoredRectangle } from '../ledger/ledger.ts';
+import { undelivered } from '../ledger/ledger.ts';
+import { fromStored, intersect } from '../ledger/rectangles.ts';
+import type { Rectangle, StoredRectangle } from '../ledger/rectangles.ts';
 import { insertRun } from './plan.ts';
 import { writeRunLog } from '../run_log.ts';
 

@@ -3,14 +3,14 @@ import { v7 as uuidv7 } from 'uuid';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
-import { takenOf } from '../ledger/deliveries.ts';
+import { takenOf } from '../ledger/ledger.ts';
 import { findDestination } from '../destinations/index.ts';
 import type { Engine } from '../engine.ts';
 import { settled } from '../ingest/lock.ts';
 import { boundaryAfter, boundaryAtOrBefore } from './interval.ts';
 import type { Interval } from './interval.ts';
-import { subtract, toStored } from '../ledger/ledger.ts';
-import type { Rectangle } from '../ledger/ledger.ts';
+import { subtract, toStored } from '../ledger/rectangles.ts';
+import type { Rectangle } from '../ledger/rectangles.ts';
 
 /**
  * How many due exports of one project one transaction plans: few enough that its locks are short,

@@ -1,6 +1,6 @@
 import { every_event, filterCondition } from '../models/event_filter.ts';
 import type { EventFilter } from '../models/event_filter.ts';
-import type { Rectangle } from '../ledger/ledger.ts';
+import type { Rectangle } from '../ledger/rectangles.ts';
 import type { Column } from '../models/column.ts';
 import type { Model } from '../models/model.ts';
 import { models } from '../models/index.ts';

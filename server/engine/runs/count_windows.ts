@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
-import { fromStored } from '../ledger/ledger.ts';
+import { fromStored } from '../ledger/rectangles.ts';
 import { selectionCondition } from '../models/selection.ts';
 import type { ClaimedRun } from '../run.ts';
 

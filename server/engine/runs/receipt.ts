@@ -3,7 +3,7 @@ import type { Secrets } from '../../platform/secrets/secrets.ts';
 import type { Delivery, SliceOutcome } from '../destination/destination.ts';
 import type { EventFilter } from '../models/event_filter.ts';
 import type { Encoding } from '../destination/encoding.ts';
-import type { StoredRectangle } from '../ledger/ledger.ts';
+import type { StoredRectangle } from '../ledger/rectangles.ts';
 
 /** What was delivered, as it is signed and left at the destination. */
 export type Receipt = {

@@ -15,7 +15,7 @@ import { claimRun } from './claims.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
 import { executeRun } from '../delivery/execute.ts';
-import { settle } from '../delivery/settle.ts';
+import { settle } from '../delivery/settle_failure.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { openOrder } from '../runs/run_input.ts';
 import { insertRun } from '../planning/plan.ts';

@@ -1,30 +1,20 @@
-import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { advanceBackfills } from '../runs/advance_backfills.ts';
-import { break_offs_alone, break_offs_max } from '../runs/worker_crashes.ts';
 import { claimRuns, slotsOf } from './claims.ts';
 import type { RunBounds } from './claims.ts';
 import { outlast } from '../../platform/store_away.ts';
 import type { Engine } from '../engine.ts';
 import { executeRun } from '../delivery/execute.ts';
 import type { StopReason } from '../delivery/attempt.ts';
+import { lookAfter } from './look_after.ts';
+import type { Active } from './look_after.ts';
 import { resolveBatches } from '../ingest/resolve.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { startLoop } from '../../platform/loop.ts';
 import { completeEmptyRuns } from '../runs/empty_runs.ts';
 import { planDueExports } from '../planning/plan.ts';
-import { writeRunLog } from '../run_log.ts';
 import type { ClaimedRun } from '../run.ts';
-import {
-  beat,
-  beginStop,
-  hurryCancelled,
-  leave,
-  releaseDead,
-  silence_seconds_max,
-  stillLives,
-} from './heartbeat.ts';
-import type { ReleasedRun } from './heartbeat.ts';
+import { beat, beginStop, leave } from './heartbeat.ts';
 
 /** How often plans are made and active runs are looked after. */
 const tick_ms = 1_000;
@@ -52,15 +42,6 @@ export type Worker = {
    */
   stop(end?: { is_fault: boolean }): Promise<void>;
 };
-
-/**
- * The runs in this process. One can be there twice for a moment: as it was lost to another worker,
- * and as it was taken anew.
- */
-type Active = Map<
-  ClaimedRun,
-  { controller: AbortController; ended: Promise<void>; is_silent: boolean }
->;
 
 /**
  * Starts a worker. Guarantees: a cancel, a deletion or a takeover by another worker reaches the run
@@ -194,42 +175,6 @@ async function work(
   }
 }
 
-/** One turn of what must not wait for planning. */
-function lookAfter(engine: Engine, workerId: string, active: Active): () => Promise<void> {
-  let beaten_at = -Infinity;
-  return async () => {
-    const before = beaten_at;
-    await beat(engine.db, workerId);
-    beaten_at = performance.now();
-    await stillLives(engine.db, workerId);
-    await stopUnwanted(engine, active);
-    await hurryCancelled(engine.db);
-    // After a break of its own, such as a restart of the control store, it does not judge others
-    // before they could say that they live.
-    if (beaten_at - before > (silence_seconds_max * 1000) / 2) return;
-    for (const run of await releaseDead(engine.db)) await tellReleased(engine, run);
-  };
-}
-
-async function tellReleased(
-  engine: Engine,
-  { id: run_id, batch_export_id, is_counted, break_offs, pause_seconds }: ReleasedRun,
-): Promise<void> {
-  engine.log.info(
-    { run_id, break_offs },
-    'a run of a worker that is not heard of any more waits for another one',
-  );
-  if (!is_counted || break_offs < break_offs_alone) return;
-  const how =
-    break_offs < break_offs_max
-      ? `taken up again in ${pause_seconds} s, by a worker that has no other one`
-      : 'given up';
-  const message =
-    'The worker process that had this run is not heard of any more. That has happened ' +
-    `${break_offs} times since the run last got further; it is ${how}.`;
-  await writeRunLog(engine.db, { batch_export_id, run_id, level: 'WARNING', message });
-}
-
 /**
  * Gives whether there is anything new to be taken; `onPlanned` is told of it as soon as some of it
  * is written. Each step on its own: what keeps one from its work must not keep the others.
@@ -262,28 +207,4 @@ async function planAll(engine: Engine, onPlanned: () => void): Promise<number> {
   )
     planned += more;
   return planned;
-}
-
-async function stopUnwanted(engine: Engine, active: Active): Promise<void> {
-  if (active.size === 0) return;
-  const looked_at = [...active];
-  const ids = [...new Set(looked_at.map(([run]) => run.id))];
-  const rows = await engine.db.rows<{ id: string; attempt: number; is_cancelled: boolean }>(sql`
-    SELECT run.id, run.attempt, run.committing_at IS NULL AND (run.cancel_requested_at IS NOT NULL
-      OR export.deleted_at IS NOT NULL OR export.revision <> run.revision) AS is_cancelled
-    FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id
-      WHERE run.id = ANY (${ids}::uuid[])`);
-  const states = new Map(rows.map((row) => [row.id, row]));
-  for (const [run, { controller }] of looked_at) {
-    const state = states.get(run.id);
-    const reason: StopReason | undefined =
-      state === undefined
-        ? 'gone'
-        : state.attempt !== run.attempt
-          ? 'lost'
-          : state.is_cancelled
-            ? 'cancelled'
-            : undefined;
-    if (reason !== undefined) controller.abort(reason);
-  }
 }

@@ -8,7 +8,7 @@ import { event_filter_keys } from '../../../engine/models/event_filter.ts';
 import { intervals, nominalLength } from '../../../engine/planning/interval.ts';
 import type { Interval } from '../../../engine/planning/interval.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
-import { movedSecrets } from '../../../platform/http/bodies/kept_secrets.ts';
+import { movedSecrets } from '../../../platform/http/bodies/moved_secrets.ts';
 import { checked, isInstant } from '../../../platform/http/bodies/validator.ts';
 import { collectViolations } from './collect.ts';
 import type { Collected } from './collect.ts';

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Engine } from '../../../engine/engine.ts';
 import { encodeStage } from '../../../engine/formats/encode_stage.ts';
-import { toStored } from '../../../engine/ledger/ledger.ts';
+import { toStored } from '../../../engine/ledger/rectangles.ts';
 import { openSourceQuery } from '../../../engine/source/source_query.ts';
 import { readFirst } from '../../../engine/source/source.ts';
 import { isoInstant } from '../../../platform/clock.ts';

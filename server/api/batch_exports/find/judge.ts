@@ -1,6 +1,6 @@
 import { NonRetryableError, RetryableError } from '../../../engine/destination/errors.ts';
 import type { Engine } from '../../../engine/engine.ts';
-import { toStored } from '../../../engine/ledger/ledger.ts';
+import { toStored } from '../../../engine/ledger/rectangles.ts';
 import { eventFilterOf } from '../../../engine/models/event_filter.ts';
 import { boundaryAfter, boundaryAtOrBefore } from '../../../engine/planning/interval.ts';
 import { ask } from '../../../engine/source/source.ts';

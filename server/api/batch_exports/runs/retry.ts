@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import { undelivered } from '../../../engine/ledger/deliveries.ts';
-import { fromStored, subtract, toStored } from '../../../engine/ledger/ledger.ts';
-import type { Rectangle } from '../../../engine/ledger/ledger.ts';
+import { undelivered } from '../../../engine/ledger/ledger.ts';
+import { fromStored, subtract, toStored } from '../../../engine/ledger/rectangles.ts';
+import type { Rectangle } from '../../../engine/ledger/rectangles.ts';
 import { insertRun } from '../../../engine/planning/plan.ts';
 import { writeRunLog } from '../../../engine/run_log.ts';
 import { conflict } from '../../../platform/http/errors.ts';

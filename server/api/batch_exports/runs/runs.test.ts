@@ -9,9 +9,9 @@ import {
 } from '../../../../test/factories/batch_exports.ts';
 import { openHarness } from '../../../../test/harness.ts';
 import type { Harness } from '../../../../test/harness.ts';
-import { addDelivered } from '../../../engine/ledger/deliveries.ts';
-import { fromStored } from '../../../engine/ledger/ledger.ts';
-import type { StoredRectangle } from '../../../engine/ledger/ledger.ts';
+import { addDelivered } from '../../../engine/ledger/ledger.ts';
+import { fromStored } from '../../../engine/ledger/rectangles.ts';
+import type { StoredRectangle } from '../../../engine/ledger/rectangles.ts';
 
 let house: Harness;
 before(async () => {

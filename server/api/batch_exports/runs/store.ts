@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import type { StoredRectangle } from '../../../engine/ledger/ledger.ts';
+import type { StoredRectangle } from '../../../engine/ledger/rectangles.ts';
 import { keysetCondition, keysetOrder } from '../../../platform/http/lists/cursor.ts';
 import type { Keyset } from '../../../platform/http/lists/cursor.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';

@@ -4,8 +4,8 @@ import sql from 'sql-template-tag';
 import { insertRunRow, newExport, projectBase } from '../../../../test/factories/batch_exports.ts';
 import { openHarness } from '../../../../test/harness.ts';
 import type { Harness } from '../../../../test/harness.ts';
-import { subtract, toStored } from '../../../engine/ledger/ledger.ts';
-import type { Rectangle } from '../../../engine/ledger/ledger.ts';
+import { subtract, toStored } from '../../../engine/ledger/rectangles.ts';
+import type { Rectangle } from '../../../engine/ledger/rectangles.ts';
 import type { SlotRange } from './schema.ts';
 
 const hour_ms = 3_600_000;

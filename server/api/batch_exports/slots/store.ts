@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
-import { takenOf } from '../../../engine/ledger/deliveries.ts';
-import { fromStored } from '../../../engine/ledger/ledger.ts';
-import type { StoredRectangle } from '../../../engine/ledger/ledger.ts';
+import { takenOf } from '../../../engine/ledger/ledger.ts';
+import { fromStored } from '../../../engine/ledger/rectangles.ts';
+import type { StoredRectangle } from '../../../engine/ledger/rectangles.ts';
 import { coveredSpans, multirangeText } from '../../../engine/ledger/spans.ts';
 import type { Span } from '../../../engine/ledger/spans.ts';
 import type { Interval } from '../../../engine/planning/interval.ts';

@@ -6,7 +6,7 @@ import type {
 } from '../../destination/destination.ts';
 import type { ContentSource } from '../../destination/content_source.ts';
 import { identifier } from '../../formats/expression.ts';
-import { compareContents } from '../../sql_tables/contents.ts';
+import { compareContents } from '../../sql_tables/compare_contents.ts';
 import { targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';

@@ -5,7 +5,7 @@ import type {
   Difference,
 } from '../../destination/destination.ts';
 import type { ContentSource } from '../../destination/content_source.ts';
-import { compareContents } from '../../sql_tables/contents.ts';
+import { compareContents } from '../../sql_tables/compare_contents.ts';
 import { receiptDifferences } from '../../sql_tables/differences.ts';
 import { isMerged, quoted } from '../../sql_tables/layout.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';

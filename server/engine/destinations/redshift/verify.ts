@@ -4,7 +4,7 @@ import type {
   Difference,
 } from '../../destination/destination.ts';
 import type { ContentSource, ValueRow } from '../../destination/content_source.ts';
-import { compareContents } from '../../sql_tables/contents.ts';
+import { compareContents } from '../../sql_tables/compare_contents.ts';
 import { receiptDifferences } from '../../sql_tables/differences.ts';
 import { isMerged, quoted } from '../../sql_tables/layout.ts';
 import type { Layout } from '../../sql_tables/layout.ts';

@@ -12,6 +12,10 @@ import { openProcessHolder } from './process_holder.ts';
 import type { ProcessHolder } from './process_holder.ts';
 import { openSlots } from '../../../platform/slots.ts';
 
+// The four borders of decision 0019: the isolate (`child/isolate.ts`), its process
+// (`process_holder.ts`), the server, which believes nothing of it (`instance.ts`), and the network,
+// which is a `fetch` of the server (`plugin_fetch.ts`, `platform/outbound/outbound.ts`).
+
 /** What the sandbox works with; `limits` hold for plugins that bring none of their own. */
 export type SandboxDeps = {
   outbound: Pick<Outbound, 'fetch'>;

@@ -1,5 +1,5 @@
 import type { EventFilter } from '../../models/event_filter.ts';
-import type { Rectangle } from '../../ledger/ledger.ts';
+import type { Rectangle } from '../../ledger/rectangles.ts';
 import { models } from '../../models/index.ts';
 import type { Model } from '../../models/model.ts';
 import { Fault } from '../fault.ts';

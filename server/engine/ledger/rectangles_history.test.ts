@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { backfillArea } from '../planning/backfill_area.ts';
-import { contains, intersect, subtract, union } from './ledger.ts';
-import type { Rectangle } from './ledger.ts';
+import { contains, intersect, subtract, union } from './rectangles.ts';
+import type { Rectangle } from './rectangles.ts';
 
 // A small world that follows the rules of plan.ts, backfill.ts and runs.ts with the real ledger
 // functions: time moves in ticks, events arrive late or early, scheduled runs and backfills are

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { contains, fromStored, merge, subtract, toStored, union } from './ledger.ts';
-import type { Rectangle } from './ledger.ts';
+import { contains, fromStored, merge, subtract, toStored, union } from './rectangles.ts';
+import type { Rectangle } from './rectangles.ts';
 
 const edge = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 0, max: 12 }) },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nextAttempt, restAskedFor } from './schedule.ts';
+import { nextAttempt, restAskedFor } from './retry_schedule.ts';
 
 const hour_ms = 3_600_000;
 const now = Date.parse('2026-01-01T00:00:00Z');
