@@ -20,6 +20,7 @@ import { sessionRoutes } from './sessions/routes.ts';
 import { singleSignOnRoutes } from './single_sign_on/routes.ts';
 import { siteAppRoutes } from './site_apps/routes.ts';
 import { userRoutes } from './users/routes.ts';
+import { writeKeyRoutes } from './write_keys/routes.ts';
 
 /** Everything that the API has, one line each. */
 export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
@@ -34,6 +35,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   queryRoutes,
   domainRoutes,
   eventRoutes,
+  writeKeyRoutes,
   pluginRoutes,
   pluginConfigRoutes,
   siteAppRoutes,
