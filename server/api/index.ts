@@ -3,6 +3,7 @@ import type { Deps } from '../deps.ts';
 import { activityRoutes } from './activity/routes.ts';
 import { apiKeyRoutes } from './api_keys/routes.ts';
 import { batchExportRoutes } from './batch_exports/routes.ts';
+import { captureRoutes } from './capture/routes.ts';
 import { consoleRoutes } from './console/routes.ts';
 import { destinationRoutes } from './destinations/routes.ts';
 import { domainRoutes } from './domains/routes.ts';
@@ -35,6 +36,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   queryRoutes,
   domainRoutes,
   eventRoutes,
+  captureRoutes,
   writeKeyRoutes,
   pluginRoutes,
   pluginConfigRoutes,

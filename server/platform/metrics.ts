@@ -10,6 +10,7 @@ export type Metrics = {
   runs_active: Gauge;
   planner_lag_seconds: Gauge;
   events_taken: Counter<'outcome'>;
+  ingestion_warnings: Counter<'protocol' | 'reason'>;
   single_sign_ons: Counter<'way' | 'outcome'>;
 };
 
@@ -60,8 +61,14 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
     }),
     events_taken: new Counter({
       name: 'sluice_events_taken_total',
-      help: 'Events sent to the ingestion endpoint, by outcome.',
+      help: 'Events that were sent, by outcome.',
       labelNames: ['outcome'],
+      registers,
+    }),
+    ingestion_warnings: new Counter({
+      name: 'sluice_ingestion_warnings_total',
+      help: 'What SDKs sent and was refused, cut or replaced, by protocol and reason.',
+      labelNames: ['protocol', 'reason'],
       registers,
     }),
     single_sign_ons: new Counter({

@@ -82,7 +82,7 @@ test('a project has at most 100 keys that work; other projects do not see them',
   assert.equal((await stranger.ask('GET', `${id}/`)).status, 404);
 });
 
-test('a write key opens nothing of the API, and the answer says which key belongs there', async () => {
+test('a write key opens nothing of the API, which says which key belongs there', async () => {
   const { project, list } = await newProject();
   const answer = await harness.request('GET', list, { key: project.api_token });
   assert.equal(answer.status, 401);
