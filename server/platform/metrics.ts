@@ -59,6 +59,20 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
       help: 'How late the oldest due export was when it was planned last.',
       registers,
     }),
+    ...ingestionCounters(registers),
+    single_sign_ons: new Counter({
+      name: 'sluice_single_sign_ons_total',
+      help:
+        'Sign-ins through identity providers and links, by way and outcome: accepted, or the ' +
+        'reason of the refusal.',
+      labelNames: ['way', 'outcome'],
+      registers,
+    }),
+  };
+}
+
+function ingestionCounters(registers: Registry[]) {
+  return {
     events_taken: new Counter({
       name: 'sluice_events_taken_total',
       help: 'Events that were sent, by outcome.',
@@ -69,14 +83,6 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
       name: 'sluice_ingestion_warnings_total',
       help: 'What SDKs sent and was refused, cut or replaced, by protocol and reason.',
       labelNames: ['protocol', 'reason'],
-      registers,
-    }),
-    single_sign_ons: new Counter({
-      name: 'sluice_single_sign_ons_total',
-      help:
-        'Sign-ins through identity providers and links, by way and outcome: accepted, or the ' +
-        'reason of the refusal.',
-      labelNames: ['way', 'outcome'],
       registers,
     }),
   };

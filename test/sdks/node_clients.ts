@@ -79,7 +79,7 @@ const posthog: NodeClient[] = [
     path: '/batch/',
     send: async (host, key) => {
       const client = new PostHog4(key, { host });
-      usePostHog(client as unknown as PostHogClient);
+      usePostHog(client);
       await client.shutdown();
     },
     wanted: posthog_events,

@@ -13,11 +13,7 @@ export function shownKeys({ headers, query }: Pick<Sent, 'headers' | 'query'>): 
   const shown = [headers.write_key, ...query_names.map((name) => query[name])];
   if (/^bearer$/i.test(scheme)) shown.push(credentials);
   if (/^basic$/i.test(scheme)) shown.push(Buffer.from(credentials, 'base64').toString('latin1'));
-  // A Basic password, and the secret that some SDKs want behind a colon, say nothing more.
-  return shown.flatMap((key) => {
-    const [name = ''] = (key ?? '').split(':', 1);
-    return name === '' ? [] : [name];
-  });
+  return shown.flatMap((key) => (key === undefined || key === '' ? [] : [key]));
 }
 
 /**
@@ -25,7 +21,9 @@ export function shownKeys({ headers, query }: Pick<Sent, 'headers' | 'query'>): 
  * a write key, and 400 for two.
  */
 export function oneKey(keys: unknown[]): string {
-  const [key, ...others] = new Set(keys.filter((one) => typeof one === 'string' && one !== ''));
+  // The password of Basic, and the secret that some SDKs want behind a colon, say nothing more.
+  const shown = keys.flatMap((one) => (typeof one === 'string' ? one.split(':', 1) : []));
+  const [key, ...others] = new Set(shown.filter((one) => one !== ''));
   if (key === undefined)
     throw unauthenticated(
       'not_authenticated',
@@ -33,13 +31,13 @@ export function oneKey(keys: unknown[]): string {
     );
   if (others.length > 0)
     throw invalid(null, 'invalid_input', 'All events of a request must have the same write key.');
-  if (typeof key === 'string' && key.startsWith('slk_'))
+  if (key.startsWith('slk_'))
     throw unauthenticated(
       'authentication_failed',
       'This is a personal API key (slk_...), which must never stand in an SDK: revoke it if it ' +
         'was published, and send a write key of the project (slp_...).',
     );
-  if (typeof key !== 'string' || !isWriteKey(key)) throw unknownKey();
+  if (!isWriteKey(key)) throw unknownKey();
   return key;
 }
 

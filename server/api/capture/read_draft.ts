@@ -12,7 +12,7 @@ import { future_ms_max, readTime } from './times.ts';
 /** Longest event name and distinct id that are kept whole, in characters. */
 const name_length_max = 200;
 /** Largest event, in bytes of its row. */
-export const event_size_bytes_max = 2 * 1024 * 1024;
+const event_size_bytes_max = 2 * 1024 * 1024;
 // Fixed for ever: the same message id gives the same uuid on every server.
 const message_namespace = '5f0a3c1e-7d0b-5d0c-9a52-0f9d3d8b7c21';
 

@@ -8,6 +8,7 @@ export const jitsu_cases: readonly ProtocolCase[] = [
     path: '/api/s/track',
     headers: { 'x-write-key': `${key}:public` },
     body: {
+      writeKey: `${key}:***`,
       type: 'track',
       event: 'bought',
       anonymousId: 'v1',
