@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { ApiError } from '../../platform/http/errors.ts';
+import { warning_reasons } from './draft.ts';
 import { jitsu_cases } from './jitsu/cases.ts';
 import { openMessage } from './message.ts';
 import { opentelemetry_cases } from './opentelemetry/cases.ts';
 import { posthog_cases } from './posthog/cases.ts';
 import { case_key, case_now } from './protocol_case.ts';
 import type { ProtocolCase, WantedEvent } from './protocol_case.ts';
+import { protocols } from './protocols.ts';
 import type { Read } from './read_draft.ts';
 import { rudderstack_cases } from './rudderstack/cases.ts';
 import { segment_cases } from './segment/cases.ts';
@@ -93,3 +97,13 @@ for (const [says, request, status, detail] of refusals)
       (error) => error instanceof ApiError && error.status === status && detail.test(error.message),
     );
   });
+
+test('every protocol has a table of cases, and docs/sdks.md names every reason', () => {
+  assert.deepEqual(
+    Object.keys(tables),
+    protocols.map(({ name }) => name),
+  );
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/sdks.md'), 'utf8');
+  const unnamed = warning_reasons.filter((reason) => !page.includes(`| \`${reason}\` |`));
+  assert.deepEqual(unnamed, []);
+});
