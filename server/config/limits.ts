@@ -118,7 +118,7 @@ export const limit_settings = {
   ),
   capture_limit_per_address: setting(
     'SLUICE_CAPTURE_LIMIT_PER_ADDRESS',
-    '6000',
+    '60000',
     whole(0, 100_000_000),
     'The same per address that they come from.',
   ),

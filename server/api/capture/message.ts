@@ -24,13 +24,13 @@ export function openMessage(bytes: Buffer, sent: Sent): Message {
   const decoded = protocol?.decode(body, sent);
   if (protocol === undefined || decoded === undefined)
     throw unparsable('The body is not what the SDKs of this path send: docs/sdks.md has them.');
-  const { events, keys, sent_at } = decoded;
+  const { length, events, keys, sent_at } = decoded;
   const clocks = { received_ms: sent.received_ms, skew_ms: skewOf(sent.received_ms, sent_at) };
   return {
     protocol: protocol.name,
     key: oneKey([...shownKeys(sent), ...keys]),
-    length: events.length,
-    reads: events.values().map((draft) => readDraft(draft, clocks)),
+    length,
+    reads: Iterator.from(events).map((draft) => readDraft(draft, clocks)),
   };
 }
 

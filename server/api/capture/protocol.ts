@@ -20,10 +20,15 @@ export type Sent = {
 };
 
 /**
- * What a message holds: its events, the keys that it names beside those of the head, and when its
- * sender's clock says that it was sent.
+ * What a message holds: so many events, made one by one as they are wanted, the keys that it names
+ * beside those of the head, and when its sender's clock says that it was sent.
  */
-export type Decoded = { events: Draft[]; keys: unknown[]; sent_at?: unknown };
+export type Decoded = {
+  length: number;
+  events: Iterator<Draft>;
+  keys: unknown[];
+  sent_at?: unknown;
+};
 
 /** What became of one event. */
 export type Verdict = {

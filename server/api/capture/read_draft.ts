@@ -59,6 +59,7 @@ export function readDraft(draft: Draft, clocks: Clocks): Read {
       read.problems.some(({ code }) => code === 'max_length') ? 'event_too_large' : 'event_refused',
     );
   if (read.event.bytes > event_size_bytes_max) return refuse('event_too_large');
+  if (read.event.is_set_too_large) warn('set_ignored');
   return { read, warnings, uuid: sent_uuid };
 }
 

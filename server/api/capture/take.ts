@@ -5,6 +5,7 @@ import type { ReadEvent } from '../../engine/ingest/event.ts';
 import { invalidMany } from '../../platform/http/errors.ts';
 import { readMessage } from './aside.ts';
 import type { OpenedMessage } from './aside.ts';
+import type { WarningReason } from './draft.ts';
 import { unknownKey } from './keys.ts';
 import { busyCapture } from './limits.ts';
 import type { CaptureLimits } from './limits.ts';
@@ -38,8 +39,8 @@ export function openTake(
       const taken = await takeReads(ingestion, team_id, reads);
       for (const outcome of ['taken', 'duplicates', 'rejected'] as const)
         if (taken[outcome] > 0) metrics.events_taken.inc({ outcome }, taken[outcome]);
-      for (const reason of verdicts.flatMap(({ warnings }) => warnings))
-        metrics.ingestion_warnings.inc({ protocol: message.protocol, reason });
+      for (const [reason, count] of counted(verdicts))
+        metrics.ingestion_warnings.inc({ protocol: message.protocol, reason }, count);
       if (taken.failure !== undefined) message.drop();
       if (taken.failure === 'project_gone') throw unknownKey();
       if (taken.failure !== undefined) throw busyCapture(2);
@@ -81,4 +82,12 @@ async function* judged(message: OpenedMessage, verdicts: Verdict[]): AsyncGenera
       verdicts.push({ uuid, is_refused: read.event === undefined, warnings });
     yield reads.map(({ read }) => read);
   }
+}
+
+/** How often each reason stands in the verdicts. */
+function counted(verdicts: Verdict[]): Map<WarningReason, number> {
+  const counts = new Map<WarningReason, number>();
+  for (const { warnings } of verdicts)
+    for (const reason of warnings) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  return counts;
 }

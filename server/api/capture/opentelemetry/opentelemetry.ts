@@ -63,14 +63,15 @@ function partialSuccess({ refused, verdicts }: Outcome): Record<string, unknown>
 function decode(body: unknown): Decoded | undefined {
   const lists = isJsonObject(body) ? (body['resourceLogs'] ?? []) : undefined;
   if (!Array.isArray(lists)) return undefined;
-  const events = lists.filter(isJsonObject).flatMap(({ resource, scopeLogs }) => {
+  const records = lists.filter(isJsonObject).flatMap(({ resource, scopeLogs }) => {
     const about = attributesOf(resource);
     return objectsOf(scopeLogs).flatMap(({ scope, logRecords }) => {
       const shared = { resource: about, scope: scopeOf(scope) };
-      return objectsOf(logRecords).map((record) => logDraft(record, shared));
+      return objectsOf(logRecords).map((record) => ({ record, shared }));
     });
   });
-  return { events, keys: [] };
+  const events = records.values().map(({ record, shared }) => logDraft(record, shared));
+  return { length: records.length, events, keys: [] };
 }
 
 function objectsOf(value: unknown): JsonObject[] {

@@ -48,9 +48,9 @@ function decode(body: unknown, sent: Sent): Decoded | undefined {
   if (!Array.isArray(list)) return undefined;
   const isList = list !== undefined && (Array.isArray(body) || envelope['batch'] !== undefined);
   if (!isList && !isJsonObject(body)) return undefined;
-  const events = list.map((event: unknown) => draftOf(event, sent));
   return {
-    events,
+    length: list.length,
+    events: list.values().map((event: unknown) => draftOf(event, sent)),
     keys: [...keysOf(envelope), ...list.flatMap((event: unknown) => keysOf(event))],
     sent_at: envelope['sent_at'] ?? sent.query['_'],
   };

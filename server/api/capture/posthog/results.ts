@@ -10,7 +10,8 @@ export function decodeResults(body: unknown, sent: Sent): Decoded | undefined {
   const batch = isJsonObject(body) ? body['batch'] : undefined;
   if (!isJsonObject(body) || !Array.isArray(batch)) return undefined;
   return {
-    events: batch.map(draftOf),
+    length: batch.length,
+    events: batch.values().map(draftOf),
     keys: [],
     sent_at: sent.headers.sent_at ?? body['created_at'],
   };

@@ -45,7 +45,8 @@ export function decodeMessages(body: unknown, sent: Sent): Decoded | undefined {
   if (!Array.isArray(list)) return undefined;
   const type = types[letters.indexOf(last)] ?? (types.includes(last) ? last : undefined);
   return {
-    events: list.map((message: unknown) => messageDraft(message, type)),
+    length: list.length,
+    events: list.values().map((message: unknown) => messageDraft(message, type)),
     keys: [body['writeKey'], ...list.map(writeKeyOf)],
     sent_at: body['sentAt'] ?? sentAtOf(list) ?? sent.headers.sent_at,
   };

@@ -35,7 +35,9 @@ function decoded(list: unknown[], sent: Sent): Decoded {
   // Whoever shows the key elsewhere has the app id for what it is meant for.
   const isShown = shownKeys(sent).length > 0;
   return {
-    events: payloads.map(draftOf),
+    length: payloads.length,
+    // What stands in a field as JSON is read when its event is wanted, and gone after it.
+    events: payloads.values().map(draftOf),
     keys: isShown ? [] : payloads.map(({ aid }) => aid),
     sent_at: payloads[0]?.['stm'],
   };
