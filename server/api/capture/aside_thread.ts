@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads';
+import type { PlainEvent } from '../../engine/ingest/event.ts';
 import { carried } from '../../engine/ingest/carried.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { AsideQuestion, AsideReply, CarriedPart } from './aside.ts';
@@ -14,7 +15,7 @@ const reads_max = 500;
 const reads_bytes_max = 256 * 1024;
 
 /** The messages that were read and not yet given. */
-const messages = new Map<number, Iterator<Read>>();
+const messages = new Map<number, Iterator<Read<PlainEvent>>>();
 let last_message = 0;
 
 function open(bytes: Uint8Array, sent: Sent): AsideReply {

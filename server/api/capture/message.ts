@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isJsonObject, parseExact } from '../../engine/ingest/exact_json.ts';
+import type { PlainEvent } from '../../engine/ingest/event.ts';
 import { holdsTooMuch } from '../../engine/ingest/event_list.ts';
 import { unparsable } from '../../platform/http/errors.ts';
 import { oneKey, shownKeys } from './keys.ts';
@@ -10,7 +11,12 @@ import type { Read } from './read_draft.ts';
 import { skewOf } from './times.ts';
 
 /** A message that was read: whose it is, by which protocol, and its events, read one by one. */
-export type Message = { protocol: string; key: string; length: number; reads: Iterator<Read> };
+export type Message = {
+  protocol: string;
+  key: string;
+  length: number;
+  reads: Iterator<Read<PlainEvent>>;
+};
 
 /**
  * Reads the unpacked bytes of a request with events. Throws an ApiError for what is wrong with it

@@ -67,6 +67,7 @@ export type Asked = {
   query: Record<string, string>;
   has_bearer: boolean;
   scheme: string;
+  /** Where the server is reached, with the path under which it is. */
   host: string;
 };
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { PlainEvent } from '../../engine/ingest/event.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { warning_reasons } from './draft.ts';
 import { jitsu_cases } from './jitsu/cases.ts';
@@ -46,7 +47,7 @@ function open({ method = 'POST', path, query = {}, headers = {}, body }: Partial
 }
 
 /** The fields of what was read that the case looks at. */
-function seen({ read, warnings }: Read, wanted: object): object {
+function seen({ read, warnings }: Read<PlainEvent>, wanted: object): object {
   if (read.event === undefined) return { refused: warnings.at(-1) };
   const { properties, ...event } = read.event;
   const all: Record<string, unknown> = { ...event, properties: JSON.parse(properties), warnings };

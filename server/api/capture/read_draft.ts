@@ -1,5 +1,5 @@
 import { v5 as uuidv5 } from 'uuid';
-import type { ReadEvent } from '../../engine/ingest/event.ts';
+import type { IncomingEvent, PlainEvent, ReadEvent } from '../../engine/ingest/event.ts';
 import { isJsonObject, isTooDeep } from '../../engine/ingest/exact_json.ts';
 import { parseInstant } from '../../engine/ingest/instant.ts';
 import { makeUuid } from '../../engine/ingest/make_uuid.ts';
@@ -17,7 +17,11 @@ const event_size_bytes_max = 2 * 1024 * 1024;
 const message_namespace = '5f0a3c1e-7d0b-5d0c-9a52-0f9d3d8b7c21';
 
 /** An event that was read, what was not taken as it came, and the uuid as the sender wrote it. */
-export type Read = { read: ReadEvent; warnings: WarningReason[]; uuid: string | undefined };
+export type Read<Event extends IncomingEvent = IncomingEvent> = {
+  read: ReadEvent<Event>;
+  warnings: WarningReason[];
+  uuid: string | undefined;
+};
 
 /** What all events of a request share: when it came, and what its sender's clock lacks. */
 export type Clocks = { received_ms: number; skew_ms: number };
@@ -26,13 +30,13 @@ export type Clocks = { received_ms: number; skew_ms: number };
  * Makes of a draft the event to store. Guarantees: what can be kept is kept, cut or replaced under
  * a warning; what cannot is refused under one; never throws for what the draft holds.
  */
-export function readDraft(draft: Draft, clocks: Clocks): Read {
+export function readDraft(draft: Draft, clocks: Clocks): Read<PlainEvent> {
   const warnings: WarningReason[] = [];
   const warn = (reason: WarningReason) => void warnings.push(reason);
   const uuid = uuidOf(draft, warn);
   const name = shortText(draft.name, 'event_name_cut', warn)?.trim();
   const sent_uuid = typeof draft.uuid === 'string' ? draft.uuid : undefined;
-  const refuse = (reason: WarningReason): Read => ({
+  const refuse = (reason: WarningReason): Read<PlainEvent> => ({
     read: { problems: [{ attr: null, code: 'invalid_input', detail: details[reason] ?? reason }] },
     warnings: [...warnings, reason],
     uuid: sent_uuid,

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { ApiError } from '../../platform/http/errors.ts';
+import { basePath } from '../../platform/http/base_path.ts';
 import { apiErrorOf, sendError } from '../../platform/http/error_handler.ts';
 import { etagOf } from '../../platform/http/etag.ts';
 import { allowPages, answerPreflight } from './cross_origin.ts';
@@ -105,7 +106,8 @@ function settingsDoor(
     const { key: named } = request.params as { key?: string };
     const key = needs_key ? oneKey([named, ...shownKeys({ query, headers })]) : undefined;
     if (key !== undefined) await findAccess(key);
-    const { protocol: scheme, host } = request;
+    const scheme = request.protocol;
+    const host = `${request.host}${basePath(request.server.context)}`;
     const has_bearer = /^bearer /i.test(headers.authorization ?? '');
     const answered = answer({ key, path, query, has_bearer, scheme, host });
     if (request.method === 'GET' && answered.status === undefined)
