@@ -1,4 +1,4 @@
-import type { EventProblem, IncomingEvent, LongEvent, PlainEvent, ReadEvent } from './event.ts';
+import type { EventProblem, LongEvent, PlainEvent, ReadEvent } from './event.ts';
 import { parseExact } from './exact_json.ts';
 import type { JsonObject } from './exact_json.ts';
 
@@ -34,7 +34,7 @@ export function arrived(read: CarriedRead): ReadEvent {
   if (read.event === undefined) return read;
   const { set, set_once, ...event } = read.event;
   return {
-    event: { ...event, set: objectOf(set), set_once: objectOf(set_once) } as IncomingEvent,
+    event: { ...event, set: objectOf(set), set_once: objectOf(set_once) },
   };
 }
 
