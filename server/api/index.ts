@@ -3,6 +3,7 @@ import type { Deps } from '../deps.ts';
 import { activityRoutes } from './activity/routes.ts';
 import { apiKeyRoutes } from './api_keys/routes.ts';
 import { batchExportRoutes } from './batch_exports/routes.ts';
+import { captureRoutes } from './capture/routes.ts';
 import { consoleRoutes } from './console/routes.ts';
 import { destinationRoutes } from './destinations/routes.ts';
 import { domainRoutes } from './domains/routes.ts';
@@ -20,6 +21,7 @@ import { sessionRoutes } from './sessions/routes.ts';
 import { singleSignOnRoutes } from './single_sign_on/routes.ts';
 import { siteAppRoutes } from './site_apps/routes.ts';
 import { userRoutes } from './users/routes.ts';
+import { writeKeyRoutes } from './write_keys/routes.ts';
 
 /** Everything that the API has, one line each. */
 export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
@@ -34,6 +36,8 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   queryRoutes,
   domainRoutes,
   eventRoutes,
+  captureRoutes,
+  writeKeyRoutes,
   pluginRoutes,
   pluginConfigRoutes,
   siteAppRoutes,

@@ -21,6 +21,8 @@ export type LimitConfig = {
   query_rows_max: number;
   rate_limit_per_minute: number;
   rate_limit_per_hour: number;
+  capture_limit_per_key: number;
+  capture_limit_per_address: number;
 };
 
 /** The same as `settings` of config.ts has them. */
@@ -106,5 +108,18 @@ export const limit_settings = {
     '4800',
     whole(0, 100_000_000),
     'Requests per key and hour; 0 is off.',
+  ),
+  capture_limit_per_key: setting(
+    'SLUICE_CAPTURE_LIMIT_PER_KEY',
+    '600000',
+    whole(0, 100_000_000),
+    'Requests of SDKs with events per project and minute, beyond which they are told to come ' +
+      'back later; 0 is off.',
+  ),
+  capture_limit_per_address: setting(
+    'SLUICE_CAPTURE_LIMIT_PER_ADDRESS',
+    '60000',
+    whole(0, 100_000_000),
+    'The same per address that they come from.',
   ),
 };

@@ -10,6 +10,7 @@ export type Metrics = {
   runs_active: Gauge;
   planner_lag_seconds: Gauge;
   events_taken: Counter<'outcome'>;
+  ingestion_warnings: Counter<'protocol' | 'reason'>;
   single_sign_ons: Counter<'way' | 'outcome'>;
 };
 
@@ -58,18 +59,30 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
       help: 'How late the oldest due export was when it was planned last.',
       registers,
     }),
-    events_taken: new Counter({
-      name: 'sluice_events_taken_total',
-      help: 'Events sent to the ingestion endpoint, by outcome.',
-      labelNames: ['outcome'],
-      registers,
-    }),
+    ...ingestionCounters(registers),
     single_sign_ons: new Counter({
       name: 'sluice_single_sign_ons_total',
       help:
         'Sign-ins through identity providers and links, by way and outcome: accepted, or the ' +
         'reason of the refusal.',
       labelNames: ['way', 'outcome'],
+      registers,
+    }),
+  };
+}
+
+function ingestionCounters(registers: Registry[]) {
+  return {
+    events_taken: new Counter({
+      name: 'sluice_events_taken_total',
+      help: 'Events that were sent, by outcome.',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    ingestion_warnings: new Counter({
+      name: 'sluice_ingestion_warnings_total',
+      help: 'What SDKs sent and was refused, cut or replaced, by protocol and reason.',
+      labelNames: ['protocol', 'reason'],
       registers,
     }),
   };

@@ -106,6 +106,10 @@ async function records(): Promise<[route: string, path: string, ...more: object[
       '/api/personal_api_keys/:id/',
       await made('/api/personal_api_keys/', { label: 'One', scopes: ['*'] }),
     ],
+    [
+      `${within[1]}write_keys/:id/`,
+      await made(`/api/projects/${home.project.id}/write_keys/`, { name: 'One' }),
+    ],
     [`${within[1]}plugin_configs/:id/`, set, { config: { token: 'pl4nted-word' } }],
     ...plugins,
     ...nested,

@@ -1,15 +1,24 @@
 import assert from 'node:assert/strict';
 import sql from 'sql-template-tag';
+import { protocols } from '../../server/api/capture/protocols.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 
 const tries = 'Tries a destination; what it writes there it takes away again.';
 const reads = 'Reads events and changes nothing.';
+
+const doors = protocols.flatMap(({ match, settings }) => [...match, ...settings]);
+const event_doors = protocols
+  .flatMap(({ match }) => match)
+  .filter(({ methods = ['POST'] }) => methods.includes('POST'))
+  .flatMap(({ paths }) => paths)
+  .map((path) => [`POST ${path}`, 'Events are the data of a project.'] as const);
 
 /**
  * Routes that change nothing that the activity log is about, and why. Every other change goes
  * through `write()` and leaves exactly one entry.
  */
 export const not_recorded: Record<string, string> = {
+  ...Object.fromEntries(event_doors),
   'POST /api/projects/:project_id/events/':
     'Events are the data of a project, many in one request; the store of events has them.',
   'POST /api/projects/:project_id/batch_exports/test/': tries,
@@ -50,7 +59,13 @@ const may_change_nothing = /^(PATCH|PUT) /;
 
 const patternsOf = (routes: Record<string, string>) =>
   Object.keys(routes).map((name) => new RegExp(`^${name.replaceAll(/:\w+/g, '[^/]+')}$`));
-const not_looked_at = patternsOf(not_recorded);
+const not_looked_at = [
+  ...patternsOf(not_recorded),
+  // What SDKs ask for besides changes nothing, and their paths are known without a slash too.
+  ...doors.flatMap(({ paths }) =>
+    paths.map((path) => new RegExp(`^POST ${path.replaceAll(/:\w+/g, '[^/]+')}?$`)),
+  ),
+];
 const may_be_none = [...patternsOf(may_record_nothing), may_change_nothing];
 
 /** Remembers every change that succeeded in a test. */

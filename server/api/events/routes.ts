@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { openIngestion } from '../../engine/ingest/batcher.ts';
+import { sharedIngestion } from '../../engine/ingest/one_ingestion.ts';
 import type { Ingestion } from '../../engine/ingest/batcher.ts';
 import { checkOnly, takeLines, takeList } from '../../engine/ingest/stream.ts';
 import type { ListFault } from '../../engine/ingest/event_list.ts';
@@ -29,8 +29,8 @@ const description =
 
 /** `/api/projects/:project_id/events/`: events in, and which came last. */
 export function eventRoutes(app: FastifyInstance, deps: Deps): void {
-  const { db, clickhouse, log, clock, metrics, config } = deps;
-  const ingestion = openIngestion({ db, clickhouse, log, settle_seconds: config.settle_seconds });
+  const { clock, metrics } = deps;
+  const ingestion = sharedIngestion(deps);
   app.addHook('onClose', () => ingestion.drain());
   app.addContentTypeParser(line_media_types, (request: FastifyRequest, stream, done) => {
     if (request.routeOptions.url !== url)

@@ -35,6 +35,20 @@ test('a long list is read by the thread and says the same as a short one', async
   });
 });
 
+test('numbers in $set keep their spelling on the way from the thread', async () => {
+  const text = '{"event":"e","distinct_id":"d","$set":{"n":1.50,"big":12345678901234567890}}';
+  const bytes = Buffer.from(`{"events":[${text}${long}]}`);
+  const opened = await readListAside(bytes, now);
+  assert.ok('reads' in opened);
+  const sets: string[] = [];
+  for await (const reads of opened.reads)
+    sets.push(...reads.map(({ event: read }) => JSON.stringify(read?.set)));
+  const line = await readLineAside(Buffer.from(text + long), now);
+  sets.push(JSON.stringify(line?.event?.set));
+  const wanted = '{"n":1.50,"big":12345678901234567890}';
+  assert.deepEqual(sets, [wanted, wanted]);
+});
+
 test('what is wrong with a body as a whole is the same from the thread as from here', async () => {
   for (const [text, fault] of [
     ['{"events":[{}', 'not_json'],

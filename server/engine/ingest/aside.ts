@@ -1,4 +1,6 @@
 import { Worker } from 'node:worker_threads';
+import { arrived } from './carried.ts';
+import type { CarriedRead } from './carried.ts';
 import type { ReadEvent } from './event.ts';
 import type { ListFault } from './event_list.ts';
 
@@ -20,10 +22,10 @@ export type AsideRequest =
   | { id: number; kind: 'more' | 'drop' };
 /** What it answers. */
 export type AsideReply =
-  | { id: number; kind: 'line'; read: ReadEvent | undefined }
+  | { id: number; kind: 'line'; read: CarriedRead | undefined }
   | { id: number; kind: 'list'; fault: ListFault }
   | { id: number; kind: 'list'; is_list: boolean; fault?: undefined }
-  | { id: number; kind: 'more'; reads: ReadEvent[]; is_last: boolean };
+  | { id: number; kind: 'more'; reads: CarriedRead[]; is_last: boolean };
 
 type Waiting = { resolve(reply: AsideReply): void; reject(error: unknown): void };
 type Thread = { worker: Worker; waiting: Map<number, Waiting>; idle: NodeJS.Timeout | undefined };
@@ -41,7 +43,7 @@ export async function readLineAside(
 ): Promise<ReadEvent | undefined> {
   const reply = await ask({ id: (last_id += 1), kind: 'line', bytes, now });
   if (reply.kind !== 'line') throw new Error('The thread answered something else.');
-  return reply.read;
+  return reply.read === undefined ? undefined : arrived(reply.read);
 }
 
 /**
@@ -67,7 +69,7 @@ async function* readsOf(id: number): AsyncGenerator<ReadEvent[]> {
       const reply = await ask({ id, kind: 'more' });
       if (reply.kind !== 'more') throw new Error('The thread answered something else.');
       ({ is_last } = reply);
-      yield reply.reads;
+      yield reply.reads.map(arrived);
     }
   } finally {
     if (!is_last) thread?.worker.postMessage({ id, kind: 'drop' } satisfies AsideRequest, []);

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { parentPort } from 'node:worker_threads';
 import type { AsideReply, AsideRequest } from './aside.ts';
-import type { PlainEvent, ReadEvent } from './event.ts';
+import { carried } from './carried.ts';
+import type { CarriedRead } from './carried.ts';
 import { holdsTooMuch, readEventList } from './event_list.ts';
 import { parseEvent, readEvent } from './parse.ts';
 
@@ -12,13 +13,10 @@ import { parseEvent, readEvent } from './parse.ts';
 const reads_max = 500;
 const reads_bytes_max = 256 * 1024;
 
-/** From so many bytes on an event is given as the bytes that an insert of it sends. */
-const written_bytes_min = 16 * 1024;
-
 /** The lists that were read and not yet given. */
 const lists = new Map<number, { values: unknown[]; next: number; now: number }>();
 
-function readLine(bytes: Uint8Array, now: number): ReadEvent | undefined {
+function readLine(bytes: Uint8Array, now: number): CarriedRead | undefined {
   if (!isUtf8(bytes))
     return { problems: [{ attr: null, code: 'parse_error', detail: 'This line is not UTF-8.' }] };
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
@@ -32,15 +30,7 @@ function readLine(bytes: Uint8Array, now: number): ReadEvent | undefined {
         },
       ],
     };
-  return text.trim() === '' ? undefined : withBytes(parseEvent(text, now));
-}
-
-/** The same event with its long texts as bytes. */
-function withBytes(read: ReadEvent<PlainEvent>): ReadEvent {
-  if (read.event === undefined || read.event.bytes < written_bytes_min) return read;
-  const { properties, elements_chain, written: _none, ...event } = read.event;
-  const members = JSON.stringify({ properties, elements_chain }).slice(1, -1);
-  return { event: { ...event, written: new TextEncoder().encode(members) } };
+  return text.trim() === '' ? undefined : carried(parseEvent(text, now));
 }
 
 function openList(id: number, bytes: Uint8Array, now: number): AsideReply {
@@ -52,10 +42,10 @@ function openList(id: number, bytes: Uint8Array, now: number): AsideReply {
 
 function more(id: number): AsideReply {
   const list = lists.get(id);
-  const reads: ReadEvent[] = [];
+  const reads: CarriedRead[] = [];
   let bytes = 0;
   while (list !== undefined && list.next < list.values.length) {
-    const read = withBytes(readEvent(list.values[list.next], list.now));
+    const read = carried(readEvent(list.values[list.next], list.now));
     // What was given is not needed any more.
     list.values[list.next] = undefined;
     list.next += 1;

@@ -105,9 +105,21 @@ export async function takeList(
   }
   const list = await readListAside(bytes, nowMilliseconds());
   if ('fault' in list) return list;
+  return { ...(await takeReads(ingestion, teamId, list.reads)), is_list: list.is_list };
+}
+
+/**
+ * Takes events that were read already, a few at a time; the same guarantees as `takeLines`,
+ * positions are indexes from 0. Rejects when the reading does.
+ */
+export async function takeReads(
+  ingestion: Ingestion,
+  teamId: number,
+  source: AsyncIterable<ReadEvent[]>,
+): Promise<Taken> {
   const taker = openTaker(ingestion, teamId);
   let index = 0;
-  for await (const reads of list.reads) {
+  for await (const reads of source) {
     for (const read of reads) {
       await taker.take(index, read);
       index += 1;
@@ -115,7 +127,7 @@ export async function takeList(
     // Nothing after a batch that failed would be counted, so the sender learns of it now.
     if (taker.hasFailed()) break;
   }
-  return { ...(await taker.finish()), is_list: list.is_list };
+  return taker.finish();
 }
 
 /**

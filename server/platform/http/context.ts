@@ -67,6 +67,8 @@ declare module 'fastify' {
     if_match?: boolean;
     /** Public routes that answer something else than JSON take any `Accept`. */
     accepts_anything?: boolean;
+    /** A path of a protocol that is not ours: it has its own query, and few statuses. */
+    foreign?: boolean;
     /**
      * Media types that the route can answer besides JSON; a request whose `Accept` takes one of
      * them is served.

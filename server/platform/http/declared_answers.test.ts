@@ -6,6 +6,7 @@ import type { Harness, TestOrganization } from '../../../test/harness.ts';
 type Operation = {
   responses: Record<string, { content?: Record<string, object> }>;
   parameters?: { name: string }[];
+  tags?: string[];
 };
 
 let harness: Harness;
@@ -48,7 +49,8 @@ test('actions that look at If-Match declare it with its 412; the others declare 
 test('a body of another kind is 415 on a DELETE too', async () => {
   for (const [path, operations] of Object.entries(paths))
     for (const method of ['post', 'put', 'patch', 'delete'])
-      if (method in operations)
+      // The doors of SDKs take a body of any type.
+      if (operations[method] !== undefined && operations[method].tags?.[0] !== 'capture')
         assert.ok(statuses(method, path).includes(415), `${method} ${path}`);
   const cookie = await harness.newSession(own.user);
   const answer = await harness.request('DELETE', '/api/users/@me/', {

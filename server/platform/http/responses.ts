@@ -128,7 +128,7 @@ export function documented(route: RouteOptions): FastifySchema {
       ? { security: [] }
       : { description: `${scopeSentence(route)}${levelSentence(route)}${more}` }),
     ...parametersOf(route.url),
-    ...(changing.has(method)
+    ...(changing.has(method) && route.config?.foreign !== true
       ? {
           querystring: Type.Object({
             ...(schema.querystring as TObject | undefined)?.properties,
@@ -142,6 +142,7 @@ export function documented(route: RouteOptions): FastifySchema {
 }
 
 function statusesOf(route: RouteOptions, method: string): number[] {
+  if (route.config?.foreign === true) return [400, 413, 503];
   const statuses = [400, 500, 503];
   if (changing.has(method)) statuses.push(413, 415);
   if (route.url.includes(':')) statuses.push(404);

@@ -6,6 +6,7 @@ import { isWellFormedApiKey } from './api_key.ts';
 import type { HttpContext } from '../context.ts';
 import { refuseCrossSite } from './cross_site.ts';
 import { twoCredentials, unauthenticated } from '../errors.ts';
+import { isWriteKey } from './write_key.ts';
 import { isStale, isWellFormedSessionToken, sessionTokenOf } from './session.ts';
 
 // RFC 9110, 11.1: the name of a scheme is case-insensitive.
@@ -15,6 +16,9 @@ const touch_interval_ms = 60_000;
 const refusals = {
   key: 'The personal API key in the Authorization header is unknown, expired or revoked.',
   session: 'The session has ended: sign in again.',
+  write_key:
+    'This is a write key (slp_...), which only sends events by the paths of the SDKs: here a ' +
+    'personal API key (slk_...) belongs.',
 };
 
 /**
@@ -39,7 +43,10 @@ export async function authenticate(
       )
     : undefined;
   if (found === undefined || (await isStale(context, found)))
-    throw unauthenticated('authentication_failed', refusals[shown.kind]);
+    throw unauthenticated(
+      'authentication_failed',
+      refusals[isWriteKey(shown.text) ? 'write_key' : shown.kind],
+    );
   touch(context, found);
   return found;
 }

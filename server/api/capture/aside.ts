@@ -1,0 +1,71 @@
+import { arrived } from '../../engine/ingest/carried.ts';
+import type { CarriedRead } from '../../engine/ingest/carried.ts';
+import { aside_bytes_min } from '../../engine/ingest/aside.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import type { ErrorType, Violation } from '../../platform/http/errors.ts';
+import { openThread } from '../../platform/thread.ts';
+import { openMessage } from './message.ts';
+import type { Message } from './message.ts';
+import type { Sent } from './protocol.ts';
+import type { Read } from './read_draft.ts';
+
+/** What the thread is asked: to read a message, to go on with one, or to forget it. */
+export type AsideQuestion =
+  | { kind: 'open'; bytes: Uint8Array; sent: Sent }
+  | { kind: 'more' | 'drop'; message: number };
+/** What it answers; an error is told by its parts. */
+export type AsideReply =
+  | { kind: 'refused'; status: number; type: ErrorType; violations: Violation[] }
+  | { kind: 'opened'; message: number; protocol: string; key: string; length: number }
+  | { kind: 'more'; reads: CarriedPart[]; is_last: boolean };
+
+/** A part of a message as it comes from the thread. */
+export type CarriedPart = Omit<Read, 'read'> & { read: CarriedRead };
+
+/** Memory of the thread: 20 MiB of JSON can be a hundred times that as objects. */
+const memory_mb_max = 2_048;
+const thread = openThread<AsideQuestion, AsideReply>(
+  new URL('./aside_thread.ts', import.meta.url),
+  memory_mb_max,
+);
+
+/**
+ * A message whose events come a few at a time, and not before they are wanted. `drop` forgets those
+ * that nobody will ask for.
+ */
+export type OpenedMessage = Omit<Message, 'reads'> & {
+  reads: AsyncIterable<Read[]>;
+  drop(): void;
+};
+
+/**
+ * Reads a message as `openMessage` does; one of 64 KiB and more beside the event loop, and then its
+ * bytes are gone.
+ */
+export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMessage> {
+  if (bytes.length < aside_bytes_min) {
+    const { reads, ...message } = openMessage(bytes, sent);
+    return { ...message, reads: atOnce(reads), drop: () => {} };
+  }
+  const { buffer, byteLength } = bytes;
+  const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
+  const reply = await thread.ask({ kind: 'open', bytes, sent }, isWhole ? [buffer] : []);
+  if (reply.kind === 'refused') throw new ApiError(reply.status, reply.type, reply.violations);
+  if (reply.kind !== 'opened') throw new Error('The thread answered something else.');
+  const { message, protocol, key, length } = reply;
+  const drop = () => thread.tell({ kind: 'drop', message });
+  return { protocol, key, length, reads: readsOf(message), drop };
+}
+
+async function* atOnce(reads: Iterator<Read>): AsyncGenerator<Read[]> {
+  yield [...Iterator.from(reads)];
+}
+
+async function* readsOf(message: number): AsyncGenerator<Read[]> {
+  for (let is_last = false; !is_last;) {
+    const reply = await thread.ask({ kind: 'more', message });
+    if (reply.kind !== 'more') throw new Error('The thread answered something else.');
+    ({ is_last } = reply);
+    yield reply.reads.map((one) => ({ ...one, read: arrived(one.read) }));
+  }
+}

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { runInNewContext } from 'node:vm';
+import { storedEvents } from '../../../test/factories/stored_events.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { protocols } from './protocols.ts';
+
+let now = Date.parse('2026-11-22T12:00:00Z');
+let harness: Harness;
+let home: TestOrganization;
+before(async () => {
+  harness = await openHarness({
+    config: { capture_limit_per_address: 400, capture_limit_per_key: 40 },
+    deps: { clock: { now: () => now } },
+  });
+  home = await harness.newOrganization();
+});
+after(() => harness.close());
+
+const origin = 'https://shop.example';
+const spellings = (path: string) => [path, path.replace(/\/$/, '')];
+const nextMinutes = () => {
+  now += 180_000;
+};
+
+test('every door answers pages of other sites, also when it refuses', async () => {
+  for (const { match, settings } of protocols)
+    for (const { paths, methods = ['POST'] } of [...match, ...settings])
+      for (const path of paths.flatMap(spellings).map((one) => one.replace(/:\w+/, 'x'))) {
+        const headers = { origin, 'access-control-request-headers': 'x-own' };
+        const preflight = await harness.request('OPTIONS', path, { headers });
+        assert.equal(preflight.status, 200, path);
+        assert.equal(preflight.headers['access-control-allow-headers'], 'x-own');
+        assert.equal(preflight.headers['access-control-max-age'], '86400');
+        if (!methods.includes('POST')) continue;
+        const refused = await harness.request('POST', path, { headers: { origin }, body: '{' });
+        assert.ok([200, 400, 401, 404, 405].includes(refused.status), `${path}: ${refused.text}`);
+        if (refused.status >= 404) continue;
+        assert.equal(refused.headers['access-control-allow-origin'], origin, path);
+        assert.equal(refused.headers['access-control-allow-credentials'], 'true', path);
+      }
+});
+
+test('what clients of PostHog ask for besides is answered as switched off', async () => {
+  nextMinutes();
+  const { api_token: key } = home.project;
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    harness.request('GET', path, { headers });
+  const config = await get(`/array/${key}/config`);
+  assert.deepEqual(config.body.supportedCompression, ['gzip', 'gzip-js']);
+  assert.deepEqual([config.body.sessionRecording, config.body.hasFeatureFlags], [false, false]);
+  const same = await get(`/array/${key}/config`, { 'if-none-match': config.headers['etag']! });
+  assert.equal(same.status, 304);
+  const script = await get(`/array/${key}/config.js`);
+  assert.match(script.headers['content-type']!, /javascript/);
+  const window: Record<string, any> = {};
+  runInNewContext(script.text, { window });
+  const given: unknown = window['_POSTHOG_REMOTE_CONFIG'][key].config;
+  assert.equal(JSON.stringify(given), config.text);
+  assert.equal((await get('/array/slp_unknown/config.js')).status, 401);
+  for (const path of ['/flags/?v=2', '/flags?v=2', '/decide/?v=3']) {
+    const { body } = await harness.request('POST', path, { body: { api_key: key } });
+    assert.deepEqual([body.flags, body.errorsWhileComputingFlags], [{}, false]);
+  }
+  assert.deepEqual((await get('/api/surveys/?token=x')).body, { surveys: [] });
+  assert.equal((await get('/flags/definitions?token=x')).status, 401);
+  const bearer = { authorization: 'Bearer phx_own' };
+  assert.deepEqual((await get('/flags/definitions?token=x', bearer)).body.flags, []);
+  const flag = '/api/projects/@current/feature_flags/f/remote_config?token=x';
+  assert.deepEqual((await get(flag, bearer)).text, 'null');
+  assert.deepEqual((await harness.request('POST', '/s/', { body: [{}] })).body, { status: 1 });
+  assert.equal((await get('/static/recorder.js')).text, '');
+  assert.equal((await get('/static/array.js')).status, 404);
+});
+
+test('settings of Segment and RudderStack lead to this server and nowhere else', async () => {
+  nextMinutes();
+  const { api_token: key } = home.project;
+  const headers = { host: 'events.shop.example' };
+  const segment = await harness.request('GET', `/v1/projects/${key}/settings`, { headers });
+  const { apiKey, apiHost, protocol } = segment.body.integrations['Segment.io'];
+  assert.deepEqual([apiKey, apiHost, protocol], [key, 'events.shop.example/v1', 'http']);
+  const rudder = await harness.request('GET', `/sourceConfig/?writeKey=${key}`);
+  assert.deepEqual([rudder.body.source.enabled, rudder.body.source.destinations], [true, []]);
+  assert.equal((await harness.request('GET', '/sourceConfig/?writeKey=x')).status, 401);
+});
+
+test('pictures are pictures, and the event of their query is stored', async () => {
+  nextMinutes();
+  const { api_token: key, id } = home.project;
+  const data = Buffer.from(
+    JSON.stringify({ event: 'pixel a', distinct_id: 'x', type: 'track', anonymousId: 'x' }),
+  ).toString('base64');
+  for (const path of [
+    `/e/?img=1&api_key=${key}&data=${data}`,
+    `/i?e=se&duid=d&aid=${key}`,
+    `/v1/pixel/track?writeKey=${key}&data=${data}`,
+    `/api/px/track?writeKey=${key}&data=${data}`,
+  ]) {
+    const answer = await harness.request('GET', path);
+    assert.deepEqual([answer.status, answer.headers['content-type']], [200, 'image/gif'], path);
+    assert.equal(answer.text.slice(0, 6), 'GIF89a');
+  }
+  const stored = (await storedEvents(harness.deps, id)).map(({ event }) => event).sort();
+  assert.deepEqual(stored, ['pixel a', 'pixel a', 'pixel a', 'structured_event']);
+});
+
+test('too many requests of a project or an address are 503 with the seconds to wait', async () => {
+  nextMinutes();
+  const { api_token: api_key } = home.project;
+  const statuses: number[] = [];
+  for (let at = 0; at < 42; at += 1) {
+    const answer = await harness.request('POST', '/e/', { body: { api_key, batch: [] } });
+    statuses.push(answer.status);
+    if (answer.status === 503) assert.match(answer.headers['retry-after']!, /^\d+$/);
+  }
+  assert.deepEqual(statuses, [...Array.from({ length: 40 }, () => 200), 503, 503]);
+  const other = await harness.newOrganization();
+  const sent = { body: { api_key: other.project.api_token, batch: [] } };
+  assert.equal((await harness.request('POST', '/e/', sent)).status, 200);
+  nextMinutes();
+  let last = 0;
+  for (let at = 0; at < 401; at += 1)
+    last = (await harness.request('POST', '/s/', { body: '{}' })).status;
+  assert.equal(last, 503);
+});

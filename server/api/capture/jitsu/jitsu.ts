@@ -1,0 +1,28 @@
+import { jsonAnswer, pixelAnswer } from '../answers.ts';
+import type { Protocol } from '../protocol.ts';
+import { decodeMessages } from '../segment/segment.ts';
+
+const types = ['track', 'page', 'screen', 'identify', 'group', 'alias', 'event'];
+const paths = (base: string) => types.map((type) => `${base}${type}/`);
+
+/**
+ * What Jitsu's library sends: calls of Segment's form, one in a request, under paths of its own.
+ */
+export const jitsu: Protocol = {
+  name: 'jitsu',
+  match: [
+    {
+      paths: [...paths('/api/s/'), ...paths('/api/s/s2s/')],
+      summary: "Send one call with Jitsu's library",
+    },
+    {
+      paths: paths('/api/px/'),
+      methods: ['GET'],
+      answers: ['image/gif'],
+      summary: 'Send one call with the address of a picture, in the form of Jitsu',
+    },
+  ],
+  decode: decodeMessages,
+  answer: ({ method }) => (method === 'GET' ? pixelAnswer() : jsonAnswer({ ok: true })),
+  settings: [],
+};

@@ -1,0 +1,50 @@
+import { isWriteKey } from '../../platform/http/caller/write_key.ts';
+import { invalid, unauthenticated } from '../../platform/http/errors.ts';
+import type { Sent } from './protocol.ts';
+
+const query_names = ['api_key', 'token', 'writeKey', 'write_key'];
+
+/**
+ * The keys that a request shows beside its body, in any place that an SDK puts one: `Authorization`
+ * (Bearer, or the user of Basic), `X-Write-Key`, the query.
+ */
+export function shownKeys({ headers, query }: Pick<Sent, 'headers' | 'query'>): string[] {
+  const [scheme = '', credentials = ''] = (headers.authorization ?? '').split(/ +/, 2);
+  const shown = [headers.write_key, ...query_names.map((name) => query[name])];
+  if (/^bearer$/i.test(scheme)) shown.push(credentials);
+  if (/^basic$/i.test(scheme)) shown.push(Buffer.from(credentials, 'base64').toString('latin1'));
+  return shown.flatMap((key) => (key === undefined || key === '' ? [] : [key]));
+}
+
+/**
+ * The one write key of a request. Throws 401 without one, for a personal key and for what cannot be
+ * a write key, and 400 for two.
+ */
+export function oneKey(keys: unknown[]): string {
+  // The password of Basic, and the secret that some SDKs want behind a colon, say nothing more.
+  const shown = keys.flatMap((one) => (typeof one === 'string' ? one.split(':', 1) : []));
+  const [key, ...others] = new Set(shown.filter((one) => one !== ''));
+  if (key === undefined)
+    throw unauthenticated(
+      'not_authenticated',
+      "Send the project's write key (slp_...) where the SDK puts its key.",
+    );
+  if (others.length > 0)
+    throw invalid(null, 'invalid_input', 'All events of a request must have the same write key.');
+  if (key.startsWith('slk_'))
+    throw unauthenticated(
+      'authentication_failed',
+      'This is a personal API key (slk_...), which must never stand in an SDK: revoke it if it ' +
+        'was published, and send a write key of the project (slp_...).',
+    );
+  if (!isWriteKey(key)) throw unknownKey();
+  return key;
+}
+
+/** 401 for a key that opens no project. */
+export function unknownKey() {
+  return unauthenticated(
+    'authentication_failed',
+    'The write key is unknown, expired or revoked: take one from the settings of the project.',
+  );
+}

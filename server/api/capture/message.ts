@@ -1,0 +1,64 @@
+import { isUtf8 } from 'node:buffer';
+import { isJsonObject, parseExact } from '../../engine/ingest/exact_json.ts';
+import type { PlainEvent } from '../../engine/ingest/event.ts';
+import { holdsTooMuch } from '../../engine/ingest/event_list.ts';
+import { unparsable } from '../../platform/http/errors.ts';
+import { oneKey, shownKeys } from './keys.ts';
+import type { Protocol, Sent } from './protocol.ts';
+import { protocols } from './protocols.ts';
+import { readDraft } from './read_draft.ts';
+import type { Read } from './read_draft.ts';
+import { skewOf } from './times.ts';
+
+/** A message that was read: whose it is, by which protocol, and its events, read one by one. */
+export type Message = {
+  protocol: string;
+  key: string;
+  length: number;
+  reads: Iterator<Read<PlainEvent>>;
+};
+
+/**
+ * Reads the unpacked bytes of a request with events. Throws an ApiError for what is wrong with it
+ * as a whole: 400 for its form, 401 for its key.
+ */
+export function openMessage(bytes: Buffer, sent: Sent): Message {
+  const mine = protocolsOf(sent.path);
+  const own = mine.find(({ parse }) => parse !== undefined)?.parse?.(bytes, sent);
+  const body = own ?? readJson(bytes, sent);
+  const protocol = mine.find(({ recognises }) => recognises === undefined || recognises(body));
+  const decoded = protocol?.decode(body, sent);
+  if (protocol === undefined || decoded === undefined)
+    throw unparsable('The body is not what the SDKs of this path send: docs/sdks.md has them.');
+  const { length, events, keys, sent_at } = decoded;
+  const clocks = { received_ms: sent.received_ms, skew_ms: skewOf(sent.received_ms, sent_at) };
+  return {
+    protocol: protocol.name,
+    key: oneKey([...shownKeys(sent), ...keys]),
+    length,
+    reads: Iterator.from(events).map((draft) => readDraft(draft, clocks)),
+  };
+}
+
+/** The protocols that have events at the path, with or without the slash at its end. */
+export function protocolsOf(path: string): Protocol[] {
+  const whole = path.endsWith('/') ? path : `${path}/`;
+  return protocols.filter(({ match }) => match.some(({ paths }) => paths.includes(whole)));
+}
+
+/** A GET has its event in the query itself, where it has no `data`. */
+function readJson(bytes: Buffer, sent: Sent): unknown {
+  if (bytes.length === 0 && sent.method === 'GET') return sent.query;
+  if (!isUtf8(bytes)) throw unparsable('The body is not UTF-8 text.');
+  const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
+  if (holdsTooMuch(text))
+    throw unparsable('The body holds more than two million values: send fewer events at a time.');
+  try {
+    const value = parseExact(text);
+    if (isJsonObject(value) || Array.isArray(value)) return value;
+  } catch (error) {
+    if (error instanceof RangeError) throw unparsable('The body is nested too deeply.');
+    throw unparsable('The body is not valid JSON.');
+  }
+  throw unparsable('The body must be a JSON object or a list.');
+}

@@ -1,0 +1,88 @@
+import protobuf from 'protobufjs';
+
+const field = (type: string, id: number, rule?: 'repeated') => ({
+  type,
+  id,
+  ...(rule === undefined ? {} : { rule }),
+});
+
+/** The messages of `ExportLogsServiceRequest`, as far as logs have them. */
+const root = protobuf.Root.fromJSON({
+  nested: {
+    Request: { fields: { resourceLogs: field('ResourceLogs', 1, 'repeated') } },
+    ResourceLogs: {
+      fields: { resource: field('Resource', 1), scopeLogs: field('ScopeLogs', 2, 'repeated') },
+    },
+    Resource: { fields: { attributes: field('KeyValue', 1, 'repeated') } },
+    ScopeLogs: {
+      fields: { scope: field('Scope', 1), logRecords: field('LogRecord', 2, 'repeated') },
+    },
+    Scope: {
+      fields: {
+        name: field('string', 1),
+        version: field('string', 2),
+        attributes: field('KeyValue', 3, 'repeated'),
+      },
+    },
+    LogRecord: {
+      fields: {
+        timeUnixNano: field('fixed64', 1),
+        severityNumber: field('int32', 2),
+        severityText: field('string', 3),
+        body: field('AnyValue', 5),
+        attributes: field('KeyValue', 6, 'repeated'),
+        traceId: field('bytes', 9),
+        spanId: field('bytes', 10),
+        observedTimeUnixNano: field('fixed64', 11),
+        eventName: field('string', 12),
+      },
+    },
+    KeyValue: { fields: { key: field('string', 1), value: field('AnyValue', 2) } },
+    AnyValue: {
+      oneofs: {
+        value: {
+          oneof: [
+            'stringValue',
+            'boolValue',
+            'intValue',
+            'doubleValue',
+            'arrayValue',
+            'kvlistValue',
+            'bytesValue',
+          ],
+        },
+      },
+      fields: {
+        stringValue: field('string', 1),
+        boolValue: field('bool', 2),
+        intValue: field('int64', 3),
+        doubleValue: field('double', 4),
+        arrayValue: field('ArrayValue', 5),
+        kvlistValue: field('KeyValueList', 6),
+        bytesValue: field('bytes', 7),
+      },
+    },
+    ArrayValue: { fields: { values: field('AnyValue', 1, 'repeated') } },
+    KeyValueList: { fields: { values: field('KeyValue', 1, 'repeated') } },
+    Response: { fields: { partialSuccess: field('PartialSuccess', 1) } },
+    PartialSuccess: {
+      fields: { rejectedLogRecords: field('int64', 1), errorMessage: field('string', 2) },
+    },
+    Status: { fields: { code: field('int32', 1), message: field('string', 2) } },
+  },
+});
+const request = root.lookupType('Request');
+
+/**
+ * The request in the form of its JSON: numbers of 64 bits are text, trace and span ids are bytes.
+ * Throws for bytes that are no such message.
+ */
+export function decodeRequest(bytes: Uint8Array): unknown {
+  return request.toObject(request.decode(bytes), { longs: String, oneofs: false });
+}
+
+/** The bytes of an answer. */
+export function encodeAnswer(type: 'Response' | 'Status', value: Record<string, unknown>): Buffer {
+  const message = root.lookupType(type);
+  return Buffer.from(message.encode(message.fromObject(value)).finish());
+}

@@ -1,0 +1,256 @@
+import { case_key as key } from '../protocol_case.ts';
+import type { ProtocolCase } from '../protocol_case.ts';
+
+const uuid = '0190163d-8694-739b-aea5-966c26f8ad91';
+
+/** What PostHog's clients send, and the events that are stored of it. */
+export const posthog_cases: readonly ProtocolCase[] = [
+  {
+    says: 'a batch of posthog-node',
+    path: '/batch/',
+    body: {
+      api_key: key,
+      batch: [
+        {
+          event: 'bought',
+          uuid: uuid.toUpperCase(),
+          distinct_id: 'ada',
+          timestamp: '2026-11-22T11:59:59.123456Z',
+          properties: { $lib: 'posthog-node', amount: 1 },
+          type: 'capture',
+          library: 'posthog-node',
+        },
+      ],
+      sent_at: '2026-11-22T11:59:59.500Z',
+    },
+    wanted: [
+      {
+        event: 'bought',
+        distinct_id: 'ada',
+        uuid,
+        timestamp: '2026-11-22 11:59:59.123456',
+        properties: { $lib: 'posthog-node', amount: 1 },
+        warnings: [],
+      },
+    ],
+  },
+  {
+    says: 'a list of posthog-js, with who and which key in the properties, and how long ago',
+    path: '/e/',
+    query: { ip: '1', _: String(Date.parse('2026-11-22T12:00:00Z')) },
+    body: [
+      {
+        event: '$pageview',
+        uuid,
+        offset: 1500,
+        properties: { token: key, distinct_id: 'visitor' },
+        $set_once: { first: 1 },
+      },
+    ],
+    wanted: [
+      {
+        event: '$pageview',
+        distinct_id: 'visitor',
+        timestamp: '2026-11-22 11:59:58.500000',
+        properties: { token: key, distinct_id: 'visitor', $set_once: { first: 1 } },
+        set_once: { first: 1 },
+      },
+    ],
+  },
+  {
+    says: 'one event in a query',
+    method: 'GET',
+    path: '/e',
+    query: {
+      data: Buffer.from(
+        JSON.stringify({ event: 'seen', properties: { distinct_id: 7, token: key } }),
+      ).toString('base64'),
+    },
+    wanted: [{ event: 'seen', distinct_id: '7', timestamp: '2026-11-22 12:00:00.000000' }],
+  },
+  {
+    says: 'a clock that is two hours late is mended, unless the event says that it is right',
+    path: '/i/v0/e/',
+    body: {
+      api_key: key,
+      batch: [
+        { event: 'a', distinct_id: 'x', timestamp: '2026-11-22T09:59:59Z' },
+        {
+          event: 'b',
+          distinct_id: 'x',
+          timestamp: '2026-11-22T09:59:59Z',
+          properties: { $ignore_sent_at: true },
+        },
+      ],
+      sent_at: '2026-11-22T10:00:00Z',
+    },
+    wanted: [
+      {
+        event: 'a',
+        distinct_id: 'x',
+        timestamp: '2026-11-22 11:59:59.000000',
+        warnings: ['clock_skew_mended'],
+      },
+      { event: 'b', distinct_id: 'x', timestamp: '2026-11-22 09:59:59.000000', warnings: [] },
+    ],
+  },
+  {
+    says: 'times that cannot be are put to now, a future one of a time zone is not',
+    path: '/capture/',
+    body: {
+      api_key: key,
+      batch: [
+        { event: 'a', distinct_id: 'x', timestamp: 'yesterday' },
+        { event: 'b', distinct_id: 'x', timestamp: '2026-11-23T11:00:01Z' },
+        { event: 'c', distinct_id: 'x', timestamp: '2026-11-23T10:59:59Z' },
+        { event: 'd', distinct_id: 'x', timestamp: '2026-11-22T10:00:00' },
+        { event: 'e', distinct_id: 'x', timestamp: '1066-10-14T09:00:00Z' },
+      ],
+    },
+    wanted: [
+      {
+        event: 'a',
+        distinct_id: 'x',
+        timestamp: '2026-11-22 12:00:00.000000',
+        warnings: ['timestamp_ignored'],
+      },
+      {
+        event: 'b',
+        distinct_id: 'x',
+        timestamp: '2026-11-22 12:00:00.000000',
+        warnings: ['timestamp_clamped'],
+      },
+      { event: 'c', distinct_id: 'x', timestamp: '2026-11-23 10:59:59.000000', warnings: [] },
+      { event: 'd', distinct_id: 'x', timestamp: '2026-11-22 10:00:00.000000', warnings: [] },
+      { event: 'e', distinct_id: 'x', warnings: ['timestamp_ignored'] },
+    ],
+  },
+  {
+    says: 'identify, alias and groups are events; what is set stands beside and within',
+    path: '/e/',
+    body: {
+      api_key: key,
+      batch: [
+        {
+          event: '$identify',
+          properties: { distinct_id: 'ada', $anon_distinct_id: 'v1' },
+          $set: { name: 'Ada' },
+          $set_once: { from: 'web' },
+          $unset: ['old'],
+        },
+        { event: '$create_alias', distinct_id: 'ada', properties: { alias: 'v2' } },
+        {
+          event: '$groupidentify',
+          distinct_id: '$company_acme',
+          properties: { $group_type: 'company', $group_key: 'acme', $group_set: { size: 3 } },
+        },
+      ],
+    },
+    wanted: [
+      {
+        event: '$identify',
+        distinct_id: 'ada',
+        set: { name: 'Ada' },
+        set_once: { from: 'web' },
+        properties: {
+          distinct_id: 'ada',
+          $anon_distinct_id: 'v1',
+          $set: { name: 'Ada' },
+          $set_once: { from: 'web' },
+          $unset: ['old'],
+        },
+      },
+      { event: '$create_alias', distinct_id: 'ada', properties: { alias: 'v2' } },
+      { event: '$groupidentify', distinct_id: '$company_acme' },
+    ],
+  },
+  {
+    says: 'engage of old libraries sets properties',
+    path: '/engage/',
+    body: { $token: key, $distinct_id: 'ada', $set: { plan: 'pro' } },
+    wanted: [{ event: '$identify', distinct_id: 'ada', set: { plan: 'pro' } }],
+  },
+  {
+    says: 'what is too long is cut, what is nobody or nothing is refused, the others are stored',
+    path: '/track/',
+    body: {
+      api_key: key,
+      batch: [
+        { event: 'n'.repeat(201), distinct_id: `${'d'.repeat(199)}😀` },
+        { distinct_id: 'x' },
+        { event: 'a' },
+        { event: 'a', distinct_id: ' ' },
+        'no event',
+        { event: 'a', distinct_id: { id: 1 }, uuid: 'order-7' },
+        { event: 'a\0b', distinct_id: 'x\0', properties: null, $set: 'no' },
+        { event: 'a', distinct_id: 'x', properties: [1] },
+        { event: 'a', distinct_id: 'x', properties: { long: 'x'.repeat(2 * 1024 * 1024) } },
+      ],
+    },
+    wanted: [
+      {
+        event: 'n'.repeat(200),
+        distinct_id: `${'d'.repeat(199)}\uFFFD`,
+        warnings: ['event_name_cut', 'distinct_id_cut'],
+      },
+      { refused: 'event_name_missing' },
+      { refused: 'distinct_id_missing' },
+      { refused: 'distinct_id_missing' },
+      { refused: 'event_name_missing' },
+      {
+        event: 'a',
+        distinct_id: '{"id":1}',
+        uuid: '56477111-7643-5600-8bf3-3627ab8c463a',
+        warnings: ['uuid_replaced'],
+      },
+      {
+        event: 'a\uFFFDb',
+        distinct_id: 'x\uFFFD',
+        properties: {},
+        warnings: ['null_characters_replaced', 'null_characters_replaced', 'set_ignored'],
+      },
+      { event: 'a', distinct_id: 'x', properties: {}, warnings: ['properties_ignored'] },
+      { refused: 'event_too_large' },
+    ],
+  },
+  {
+    says: 'the version with results has the key in the head, and options beside the properties',
+    path: '/i/v1/analytics/events',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'posthog-request-timestamp': '2026-11-22T10:00:00Z',
+    },
+    body: {
+      created_at: '2026-11-22T10:00:00Z',
+      batch: [
+        {
+          event: 'bought',
+          uuid,
+          distinct_id: 'ada',
+          timestamp: '2026-11-22T10:00:00Z',
+          session_id: 's1',
+          options: { process_person_profile: false },
+          properties: { amount: 2 },
+        },
+        {
+          event: 'b',
+          uuid,
+          distinct_id: 'ada',
+          timestamp: '2026-11-22T10:00:00Z',
+          options: { disable_skew_correction: true },
+          properties: {},
+        },
+      ],
+    },
+    wanted: [
+      {
+        event: 'bought',
+        distinct_id: 'ada',
+        timestamp: '2026-11-22 12:00:00.000000',
+        properties: { $session_id: 's1', $process_person_profile: false, amount: 2 },
+        warnings: ['clock_skew_mended'],
+      },
+      { event: 'b', distinct_id: 'ada', timestamp: '2026-11-22 10:00:00.000000', warnings: [] },
+    ],
+  },
+];

@@ -1,0 +1,87 @@
+import { isJsonObject } from '../../../engine/ingest/exact_json.ts';
+import type { JsonObject } from '../../../engine/ingest/exact_json.ts';
+import { jsonAnswer, pixelAnswer } from '../answers.ts';
+import type { Draft } from '../draft.ts';
+import type { Decoded, Protocol, Sent } from '../protocol.ts';
+import { posthogSettings } from './settings.ts';
+import { decodeResults, resultsAnswer, resultsRefusal } from './results.ts';
+
+const events_paths = ['e', 'i/v0/e', 'batch', 'capture', 'track', 'engage', 'i/v0/ai/batch'];
+
+/** What the clients of PostHog send: single events, lists and batches, in every wire version. */
+export const posthog: Protocol = {
+  name: 'posthog',
+  match: [
+    {
+      paths: events_paths.map((path) => `/${path}/`),
+      methods: ['POST', 'GET'],
+      summary: 'Send events with a client of PostHog',
+      answers: ['application/json', 'image/gif'],
+    },
+    {
+      paths: ['/i/v1/analytics/events/'],
+      summary: 'Send events with a client of PostHog, and learn what became of each',
+      refusals: ['application/json'],
+    },
+  ],
+  // A library of Segment's form may be told to use the same path.
+  recognises: (body) => !isJsonObject(body) || body['writeKey'] === undefined,
+  decode: (body, sent) => (isWithResults(sent) ? decodeResults(body, sent) : decode(body, sent)),
+  answer: (sent, outcome) => {
+    if (isWithResults(sent)) return resultsAnswer(outcome, sent);
+    return sent.method === 'GET' && sent.query['img'] !== undefined
+      ? pixelAnswer()
+      : jsonAnswer({ status: 1 });
+  },
+  refuse: (error, sent) => (isWithResults(sent) ? resultsRefusal(error, sent) : undefined),
+  tells_each: isWithResults,
+  settings: posthogSettings,
+};
+
+function isWithResults({ path }: Sent): boolean {
+  return path.startsWith('/i/v1/');
+}
+
+function decode(body: unknown, sent: Sent): Decoded | undefined {
+  const envelope = isJsonObject(body) ? body : {};
+  const list = Array.isArray(body) ? body : (envelope['batch'] ?? [body]);
+  if (!Array.isArray(list)) return undefined;
+  const isList = list !== undefined && (Array.isArray(body) || envelope['batch'] !== undefined);
+  if (!isList && !isJsonObject(body)) return undefined;
+  return {
+    length: list.length,
+    events: list.values().map((event: unknown) => draftOf(event, sent)),
+    keys: [...keysOf(envelope), ...list.flatMap((event: unknown) => keysOf(event))],
+    sent_at: envelope['sent_at'] ?? sent.query['_'],
+  };
+}
+
+/** An event may carry the key of its project itself, and must, where there is no envelope. */
+function keysOf(value: unknown): unknown[] {
+  if (!isJsonObject(value)) return [];
+  const { properties } = value;
+  const inside = isJsonObject(properties) ? [properties['token']] : [];
+  return [value['api_key'], value['token'], value['$token'], ...inside];
+}
+
+function draftOf(value: unknown, sent: Sent): Draft {
+  const event: JsonObject = isJsonObject(value) ? value : {};
+  const properties: JsonObject = isJsonObject(event['properties']) ? event['properties'] : {};
+  return {
+    // Only `engage` of old libraries has no name: it sets properties of a person.
+    name: event['event'] ?? (sent.path.startsWith('/engage') ? '$identify' : undefined),
+    distinct_id:
+      event['distinct_id'] ??
+      event['$distinct_id'] ??
+      properties['distinct_id'] ??
+      properties['$distinct_id'],
+    uuid: event['uuid'],
+    at: event['timestamp'],
+    offset_ms: event['offset'],
+    is_at_right: properties['$ignore_sent_at'] === true,
+    properties: event['properties'],
+    set: event['$set'],
+    set_once: event['$set_once'],
+    unset: event['$unset'],
+  };
+}

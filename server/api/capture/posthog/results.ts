@@ -1,0 +1,75 @@
+import { isJsonObject } from '../../../engine/ingest/exact_json.ts';
+import type { JsonObject } from '../../../engine/ingest/exact_json.ts';
+import type { ApiError } from '../../../platform/http/errors.ts';
+import { jsonAnswer } from '../answers.ts';
+import type { Draft } from '../draft.ts';
+import type { Answer, Decoded, Outcome, Sent, Verdict } from '../protocol.ts';
+
+/** The events of the wire version that tells what became of each. */
+export function decodeResults(body: unknown, sent: Sent): Decoded | undefined {
+  const batch = isJsonObject(body) ? body['batch'] : undefined;
+  if (!isJsonObject(body) || !Array.isArray(batch)) return undefined;
+  return {
+    length: batch.length,
+    events: batch.values().map(draftOf),
+    keys: [],
+    sent_at: sent.headers.sent_at ?? body['created_at'],
+  };
+}
+
+function draftOf(value: unknown): Draft {
+  const event: JsonObject = isJsonObject(value) ? value : {};
+  const options: JsonObject = isJsonObject(event['options']) ? event['options'] : {};
+  return {
+    name: event['event'],
+    distinct_id: event['distinct_id'],
+    uuid: event['uuid'],
+    at: event['timestamp'],
+    is_at_right: options['disable_skew_correction'] === true,
+    properties: withLifted(event, options),
+  };
+}
+
+/** The client lifted these out of the properties; they go back under the names that they had. */
+const lifted = [
+  ['event', 'session_id', '$session_id'],
+  ['event', 'window_id', '$window_id'],
+  ['options', 'process_person_profile', '$process_person_profile'],
+  ['options', 'cookieless_mode', '$cookieless_mode'],
+  ['options', 'product_tour_id', '$product_tour_id'],
+] as const;
+
+function withLifted(event: JsonObject, options: JsonObject): unknown {
+  const { properties = {} } = event;
+  if (!isJsonObject(properties)) return properties;
+  const back = lifted.flatMap(([from, name, property]) => {
+    const value = (from === 'event' ? event : options)[name];
+    return value === undefined || value === null ? [] : [[property, value] as const];
+  });
+  return { ...Object.fromEntries(back), ...properties };
+}
+
+/** The verdict on each event, by its uuid. */
+export function resultsAnswer({ verdicts }: Outcome, sent: Sent): Answer {
+  const results = Object.fromEntries(
+    verdicts.flatMap((verdict) =>
+      verdict.uuid === undefined ? [] : [[verdict.uuid, resultOf(verdict)] as const],
+    ),
+  );
+  return jsonAnswer({ results }, echoOf(sent));
+}
+
+function resultOf({ is_refused, warnings }: Verdict) {
+  if (warnings.length === 0) return { result: 'ok' };
+  return { result: is_refused ? 'drop' : 'warning', details: warnings.join(', ') };
+}
+
+/** An error in the form that these clients read. */
+export function resultsRefusal(error: ApiError, sent: Sent): Answer {
+  const { code, detail } = error.violations[0]!;
+  return jsonAnswer({ error: code, error_description: detail, error_uri: null }, echoOf(sent));
+}
+
+function echoOf({ headers }: Sent): Record<string, string> {
+  return headers.request_id === undefined ? {} : { 'posthog-request-id': headers.request_id };
+}

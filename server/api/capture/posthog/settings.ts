@@ -1,0 +1,87 @@
+import { jsonAnswer } from '../answers.ts';
+import type { Answer, Asked, SettingsDoor } from '../protocol.ts';
+
+/** What PostHog's clients do beside sending events is switched off, so that they do not ask on. */
+const config = {
+  supportedCompression: ['gzip', 'gzip-js'],
+  hasFeatureFlags: false,
+  sessionRecording: false,
+  surveys: false,
+  heatmaps: false,
+  captureDeadClicks: false,
+  capturePerformance: false,
+  autocaptureExceptions: false,
+  autocapture_opt_out: false,
+  errorTracking: { autocaptureExceptions: false },
+  logs: { captureConsoleLogs: false },
+  conversations: false,
+  productTours: false,
+  elementsChainAsString: true,
+  analytics: { endpoint: '/i/v0/e/' },
+  siteApps: [],
+  toolbarParams: {},
+  isAuthenticated: false,
+  defaultIdentifiedOnly: true,
+};
+const no_flags = {
+  flags: {},
+  featureFlags: {},
+  featureFlagPayloads: {},
+  errorsWhileComputingFlags: false,
+};
+const script = 'application/javascript; charset=utf-8';
+
+const taken = () => jsonAnswer({ status: 1 });
+
+function configScript({ key }: Asked): Answer {
+  const token = JSON.stringify(key);
+  return {
+    type: script,
+    body:
+      '(function(){window._POSTHOG_REMOTE_CONFIG=window._POSTHOG_REMOTE_CONFIG||{};' +
+      `window._POSTHOG_REMOTE_CONFIG[${token}]={config:${JSON.stringify(config)},siteApps:[]}})();`,
+  };
+}
+
+function definitions({ has_bearer }: Asked): Answer {
+  return has_bearer
+    ? jsonAnswer({ flags: [], group_type_mapping: {}, cohorts: {} })
+    : { ...jsonAnswer({ detail: 'Send a personal key as Bearer.' }), status: 401 };
+}
+
+/** The answers to everything that is not an event: flags, surveys, recordings and metrics. */
+export const posthogSettings: readonly SettingsDoor[] = [
+  { paths: ['/array/:key/config'], key: true, answer: () => jsonAnswer(config) },
+  { paths: ['/array/:key/config.js'], key: true, answer: configScript },
+  {
+    paths: ['/flags/', '/decide/'],
+    methods: ['POST', 'GET'],
+    answer: () =>
+      jsonAnswer({ ...no_flags, ...config, config: { enable_collect_everything: true } }),
+  },
+  {
+    paths: ['/flags/definitions/', '/api/feature_flag/local_evaluation/'],
+    answer: definitions,
+  },
+  // Clients hand the body to the program as the flag's payload, whatever the status is.
+  {
+    paths: ['/api/projects/@current/feature_flags/:name/remote_config/'],
+    answer: () => jsonAnswer(null),
+  },
+  {
+    paths: ['/api/surveys/', '/api/early_access_features/', '/api/web_experiments/'],
+    answer: ({ path }) =>
+      jsonAnswer(
+        path.includes('surveys')
+          ? { surveys: [] }
+          : path.includes('early')
+            ? { earlyAccessFeatures: [] }
+            : { experiments: [] },
+      ),
+  },
+  {
+    paths: ['/s/', '/i/v1/metrics/', '/i/v1/traces/'],
+    methods: ['POST', 'GET'],
+    answer: taken,
+  },
+];

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { PlainEvent } from '../../engine/ingest/event.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import { warning_reasons } from './draft.ts';
+import { jitsu_cases } from './jitsu/cases.ts';
+import { openMessage } from './message.ts';
+import { opentelemetry_cases } from './opentelemetry/cases.ts';
+import { posthog_cases } from './posthog/cases.ts';
+import { case_key, case_now } from './protocol_case.ts';
+import type { ProtocolCase, WantedEvent } from './protocol_case.ts';
+import { protocols } from './protocols.ts';
+import type { Read } from './read_draft.ts';
+import { rudderstack_cases } from './rudderstack/cases.ts';
+import { segment_cases } from './segment/cases.ts';
+import { snowplow_cases } from './snowplow/cases.ts';
+import { dataOf } from './unpack.ts';
+
+const tables = {
+  posthog: posthog_cases,
+  segment: segment_cases,
+  rudderstack: rudderstack_cases,
+  jitsu: jitsu_cases,
+  snowplow: snowplow_cases,
+  opentelemetry: opentelemetry_cases,
+};
+
+function open({ method = 'POST', path, query = {}, headers = {}, body }: Partial<ProtocolCase>) {
+  const { authorization, 'x-write-key': write_key } = headers;
+  return openMessage(
+    body === undefined ? dataOf(query['data'] ?? '') : Buffer.from(JSON.stringify(body)),
+    {
+      method,
+      path: path ?? '/e/',
+      query,
+      headers: {
+        authorization,
+        write_key,
+        content_type: 'application/json',
+        sent_at: headers['posthog-request-timestamp'] ?? headers['sentat'],
+      },
+      received_ms: Date.parse(case_now),
+    },
+  );
+}
+
+/** The fields of what was read that the case looks at. */
+function seen({ read, warnings }: Read<PlainEvent>, wanted: object): object {
+  if (read.event === undefined) return { refused: warnings.at(-1) };
+  const { properties, ...event } = read.event;
+  const all: Record<string, unknown> = { ...event, properties: JSON.parse(properties), warnings };
+  return Object.fromEntries(Object.keys(wanted).map((name) => [name, all[name]]));
+}
+
+for (const [protocol, cases] of Object.entries(tables))
+  for (const one of cases)
+    test(`${protocol}: ${one.says}`, () => {
+      const message = open(one);
+      assert.equal(message.key, case_key);
+      const reads = [...Iterator.from(message.reads)];
+      assert.equal(message.length, reads.length);
+      assert.deepEqual(
+        reads.map((read, at) => seen(read, one.wanted[at] ?? {})),
+        one.wanted as WantedEvent[],
+      );
+    });
+
+const event = { event: 'a', distinct_id: 'x' };
+const refusals: [string, Partial<ProtocolCase>, number, RegExp][] = [
+  ['no key', { body: event }, 401, /write key \(slp_/],
+  ['a personal key', { body: { ...event, api_key: `slk_${'1'.repeat(49)}` } }, 401, /personal/],
+  ['another text', { body: { ...event, api_key: 'phc_x' } }, 401, /unknown/],
+  [
+    'two keys',
+    {
+      body: [
+        { ...event, token: case_key },
+        { ...event, token: `slp_${'B'.repeat(43)}` },
+      ],
+    },
+    400,
+    /same write key/,
+  ],
+  ['no JSON', { query: { data: '{' } }, 400, /not valid JSON/],
+  ['no object', { query: { data: '"x"' } }, 400, /object or a list/],
+  ['a batch that is none', { body: { batch: 1, api_key: case_key } }, 400, /docs\/sdks/],
+  ['no call', { path: '/v1/batch', body: { writeKey: case_key } }, 400, /docs\/sdks/],
+  ['no payload', { path: '/com.snowplowanalytics.snowplow/tp2', body: {} }, 400, /docs\/sdks/],
+  ['no logs', { path: '/v1/logs', body: [] }, 400, /docs\/sdks/],
+  ['deep lists', { query: { data: '['.repeat(1_000_000) } }, 400, /JSON|deep/],
+];
+for (const [says, request, status, detail] of refusals)
+  test(`refused as a whole: ${says}`, () => {
+    assert.throws(
+      () => open(request),
+      (error) => error instanceof ApiError && error.status === status && detail.test(error.message),
+    );
+  });
+
+test('every protocol has a table of cases, and docs/sdks.md names every reason', () => {
+  assert.deepEqual(
+    Object.keys(tables),
+    protocols.map(({ name }) => name),
+  );
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/sdks.md'), 'utf8');
+  const unnamed = warning_reasons.filter((reason) => !page.includes(`| \`${reason}\` |`));
+  assert.deepEqual(unnamed, []);
+});

@@ -1,0 +1,160 @@
+import { v5 as uuidv5 } from 'uuid';
+import type { IncomingEvent, PlainEvent, ReadEvent } from '../../engine/ingest/event.ts';
+import { isJsonObject, isTooDeep } from '../../engine/ingest/exact_json.ts';
+import { parseInstant } from '../../engine/ingest/instant.ts';
+import { makeUuid } from '../../engine/ingest/make_uuid.ts';
+import { readEvent } from '../../engine/ingest/parse.ts';
+import { isoInstant } from '../../platform/clock.ts';
+import { isUuid } from '../../platform/http/caller/access.ts';
+import type { Draft, WarningReason } from './draft.ts';
+import { future_ms_max, readTime } from './times.ts';
+
+/** Longest event name and distinct id that are kept whole, in characters. */
+const name_length_max = 200;
+/** Largest event, in bytes of its row. */
+const event_size_bytes_max = 2 * 1024 * 1024;
+// Fixed for ever: the same message id gives the same uuid on every server.
+const message_namespace = '5f0a3c1e-7d0b-5d0c-9a52-0f9d3d8b7c21';
+
+/** An event that was read, what was not taken as it came, and the uuid as the sender wrote it. */
+export type Read<Event extends IncomingEvent = IncomingEvent> = {
+  read: ReadEvent<Event>;
+  warnings: WarningReason[];
+  uuid: string | undefined;
+};
+
+/** What all events of a request share: when it came, and what its sender's clock lacks. */
+export type Clocks = { received_ms: number; skew_ms: number };
+
+/**
+ * Makes of a draft the event to store. Guarantees: what can be kept is kept, cut or replaced under
+ * a warning; what cannot is refused under one; never throws for what the draft holds.
+ */
+export function readDraft(draft: Draft, clocks: Clocks): Read<PlainEvent> {
+  const warnings: WarningReason[] = [];
+  const warn = (reason: WarningReason) => void warnings.push(reason);
+  const uuid = uuidOf(draft, warn);
+  const name = shortText(draft.name, 'event_name_cut', warn)?.trim();
+  const sent_uuid = typeof draft.uuid === 'string' ? draft.uuid : undefined;
+  const refuse = (reason: WarningReason): Read<PlainEvent> => ({
+    read: { problems: [{ attr: null, code: 'invalid_input', detail: details[reason] ?? reason }] },
+    warnings: [...warnings, reason],
+    uuid: sent_uuid,
+  });
+  if (name === undefined || name === '') return refuse('event_name_missing');
+  let id = uuid;
+  let distinct_id = shortText(draft.distinct_id, 'distinct_id_cut', warn);
+  if (distinct_id === undefined || distinct_id.trim() === '') {
+    if (draft.distinct_id_otherwise !== 'uuid') return refuse('distinct_id_missing');
+    id ??= makeUuid();
+    distinct_id = id;
+    warn('distinct_id_made');
+  }
+  const value = {
+    event: name,
+    distinct_id,
+    timestamp: timestampOf(draft, clocks, warn),
+    ...(id === undefined ? {} : { uuid: id }),
+    properties: propertiesOf(draft, warn),
+  };
+  const read = readEvent(value, clocks.received_ms);
+  if (read.event === undefined)
+    return refuse(
+      read.problems.some(({ code }) => code === 'max_length') ? 'event_too_large' : 'event_refused',
+    );
+  if (read.event.bytes > event_size_bytes_max) return refuse('event_too_large');
+  if (read.event.is_set_too_large) warn('set_ignored');
+  return { read, warnings, uuid: sent_uuid };
+}
+
+/** Why an event was refused, for people. */
+const details: { [reason in WarningReason]?: string } = {
+  distinct_id_missing: 'The event names nobody: send a distinct id (user id or anonymous id).',
+  event_name_missing: 'The event has no name.',
+  event_refused: 'Arrays and objects of the event lie inside each other more than 100 deep.',
+  event_too_large: `An event may take at most ${event_size_bytes_max / 1024 / 1024} MiB.`,
+};
+
+type Warn = (reason: WarningReason) => void;
+
+function uuidOf(draft: Draft, warn: Warn): string | undefined {
+  const { uuid, message_id } = draft;
+  for (const given of [uuid, message_id]) {
+    if (typeof given !== 'string' || given === '') continue;
+    if (isUuid(given)) return given.toLowerCase();
+    if (given === uuid) warn('uuid_replaced');
+    return uuidv5(given.toWellFormed(), message_namespace);
+  }
+  if (uuid !== undefined && uuid !== null && uuid !== '') warn('uuid_replaced');
+  return undefined;
+}
+
+/**
+ * The text that a value stands for, cut to what is kept; undefined where there is none. Numbers and
+ * whatever else is no text become their JSON.
+ */
+function shortText(value: unknown, cut: WarningReason, warn: Warn): string | undefined {
+  if (value === undefined || value === null || isTooDeep(value)) return undefined;
+  let text = typeof value === 'string' ? value : JSON.stringify(value);
+  if (text.includes('\0')) {
+    text = text.replaceAll('\0', '\uFFFD');
+    warn('null_characters_replaced');
+  }
+  if (text.length <= name_length_max) return text;
+  warn(cut);
+  // The cut may go through a surrogate pair, and half of one is no text.
+  return text.slice(0, name_length_max).toWellFormed();
+}
+
+function timestampOf(draft: Draft, { received_ms, skew_ms }: Clocks, warn: Warn): string {
+  const { at, offset_ms, is_at_right = false } = draft;
+  const now = isoInstant(received_ms);
+  if (at === undefined || at === null) {
+    const offset = typeof offset_ms === 'number' ? offset_ms : 0;
+    return instantOf(received_ms - offset) ?? now;
+  }
+  const read_ms = readTime(at);
+  if (read_ms === undefined) {
+    warn('timestamp_ignored');
+    return now;
+  }
+  const shift_ms = is_at_right ? 0 : skew_ms;
+  if (shift_ms !== 0) warn('clock_skew_mended');
+  if (read_ms + shift_ms > received_ms + future_ms_max) {
+    warn('timestamp_clamped');
+    return now;
+  }
+  // As it was sent it keeps its microseconds.
+  if (shift_ms === 0 && typeof at === 'string' && parseInstant(at) !== undefined) return at;
+  const instant = instantOf(read_ms + shift_ms);
+  if (instant === undefined) warn('timestamp_ignored');
+  return instant ?? now;
+}
+
+function instantOf(milliseconds: number): string | undefined {
+  if (!(Math.abs(milliseconds) < 8.64e15)) return undefined;
+  const text = isoInstant(Math.trunc(milliseconds));
+  return parseInstant(text) === undefined ? undefined : text;
+}
+
+/** The properties, with what is to be set of the person within them. */
+function propertiesOf(draft: Draft, warn: Warn): Record<string, unknown> {
+  const given = draft.properties ?? {};
+  if (!isJsonObject(given)) warn('properties_ignored');
+  const properties: Record<string, unknown> = isJsonObject(given) ? { ...given } : {};
+  for (const [name, beside] of [
+    ['$set', draft.set],
+    ['$set_once', draft.set_once],
+  ] as const) {
+    const inside = properties[name];
+    const isBad = [inside, beside].some(
+      (one) => (one ?? undefined) !== undefined && !isJsonObject(one),
+    );
+    if (isBad) warn('set_ignored');
+    const parts = [inside, beside].filter(isJsonObject);
+    if (parts.length > 0) properties[name] = { ...parts[0], ...parts[1] };
+    else delete properties[name];
+  }
+  if (draft.unset !== undefined && draft.unset !== null) properties['$unset'] ??= draft.unset;
+  return properties;
+}

@@ -1,0 +1,174 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import { basePath } from '../../platform/http/base_path.ts';
+import { apiErrorOf, sendError } from '../../platform/http/error_handler.ts';
+import { etagOf } from '../../platform/http/etag.ts';
+import { allowPages, answerPreflight } from './cross_origin.ts';
+import { doorSchema } from './door_schema.ts';
+import { oneKey, shownKeys } from './keys.ts';
+import { busyCapture, openCaptureLimits } from './limits.ts';
+import { protocolsOf } from './message.ts';
+import { protocols } from './protocols.ts';
+import type { Answer, Door, SettingsDoor } from './protocol.ts';
+import { sentOf } from './sent.ts';
+import { openTake } from './take.ts';
+import type { TakeSent } from './take.ts';
+import { capture_size_bytes_max, dataOf } from './unpack.ts';
+import { openWriteAccess } from './write_access.ts';
+import type { WriteAccessFinder } from './write_access.ts';
+
+const open_door = { scope: 'public', accepts_anything: true } as const;
+
+/**
+ * The paths of the SDKs that people already have: events in under a write key, and the settings
+ * that those SDKs ask for.
+ */
+export function captureRoutes(app: FastifyInstance, deps: Deps): void {
+  const limits = openCaptureLimits(app, deps);
+  const findAccess = openWriteAccess(deps);
+  const take = openTake(deps, limits, findAccess);
+  // In a room of its own: what browsers need and how errors are told is another here.
+  void app.register(async (room) => {
+    room.setErrorHandler((error, request, reply) => refuse(deps, error, request, reply));
+    // Bodies are told by their bytes, so that no type is wrong.
+    room.removeAllContentTypeParsers();
+    room.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) =>
+      done(null, bytes),
+    );
+    room.addHook('onRequest', (request, reply, done) => {
+      allowPages(request, reply);
+      const { headers } = request.raw;
+      if (!/^[\w.+-]+\/[\w.+-]+ *(;|$)/.test(headers['content-type'] ?? ''))
+        headers['content-type'] = 'text/plain';
+      if (request.method !== 'OPTIONS') limits.countAddress(request.ip);
+      done();
+    });
+    for (const path of new Set(allPaths())) room.options(path, hidden, answerPreflight);
+    const known = new Set<string>();
+    for (const { match } of protocols)
+      for (const door of match) eventDoor(room, deps, door, take, known);
+    for (const { settings } of protocols)
+      for (const door of settings) settingsDoor(room, door, findAccess);
+    emptyScripts(room);
+  });
+}
+
+const hidden = { config: open_door, schema: { hide: true } };
+
+function allPaths(): string[] {
+  return protocols.flatMap(({ match, settings }) =>
+    [...match, ...settings].flatMap(({ paths }) => paths.flatMap(spellings)),
+  );
+}
+
+/** Clients write their paths with and without a slash at the end, and a redirect loses events. */
+function spellings(path: string): string[] {
+  return path.endsWith('/') ? [path, path.slice(0, -1)] : [path];
+}
+
+function eventDoor(
+  room: FastifyInstance,
+  { clock }: Deps,
+  door: Door,
+  take: TakeSent,
+  known: Set<string>,
+): void {
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+    const sent = sentOf(request, clock.now());
+    const { body } = request;
+    const bytes = Buffer.isBuffer(body) ? body : dataOf(sent.query['data'] ?? '');
+    return send(reply, await take(bytes, request.headers['content-encoding'], sent));
+  };
+  const route = {
+    config: { ...open_door, foreign: true },
+    bodyLimit: capture_size_bytes_max,
+    handler,
+  };
+  for (const method of door.methods ?? ['POST'])
+    for (const path of door.paths) {
+      // Protocols that share a path are told apart by the body.
+      if (known.has(`${method} ${path}`)) continue;
+      known.add(`${method} ${path}`);
+      const [whole = '', bare = ''] = spellings(path);
+      room.route({ ...route, method, url: whole, schema: doorSchema(door, method, path) });
+      room.route({ ...route, method, url: bare, schema: hidden.schema });
+    }
+}
+
+function settingsDoor(
+  room: FastifyInstance,
+  { paths, methods = ['GET'], key: needs_key = false, answer }: SettingsDoor,
+  findAccess: WriteAccessFinder,
+): void {
+  const handle = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { path, query, headers } = sentOf(request, 0);
+    const { key: named } = request.params as { key?: string };
+    const key = needs_key ? oneKey([named, ...shownKeys({ query, headers })]) : undefined;
+    if (key !== undefined) await findAccess(key);
+    const scheme = request.protocol;
+    const host = `${request.host}${basePath(request.server.context)}`;
+    const has_bearer = /^bearer /i.test(headers.authorization ?? '');
+    const answered = answer({ key, path, query, has_bearer, scheme, host });
+    if (request.method === 'GET' && answered.status === undefined)
+      return sendTagged(request, reply, answered);
+    return send(reply, answered);
+  };
+  for (const method of methods)
+    for (const url of paths.flatMap(spellings))
+      room.route({ ...hidden, method, url, bodyLimit: capture_size_bytes_max, handler: handle });
+}
+
+/** Scripts that a client loads for what is switched off: there is nothing in them. */
+function emptyScripts(room: FastifyInstance): void {
+  room.get('/static/*', hidden, (request, reply) => {
+    // The library itself is not ours to give: an empty one would lose everything in silence.
+    if (/\/array[\w.]*\.js$/.test(request.url.split('?')[0]!))
+      throw new ApiError(404, 'invalid_request', [
+        {
+          attr: null,
+          code: 'not_found',
+          detail: 'This server has no copy of the library: load posthog-js from npm or a CDN.',
+        },
+      ]);
+    return send(reply, { type: 'application/javascript; charset=utf-8', body: '' });
+  });
+}
+
+function sendTagged(request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply {
+  const etag = etagOf(String(answer.body));
+  reply.header('etag', etag).header('cache-control', 'public, max-age=300');
+  const known = request.headers['if-none-match']?.split(',').map((tag) => tag.trim());
+  if (known?.some((tag) => tag === '*' || tag.replace(/^W\//, '') === etag) === true)
+    return reply.code(304).send();
+  return send(reply, answer);
+}
+
+function send(reply: FastifyReply, { status = 200, type, headers = {}, body }: Answer) {
+  return reply
+    .code(status)
+    .headers({ ...headers, ...(type === undefined ? {} : { 'content-type': type }) })
+    .send(body);
+}
+
+/**
+ * Tells an error in the protocol's own form, else in the API's. What is our fault or will pass is
+ * 503, so that clients send again.
+ */
+function refuse({ log }: Deps, error: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const known = apiErrorOf(error, request.routeOptions.bodyLimit);
+  if (known !== error && known.status >= 500)
+    log.error({ err: error, request_id: request.id }, 'a request with events failed');
+  const told =
+    known.status >= 500 && known.status !== 503
+      ? busyCapture(5)
+      : known.status === 415
+        ? new ApiError(400, known.type, known.violations)
+        : known;
+  const sent = sentOf(request, 0);
+  const answer = protocolsOf(sent.path)
+    .map((protocol) => protocol.refuse?.(told, sent))
+    .find((one) => one !== undefined);
+  if (answer === undefined) return sendError(request, reply, told);
+  return send(reply.headers(told.headers), { ...answer, status: told.status });
+}

@@ -1,0 +1,34 @@
+import { jsonAnswer } from '../answers.ts';
+import type { Asked, Protocol } from '../protocol.ts';
+import { decodeMessages } from '../segment/segment.ts';
+
+/** What RudderStack's libraries have beside Segment's paths: a beacon, and their settings. */
+export const rudderstack: Protocol = {
+  name: 'rudderstack',
+  match: [
+    {
+      paths: ['/beacon/v1/batch/'],
+      summary: "Send a batch with a beacon of RudderStack's library",
+      answers: ['text/plain'],
+    },
+  ],
+  decode: decodeMessages,
+  answer: () => ({ type: 'text/plain; charset=utf-8', body: 'OK' }),
+  settings: [{ paths: ['/sourceConfig/'], key: true, answer: sourceConfig }],
+};
+
+function sourceConfig({ key }: Asked) {
+  // Enabled, and with no destination: the library sends to us and to nobody else.
+  return jsonAnswer({
+    source: {
+      id: key,
+      name: 'Sluice',
+      writeKey: key,
+      enabled: true,
+      workspaceId: key,
+      config: { statsCollection: { errors: { enabled: false }, metrics: { enabled: false } } },
+      destinations: [],
+      dataplanes: {},
+    },
+  });
+}

@@ -1,0 +1,97 @@
+import { isJsonObject } from '../../../engine/ingest/exact_json.ts';
+import type { JsonObject } from '../../../engine/ingest/exact_json.ts';
+import type { Draft } from '../draft.ts';
+
+/** Fields of a call that are properties of its event, under the names that they have. */
+const kept = ['context', 'category', 'groupId', 'userId', 'anonymousId'] as const;
+
+/**
+ * The event that one call stands for; `type` is the path's, where the path names one. The reference
+ * is the table in docs/sdks.md.
+ */
+export function messageDraft(value: unknown, path_type: string | undefined): Draft {
+  const message: JsonObject = isJsonObject(value) ? value : {};
+  const type = path_type ?? message['type'];
+  const { userId, anonymousId, previousId } = message;
+  const who = userId === null || userId === '' ? undefined : userId;
+  const about = {
+    distinct_id: who ?? anonymousId ?? (type === 'alias' ? previousId : undefined),
+    message_id: message['messageId'],
+    at: message['timestamp'] ?? message['originalTimestamp'],
+  };
+  const given = message['properties'] ?? {};
+  const properties = isJsonObject(given) ? { ...keptOf(message), ...given } : given;
+  switch (type) {
+    case 'identify':
+      return {
+        ...about,
+        name: '$identify',
+        properties: { ...keptOf(message), ...anonymous(who, anonymousId) },
+        set: message['traits'] ?? traitsOf(message),
+      };
+    case 'alias':
+      return {
+        ...about,
+        name: '$create_alias',
+        properties: { ...keptOf(message), alias: previousId ?? anonymousId },
+      };
+    case 'group':
+      return {
+        ...about,
+        name: '$groupidentify',
+        properties: {
+          ...keptOf(message),
+          $group_type: 'group',
+          $group_key: message['groupId'],
+          $group_set: message['traits'] ?? {},
+        },
+      };
+    case 'page':
+    case 'screen':
+      return { ...about, ...viewOf(type, message, properties) };
+    default:
+      return { ...about, name: message['event'], properties };
+  }
+}
+
+/** `identify` of somebody who was anonymous until now. */
+function anonymous(user: unknown, anonymousId: unknown): JsonObject {
+  return user === undefined || anonymousId === undefined || anonymousId === null
+    ? {}
+    : { $anon_distinct_id: anonymousId };
+}
+
+/** RudderStack has the traits in the context. */
+function traitsOf({ context }: JsonObject): unknown {
+  return isJsonObject(context) ? context['traits'] : undefined;
+}
+
+function viewOf(type: 'page' | 'screen', message: JsonObject, properties: unknown) {
+  const name = type === 'page' ? '$pageview' : '$screen';
+  if (!isJsonObject(properties)) return { name, properties };
+  const url = properties['url'] ?? pageUrlOf(message);
+  const named = message['name'] ?? undefined;
+  return {
+    name,
+    properties: {
+      ...(named === undefined ? {} : { name: named }),
+      ...(type === 'page' && url !== undefined ? { $current_url: url } : {}),
+      ...(type === 'screen' && named !== undefined ? { $screen_name: named } : {}),
+      ...properties,
+    },
+  };
+}
+
+function pageUrlOf({ context }: JsonObject): unknown {
+  const page = isJsonObject(context) ? context['page'] : undefined;
+  return isJsonObject(page) ? page['url'] : undefined;
+}
+
+function keptOf(message: JsonObject): JsonObject {
+  return Object.fromEntries(
+    kept.flatMap((name) => {
+      const value = message[name];
+      return value === undefined || value === null || value === '' ? [] : [[name, value]];
+    }),
+  );
+}

@@ -1,0 +1,33 @@
+import type { FastifyRequest } from 'fastify';
+import type { Sent } from './protocol.ts';
+
+/** What of a request its protocol looks at. */
+export function sentOf(request: FastifyRequest, received_ms: number): Sent {
+  const text = (name: string) => {
+    const value = request.headers[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  return {
+    method: request.method,
+    path: request.url.split('?', 1)[0]!,
+    query: plainQuery(request.query),
+    headers: {
+      authorization: text('authorization'),
+      write_key: text('x-write-key'),
+      content_type: text('content-type'),
+      sent_at: text('posthog-request-timestamp') ?? text('sentat'),
+      request_id: text('posthog-request-id'),
+    },
+    received_ms,
+  };
+}
+
+/** Of a name that comes twice, the first value. */
+function plainQuery(query: unknown): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries((query ?? {}) as Record<string, string | string[]>).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? (value[0] ?? '') : value,
+    ]),
+  );
+}

@@ -1,0 +1,140 @@
+import { isJsonObject, parseExact } from '../../../engine/ingest/exact_json.ts';
+import type { JsonObject } from '../../../engine/ingest/exact_json.ts';
+import { pixelAnswer } from '../answers.ts';
+import type { Draft } from '../draft.ts';
+import { shownKeys } from '../keys.ts';
+import type { Decoded, Protocol, Sent } from '../protocol.ts';
+
+/** What Snowplow's trackers send; the write key stands in the app id. */
+export const snowplow: Protocol = {
+  name: 'snowplow',
+  match: [
+    {
+      paths: ['/com.snowplowanalytics.snowplow/tp2/'],
+      summary: 'Send events with a tracker of Snowplow',
+      answers: ['text/plain'],
+    },
+    {
+      paths: ['/i/'],
+      methods: ['GET'],
+      summary: "Send one event with a Snowplow tracker's pixel",
+      answers: ['image/gif'],
+    },
+  ],
+  decode: (body, sent) => {
+    const list = sent.method === 'GET' ? [sent.query] : isJsonObject(body) ? body['data'] : body;
+    return Array.isArray(list) ? decoded(list, sent) : undefined;
+  },
+  answer: ({ method }) =>
+    method === 'GET' ? pixelAnswer() : { type: 'text/plain; charset=utf-8', body: 'ok' },
+  settings: [],
+};
+
+function decoded(list: unknown[], sent: Sent): Decoded {
+  const payloads = list.map((one): JsonObject => (isJsonObject(one) ? one : {}));
+  // Whoever shows the key elsewhere has the app id for what it is meant for.
+  const isShown = shownKeys(sent).length > 0;
+  return {
+    length: payloads.length,
+    // What stands in a field as JSON is read when its event is wanted, and gone after it.
+    events: payloads.values().map(draftOf),
+    keys: isShown ? [] : payloads.map(({ aid }) => aid),
+    sent_at: payloads[0]?.['stm'],
+  };
+}
+
+/** Fields that are told by the event itself, or are names of the message. */
+const told = ['eid', 'ue_pr', 'ue_px', 'co', 'cx', 'e', 'stm'];
+
+function draftOf(payload: JsonObject): Draft {
+  const { name, properties } = contentOf(payload);
+  const contexts = jsonOf(payload['co'], payload['cx']);
+  const raw = Object.entries(payload).filter(
+    ([field]) => !told.includes(field) || (contexts === undefined && /^c[ox]$/.test(field)),
+  );
+  return {
+    name,
+    distinct_id: payload['uid'] ?? payload['duid'] ?? payload['nuid'] ?? payload['tnuid'],
+    // A tracker may be told to name nobody.
+    distinct_id_otherwise: 'uuid',
+    uuid: undefined,
+    message_id: payload['eid'],
+    at: payload['ttm'] ?? payload['dtm'],
+    is_at_right: payload['ttm'] !== undefined,
+    properties: {
+      ...Object.fromEntries(raw),
+      ...(isJsonObject(contexts) ? { contexts: contexts['data'] } : {}),
+      ...properties,
+    },
+  };
+}
+
+type Content = { name: unknown; properties: JsonObject };
+
+function contentOf(payload: JsonObject): Content {
+  switch (payload['e']) {
+    case 'pv':
+      return {
+        name: '$pageview',
+        properties: named({
+          $current_url: payload['url'],
+          $title: payload['page'],
+          $referrer: payload['refr'],
+        }),
+      };
+    case 'pp':
+      return { name: 'page_ping', properties: named({ $current_url: payload['url'] }) };
+    case 'se':
+      return {
+        name: 'structured_event',
+        properties: named({
+          category: payload['se_ca'],
+          action: payload['se_ac'],
+          label: payload['se_la'],
+          property: payload['se_pr'],
+          value: payload['se_va'],
+        }),
+      };
+    case 'ue':
+      return describedOf(payload);
+    case 'tr':
+      return { name: 'transaction', properties: {} };
+    case 'ti':
+      return { name: 'transaction_item', properties: {} };
+    default:
+      return { name: payload['e'], properties: {} };
+  }
+}
+
+/** `iglu:com.acme/basket_filled/jsonschema/1-0-0` is the event `basket_filled`. */
+function describedOf(payload: JsonObject): Content {
+  const outer = jsonOf(payload['ue_pr'], payload['ue_px']);
+  const inner = isJsonObject(outer) ? outer['data'] : undefined;
+  if (!isJsonObject(inner)) return { name: undefined, properties: {} };
+  const { schema, data } = inner;
+  const name = typeof schema === 'string' ? schema.split('/')[1] : undefined;
+  return {
+    name,
+    properties: named({ $schema: schema, ...(isJsonObject(data) ? data : { data }) }),
+  };
+}
+
+/** JSON that stands in a field as text, or as text in base64; undefined when it is none. */
+function jsonOf(text: unknown, packed: unknown): unknown {
+  const json =
+    typeof text === 'string'
+      ? text
+      : typeof packed === 'string'
+        ? Buffer.from(packed, 'base64').toString()
+        : undefined;
+  if (json === undefined) return undefined;
+  try {
+    return parseExact(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function named(fields: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

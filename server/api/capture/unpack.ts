@@ -1,0 +1,95 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
+import { tooLarge, unparsable } from '../../platform/http/errors.ts';
+
+/** Largest body of a request, in bytes, packed and unpacked: 20 MiB. */
+export const capture_size_bytes_max = 20 * 1024 * 1024;
+/** Largest form with base64: browsers send what fits into a beacon. */
+const form_size_bytes_max = 1024 * 1024;
+/** So often something may be packed in something else: gzip in base64 in a form is three. */
+const layers_max = 4;
+
+type Unpack = (bytes: Uint8Array, options: { maxOutputLength: number }) => Promise<Buffer>;
+const unpackers = {
+  gzip: promisify(gunzip) as Unpack,
+  deflate: promisify(inflate) as Unpack,
+  'raw deflate': promisify(inflateRaw) as Unpack,
+  brotli: promisify(brotliDecompress) as Unpack,
+  zstd: promisify(zstdDecompress) as Unpack,
+};
+
+/**
+ * What a body is once everything that it is packed in is taken off: told by its bytes, and by the
+ * header `Content-Encoding` only where bytes cannot tell (brotli, deflate without a head). Throws
+ * 413 for more than 20 MiB, without making more of it, and 400 for broken data.
+ */
+export async function unpackBody(bytes: Buffer, encoding: string | undefined): Promise<Buffer> {
+  let inner = bytes;
+  for (let layer = 0; layer < layers_max; layer += 1) {
+    const packed = packingOf(inner) ?? (layer === 0 ? saidPacking(inner, encoding) : undefined);
+    if (packed !== undefined) {
+      inner = await unpacked(inner, packed);
+      continue;
+    }
+    const text = textInside(inner);
+    if (text === undefined) return inner;
+    inner = text;
+  }
+  throw unparsable('The body is packed too many times.');
+}
+
+async function unpacked(bytes: Buffer, packing: keyof typeof unpackers): Promise<Buffer> {
+  try {
+    return await unpackers[packing](bytes, { maxOutputLength: capture_size_bytes_max });
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (error instanceof RangeError || code === 'ERR_BUFFER_TOO_LARGE')
+      throw tooLarge(capture_size_bytes_max);
+    throw unparsable(`The ${packing} data of the body is broken or cut off.`);
+  }
+}
+
+function packingOf(bytes: Buffer): keyof typeof unpackers | undefined {
+  if (bytes.length < 4) return undefined;
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return 'gzip';
+  if (bytes.readUInt32LE(0) === 0xfd2fb528) return 'zstd';
+  // RFC 1950: the window of 32 KiB that everybody uses, and a head that is a multiple of 31.
+  return bytes[0] === 0x78 && bytes.readUInt16BE(0) % 31 === 0 ? 'deflate' : undefined;
+}
+
+function saidPacking(
+  bytes: Buffer,
+  encoding: string | undefined,
+): keyof typeof unpackers | undefined {
+  if (isJson(bytes)) return undefined;
+  const said = encoding?.trim().toLowerCase();
+  if (said === 'br') return 'brotli';
+  return said === 'deflate' ? 'raw deflate' : undefined;
+}
+
+function isJson(bytes: Buffer): boolean {
+  const first = bytes.find((byte) => byte > 0x20);
+  return first === 0x7b || first === 0x5b;
+}
+
+const form = /^(?:[\w.-]+=[^&]*&)*?data=/;
+const base64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+
+/** The bytes that a form's `data` or a text of base64 holds; undefined where it is neither. */
+function textInside(bytes: Buffer): Buffer | undefined {
+  if (bytes.length === 0 || isJson(bytes)) return undefined;
+  const head = bytes.subarray(0, 4096).toString('latin1');
+  const isForm = form.test(head);
+  if (!isForm && !base64.test(head.trimEnd())) return undefined;
+  if (bytes.length > form_size_bytes_max) throw tooLarge(form_size_bytes_max);
+  const text = bytes.toString('latin1').trim();
+  if (!isForm) return base64.test(text) ? Buffer.from(text, 'base64') : undefined;
+  return dataOf(new URLSearchParams(text).get('data') ?? '');
+}
+
+/** The bytes of a `data` parameter: base64, or JSON as it is. */
+export function dataOf(data: string): Buffer {
+  // A plus that was not escaped arrives as a blank.
+  const text = data.trim().replaceAll(' ', '+');
+  return base64.test(text) ? Buffer.from(text, 'base64') : Buffer.from(data);
+}

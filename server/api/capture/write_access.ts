@@ -1,0 +1,39 @@
+import type { Deps } from '../../deps.ts';
+import { batchCalls } from '../../platform/batched_calls.ts';
+import { unknownKey } from './keys.ts';
+import { findWriteAccess, touchWriteKey } from '../write_keys/store.ts';
+import type { WriteAccess } from '../write_keys/store.ts';
+
+const touch_interval_ms = 60_000;
+
+/** Finds the project behind a write key; throws 401 for one that opens none. */
+export type WriteAccessFinder = (key: string) => Promise<number>;
+
+/**
+ * Opens the look-up of write keys: one statement for all that ask while another is under way.
+ * Nothing is remembered, so a revoked key ends with the next request. Keeps `last_used_at`.
+ */
+export function openWriteAccess({ db, clock, log }: Deps): WriteAccessFinder {
+  type Result = { access: WriteAccess | undefined };
+  const find = batchCalls<typeof db, string, Result>({
+    together: async (_db, keys) => {
+      const found = await findWriteAccess(db, [...new Set(keys)], clock.now());
+      return keys.map((key) => ({ access: found.get(key) }));
+    },
+    alone: async (_db, key) => ({
+      access: (await findWriteAccess(db, [key], clock.now())).get(key),
+    }),
+  });
+  return async (key) => {
+    const { access } = await find(db, key);
+    if (access === undefined) throw unknownKey();
+    const { id, last_used_at } = access;
+    const now = clock.now();
+    const before = now - touch_interval_ms;
+    if (id !== null && (last_used_at === null || Date.parse(last_used_at) <= before))
+      touchWriteKey(db, id, now, before).catch((error: unknown) =>
+        log.warn({ err: error }, 'last_used_at of a write key could not be moved'),
+      );
+    return access.team_id;
+  };
+}

@@ -1,0 +1,209 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import { isUuid } from '../../platform/http/caller/access.ts';
+import { body } from '../../platform/http/bodies/body.ts';
+import { conflict, invalid, notFound } from '../../platform/http/errors.ts';
+import { ifMatch } from '../../platform/http/etag.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
+import { Problem } from '../../platform/http/responses.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Entry } from '../../platform/http/write.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import {
+  WriteKey,
+  WriteKeyCreate,
+  WriteKeyPatch,
+  WriteKeyPut,
+  WriteKeyRoll,
+  overlap_seconds_usual,
+} from './schema.ts';
+import type { WriteKeyRow } from './schema.ts';
+import {
+  countLiveWriteKeys,
+  countWriteKeys,
+  deleteWriteKey,
+  findWriteKey,
+  insertWriteKey,
+  isRolled,
+  listWriteKeys,
+  markRolled,
+  renameWriteKey,
+} from './store.ts';
+
+const list = '/api/projects/:project_id/write_keys/';
+const one = `${list}:id/`;
+const reading = { scope: 'project:read', within: 'project' } as const;
+const changing = { scope: 'project:write', within: 'project', level: 8 } as const;
+/** Keys of a project that work at a time. */
+const keys_max = 100;
+
+/**
+ * `/api/projects/:project_id/write_keys/`: the public keys under which SDKs send events; list,
+ * create, retrieve, rename, roll, revoke.
+ */
+export function writeKeyRoutes(app: FastifyInstance, deps: Deps): void {
+  listRoutes(app, deps);
+  recordRoutes(app, deps);
+  rollRoute(app, deps);
+}
+
+function listRoutes(app: FastifyInstance, { db, clock }: Deps): void {
+  app.get(
+    list,
+    {
+      config: reading,
+      schema: {
+        summary: 'List the write keys of a project, newest first',
+        description: "The project's own `api_token` is one too, and stands with the project.",
+        querystring: PageQuery,
+        response: { 200: pageOf(WriteKey) },
+      },
+    },
+    (request) => {
+      const team_id = request.access.team_id!;
+      return answerPage<WriteKeyRow>(
+        request,
+        db,
+        (page) => listWriteKeys(team_id, page),
+        () => countWriteKeys(team_id),
+      );
+    },
+  );
+
+  app.post(
+    list,
+    {
+      config: changing,
+      schema: { summary: 'Make a write key', body: WriteKeyCreate, response: { 201: WriteKey } },
+    },
+    (request, reply) =>
+      write(request, reply, 201, async (tx, record) => {
+        const team_id = request.access.team_id!;
+        const { name } = body(request, WriteKeyCreate);
+        refuseTooMany(await countLiveWriteKeys(tx, team_id, clock.now()));
+        const made = await insertWriteKey(tx, team_id, name);
+        record(entryOf('created', undefined, made));
+        return made;
+      }),
+  );
+}
+
+function recordRoutes(app: FastifyInstance, { db }: Deps): void {
+  app.get(
+    one,
+    { config: reading, schema: { summary: 'Retrieve a write key', response: { 200: WriteKey } } },
+    (request) => getKey(db, request),
+  );
+
+  const change =
+    (schema: typeof WriteKeyPut | typeof WriteKeyPatch) =>
+    (request: FastifyRequest, reply: FastifyReply) =>
+      write(request, reply, 200, async (tx, record) => {
+        const before = await getKey(tx, request, 'lock');
+        ifMatch(request, before);
+        const { name } = body(request, schema);
+        if (name !== undefined) await renameWriteKey(tx, before.id, name);
+        const after = await getKey(tx, request);
+        record(entryOf('updated', before, after), before);
+        return after;
+      });
+  const response = { 200: WriteKey };
+  app.patch(
+    one,
+    {
+      config: changing,
+      schema: { summary: 'Change what is sent of a write key', body: WriteKeyPatch, response },
+    },
+    change(WriteKeyPatch),
+  );
+  app.put(
+    one,
+    {
+      config: changing,
+      schema: { summary: 'Give a write key another name', body: WriteKeyPut, response },
+    },
+    change(WriteKeyPut),
+  );
+
+  app.delete(
+    one,
+    {
+      config: changing,
+      schema: { summary: 'Revoke a write key at once', response: { 204: { type: 'null' } } },
+    },
+    (request, reply) =>
+      write(request, reply, 204, async (tx, record) => {
+        const before = await getKey(tx, request, 'lock');
+        ifMatch(request, before);
+        record(entryOf('deleted', before, undefined));
+        await deleteWriteKey(tx, before.id);
+      }),
+  );
+}
+
+function rollRoute(app: FastifyInstance, { clock }: Deps): void {
+  const schema = {
+    summary: 'Replace a write key by a new one with the same name',
+    description: 'The answer is the new key. The old one goes on to work for `overlap_seconds`.',
+    body: WriteKeyRoll,
+    response: {
+      201: WriteKey,
+      409: { ...Problem, description: 'The key was rolled and has a successor.' },
+    },
+  };
+  app.post(`${one}roll/`, { config: changing, schema }, (request, reply) =>
+    write(request, reply, 201, async (tx, record) => {
+      const team_id = request.access.team_id!;
+      const live = await countLiveWriteKeys(tx, team_id, clock.now());
+      const before = await getKey(tx, request, 'lock');
+      const { overlap_seconds = overlap_seconds_usual } = body(request, WriteKeyRoll);
+      await refuseRolled(tx, before);
+      await markRolled(tx, before.id, clock.now(), overlap_seconds);
+      const after = await getKey(tx, request);
+      refuseTooMany(overlap_seconds === 0 ? live - 1 : live);
+      const made = await insertWriteKey(tx, team_id, before.name);
+      record(entryOf('rolled', before, { ...after, replaced_by: made.id }));
+      return made;
+    }),
+  );
+}
+
+async function refuseRolled(tx: Transaction, key: WriteKeyRow): Promise<void> {
+  if (await isRolled(tx, key.id))
+    throw conflict('This key was rolled and has a successor: roll that one, or make a new key.');
+}
+
+function refuseTooMany(live: number): void {
+  if (live >= keys_max)
+    throw invalid(
+      null,
+      'max_items',
+      `The project has ${live} write keys that work, and ${keys_max} is the most: revoke those ` +
+        'that nobody uses, then try again.',
+    );
+}
+
+/** The key that the path names; throws 404 without one. */
+async function getKey(db: Queryable, request: FastifyRequest, lock?: 'lock'): Promise<WriteKeyRow> {
+  const { id } = request.params as { id: string };
+  const team_id = request.access.team_id!;
+  const found = isUuid(id) ? await findWriteKey(db, team_id, id, lock) : undefined;
+  if (found === undefined) throw notFound();
+  return found;
+}
+
+function entryOf(
+  activity: string,
+  before: WriteKeyRow | undefined,
+  after: (WriteKeyRow & { replaced_by?: string }) | undefined,
+): Entry {
+  const { id, name } = (after ?? before)!;
+  return {
+    activity,
+    scope: 'write_key',
+    item_id: id,
+    item_name: name,
+    changes: changesOf(before, after, ['last_used_at', 'updated_at']),
+  };
+}

@@ -1,0 +1,61 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { nullable } from '../../platform/nullable.ts';
+
+const day_seconds = 86_400;
+/** The longest time for which a rolled key goes on to work: apps that nobody updates live long. */
+const overlap_seconds_max = 366 * day_seconds;
+/** How long a rolled key goes on to work when nobody says: pages and caches have time to follow. */
+export const overlap_seconds_usual = 7 * day_seconds;
+
+/** A write key as every answer shows it. It is public, so it is shown whole. */
+export const WriteKey = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    name: Type.String({ description: 'Where it is used.' }),
+    value: Type.String({
+      description:
+        'The key (`slp_...`), public: it sends events and reads the settings of SDKs, and does ' +
+        'nothing else.',
+    }),
+    expires_at: nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'Set when it was rolled: from then on it is refused; null: never.',
+      }),
+    ),
+    last_used_at: nullable(
+      Type.String({ format: 'date-time', description: 'Exact to the minute; null: never used.' }),
+    ),
+    created_at: Type.String({ format: 'date-time' }),
+    updated_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'WriteKey' },
+);
+
+/** A write key's row as SELECT gives it. */
+export type WriteKeyRow = Static<typeof WriteKey>;
+
+const name = Type.String({
+  trim: true,
+  minLength: 1,
+  maxLength: 100,
+  description: 'Where it is used; white space around it is removed.',
+});
+
+/** Body of POST. */
+export const WriteKeyCreate = Type.Object({ name });
+/** Body of PUT. */
+export const WriteKeyPut = Type.Object({ name });
+/** Body of PATCH: only what is sent is changed. */
+export const WriteKeyPatch = Type.Object({ name: Type.Optional(name) });
+/** Body of `roll/`. */
+export const WriteKeyRoll = Type.Object({
+  overlap_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: overlap_seconds_max,
+      description: 'How long the old key goes on to work; default 604800, a week.',
+    }),
+  ),
+});

@@ -1,0 +1,129 @@
+import sql, { empty } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import { v7 as uuidv7 } from 'uuid';
+import { isoInstant } from '../../platform/clock.ts';
+import { makeWriteKey } from '../../platform/http/caller/write_key.ts';
+import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { WriteKeyRow } from './schema.ts';
+
+const columns = sql`k.id, k.name, k.value, k.expires_at, k.last_used_at, k.created_at,
+  k.updated_at`;
+
+/** One page of the project's keys, newest first (ties by id). Leans on write_keys_by_project. */
+export function listWriteKeys(team_id: number, page: Page): Sql {
+  return sql`SELECT ${columns} FROM write_keys k WHERE k.team_id = ${team_id}
+    ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** The number of the project's keys. */
+export function countWriteKeys(team_id: number): Sql {
+  return sql`SELECT count(*) AS count FROM write_keys WHERE team_id = ${team_id}`;
+}
+
+/** The project's key; with `lock` nobody else can change it until the transaction ends. */
+export function findWriteKey(
+  db: Queryable,
+  team_id: number,
+  id: string,
+  lock?: 'lock',
+): Promise<WriteKeyRow | undefined> {
+  return db.row<WriteKeyRow>(
+    sql`SELECT ${columns} FROM write_keys k WHERE k.id = ${id}::uuid AND k.team_id = ${team_id}
+      ${lock === undefined ? empty : sql`FOR UPDATE`}`,
+  );
+}
+
+/**
+ * How many keys of the project work. Locks the project until the transaction ends, so that of two
+ * keys that are made at once the second one sees the first.
+ */
+export async function countLiveWriteKeys(
+  tx: Transaction,
+  team_id: number,
+  now_ms: number,
+): Promise<number> {
+  await tx.row(sql`SELECT 1 FROM projects WHERE id = ${team_id} FOR NO KEY UPDATE`);
+  const row = await tx.row<{ count: number }>(sql`
+    SELECT count(*) AS count FROM write_keys WHERE team_id = ${team_id}
+      AND (expires_at IS NULL OR expires_at > ${isoInstant(now_ms)}::timestamptz)`);
+  return row!.count;
+}
+
+/** Adds a key with a fresh value. */
+export async function insertWriteKey(
+  tx: Transaction,
+  team_id: number,
+  name: string,
+): Promise<WriteKeyRow> {
+  const [row] = await tx.rows<WriteKeyRow>(sql`
+    INSERT INTO write_keys AS k (id, team_id, name, value)
+    VALUES (${uuidv7()}, ${team_id}, ${name}, ${makeWriteKey()}) RETURNING ${columns}`);
+  return row!;
+}
+
+/** Gives the key another name. The caller holds the lock. */
+export async function renameWriteKey(tx: Transaction, id: string, name: string): Promise<void> {
+  await tx.run(
+    sql`UPDATE write_keys SET name = ${name}, updated_at = now() WHERE id = ${id}::uuid`,
+  );
+}
+
+/** Was a successor made for the key? The caller holds the lock. */
+export async function isRolled(tx: Transaction, id: string): Promise<boolean> {
+  const row = await tx.row(
+    sql`SELECT 1 FROM write_keys WHERE id = ${id}::uuid AND rolled_at IS NOT NULL`,
+  );
+  return row !== undefined;
+}
+
+/** Notes that a successor is made, and lets the key end after the overlap. */
+export async function markRolled(
+  tx: Transaction,
+  id: string,
+  now_ms: number,
+  overlap_seconds: number,
+): Promise<void> {
+  await tx.run(sql`
+    UPDATE write_keys SET rolled_at = ${isoInstant(now_ms)}::timestamptz, updated_at = now(),
+      expires_at = ${isoInstant(now_ms + overlap_seconds * 1000)}::timestamptz
+    WHERE id = ${id}::uuid`);
+}
+
+/** Deletes the key: the next request with it is refused. */
+export async function deleteWriteKey(tx: Transaction, id: string): Promise<void> {
+  await tx.run(sql`DELETE FROM write_keys WHERE id = ${id}::uuid`);
+}
+
+/** What a write key opens; `id` is null for the project's own `api_token`. */
+export type WriteAccess = { team_id: number; id: string | null; last_used_at: string | null };
+
+/**
+ * The projects behind write keys, by key, in one statement; unknown, expired and revoked ones have
+ * none. Leans on the unique indexes of both.
+ */
+export async function findWriteAccess(
+  db: Queryable,
+  values: string[],
+  now_ms: number,
+): Promise<Map<string, WriteAccess>> {
+  const rows = await db.rows<WriteAccess & { value: string }>(sql`
+    SELECT k.value, k.team_id, k.id, k.last_used_at FROM write_keys k
+      WHERE k.value = ANY (${values}::text[])
+        AND (k.expires_at IS NULL OR k.expires_at > ${isoInstant(now_ms)}::timestamptz)
+    UNION ALL SELECT p.api_token, p.id, NULL, NULL FROM projects p
+      WHERE p.api_token = ANY (${values}::text[])`);
+  return new Map(rows.map(({ value, ...access }) => [value, access]));
+}
+
+/** Moves `last_used_at`, unless it was moved after `before_ms`. */
+export async function touchWriteKey(
+  db: Queryable,
+  id: string,
+  now_ms: number,
+  before_ms: number,
+): Promise<void> {
+  await db.rows(sql`UPDATE write_keys SET last_used_at = ${isoInstant(now_ms)}::timestamptz
+    WHERE id = ${id}::uuid AND (last_used_at IS NULL
+      OR last_used_at <= ${isoInstant(before_ms)}::timestamptz)`);
+}

@@ -1,0 +1,47 @@
+import type { EventProblem, LongEvent, PlainEvent, ReadEvent } from './event.ts';
+import { parseExact } from './exact_json.ts';
+import type { JsonObject } from './exact_json.ts';
+
+/** From so many bytes on an event is given as the bytes that an insert of it sends. */
+const written_bytes_min = 16 * 1024;
+
+type Carried<Event> = Omit<Event, 'set' | 'set_once'> & {
+  set: string | undefined;
+  set_once: string | undefined;
+};
+
+/**
+ * What was read, as it is handed from thread to thread: long texts as bytes, and what is to be set
+ * of a person as JSON text, because numbers that are kept as they were sent cannot be handed over.
+ */
+export type CarriedRead =
+  | { event: Carried<PlainEvent> | Carried<LongEvent>; problems?: undefined }
+  | { event?: undefined; problems: EventProblem[] };
+
+/** Makes what was read ready for another thread. */
+export function carried(read: ReadEvent<PlainEvent>): CarriedRead {
+  if (read.event === undefined) return read;
+  const { set, set_once } = read.event;
+  const texts = { set: textOf(set), set_once: textOf(set_once) };
+  if (read.event.bytes < written_bytes_min) return { event: { ...read.event, ...texts } };
+  const { properties, elements_chain, written: _none, ...event } = read.event;
+  const members = JSON.stringify({ properties, elements_chain }).slice(1, -1);
+  return { event: { ...event, ...texts, written: new TextEncoder().encode(members) } };
+}
+
+/** What was read, as it was before it was carried. */
+export function arrived(read: CarriedRead): ReadEvent {
+  if (read.event === undefined) return read;
+  const { set, set_once, ...event } = read.event;
+  return {
+    event: { ...event, set: objectOf(set), set_once: objectOf(set_once) },
+  };
+}
+
+function textOf(value: JsonObject | undefined): string | undefined {
+  return value === undefined ? undefined : JSON.stringify(value);
+}
+
+function objectOf(text: string | undefined): JsonObject | undefined {
+  return text === undefined ? undefined : (parseExact(text) as JsonObject);
+}

@@ -1,0 +1,13 @@
+import { randomBase62 } from './api_key.ts';
+
+const pattern = /^slp_[0-9A-Za-z]{43}$/;
+
+/** A new public write key: `slp_` and 256 random bits as 43 base-62 characters. */
+export function makeWriteKey(): string {
+  return `slp_${randomBase62()}`;
+}
+
+/** True for text of the form of a write key; needs no database. */
+export function isWriteKey(text: string): boolean {
+  return pattern.test(text);
+}

@@ -1,0 +1,70 @@
+import { Worker } from 'node:worker_threads';
+
+/** How long a thread that nobody uses is kept: it takes some 10 MB, and what it read last. */
+const idle_ms = 30_000;
+
+type Waiting<Reply> = { resolve(reply: Reply): void; reject(error: unknown): void };
+type Running<Reply> = {
+  worker: Worker;
+  waiting: Map<number, Waiting<Reply>>;
+  idle: NodeJS.Timeout | undefined;
+};
+
+/** A thread of the process that answers questions beside the event loop. */
+export type Thread<Question extends object, Reply extends object> = {
+  /** Asks and waits for the answer. What is transferred is gone afterwards. */
+  ask(question: Question, transferred?: ArrayBuffer[]): Promise<Reply>;
+  /** Tells it something that has no answer; nothing when it does not run. */
+  tell(question: Question): void;
+};
+
+/**
+ * Opens a thread of the module, which answers each message `{id, question}` by one `{id, reply}`.
+ * It starts with the first question, ends when nobody asked for half a minute, and keeps no process
+ * alive. When it dies, the questions that it had are rejected, and the next one finds a new thread.
+ */
+export function openThread<Question extends object, Reply extends object>(
+  module: URL,
+  memory_mb_max: number,
+): Thread<Question, Reply> {
+  let running: Running<Reply> | undefined;
+  let last_id = 0;
+  const end = (ended: Running<Reply>, error: unknown = new Error('The thread ended.')) => {
+    if (running === ended) running = undefined;
+    clearTimeout(ended.idle);
+    for (const { reject } of ended.waiting.values()) reject(error);
+    ended.waiting.clear();
+    void ended.worker.terminate();
+  };
+  const start = (): Running<Reply> => {
+    const worker = new Worker(module, {
+      env: {},
+      resourceLimits: { maxOldGenerationSizeMb: memory_mb_max },
+    });
+    const started: Running<Reply> = { worker, waiting: new Map(), idle: undefined };
+    worker.on('message', ({ id, reply }: { id: number; reply: Reply }) => {
+      started.waiting.get(id)?.resolve(reply);
+      started.waiting.delete(id);
+      if (started.waiting.size > 0) return;
+      worker.unref();
+      clearTimeout(started.idle);
+      started.idle = setTimeout(() => end(started), idle_ms).unref();
+    });
+    worker.on('error', (error) => end(started, error));
+    worker.on('exit', () => end(started));
+    return started;
+  };
+  return {
+    ask: (question, transferred = []) => {
+      const { worker, waiting, idle } = (running ??= start());
+      clearTimeout(idle);
+      worker.ref();
+      const id = (last_id += 1);
+      return new Promise((resolve, reject) => {
+        waiting.set(id, { resolve, reject });
+        worker.postMessage({ id, question }, transferred);
+      });
+    },
+    tell: (question) => running?.worker.postMessage({ id: 0, question }, []),
+  };
+}

@@ -1,0 +1,54 @@
+import { build } from 'esbuild';
+import { fileURLToPath } from 'node:url';
+
+/** A client of a package as it is, and what the program of its page believes to have sent. */
+export type BrowserClient = {
+  /** The package, under the name that it is installed by. */
+  name: string;
+  /** The program, in `pages/`, and the name by which it imports the package. */
+  program: string;
+  imports?: string;
+  /** Each event by its name and a property `sent` of its own; after `identify` it is `ada`. */
+  wanted: readonly (readonly [event: string, who: 'visitor' | 'ada', sent?: unknown])[];
+};
+
+const bought = ['bought', 'visitor', 'Zürich 😀'] as const;
+const identified = ['$identify', 'ada'] as const;
+const left = ['left', 'ada', 2] as const;
+const grouped = ['$groupidentify', 'ada'] as const;
+const posthog_events = [['$pageview', 'visitor'], bought, identified, grouped, left] as const;
+const segment_events = [['$pageview', 'visitor', 1], bought, identified, grouped, left] as const;
+
+/** The clients that run in browsers, unchanged. */
+export const browser_clients: readonly BrowserClient[] = [
+  ...['posthog-js', 'posthog-js-2025', 'posthog-js-2024', 'posthog-js-2023'].map((name) => ({
+    name,
+    program: 'posthog_js',
+    imports: 'posthog-js',
+    wanted: posthog_events,
+  })),
+  { name: 'posthog-js-lite', program: 'posthog_js_lite', wanted: [bought, identified, left] },
+  { name: '@segment/analytics-next', program: 'segment', wanted: segment_events },
+  { name: '@rudderstack/analytics-js', program: 'rudderstack', wanted: segment_events },
+  {
+    name: '@snowplow/browser-tracker',
+    program: 'snowplow',
+    wanted: [['$pageview', 'visitor'], ['bought', 'ada', 'Zürich 😀'], left],
+  },
+  { name: '@jitsu/js', program: 'jitsu', wanted: segment_events },
+];
+
+/** The program of a client with its package, as one script. */
+export async function bundled({ name, program, imports }: BrowserClient): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL(`./pages/${program}.js`, import.meta.url))],
+    ...(imports === undefined || imports === name ? {} : { alias: { [imports]: name } }),
+    bundle: true,
+    write: false,
+    format: 'iife',
+    platform: 'browser',
+    target: 'es2022',
+    logLevel: 'silent',
+  });
+  return outputFiles[0]!.text;
+}

@@ -1,0 +1,208 @@
+import { LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
+import { OTLPLogExporter as JsonExporter } from '@opentelemetry/exporter-logs-otlp-http';
+import { OTLPLogExporter as ProtobufExporter } from '@opentelemetry/exporter-logs-otlp-proto';
+import RudderAnalytics from '@rudderstack/rudder-sdk-node';
+import { Analytics as SegmentAnalytics } from '@segment/analytics-node';
+import { buildSelfDescribingEvent, buildStructEvent, newTracker } from '@snowplow/node-tracker';
+// @ts-expect-error: the package has no types.
+import OldSegmentAnalytics from 'analytics-node';
+import { PostHog } from 'posthog-node';
+import { PostHog as PostHog3 } from 'posthog-node-3';
+import { PostHog as PostHog4 } from 'posthog-node-4';
+
+/** A client of a package as it is, and what its program believes to have sent. */
+export type NodeClient = {
+  name: string;
+  /** Where it sends to. */
+  path: string;
+  /** Sends everything to the server under the key and comes back when the client has. */
+  send(address: string, key: string): Promise<void>;
+  /** Each event by its name, who, and a property `sent` of its own. */
+  wanted: readonly (readonly [event: string, distinct_id: string, sent: unknown])[];
+};
+
+const given_uuid = '0190163d-8694-739b-aea5-966c26f8ad91';
+const text = { sent: 'Zürich 😀 "quoted"' };
+
+const posthog_events = [
+  ['bought', 'ada', text.sent],
+  ['given', 'ada', 2],
+  ['$identify', 'ada', undefined],
+  ['$create_alias', 'ada', undefined],
+  ['$groupidentify', '$company_acme', undefined],
+] as const;
+
+type PostHogClient = Pick<PostHog, 'capture' | 'identify' | 'alias' | 'groupIdentify' | 'shutdown'>;
+
+function usePostHog(client: PostHogClient): void {
+  client.capture({ distinctId: 'ada', event: 'bought', properties: text });
+  client.capture({ distinctId: 'ada', event: 'given', properties: { sent: 2 }, uuid: given_uuid });
+  client.identify({ distinctId: 'ada', properties: { name: 'Ada' } });
+  client.alias({ distinctId: 'ada', alias: 'visitor' });
+  client.groupIdentify({ groupType: 'company', groupKey: 'acme', properties: { size: 3 } });
+}
+
+const segment_events = [
+  ['bought', 'ada', text.sent],
+  ['$identify', 'ada', undefined],
+  ['$pageview', 'ada', 3],
+  ['$groupidentify', 'ada', undefined],
+  ['$create_alias', 'ada', undefined],
+] as const;
+
+const posthog: NodeClient[] = [
+  {
+    name: 'posthog-node 5',
+    path: '/batch/',
+    send: async (host, key) => {
+      const client = new PostHog(key, { host });
+      usePostHog(client);
+      await client.captureImmediate({ distinctId: 'ada', event: 'at once', properties: text });
+      await client.shutdown();
+    },
+    wanted: [...posthog_events, ['at once', 'ada', text.sent]],
+  },
+  {
+    name: 'posthog-node 5, the wire version with results',
+    path: '/i/v1/analytics/events',
+    send: async (host, key) => {
+      process.env['POSTHOG_CAPTURE_MODE'] = 'v1';
+      const client = new PostHog(key, { host });
+      delete process.env['POSTHOG_CAPTURE_MODE'];
+      usePostHog(client);
+      await client.shutdown();
+    },
+    wanted: posthog_events,
+  },
+  {
+    name: 'posthog-node 4',
+    path: '/batch/',
+    send: async (host, key) => {
+      const client = new PostHog4(key, { host });
+      usePostHog(client);
+      await client.shutdown();
+    },
+    wanted: posthog_events,
+  },
+  {
+    name: 'posthog-node 3',
+    path: '/batch/',
+    send: async (host, key) => {
+      const client = new PostHog3(key, { host });
+      usePostHog(client as unknown as PostHogClient);
+      await client.shutdownAsync();
+    },
+    wanted: posthog_events,
+  },
+];
+
+const segment: NodeClient[] = [
+  {
+    name: '@segment/analytics-node',
+    path: '/v1/batch',
+    send: async (host, writeKey) => {
+      const client = new SegmentAnalytics({ writeKey, host });
+      client.track({ userId: 'ada', event: 'bought', properties: text });
+      client.identify({ userId: 'ada', anonymousId: 'visitor', traits: { name: 'Ada' } });
+      client.page({ userId: 'ada', name: 'Home', properties: { sent: 3 } });
+      client.group({ userId: 'ada', groupId: 'acme', traits: { size: 3 } });
+      client.alias({ userId: 'ada', previousId: 'visitor' });
+      await client.closeAndFlush();
+    },
+    wanted: segment_events,
+  },
+  {
+    name: 'analytics-node',
+    path: '/v1/batch',
+    send: async (host, writeKey) => {
+      const client = new OldSegmentAnalytics(writeKey, { host });
+      client.track({ userId: 'ada', event: 'bought', properties: text });
+      client.identify({ userId: 'ada', anonymousId: 'visitor', traits: { name: 'Ada' } });
+      client.page({ userId: 'ada', name: 'Home', properties: { sent: 3 } });
+      client.group({ userId: 'ada', groupId: 'acme', traits: { size: 3 } });
+      client.alias({ userId: 'ada', previousId: 'visitor' });
+      await client.flush();
+    },
+    wanted: segment_events,
+  },
+  {
+    name: '@rudderstack/rudder-sdk-node',
+    path: '/v1/batch',
+    send: async (dataPlaneUrl, writeKey) => {
+      const client = new RudderAnalytics(writeKey, { dataPlaneUrl });
+      client.track({ userId: 'ada', event: 'bought', properties: text });
+      client.identify({ userId: 'ada', anonymousId: 'visitor', traits: { name: 'Ada' } });
+      client.page({ userId: 'ada', name: 'Home', properties: { sent: 3 } });
+      client.group({ userId: 'ada', groupId: 'acme', traits: { size: 3 } });
+      client.alias({ userId: 'ada', previousId: 'visitor' });
+      await client.flush();
+    },
+    wanted: segment_events,
+  },
+];
+
+const snowplow: NodeClient = {
+  name: '@snowplow/node-tracker',
+  path: '/com.snowplowanalytics.snowplow/tp2',
+  send: async (endpoint, appId) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    let left = 2;
+    const tracker = newTracker(
+      { namespace: 'n', appId, encodeBase64: true },
+      {
+        endpoint,
+        bufferSize: 1,
+        onRequestSuccess: (batch) => {
+          left -= batch.length;
+          if (left === 0) resolve();
+        },
+        onRequestFailure: () => reject(new Error('The tracker could not send.')),
+      },
+    );
+    tracker.setUserId('ada');
+    tracker.track(
+      buildSelfDescribingEvent({
+        event: { schema: 'iglu:com.acme/bought/jsonschema/1-0-0', data: text },
+      }),
+    );
+    tracker.track(buildStructEvent({ category: 'shop', action: 'add' }));
+    await promise;
+  },
+  wanted: [
+    ['bought', 'ada', text.sent],
+    ['structured_event', 'ada', undefined],
+  ],
+};
+
+const opentelemetry: NodeClient[] = [
+  ['JSON', JsonExporter] as const,
+  ['protobuf', ProtobufExporter] as const,
+].map(([form, Exporter]) => ({
+  name: `OpenTelemetry logs, ${form}`,
+  path: '/v1/logs',
+  send: async (address, key) => {
+    const exporter = new Exporter({
+      url: `${address}/v1/logs`,
+      headers: { authorization: `Bearer ${key}` },
+    });
+    const provider = new LoggerProvider({
+      processors: [new SimpleLogRecordProcessor({ exporter })],
+    });
+    const logger = provider.getLogger('test');
+    logger.emit({ eventName: 'bought', attributes: { 'user.id': 'ada', ...text } });
+    logger.emit({ body: { deep: [1, 2.5, true] }, attributes: { 'user.id': 'ada', sent: 2 } });
+    await provider.shutdown();
+  },
+  wanted: [
+    ['bought', 'ada', text.sent],
+    ['log', 'ada', 2],
+  ],
+}));
+
+/** The clients that run in Node, unchanged. */
+export const node_clients: readonly NodeClient[] = [
+  ...posthog,
+  ...segment,
+  snowplow,
+  ...opentelemetry,
+];
