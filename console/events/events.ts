@@ -1,13 +1,21 @@
 import type { Static } from 'typebox';
 import type { NewestEvents } from '../../server/api/events/schema.ts';
 import { reading } from '../http/reading.ts';
+import { now } from '../time/now.ts';
 
 /** The events of a project that were stored last. */
 export type Newest = Static<typeof NewestEvents>;
 
-/** The events of a project that were stored last; looked for often until the first is there. */
+/** Whoever has just sent something wants to see it. */
+const lively_ms = 10 * 60_000;
+
+/**
+ * The events of a project that were stored last; looked for often until the first is there, and
+ * while some have just come.
+ */
 export function newestEvents(project_id: string) {
   return reading<Newest>(`/api/projects/${encodeURIComponent(project_id)}/events/`, {
-    is_busy: ({ results }) => results.length === 0,
+    is_busy: ({ results: [newest] }) =>
+      newest === undefined || now() - Date.parse(newest.inserted_at) < lively_ms,
   });
 }

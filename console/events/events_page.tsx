@@ -8,6 +8,7 @@ import { Command } from '../page/command.tsx';
 import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { projectOf } from '../projects/project.ts';
 import { Instant } from '../time/instant.tsx';
 import { FirstExport } from './first_export.tsx';
 import { newestEvents } from './events.ts';
@@ -48,6 +49,8 @@ function Ways({
   first: Newest['results'][number] | undefined;
 }) {
   const [key, setKey] = useState<string>();
+  const project = useQuery(projectOf(project_id));
+  const keys = { project_id, key: key ?? '$KEY', write_key: project.data?.api_token ?? '' };
   return (
     <Section title="Get events in">
       {key === undefined && (
@@ -63,7 +66,7 @@ function Ways({
         <OneWay
           key={way.title}
           way={way}
-          command={way.command(project_id, key ?? '$KEY')}
+          command={way.command(keys)}
           has_arrived={first !== undefined}
         />
       ))}

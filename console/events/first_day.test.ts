@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
+import { PostHog } from 'posthog-node';
 import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { checkEverywhere, openVisitor } from '../../test/console/visitor.ts';
 import { startChromium } from '../../test/processes/chromium.ts';
@@ -50,6 +51,15 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await page.getByText('Waits for an event').nth(1).waitFor();
   await checkEverywhere(page, 'first_day');
 
+  const snippet = page.getByRole('region', { name: 'An SDK that you have' });
+  const [, write_key, host] = /init\('(slp_\w+)', { api_host: '(.+)' }/.exec(
+    (await snippet.textContent())!,
+  )!;
+  const client = new PostHog(write_key!, { host: host! });
+  client.capture({ distinctId: 'grace', event: 'opened' });
+  await client.shutdown();
+  await page.getByRole('row', { name: /opened grace/ }).waitFor();
+
   await page.getByRole('button', { name: 'Make a key and put it in' }).click();
   await page.getByText('The key stands in the commands below.').waitFor();
   const command = (await page.getByRole('region', { name: 'One event, by curl' }).textContent())!;
@@ -64,7 +74,7 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await page.waitForURL('**/projects/1/exports');
   const row = page.getByRole('row').filter({ hasText: 'First export, hourly' });
   await row.getByText('Completed').waitFor({ timeout: patience_ms });
-  await row.getByText('1 row').waitFor({ timeout: patience_ms });
+  await row.getByText('2 rows').waitFor({ timeout: patience_ms });
   assert.ok(performance.now() - began < patience_ms);
   const files = await readdir(join(folder, 'exports/demo'), { recursive: true });
   assert.ok(
