@@ -4,6 +4,7 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import { useContext } from 'react';
 import type { SyntheticEvent } from 'react';
 import type { FoundExport, FoundRecord } from '../../../server/api/batch_exports/find/schema.ts';
+import { pathOf } from '../../http/reading.ts';
 import { Page } from '../../page/page.tsx';
 import { Sentence } from '../../page/sentence.tsx';
 import { Shown } from '../../page/shown.tsx';
@@ -20,10 +21,14 @@ const route = getRouteApi('/signed_in/projects/$project_id/find');
 
 /** Where an event or a person was delivered, or why not, in every export of the project. */
 export function FindPage() {
+  const { project_id } = route.useParams();
   const search = route.useSearch();
   const is_asked = search.uuid !== undefined || search.distinct_id !== undefined;
   return (
-    <Page title="Find a record">
+    <Page
+      title="Find a record"
+      request={is_asked ? pathOf(foundRecords(project_id, search)) : undefined}
+    >
       <div className="ways_to_find">
         <FindByUuid key={`uuid ${search.uuid}`} search={search} />
         <FindByDay key={`day ${search.distinct_id} ${search.day}`} search={search} />

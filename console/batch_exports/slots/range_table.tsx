@@ -113,7 +113,10 @@ function Ranges({
               {range.slots.toLocaleString('en')}
             </Table.Td>
             <Table.Td data-label="State">
-              <span className={`sign ${kinds[kindOf(range)].sign}`} aria-hidden /> {inWords(range)}
+              <span>
+                <span className={`sign ${kinds[kindOf(range)].sign}`} aria-hidden />{' '}
+                {inWords(range)}
+              </span>
             </Table.Td>
             <Table.Td data-label="Rows" className="number">
               {range.records_completed.toLocaleString('en')}
