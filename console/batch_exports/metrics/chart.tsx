@@ -1,5 +1,7 @@
 import { useMantineColorScheme } from '@mantine/core';
 import { useEffect, useRef } from 'react';
+// Before the charts, which look at it as they are loaded.
+import './known_language.ts';
 import uPlot from 'uplot';
 import type { Series } from './metrics.ts';
 import 'uplot/dist/uPlot.min.css';

@@ -128,7 +128,11 @@ function Progressing({ id }: { id: string }) {
               aria-label="Progress of the action"
               mb="xs"
             />
-            <Results path={`${project_path}${id}/items/`} has_refused={refused > 0} />
+            <Results
+              path={`${project_path}${id}/items/`}
+              has_refused={refused > 0}
+              ended={total - pending}
+            />
             {finished_at === null ? (
               <Form
                 path={`${project_path}${id}/abort/`}
@@ -151,9 +155,20 @@ function Progressing({ id }: { id: string }) {
 }
 
 /** What came of the first of them; those that were refused come first, with the reason. */
-function Results({ path, has_refused }: { path: string; has_refused: boolean }) {
+function Results({
+  path,
+  has_refused,
+  ended,
+}: {
+  path: string;
+  has_refused: boolean;
+  /** How many have their result. */
+  ended: number;
+}) {
   const { row } = useExport();
-  const { data, error } = useQuery(actionItems(path, has_refused ? 'refused' : 'succeeded'));
+  const query = useQuery(actionItems(path, has_refused ? 'refused' : 'succeeded'));
+  const { data, error, refetch } = query;
+  useEffect(() => void refetch(), [ended, refetch]);
   if (error !== null) return <Refusal problem={error} />;
   if (data === undefined || data.count === 0) return undefined;
   return (

@@ -48,14 +48,16 @@ function Facts({ row }: { row: BatchExport }) {
     ['Ends', end_at === null ? 'never' : <Instant at={end_at} is_exact />],
     [
       'Late after',
-      freshness_seconds === null ? 'two intervals and ten minutes' : inTime(freshness_seconds),
+      freshness_seconds === null
+        ? 'two intervals, the time to settle, and ten minutes'
+        : inTime(freshness_seconds),
     ],
     ['Made', <Instant key="made" at={row.created_at} is_exact />],
     ['Changed', <Instant key="changed" at={row.last_updated_at} is_exact />],
     ['Destination', destination.type],
     ...Object.entries(destination.config ?? {}).map(([name, value]): [string, ReactNode] => [
       name,
-      <code key={name}>{typeof value === 'string' ? value : JSON.stringify(value)}</code>,
+      <ConfigValue key={name} value={value} />,
     ]),
   ];
   return (
@@ -79,6 +81,11 @@ function Facts({ row }: { row: BatchExport }) {
       )}
     </>
   );
+}
+
+function ConfigValue({ value }: { value: unknown }) {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text === '' ? <span className="muted">empty</span> : <code>{text}</code>;
 }
 
 type Own = { row: BatchExport; path: string };

@@ -38,14 +38,7 @@ export function MapPage() {
     <>
       <Toolbar view={view} setView={setView} slot_ms={slotLength(row)} zone={zone} />
       {query.error !== null && <Refusal problem={query.error} title="What you see may be old" />}
-      <div className="axis_names muted small" aria-hidden>
-        {zones.map((name, index) => (
-          <span key={name}>
-            {index === 0 ? 'Clock lines: ' : ', then '}
-            {name}
-          </span>
-        ))}
-      </div>
+      <p className="muted small">Clocks under the map: {zones.join(', then ')}.</p>
       <SlotMap
         {...{ view, setView, rhythm, drawn, cursor, setCursor, selection, setSelection, zones }}
       />

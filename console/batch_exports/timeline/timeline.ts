@@ -62,8 +62,8 @@ export function entryInWords({ runs, change, backfill, notice }: TimelineEntry):
   };
 }
 
-/** A value of a change as a text: what is not a text as JSON, nothing as a dash. */
+/** A value of a change as a text: what is not a text as JSON; empty for nothing. */
 export function valueText(value: unknown): string {
-  if (value === null || value === undefined) return '-';
+  if (value === null || value === undefined) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -5,6 +5,7 @@ import { useContext } from 'react';
 import type { TimelineEntry } from '../../../server/api/batch_exports/timeline/schema.ts';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
+import { Seldom } from '../../page/section.tsx';
 import { Refusal, Waiting } from '../../page/shown.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
@@ -137,16 +138,26 @@ function BackfillRange({ backfill }: { backfill: NonNullable<TimelineEntry['back
   );
 }
 
+/** So many fields are read at a glance; more are behind a summary. */
+const changes_max = 5;
+
 /** What a change made of what, field by field. */
 function Changes({ changes }: { changes: NonNullable<TimelineEntry['change']>['changes'] }) {
-  if (changes.length === 0) return undefined;
-  return (
+  const told = changes.filter(({ before, after }) => valueText(before) !== valueText(after));
+  if (told.length === 0) return undefined;
+  const list = (
     <ul className="changes small">
-      {changes.map(({ field, before, after }) => (
+      {told.map(({ field, before, after }) => (
         <li key={field}>
-          <code>{field}</code>: <del>{valueText(before)}</del> <ins>{valueText(after)}</ins>
+          <code>{field}</code>: {valueText(before) !== '' && <del>{valueText(before)}</del>}{' '}
+          <ins>{valueText(after) || 'nothing'}</ins>
         </li>
       ))}
     </ul>
+  );
+  return told.length <= changes_max ? (
+    list
+  ) : (
+    <Seldom summary={`${told.length} fields`}>{list}</Seldom>
   );
 }
