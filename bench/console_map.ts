@@ -30,8 +30,8 @@ async function bundleMap(): Promise<string> {
     ],
     build: { write: false, rollupOptions: { input: name } },
   });
-  const [{ output }] = [answer].flat() as { output: { code?: string }[] }[];
-  return output.map(({ code }) => code ?? '').join('\n');
+  const parts = [answer].flat().flatMap((one) => ('output' in one ? one.output : []));
+  return parts.map((part) => (part.type === 'chunk' ? part.code : '')).join('\n');
 }
 
 /** Runs in the page. Times are in milliseconds; `getImageData` waits until all is drawn. */

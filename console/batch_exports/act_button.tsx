@@ -3,7 +3,6 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask } from '../http/ask.ts';
 import { openIdempotencyKeys } from '../http/idempotency.ts';
-import type { Problem } from '../http/problem.ts';
 import { Sentence } from '../page/sentence.tsx';
 
 /**
@@ -28,7 +27,7 @@ export function ActButton<Answer>({
   size?: 'compact-xs' | 'compact-sm';
 }) {
   const [keys] = useState(openIdempotencyKeys);
-  const { mutate, isPending, error, data } = useMutation<string, Problem>({
+  const { mutate, isPending, error, data } = useMutation<string>({
     mutationFn: async () => {
       const idempotency_key = keys.keyOf(body);
       const outcome = await ask<Answer>('POST', path, { body, idempotency_key });

@@ -1,5 +1,6 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { project_route } from '../projects/routes.ts';
+import { giveKnownLanguage } from './metrics/known_language.ts';
 import { run_filters } from './runs/run_filters.ts';
 import { textsOf } from './search.ts';
 
@@ -47,7 +48,10 @@ export const export_metrics_route = createRoute({
   getParentRoute: () => export_frame_route,
   path: 'metrics',
   validateSearch: textsOf(['from', 'to']),
-  component: lazyRouteComponent(() => import('./metrics/metrics_page.tsx'), 'MetricsPage'),
+  component: lazyRouteComponent(() => {
+    giveKnownLanguage();
+    return import('./metrics/metrics_page.tsx');
+  }, 'MetricsPage'),
 });
 
 /** What was told of it, and to whom. */

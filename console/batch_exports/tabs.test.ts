@@ -146,7 +146,7 @@ test('all runs that match are tried again, and each has its result', { skip }, a
   const { count } = (await harness.deps.db.row<{ count: number }>(sql`
     SELECT count(*) AS count FROM batch_export_runs
     WHERE batch_export_id = ${id} AND status = 'Starting'`))!;
-  assert.equal(Number(count), 3);
+  assert.equal(count, 3);
   await leave();
 });
 

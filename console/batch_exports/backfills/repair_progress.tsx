@@ -1,8 +1,9 @@
 import { Button, Progress } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useContext, useEffect } from 'react';
+import { useContext } from 'react';
 import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
 import { useExport } from '../export_context.ts';
+import { useWhenChanged } from '../following.ts';
 import { Form } from '../../form/form.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { useReadAnew } from '../read_anew.ts';
@@ -23,11 +24,8 @@ export function RepairProgress({ id, close }: { id: string; close: () => void })
   const query = useQuery(oneBackfill(path, id));
   const readAnew = useReadAnew(path);
   const ended_at = query.data?.finished_at ?? undefined;
-  useEffect(() => {
-    // The map shows what came of it.
-    if (ended_at !== undefined) void readAnew();
-    // oxlint-disable-next-line react/exhaustive-deps -- the end is the event.
-  }, [ended_at]);
+  // The map shows what came of it.
+  useWhenChanged(ended_at, readAnew);
   return (
     <section className="panel repair" aria-label="Repair">
       <div className="part_head">

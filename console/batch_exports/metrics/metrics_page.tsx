@@ -10,6 +10,7 @@ import { Shown } from '../../page/shown.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { now } from '../../time/now.ts';
 import { exactly } from '../../time/words.ts';
+import type { Span } from '../slots/boundaries.ts';
 import { isoInstant } from '../slots/slots.ts';
 import { Chart } from './chart.tsx';
 import { chartsOf, firstRange, metricsOf, pointLength } from './metrics.ts';
@@ -22,7 +23,7 @@ const ranges = [
   { label: 'Month', length: 30 * day_ms },
   { label: 'Year', length: 365 * day_ms },
 ];
-const point_words = { run: 'Each point is a run', hour: 'by the hour', day: 'by the day (UTC)' };
+const point_words = { run: 'each point is a run', hour: 'by the hour', day: 'by the day (UTC)' };
 
 /** Rows, bytes, duration and delay of the runs over time. */
 export function MetricsPage() {
@@ -31,8 +32,10 @@ export function MetricsPage() {
   const { from = '', to = '' } = route.useSearch();
   const navigate = route.useNavigate();
   const [first] = useState(() => firstRange(now()));
-  const wanted = { from: Date.parse(from), to: Date.parse(to) };
-  const range = wanted.from < wanted.to ? wanted : first;
+  const range = useMemo(() => {
+    const wanted = { from: Date.parse(from), to: Date.parse(to) };
+    return wanted.from < wanted.to ? wanted : first;
+  }, [from, to, first]);
   const points = pointLength(range, row);
   const query = useQuery({
     ...metricsOf(path, range, points),
@@ -69,7 +72,7 @@ export function MetricsPage() {
           results.length === 0 ? (
             <p className="empty">No runs were planned in this time.</p>
           ) : (
-            <Charts results={results} zone={zone} choose={choose} />
+            <Charts results={results} range={range} zone={zone} choose={choose} />
           )
         }
       </Shown>
@@ -82,15 +85,17 @@ const inNumbers = (value: number) =>
 
 function Charts({
   results,
+  range,
   zone,
   choose,
 }: {
   results: MetricPoint[];
+  range: Span;
   zone: string;
   choose: (from: number, to: number) => void;
 }) {
   const charts = useMemo(() => chartsOf(results), [results]);
-  const common = { at: charts.at, zone, choose };
+  const common = { at: charts.at, range, zone, choose };
   return (
     <>
       <div className="charts">

@@ -1,9 +1,10 @@
 import { Button, Progress } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import type { BulkAction } from '../../../server/api/batch_exports/bulk_actions/schema.ts';
 import { useExport } from '../export_context.ts';
+import { useWhenChanged } from '../following.ts';
 import { Form } from '../../form/form.tsx';
 import { Panel } from '../../page/panel.tsx';
 import { Refusal, Shown } from '../../page/shown.tsx';
@@ -111,10 +112,7 @@ function Progressing({ id }: { id: string }) {
   const project_path = `/api/projects/${row.team_id}/bulk_actions/`;
   const query = useQuery(oneAction(project_path, id));
   const ended_at = query.data?.finished_at ?? undefined;
-  useEffect(() => {
-    if (ended_at !== undefined) void readAnew();
-    // oxlint-disable-next-line react/exhaustive-deps -- the end is the event.
-  }, [ended_at]);
+  useWhenChanged(ended_at, readAnew);
   const close = () =>
     void navigate({ search: ({ action: _action, ...rest }) => rest, replace: true });
   return (
@@ -168,7 +166,7 @@ function Results({
   const { row } = useExport();
   const query = useQuery(actionItems(path, has_refused ? 'refused' : 'succeeded'));
   const { data, error, refetch } = query;
-  useEffect(() => void refetch(), [ended, refetch]);
+  useWhenChanged(ended, refetch);
   if (error !== null) return <Refusal problem={error} />;
   if (data === undefined || data.count === 0) return undefined;
   return (

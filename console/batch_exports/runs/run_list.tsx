@@ -30,6 +30,7 @@ export function RunList({
   useLayoutEffect(() => {
     setTop((list.current?.getBoundingClientRect().top ?? 0) + window.scrollY);
   }, []);
+  // oxlint-disable-next-line react/incompatible-library -- nothing here keeps what it gives.
   const rows = useWindowVirtualizer({
     count: runs.length,
     estimateSize: () => row_height,

@@ -2,7 +2,8 @@ import { Button, Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { useContext } from 'react';
-import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
+import type { Static } from 'typebox';
+import type { BatchExportRun, Receipt } from '../../../server/api/batch_exports/runs/schema.ts';
 import { addressOf } from '../../http/address.ts';
 import { CopyButton } from '../../page/copy_button.tsx';
 import { Shown } from '../../page/shown.tsx';
@@ -147,41 +148,7 @@ function Files({ run }: { run: BatchExportRun }) {
               {counted(receipt.slices.length, 'slice')}. Signed with {receipt.signature.algorithm}:{' '}
               <code>sluice verify</code> checks it.
             </p>
-            {receipt.slices.length > 0 && (
-              <Table className="cards">
-                <Table.Thead>
-                  <Table.Tr>
-                    <Table.Th className="number">Slice</Table.Th>
-                    <Table.Th>File, object or table</Table.Th>
-                    <Table.Th className="number">Rows</Table.Th>
-                    <Table.Th className="number">Bytes</Table.Th>
-                    <Table.Th>SHA-256</Table.Th>
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {receipt.slices.slice(0, slices_max).map((slice) => (
-                    <Table.Tr key={slice.number}>
-                      <Table.Td data-label="Slice" className="number">
-                        {slice.number + 1}
-                      </Table.Td>
-                      <Table.Td data-label="File">
-                        <code>{slice.name}</code>
-                      </Table.Td>
-                      <Table.Td data-label="Rows" className="number">
-                        {slice.records.toLocaleString('en')}
-                      </Table.Td>
-                      <Table.Td data-label="Bytes" className="number">
-                        {slice.bytes.toLocaleString('en')}
-                      </Table.Td>
-                      <Table.Td data-label="SHA-256">
-                        <code className="small">{slice.sha256}</code>{' '}
-                        <CopyButton text={slice.sha256} what={`the SHA-256 of ${slice.name}`} />
-                      </Table.Td>
-                    </Table.Tr>
-                  ))}
-                </Table.Tbody>
-              </Table>
-            )}
+            {receipt.slices.length > 0 && <Slices slices={receipt.slices} />}
             {receipt.slices.length > slices_max && (
               <p className="muted">The first {slices_max} are shown; the receipt has all.</p>
             )}
@@ -193,3 +160,41 @@ function Files({ run }: { run: BatchExportRun }) {
 }
 
 const slices_max = 200;
+
+function Slices({ slices }: { slices: Static<typeof Receipt>['slices'] }) {
+  return (
+    <Table className="cards">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th className="number">Slice</Table.Th>
+          <Table.Th>File, object or table</Table.Th>
+          <Table.Th className="number">Rows</Table.Th>
+          <Table.Th className="number">Bytes</Table.Th>
+          <Table.Th>SHA-256</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {slices.slice(0, slices_max).map((slice) => (
+          <Table.Tr key={slice.number}>
+            <Table.Td data-label="Slice" className="number">
+              {slice.number + 1}
+            </Table.Td>
+            <Table.Td data-label="File">
+              <code>{slice.name}</code>
+            </Table.Td>
+            <Table.Td data-label="Rows" className="number">
+              {slice.records.toLocaleString('en')}
+            </Table.Td>
+            <Table.Td data-label="Bytes" className="number">
+              {slice.bytes.toLocaleString('en')}
+            </Table.Td>
+            <Table.Td data-label="SHA-256">
+              <code className="small">{slice.sha256}</code>{' '}
+              <CopyButton text={slice.sha256} what={`the SHA-256 of ${slice.name}`} />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}

@@ -1,6 +1,6 @@
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { KeyboardEvent, PointerEvent, RefObject } from 'react';
-import { useMantineColorScheme } from '@mantine/core';
+import { watchTheme } from '../../page/theme_change.ts';
 import { slotAt, slotLength } from './boundaries.ts';
 import type { Rhythm, Span } from './boundaries.ts';
 import { rangeAt } from './drawn.ts';
@@ -42,6 +42,7 @@ export function SlotMap(given: Given) {
         className="slot_map"
         style={{ height: heightOf(given.zones) }}
         tabIndex={0}
+        // oxlint-disable-next-line jsx-a11y/no-interactive-element-to-noninteractive-role -- for keys
         role="application"
         aria-label="Map of the slots"
         aria-describedby={hint}
@@ -71,28 +72,25 @@ function usePainted(
   width: number,
   { view, rhythm, drawn, selection, cursor, zones }: Given,
 ) {
-  const { colorScheme } = useMantineColorScheme();
-  const [system, setSystem] = useState(0);
-  useEffect(() => {
-    const query = matchMedia('(prefers-color-scheme: dark)');
-    const changed = () => setSystem((count) => count + 1);
-    query.addEventListener('change', changed);
-    return () => query.removeEventListener('change', changed);
-  }, []);
   useEffect(() => {
     const element = canvas.current!;
     const context = element.getContext('2d');
     if (context === null || width === 0) return;
-    const frame = requestAnimationFrame(() => {
+    const draw = () => {
       const ratio = devicePixelRatio;
       element.width = Math.round(width * ratio);
       element.height = Math.round(heightOf(zones) * ratio);
       const style = getComputedStyle(element);
       const picture = { width, ratio, view, rhythm, drawn, selection, cursor, zones };
       paint(context, picture, (name) => style.getPropertyValue(name));
-    });
-    return () => cancelAnimationFrame(frame);
-  }, [canvas, width, view, rhythm, drawn, selection, cursor, zones, colorScheme, system]);
+    };
+    const frame = requestAnimationFrame(draw);
+    const leaveTheme = watchTheme(draw);
+    return () => {
+      cancelAnimationFrame(frame);
+      leaveTheme();
+    };
+  }, [canvas, width, view, rhythm, drawn, selection, cursor, zones]);
 }
 
 /** React listens to the wheel in a way that cannot keep the page from scrolling. */

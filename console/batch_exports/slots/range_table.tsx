@@ -76,7 +76,7 @@ function rangesIn({ ranges, to }: Drawn, view: Span, has_all: boolean): SlotRang
     const { is_trouble } = kinds[kindOf(range)];
     if (has_all || is_trouble || range.state === 'missing') inside.push(range);
   }
-  return inside.reverse();
+  return inside.toReversed();
 }
 
 function Ranges({
@@ -102,44 +102,55 @@ function Ranges({
       </Table.Thead>
       <Table.Tbody>
         {ranges.map((range) => (
-          <Table.Tr key={range.start_at}>
-            <Table.Td data-label="From">
-              <Instant at={range.start_at} is_exact />
-            </Table.Td>
-            <Table.Td data-label="To">
-              <Instant at={range.end_at} is_exact />
-            </Table.Td>
-            <Table.Td data-label="Slots" className="number">
-              {range.slots.toLocaleString('en')}
-            </Table.Td>
-            <Table.Td data-label="State">
-              <span>
-                <span className={`sign ${kinds[kindOf(range)].sign}`} aria-hidden />{' '}
-                {inWords(range)}
-              </span>
-            </Table.Td>
-            <Table.Td data-label="Rows" className="number">
-              {range.records_completed.toLocaleString('en')}
-            </Table.Td>
-            <Table.Td data-label="">
-              {range.state !== 'outside' && range.state !== 'waiting' && (
-                <Button
-                  size="compact-xs"
-                  variant="default"
-                  onClick={() =>
-                    setSelection({
-                      from: Date.parse(range.start_at),
-                      to: Date.parse(range.end_at),
-                    })
-                  }
-                >
-                  Select<span className="unseen"> the slots from {range.start_at}</span>
-                </Button>
-              )}
-            </Table.Td>
-          </Table.Tr>
+          <RangeRow key={range.start_at} range={range} setSelection={setSelection} />
         ))}
       </Table.Tbody>
     </Table>
+  );
+}
+
+function RangeRow({
+  range,
+  setSelection,
+}: {
+  range: SlotRange;
+  setSelection: (selection: Span) => void;
+}) {
+  return (
+    <Table.Tr>
+      <Table.Td data-label="From">
+        <Instant at={range.start_at} is_exact />
+      </Table.Td>
+      <Table.Td data-label="To">
+        <Instant at={range.end_at} is_exact />
+      </Table.Td>
+      <Table.Td data-label="Slots" className="number">
+        {range.slots.toLocaleString('en')}
+      </Table.Td>
+      <Table.Td data-label="State">
+        <span>
+          <span className={`sign ${kinds[kindOf(range)].sign}`} aria-hidden /> {inWords(range)}
+        </span>
+      </Table.Td>
+      <Table.Td data-label="Rows" className="number">
+        {range.records_completed.toLocaleString('en')}
+      </Table.Td>
+      <Table.Td data-label="">
+        {range.state !== 'outside' && range.state !== 'waiting' && (
+          <Button
+            size="compact-xs"
+            variant="default"
+            onClick={() =>
+              setSelection({
+                from: Date.parse(range.start_at),
+                to: Date.parse(range.end_at),
+              })
+            }
+          >
+            Select<span className="unseen"> the slots from {range.start_at}</span>
+          </Button>
+        )}
+      </Table.Td>
+    </Table.Tr>
   );
 }

@@ -50,7 +50,7 @@ export function entryInWords({ runs, change, backfill, notice }: TimelineEntry):
     return {
       title: backfill.has_ended ? `Backfill ended: ${backfill.status}` : 'Backfill begun',
       tone: '',
-      detail: `${counted(backfill.total_runs, 'run')}`,
+      detail: counted(backfill.total_runs, 'run'),
     };
   if (notice !== null)
     return { title: `Notice ${notice.event}`, tone: 'warn', detail: notice.detail };
