@@ -19,7 +19,7 @@ export function stepsOf(run: BatchExportRun, point: MetricPoint | undefined): St
       name: 'Waited for a worker',
       at: run.created_at,
       seconds: waited === null ? null : Math.max(0, waited),
-      told: run.status === 'Starting' ? 'It waits.' : '',
+      told: run.status === 'Starting' ? 'It waits.' : began === null ? '' : 'A worker took it.',
     },
     {
       name: 'Counted at the source',
