@@ -27,6 +27,12 @@ export function ExportFrame() {
   const { project_id, export_id } = route.useParams();
   const { pathname } = useLocation();
   const query = useQuery(oneExport(project_id, export_id));
+  if (query.data === undefined)
+    return (
+      <Page title="Export">
+        <Shown query={query}>{() => undefined}</Shown>
+      </Page>
+    );
   return (
     <Shown query={query}>
       {(row) => (

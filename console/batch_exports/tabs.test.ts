@@ -73,6 +73,29 @@ test('an export is paused, goes on, and is deleted once its name is typed', { sk
   await leave();
 });
 
+test(
+  'a repair that goes on is aborted; an export that is not there says so',
+  { skip },
+  async () => {
+    const { page, leave, address, send } = await open();
+    const asked = await send('POST', 'backfill/', {
+      start_at: '2026-01-01T00:00:00Z',
+      end_at: '2026-01-02T00:00:00Z',
+      by: 'inserted_at',
+    });
+    await page.goto(`${address}?backfill=${asked.body.backfill.id}`);
+    const repair = page.getByRole('region', { name: 'Repair' });
+    await repair.getByText('Waiting').waitFor();
+    await repair.getByRole('button', { name: 'Abort' }).click();
+    await repair.getByText('Cancelled', { exact: true }).waitFor();
+    await repair.getByRole('button', { name: 'Abort' }).waitFor({ state: 'detached' });
+    await page.goto(address.replace(/.{12}$/, '000000000000'));
+    await page.getByRole('alert').waitFor();
+    await checkEverywhere(page, 'export_missing');
+    await leave();
+  },
+);
+
 test('the timeline has what happened, and what a change made of what', { skip }, async () => {
   const { page, leave, address, id, send } = await open();
   await send('PATCH', '', { name: `Renamed ${hostile}` });

@@ -141,23 +141,22 @@ function Plan({ repaired }: { repaired: Repaired }) {
   );
 }
 
+const inNumbers = (count: number) => count.toLocaleString('en');
+
 function Numbers({ plan, bytes }: { plan: Backfill; bytes: number | undefined }) {
   const { progress, mode } = plan;
   const delivered = plan.plan?.records_delivered_count ?? undefined;
   const doubled = mode === 'all' ? delivered : 0;
   const numbers: [string, string][] = [
-    ['Rows to deliver', progress.records_total_count.toLocaleString('en')],
+    ['Rows to deliver', inNumbers(progress.records_total_count)],
+    ['Will be doubled', doubled === undefined ? 'not known of a query' : inNumbers(doubled)],
     [
-      'Will be doubled',
-      doubled === undefined ? 'not known of a query' : doubled.toLocaleString('en'),
-    ],
-    [
-      'There already',
-      delivered === undefined ? 'not known of a query' : delivered.toLocaleString('en'),
+      'There, or on its way',
+      delivered === undefined ? 'not known of a query' : inNumbers(delivered),
     ],
     [
       'Runs',
-      `${(plan.plan?.runs_with_records ?? 0).toLocaleString('en')} with rows, of ${plan.runs.toLocaleString('en')}`,
+      `${inNumbers(plan.plan?.runs_with_records ?? 0)} with rows, of ${inNumbers(plan.runs)}`,
     ],
     ['Size', bytes === undefined ? 'not known before the first run' : `about ${inBytes(bytes)}`],
   ];

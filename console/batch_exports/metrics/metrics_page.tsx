@@ -49,6 +49,7 @@ export function MetricsPage() {
       }),
     [navigate],
   );
+  const [start, end] = [range.from, range.to].map((at) => exactly(isoInstant(at), zone));
   return (
     <>
       <div className="toolbar" role="group" aria-label="What is shown">
@@ -63,8 +64,7 @@ export function MetricsPage() {
           </Button>
         ))}
         <span className="muted">
-          Planned {exactly(isoInstant(range.from), zone)} to {exactly(isoInstant(range.to), zone)},{' '}
-          {point_words[points]}. Drag along a chart to look closer.
+          Planned {start} to {end}, {point_words[points]}. Drag along a chart to look closer.
         </span>
       </div>
       <Shown query={query}>

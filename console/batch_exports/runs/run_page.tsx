@@ -145,8 +145,8 @@ function Files({ run }: { run: BatchExportRun }) {
             <p>
               {counted(receipt.source_records, 'row')} counted at the source,{' '}
               {counted(receipt.records, 'row')} written, {inBytes(receipt.bytes)} in{' '}
-              {counted(receipt.slices.length, 'slice')}. Signed with {receipt.signature.algorithm}:{' '}
-              <code>sluice verify</code> checks it.
+              {counted(receipt.slices.length, 'slice')}. <code>sluice verify</code> checks the
+              signature ({receipt.signature.algorithm}).
             </p>
             {receipt.slices.length > 0 && <Slices slices={receipt.slices} />}
             {receipt.slices.length > slices_max && (

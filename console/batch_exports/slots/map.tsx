@@ -42,7 +42,7 @@ export function SlotMap(given: Given) {
         className="slot_map"
         style={{ height: heightOf(given.zones) }}
         tabIndex={0}
-        // oxlint-disable-next-line jsx-a11y/no-interactive-element-to-noninteractive-role -- for keys
+        // oxlint-disable-next-line jsx-a11y/no-interactive-element-to-noninteractive-role -- keys
         role="application"
         aria-label="Map of the slots"
         aria-describedby={hint}
