@@ -48,8 +48,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const hostile =
-  `<img src=x onerror="document.title='taken'">` + "<script>document.title='taken'</script>";
+const hostile = `<img src=x onerror="document.title='taken'"><script>alert(1)</script>`;
 const day = '2026-01-01';
 const hour_of = (hour: number) => `${day}T0${hour}:00:00.000Z`;
 
