@@ -1,6 +1,17 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { createRouter } from '@tanstack/react-router';
 import { base_path } from './http/address.ts';
+import {
+  export_frame_route,
+  export_map_route,
+  export_metrics_route,
+  export_notices_route,
+  export_run_route,
+  export_runs_route,
+  export_settings_route,
+  export_timeline_route,
+  find_route,
+} from './batch_exports/one_export_routes.ts';
 import { exports_route } from './batch_exports/routes.ts';
 import { events_route } from './events/routes.ts';
 import { invite_route } from './invites/routes.ts';
@@ -27,7 +38,20 @@ const routes = root_route.addChildren([
   signed_in_route.addChildren([
     start_route,
     account_route,
-    project_route.addChildren([exports_route, events_route]),
+    project_route.addChildren([
+      exports_route,
+      export_frame_route.addChildren([
+        export_map_route,
+        export_runs_route,
+        export_run_route,
+        export_timeline_route,
+        export_metrics_route,
+        export_notices_route,
+        export_settings_route,
+      ]),
+      find_route,
+      events_route,
+    ]),
   ]),
 ]);
 

@@ -1,6 +1,6 @@
 import { Pagination, Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { Link, getRouteApi } from '@tanstack/react-router';
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 import { pathOf } from '../http/reading.ts';
 import { Page } from '../page/page.tsx';
@@ -81,7 +81,12 @@ function Row({ row }: { row: BatchExport }) {
   return (
     <Table.Tr>
       <Table.Th scope="row">
-        <bdi>{name}</bdi>
+        <Link
+          to="/projects/$project_id/exports/$export_id"
+          params={{ project_id: String(row.team_id), export_id: row.id }}
+        >
+          <bdi>{name}</bdi>
+        </Link>
       </Table.Th>
       <Table.Td data-label="State" className={tone}>
         {word}

@@ -35,3 +35,9 @@ export function written(at: string, zone: string): string {
   const part = (type: string) => parts.find((one) => one.type === type)?.value ?? '';
   return `${part('year')}-${part('month')}-${part('day')} ${part('hour')}:${part('minute')}`;
 }
+
+/** The instant in the zone to the second, as `2026-01-31 12:00:05`. */
+export function seconds(at: string, zone: string): string {
+  // Zones are whole minutes from each other, but for times before there were any.
+  return `${written(at, zone)}:${at.slice(17, 19)}`;
+}

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { newExport } from '../factories/batch_exports.ts';
+import { insertRunRow, newExport } from '../factories/batch_exports.ts';
 import { openTestClock } from '../factories/people.ts';
 import { root } from '../house/source_files.ts';
 import type { TestOrganization } from '../harness.ts';
@@ -14,6 +14,9 @@ import { checkEverywhere, openSignedIn, openVisitor } from './visitor.ts';
 
 /** Where a route is looked at, by its name in the list of the router, and a heading of its page. */
 type Look = { path: string; heading: string };
+
+const one_export = '/projects/$project_id/exports/$export_id';
+const export_name = '<script>document.title = 1</script>';
 
 const signed_out: Record<string, Look> = {
   login_route: { path: '/login', heading: 'Sign in' },
@@ -27,10 +30,18 @@ const signed_in: Record<string, Look> = {
   start_route: { path: '/', heading: 'Exports' },
   account_route: { path: '/account', heading: 'Your account' },
   exports_route: { path: '/projects/$project_id/exports', heading: 'Exports' },
+  find_route: { path: '/projects/$project_id/find', heading: 'Find a record' },
+  export_map_route: { path: one_export, heading: export_name },
+  export_runs_route: { path: `${one_export}/runs`, heading: export_name },
+  export_run_route: { path: `${one_export}/runs/$run_id`, heading: export_name },
+  export_timeline_route: { path: `${one_export}/timeline`, heading: export_name },
+  export_metrics_route: { path: `${one_export}/metrics`, heading: export_name },
+  export_notices_route: { path: `${one_export}/notices`, heading: export_name },
+  export_settings_route: { path: `${one_export}/settings`, heading: export_name },
   events_route: { path: '/projects/$project_id/events', heading: 'Events' },
 };
 /** What only stands around others. */
-const around = ['root_route', 'signed_in_route', 'project_route'];
+const around = ['root_route', 'signed_in_route', 'project_route', 'export_frame_route'];
 
 const started = await startChromium();
 const skip = typeof started === 'string' ? started : false;
@@ -38,10 +49,14 @@ const browser = started as Browser;
 
 let server: PageServer;
 let home: TestOrganization;
+/** What the names of parameters in the paths stand for. */
+let ids: Record<string, string>;
 before(async () => {
   server = await openPageServer(openTestClock(), { clickhouse: true });
   home = await server.harness.newOrganization({ name: `<b>Home</b> & "others"` });
-  await newExport(server.harness, home, { name: '<script>document.title = 1</script>' });
+  const { id } = await newExport(server.harness, home, { name: export_name });
+  const run_id = await insertRunRow(server.harness, id, { status: 'Failed' });
+  ids = { $project_id: String(home.project.id), $export_id: id, $run_id: run_id };
 });
 after(async () => {
   if (skip === false) await browser.close();
@@ -69,7 +84,7 @@ for (const [routes, who] of [
         who === 'nobody'
           ? await openVisitor(browser, server.address)
           : await openSignedIn(browser, server, home.user);
-      await page.goto(path.replace('$project_id', String(home.project.id)));
+      await page.goto(path.replaceAll(/\$\w+/g, (name) => ids[name]!));
       await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
       await page.waitForLoadState('networkidle');
       await checkEverywhere(page, name);

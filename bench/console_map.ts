@@ -1,0 +1,102 @@
+// Draws the console's map of 200,000 slots in Chromium: as one range, and where every slot is a
+// range of its own. Run: npm run bench console_map
+import { join } from 'node:path';
+import { build } from 'vite';
+import { root } from '../scripts/child.ts';
+import { startChromium } from '../test/processes/chromium.ts';
+
+const slots = 200_000;
+const rounds = 60;
+
+/** The modules of the map as one script that leaves what the bench calls in `globalThis.map`. */
+async function bundleMap(): Promise<string> {
+  const folder = join(root, 'console/batch_exports/slots');
+  const name = 'map_bench';
+  const answer = await build({
+    configFile: false,
+    root: folder,
+    logLevel: 'error',
+    plugins: [
+      {
+        name,
+        resolveId: (id) => (id === name ? name : null),
+        load: (id) =>
+          id === name
+            ? `import { drawnOf, rangeAt } from '${folder}/drawn.ts';
+               import { paint } from '${folder}/paint.ts';
+               globalThis.map = { drawnOf, rangeAt, paint };`
+            : null,
+      },
+    ],
+    build: { write: false, rollupOptions: { input: name } },
+  });
+  const parts = [answer].flat().flatMap((one) => ('output' in one ? one.output : []));
+  return parts.map((part) => (part.type === 'chunk' ? part.code : '')).join('\n');
+}
+
+/** Runs in the page. Times are in milliseconds; `getImageData` waits until all is drawn. */
+const measure = `({ slots, rounds, is_apart }) => {
+  const minutes = 5 * 60_000;
+  const from = Date.parse('2024-01-01T00:00:00Z');
+  const states = ['delivered', 'failed', 'delivered', 'missing', 'in_doubt'];
+  const range = (first, count) => ({
+    start_at: new Date(from + first * minutes).toISOString(),
+    end_at: new Date(from + (first + count) * minutes).toISOString(),
+    slots: count, state: is_apart ? states[first % states.length] : 'delivered',
+    reason: is_apart && first % states.length === 3 ? 'paused' : null,
+  });
+  const ranges = is_apart
+    ? Array.from({ length: slots }, (_, index) => range(index, 1)) : [range(0, slots)];
+  const canvas = document.createElement('canvas');
+  [canvas.width, canvas.height] = [1200, 120];
+  document.body.append(canvas);
+  const context = canvas.getContext('2d', { willReadFrequently: true });
+  const rhythm = { interval: 'every 5 minutes', timezone: 'Europe/Berlin' };
+  const zones = ['Europe/Berlin', 'UTC'];
+  const read_at = performance.now();
+  const drawn = map.drawnOf(ranges);
+  const read = performance.now() - read_at;
+  const draw = (length) => {
+    const view = { from, to: from + length * minutes };
+    const began = performance.now();
+    map.paint(context, { width: 1200, ratio: 1, view, rhythm, drawn, zones }, () => '#508fc6');
+    context.getImageData(0, 0, 1, 1);
+    return performance.now() - began;
+  };
+  const times = (length) => {
+    const all = Array.from({ length: rounds }, () => draw(length)).sort((a, b) => a - b);
+    return [all[rounds / 2], all[Math.floor(rounds * 0.95)], all.at(-1)];
+  };
+  const first = draw(slots);
+  return { read, first, whole: times(slots), month: times(8640), day: times(288) };
+}`;
+
+type Measured = Record<'whole' | 'month' | 'day', number[]> & { read: number; first: number };
+
+async function main(): Promise<void> {
+  const browser = await startChromium();
+  if (typeof browser === 'string') throw new Error(browser);
+  try {
+    const page = await browser.newPage();
+    await page.addScriptTag({ content: await bundleMap(), type: 'module' });
+    await page.waitForFunction('globalThis.map !== undefined');
+    for (const is_apart of [false, true]) {
+      const { read, first, ...views } = await page.evaluate<Measured>(
+        `(${measure})(${JSON.stringify({ slots, rounds, is_apart })})`,
+      );
+      console.log(
+        `${slots} slots in ${is_apart ? slots : 1} ranges: read in ${read.toFixed(1)} ms, first ` +
+          `drawn in ${first.toFixed(1)} ms`,
+      );
+      for (const [name, [median, p95, most]] of Object.entries(views))
+        console.log(
+          `  ${name}: median ${median!.toFixed(1)} ms, 95 % ${p95!.toFixed(1)} ms, ` +
+            `most ${most!.toFixed(1)} ms`,
+        );
+    }
+  } finally {
+    await browser.close();
+  }
+}
+
+await main();

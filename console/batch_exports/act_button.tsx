@@ -1,0 +1,50 @@
+import { Button } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ask } from '../http/ask.ts';
+import { openIdempotencyKeys } from '../http/idempotency.ts';
+import { Sentence } from '../page/sentence.tsx';
+
+/**
+ * A button that asks the API to do one thing, without a form. Beside it stands what was done, or
+ * why it was refused; a lost answer is asked for again without a second effect.
+ */
+export function ActButton<Answer>({
+  path,
+  body = {},
+  label,
+  about,
+  done,
+  size = 'compact-xs',
+}: {
+  path: string;
+  body?: object;
+  label: string;
+  /** What screen readers add, where several are alike. */
+  about?: string;
+  /** Reads anew what changed, and says what was done. */
+  done: (answer: Answer) => Promise<string> | string;
+  size?: 'compact-xs' | 'compact-sm';
+}) {
+  const [keys] = useState(openIdempotencyKeys);
+  const { mutate, isPending, error, data } = useMutation<string>({
+    mutationFn: async () => {
+      const idempotency_key = keys.keyOf(body);
+      const outcome = await ask<Answer>('POST', path, { body, idempotency_key });
+      if (outcome.ok || outcome.problem.status !== 0) keys.settle();
+      if (!outcome.ok) throw outcome.problem;
+      return done(outcome.body);
+    },
+  });
+  return (
+    <>
+      <Button size={size} variant="default" loading={isPending} onClick={() => mutate()}>
+        {label}
+        {about !== undefined && <span className="unseen"> {about}</span>}
+      </Button>
+      <span role="status" className={error === null ? 'good small' : 'bad small'}>
+        {error === null ? data : <Sentence text={error.message} />}
+      </span>
+    </>
+  );
+}

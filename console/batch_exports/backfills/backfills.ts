@@ -1,0 +1,36 @@
+import { queryOptions } from '@tanstack/react-query';
+import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
+import { ask } from '../../http/ask.ts';
+import { reading } from '../../http/reading.ts';
+
+/** What is asked for when a part of time is repaired. */
+export type Repaired = {
+  start_at: string;
+  end_at: string;
+  mode: 'missing' | 'all';
+  by: 'inserted_at';
+};
+
+/** What the backfill would do if it began now: asked for once, and again when somebody wants it. */
+export function planOf(path: string, repaired: Repaired) {
+  return queryOptions({
+    queryKey: [`${path}backfill/`, 'plan', repaired],
+    queryFn: async ({ signal }): Promise<Backfill> => {
+      const body = { ...repaired, dry_run: true };
+      const outcome = await ask<{ backfill: Backfill }>('POST', `${path}backfill/`, {
+        body,
+        signal,
+      });
+      if (!outcome.ok) throw outcome.problem;
+      return outcome.body.backfill;
+    },
+    staleTime: 10_000,
+  });
+}
+
+/** A backfill and how far it is. */
+export function oneBackfill(path: string, id: string) {
+  return reading<Backfill>(`${path}backfills/${encodeURIComponent(id)}/`, {
+    is_busy: ({ finished_at }) => finished_at === null,
+  });
+}

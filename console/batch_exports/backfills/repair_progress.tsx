@@ -1,0 +1,92 @@
+import { Button, Progress } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useContext } from 'react';
+import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
+import { useExport } from '../export_context.ts';
+import { useWhenChanged } from '../following.ts';
+import { Form } from '../../form/form.tsx';
+import { Shown } from '../../page/shown.tsx';
+import { useReadAnew } from '../read_anew.ts';
+import { counted } from '../quantities.ts';
+import { Instant, ZoneContext } from '../../time/instant.tsx';
+import { exactly } from '../../time/words.ts';
+import { oneBackfill } from './backfills.ts';
+
+const tones: Partial<Record<string, string>> = {
+  Completed: 'good',
+  Failed: 'bad',
+  Cancelled: 'warn',
+};
+
+/** A repair that was begun: how far it is, and the way to end it. */
+export function RepairProgress({ id, close }: { id: string; close: () => void }) {
+  const { path } = useExport();
+  const query = useQuery(oneBackfill(path, id));
+  const readAnew = useReadAnew(path);
+  const ended_at = query.data?.finished_at ?? undefined;
+  // The map shows what came of it.
+  useWhenChanged(ended_at, readAnew);
+  return (
+    <section className="panel repair" aria-label="Repair">
+      <div className="part_head">
+        <h2>Repair</h2>
+        <Button size="compact-sm" variant="default" onClick={close}>
+          Close
+        </Button>
+      </div>
+      <Shown query={query}>{(backfill) => <Standing backfill={backfill} path={path} />}</Shown>
+    </section>
+  );
+}
+
+function Standing({ backfill, path }: { backfill: Backfill; path: string }) {
+  const zone = useContext(ZoneContext);
+  const readAnew = useReadAnew(path);
+  const { id, status, detail, start_at, end_at, progress, settles_at, finished_at } = backfill;
+  const share = progress.total_runs === 0 ? 0 : progress.finished_runs / progress.total_runs;
+  return (
+    <>
+      <p>
+        What was taken in from {exactly(start_at, zone)} to {exactly(end_at, zone)}:{' '}
+        <strong className={tones[status] ?? ''}>
+          {status === 'Starting' ? 'Waiting' : status}
+        </strong>
+        {finished_at !== null && (
+          <>
+            {' '}
+            <Instant at={finished_at} />
+          </>
+        )}
+      </p>
+      <Progress
+        value={finished_at === null ? share * 100 : 100}
+        aria-label="Progress of the repair"
+        mb="xs"
+      />
+      <p role="status">
+        {counted(progress.finished_runs, 'run')} of {progress.total_runs.toLocaleString('en')}{' '}
+        ended, {counted(progress.records_completed, 'row')} delivered,{' '}
+        {counted(progress.records_elsewhere, 'row')} left out because they are there already.
+      </p>
+      {detail !== null && <p className="muted">{detail}</p>}
+      {finished_at === null && (
+        <>
+          {status === 'Starting' && settles_at !== null && (
+            <p className="muted">
+              Begins <Instant at={settles_at} />.
+            </p>
+          )}
+          <Form
+            path={`${path}backfills/${id}/cancel/`}
+            body={() => ({})}
+            done={readAnew}
+            button="Abort"
+            about="the repair"
+            tone="danger"
+          />
+          <p className="muted small">What has been delivered stays.</p>
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,89 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet, getRouteApi, useLocation } from '@tanstack/react-router';
+import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
+import { Page } from '../page/page.tsx';
+import { Shown } from '../page/shown.tsx';
+import { Instant } from '../time/instant.tsx';
+import { ExportContext, exportPath } from './export_context.ts';
+import { oneExport } from './one_export.ts';
+import { stateOf } from './state.ts';
+import './one_export.css';
+
+const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id');
+
+const base = '/projects/$project_id/exports/$export_id';
+/** `asked` is what the tab is read from, under the export's path in the API. */
+const tabs = [
+  { label: 'Map', to: base, asked: 'slots/' },
+  { label: 'Runs', to: `${base}/runs`, asked: 'runs/' },
+  { label: 'Timeline', to: `${base}/timeline`, asked: 'timeline/' },
+  { label: 'Metrics', to: `${base}/metrics`, asked: 'metrics/' },
+  { label: 'Notices', to: `${base}/notices`, asked: '' },
+  { label: 'Settings', to: `${base}/settings`, asked: '' },
+] as const;
+
+/** Around the pages of an export: its name, how it stands, and the ways to its pages. */
+export function ExportFrame() {
+  const { project_id, export_id } = route.useParams();
+  const { pathname } = useLocation();
+  const query = useQuery(oneExport(project_id, export_id));
+  if (query.data === undefined)
+    return (
+      <Page title="Export">
+        <Shown query={query}>{() => undefined}</Shown>
+      </Page>
+    );
+  return (
+    <Shown query={query}>
+      {(row) => (
+        <ExportContext value={row}>
+          <Page title={row.name} request={requestOf(row, pathname)}>
+            <Standing row={row} />
+            <nav aria-label="Export" className="tabs">
+              {tabs.map(({ label, to }) => (
+                <Link
+                  key={to}
+                  to={to}
+                  params={{ project_id, export_id }}
+                  activeOptions={{ exact: to === base, includeSearch: false }}
+                >
+                  {label}
+                </Link>
+              ))}
+            </nav>
+            <Outlet />
+          </Page>
+        </ExportContext>
+      )}
+    </Shown>
+  );
+}
+
+/** What a program asks for to get what the tab shows. */
+function requestOf({ team_id, id }: BatchExport, pathname: string): string {
+  const path = exportPath(String(team_id), id);
+  const [, rest = ''] = pathname.split(`/exports/${id}`);
+  if (rest.startsWith('/runs/')) return `${path}${rest.slice(1)}${rest.endsWith('/') ? '' : '/'}`;
+  if (rest === '/notices') return `/api/projects/${team_id}/notice_deliveries/?batch_export=${id}`;
+  return `${path}${tabs.find(({ to }) => to === base + rest.replace(/\/$/, ''))?.asked ?? ''}`;
+}
+
+/** How the export stands, in a line. */
+function Standing({ row }: { row: BatchExport }) {
+  const { word, tone } = stateOf(row);
+  const { model, custom_query, destination, interval, next_run, pause_reason } = row;
+  return (
+    <p className="standing">
+      <span className={tone}>{word}</span>
+      <span className="muted">
+        {custom_query === null ? model : 'a query'} to {destination.type}, {interval}
+      </span>
+      {next_run !== null && (
+        <span className="muted">
+          next run <Instant at={next_run.data_interval_end} />
+        </span>
+      )}
+      {pause_reason !== null && <span>{pause_reason.detail}</span>}
+    </p>
+  );
+}

@@ -1,0 +1,232 @@
+import { Button, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, getRouteApi } from '@tanstack/react-router';
+import { useContext } from 'react';
+import type { SyntheticEvent } from 'react';
+import type { FoundExport, FoundRecord } from '../../../server/api/batch_exports/find/schema.ts';
+import { pathOf } from '../../http/reading.ts';
+import { Page } from '../../page/page.tsx';
+import { Sentence } from '../../page/sentence.tsx';
+import { Shown } from '../../page/shown.tsx';
+import { Instant, ZoneContext } from '../../time/instant.tsx';
+import { exactly } from '../../time/words.ts';
+import { counted, inBytes } from '../quantities.ts';
+import { ReceiptLink } from '../runs/receipt_link.tsx';
+import { exportPath } from '../export_context.ts';
+import { foundRecords, found_states } from './find.ts';
+import type { FindSearch } from './find.ts';
+import '../one_export.css';
+
+const route = getRouteApi('/signed_in/projects/$project_id/find');
+
+/** Where an event or a person was delivered, or why not, in every export of the project. */
+export function FindPage() {
+  const { project_id } = route.useParams();
+  const search = route.useSearch();
+  const is_asked = search.uuid !== undefined || search.distinct_id !== undefined;
+  return (
+    <Page
+      title="Find a record"
+      request={is_asked ? pathOf(foundRecords(project_id, search)) : undefined}
+    >
+      <div className="ways_to_find">
+        <FindByUuid key={`uuid ${search.uuid}`} search={search} />
+        <FindByDay key={`day ${search.distinct_id} ${search.day}`} search={search} />
+      </div>
+      {is_asked && <Results search={search} />}
+    </Page>
+  );
+}
+
+function useAsk(): (search: FindSearch) => void {
+  const navigate = route.useNavigate();
+  return (search) => void navigate({ search });
+}
+
+/** What was typed into a form, by its names. */
+function typedIn(event: SyntheticEvent<HTMLFormElement>): (name: string) => string {
+  event.preventDefault();
+  const data = new FormData(event.currentTarget);
+  return (name) => {
+    const value = data.get(name);
+    return typeof value === 'string' ? value.trim() : '';
+  };
+}
+
+function FindByUuid({ search }: { search: FindSearch }) {
+  const ask = useAsk();
+  return (
+    <form
+      className="filters"
+      aria-label="By uuid"
+      onSubmit={(event) => ask({ uuid: typedIn(event)('uuid') })}
+    >
+      <TextInput
+        name="uuid"
+        label="The uuid of an event"
+        size="sm"
+        className="uuid_field"
+        defaultValue={search.uuid}
+        autoComplete="off"
+        spellCheck={false}
+        required
+        withAsterisk={false}
+      />
+      <Button type="submit">Find the event</Button>
+    </form>
+  );
+}
+
+function FindByDay({ search }: { search: FindSearch }) {
+  const zone = useContext(ZoneContext);
+  const ask = useAsk();
+  return (
+    <form
+      className="filters"
+      aria-label="By distinct id and day"
+      onSubmit={(event) => {
+        const typed = typedIn(event);
+        ask({ distinct_id: typed('distinct_id'), day: typed('day') });
+      }}
+    >
+      <TextInput
+        name="distinct_id"
+        label="Or a distinct id"
+        size="sm"
+        defaultValue={search.distinct_id}
+        autoComplete="off"
+        spellCheck={false}
+        required
+        withAsterisk={false}
+      />
+      <TextInput
+        name="day"
+        type="date"
+        label={`and a day (${zone})`}
+        size="sm"
+        defaultValue={search.day}
+        required
+        withAsterisk={false}
+      />
+      <Button type="submit">Find its records</Button>
+    </form>
+  );
+}
+
+function Results({ search }: { search: FindSearch }) {
+  const { project_id } = route.useParams();
+  const query = useQuery(foundRecords(project_id, search));
+  return (
+    <Shown query={query}>
+      {({ detail, records, has_more_records, exports_left_out }) => (
+        <>
+          <p role="status" className={records.length === 0 ? 'panel' : ''}>
+            {detail}
+          </p>
+          {records.map((record) => (
+            <Record
+              key={`${record.uuid} ${record.person_version} ${record.inserted_at}`}
+              record={record}
+            />
+          ))}
+          {has_more_records && (
+            <p className="muted">There are more on this day: find one by its uuid.</p>
+          )}
+          {exports_left_out > 0 && (
+            <p className="muted">{counted(exports_left_out, 'older export')} not looked at.</p>
+          )}
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function Record({ record }: { record: FoundRecord }) {
+  const zone = useContext(ZoneContext);
+  const { uuid, event, distinct_id, person_version, timestamp, inserted_at, exports } = record;
+  return (
+    <section className="part found">
+      <h2>
+        <bdi>{event ?? `Person ${distinct_id}`}</bdi>
+        {person_version !== null && ` version ${person_version}`}
+      </h2>
+      <p className="muted">
+        {uuid !== null && (
+          <>
+            <code>{uuid}</code> of <bdi>{distinct_id}</bdi>,{' '}
+          </>
+        )}
+        {timestamp !== null && <>happened {exactly(timestamp, zone)}, </>}
+        stored {exactly(inserted_at, zone)}
+      </p>
+      {exports.length === 0 ? (
+        <p>This project has no export.</p>
+      ) : (
+        <ul className="records">
+          {exports.map((one) => (
+            <li key={one.batch_export}>
+              <InExport found={one} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function InExport({ found }: { found: FoundExport }) {
+  const { project_id } = route.useParams();
+  const { word, tone } = found_states[found.state];
+  const { batch_export, name, destination_type, run, slice, receipt, detail } = found;
+  const params = { project_id, export_id: batch_export };
+  const { data_interval_start: from, data_interval_end: to, due_at } = found;
+  return (
+    <div>
+      <p>
+        <span className={tone}>{word}</span> in{' '}
+        <Link to="/projects/$project_id/exports/$export_id" params={params}>
+          <bdi>{name}</bdi>
+        </Link>{' '}
+        <span className="muted">({destination_type})</span>
+      </p>
+      <p>
+        <Sentence text={detail} />
+        {due_at !== null && (
+          <span className="muted">
+            {' '}
+            Due <Instant at={due_at} />.
+          </span>
+        )}
+      </p>
+      {slice !== null && (
+        <p>
+          In <code>{slice.name ?? 'a file that is not written yet'}</code>, slice {slice.number + 1}
+          : {counted(slice.records, 'row')}
+          {slice.bytes !== null && `, ${inBytes(slice.bytes)}`}
+        </p>
+      )}
+      <p className="links">
+        {run !== null && (
+          <Link
+            to="/projects/$project_id/exports/$export_id/runs/$run_id"
+            params={{ ...params, run_id: run }}
+          >
+            Run {run.slice(-8)}
+          </Link>
+        )}
+        {receipt !== null && run !== null && (
+          <ReceiptLink path={exportPath(project_id, batch_export)} run_id={run} />
+        )}
+        {from !== null && to !== null && (
+          <Link
+            to="/projects/$project_id/exports/$export_id"
+            params={params}
+            search={{ selected_from: from, selected_to: to }}
+          >
+            Its slot on the map
+          </Link>
+        )}
+      </p>
+    </div>
+  );
+}

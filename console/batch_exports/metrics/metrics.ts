@@ -1,0 +1,79 @@
+import type { Static } from 'typebox';
+import type {
+  BatchExportMetrics,
+  MetricPoint,
+} from '../../../server/api/batch_exports/metrics/schema.ts';
+import { reading } from '../../http/reading.ts';
+import { slotLength } from '../slots/boundaries.ts';
+import type { Rhythm, Span } from '../slots/boundaries.ts';
+import { isoInstant } from '../slots/slots.ts';
+
+const hour_ms = 3_600_000;
+const day_ms = 24 * hour_ms;
+/** So many points a chart has at most; the API gives a thousand, with runs of backfills. */
+const points_max = 400;
+
+/** What a point stands for, so that there are not too many of them. */
+export function pointLength(
+  { from, to }: Span,
+  rhythm: Pick<Rhythm, 'interval'>,
+): 'run' | 'hour' | 'day' {
+  const length = to - from;
+  if (length / slotLength(rhythm) <= points_max) return 'run';
+  return length / hour_ms <= points_max ? 'hour' : 'day';
+}
+
+/** The range to begin with: the last month. */
+export function firstRange(now: number): Span {
+  const to = Math.ceil(now / hour_ms) * hour_ms;
+  return { from: to - 30 * day_ms, to };
+}
+
+/** Rows, bytes, durations and delays of the runs that were planned in the range. */
+export function metricsOf(path: string, { from, to }: Span, interval: 'run' | 'hour' | 'day') {
+  const query = new URLSearchParams({ after: isoInstant(from), before: isoInstant(to), interval });
+  return reading<Static<typeof BatchExportMetrics>>(`${path}metrics/?${query.toString()}`);
+}
+
+/** One line or row of bars of a chart: a number for each instant of the chart, or null. */
+export type Series = { label: string; values: (number | null)[] };
+
+/** What the charts show: the instants in seconds, and the series of each chart. */
+export type Charts = {
+  at: number[];
+  rows: Series[];
+  bytes: Series[];
+  duration: Series[];
+  delay: Series[];
+};
+
+/** The points as charts: one instant for all that were planned then, the kinds side by side. */
+export function chartsOf(points: MetricPoint[]): Charts {
+  const by_instant = new Map<number, MetricPoint[]>();
+  for (const point of points) {
+    const at = Date.parse(point.start_at) / 1000;
+    by_instant.set(at, [...(by_instant.get(at) ?? []), point]);
+  }
+  const at = [...by_instant.keys()];
+  const columns = [...by_instant.values()];
+  const series = (label: string, valueOf: (points: MetricPoint[]) => number | null): Series => ({
+    label,
+    values: columns.map(valueOf),
+  });
+  const sumOf = (field: 'rows' | 'bytes', is_scheduled: boolean) => (all: MetricPoint[]) => {
+    const own = all.filter(({ kind }) => (kind === 'scheduled') === is_scheduled);
+    return own.length === 0 ? null : own.reduce((sum, point) => sum + point[field], 0);
+  };
+  const longestOf = (field: 'duration_seconds_max' | 'lag_seconds_max') => (all: MetricPoint[]) =>
+    all.reduce<number | null>((most, { [field]: value }) => {
+      if (value === null) return most;
+      return most === null ? value : Math.max(most, value);
+    }, null);
+  return {
+    at,
+    rows: [series('schedule', sumOf('rows', true)), series('backfills', sumOf('rows', false))],
+    bytes: [series('schedule', sumOf('bytes', true)), series('backfills', sumOf('bytes', false))],
+    duration: [series('longest run', longestOf('duration_seconds_max'))],
+    delay: [series('longest delay', longestOf('lag_seconds_max'))],
+  };
+}

@@ -1,0 +1,163 @@
+import { Button, Table } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useCallback, useContext, useMemo, useState } from 'react';
+import type { MetricPoint } from '../../../server/api/batch_exports/metrics/schema.ts';
+import { useExport } from '../export_context.ts';
+import { inBytes, inTime } from '../quantities.ts';
+import { Seldom } from '../../page/section.tsx';
+import { Shown } from '../../page/shown.tsx';
+import { Instant, ZoneContext } from '../../time/instant.tsx';
+import { now } from '../../time/now.ts';
+import { exactly } from '../../time/words.ts';
+import type { Span } from '../slots/boundaries.ts';
+import { isoInstant } from '../slots/slots.ts';
+import { Chart } from './chart.tsx';
+import { chartsOf, firstRange, metricsOf, pointLength } from './metrics.ts';
+
+const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/metrics');
+const day_ms = 86_400_000;
+const ranges = [
+  { label: 'Day', length: day_ms },
+  { label: 'Week', length: 7 * day_ms },
+  { label: 'Month', length: 30 * day_ms },
+  { label: 'Year', length: 365 * day_ms },
+];
+const point_words = { run: 'each point is a run', hour: 'by the hour', day: 'by the day (UTC)' };
+
+/** Rows, bytes, duration and delay of the runs over time. */
+export function MetricsPage() {
+  const { row, path } = useExport();
+  const zone = useContext(ZoneContext);
+  const { from = '', to = '' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const [first] = useState(() => firstRange(now()));
+  const range = useMemo(() => {
+    const wanted = { from: Date.parse(from), to: Date.parse(to) };
+    return wanted.from < wanted.to ? wanted : first;
+  }, [from, to, first]);
+  const points = pointLength(range, row);
+  const query = useQuery({
+    ...metricsOf(path, range, points),
+    placeholderData: keepPreviousData,
+  });
+  const choose = useCallback(
+    (start: number, end: number) =>
+      void navigate({
+        search: { from: isoInstant(Math.floor(start)), to: isoInstant(Math.ceil(end)) },
+        resetScroll: false,
+      }),
+    [navigate],
+  );
+  const [start, end] = [range.from, range.to].map((at) => exactly(isoInstant(at), zone));
+  return (
+    <>
+      <div className="toolbar" role="group" aria-label="What is shown">
+        {ranges.map(({ label, length }) => (
+          <Button
+            key={label}
+            size="compact-sm"
+            variant="default"
+            onClick={() => choose(firstRange(now()).to - length, firstRange(now()).to)}
+          >
+            {label}
+          </Button>
+        ))}
+        <span className="muted">
+          Planned {start} to {end}, {point_words[points]}. Drag along a chart to look closer.
+        </span>
+      </div>
+      <Shown query={query}>
+        {({ results }) =>
+          results.length === 0 ? (
+            <p className="empty">No runs were planned in this time.</p>
+          ) : (
+            <Charts results={results} range={range} zone={zone} choose={choose} />
+          )
+        }
+      </Shown>
+    </>
+  );
+}
+
+const inNumbers = (value: number) =>
+  value.toLocaleString('en', { notation: 'compact', maximumFractionDigits: 1 });
+
+function Charts({
+  results,
+  range,
+  zone,
+  choose,
+}: {
+  results: MetricPoint[];
+  range: Span;
+  zone: string;
+  choose: (from: number, to: number) => void;
+}) {
+  const charts = useMemo(() => chartsOf(results), [results]);
+  const common = { at: charts.at, range, zone, choose };
+  return (
+    <>
+      <div className="charts">
+        <Chart {...common} title="Rows delivered" series={charts.rows} inWords={inNumbers} />
+        <Chart {...common} title="Bytes delivered" series={charts.bytes} inWords={inBytes} />
+        <Chart {...common} title="Duration" series={charts.duration} inWords={inTime} />
+        <Chart
+          {...common}
+          title="Delay from the end of the interval"
+          series={charts.delay}
+          inWords={inTime}
+        />
+      </div>
+      <Seldom summary="The same as a table">
+        <Points results={results} />
+      </Seldom>
+    </>
+  );
+}
+
+const rows_max = 500;
+
+function Points({ results }: { results: MetricPoint[] }) {
+  const newest = results.toReversed().slice(0, rows_max);
+  const time = (seconds: number | null) => (seconds === null ? '' : inTime(seconds));
+  return (
+    <>
+      <Table className="cards">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Planned</Table.Th>
+            <Table.Th>Kind</Table.Th>
+            <Table.Th className="number">Rows</Table.Th>
+            <Table.Th className="number">Bytes</Table.Th>
+            <Table.Th className="number">Duration</Table.Th>
+            <Table.Th className="number">Delay</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {newest.map((point) => (
+            <Table.Tr key={`${point.start_at} ${point.kind} ${point.run}`}>
+              <Table.Td data-label="Planned">
+                <Instant at={point.start_at} is_exact />
+              </Table.Td>
+              <Table.Td data-label="Kind">{point.kind.replace('_', ' ')}</Table.Td>
+              <Table.Td data-label="Rows" className="number">
+                {point.rows.toLocaleString('en')}
+              </Table.Td>
+              <Table.Td data-label="Bytes" className="number">
+                {inBytes(point.bytes)}
+              </Table.Td>
+              <Table.Td data-label="Duration" className="number">
+                {time(point.duration_seconds_max)}
+              </Table.Td>
+              <Table.Td data-label="Delay" className="number">
+                {time(point.lag_seconds_max)}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+      {results.length > rows_max && <p className="muted">The newest {rows_max} are shown.</p>}
+    </>
+  );
+}

@@ -1,0 +1,122 @@
+import { Pagination } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { NoticeDelivery } from '../../../server/api/notice_deliveries/schema.ts';
+import { ActButton } from '../act_button.tsx';
+import { useExport } from '../export_context.ts';
+import { Shown } from '../../page/shown.tsx';
+import { Instant } from '../../time/instant.tsx';
+import { counted } from '../quantities.ts';
+import {
+  deliveryPath,
+  delivery_states,
+  noticeDeliveries,
+  oneDelivery,
+  page_size,
+} from './notices.ts';
+
+const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/notices');
+
+/** What was told of an export, to whom, and what came of each attempt. */
+export function NoticesPage() {
+  const { row } = useExport();
+  const { page: text = '1' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const page = Math.max(1, Math.trunc(Number(text)) || 1);
+  const query = useQuery(noticeDeliveries(row.team_id, row.id, page));
+  return (
+    <Shown query={query}>
+      {({ count, results }) => (
+        <>
+          {count === 0 && (
+            <p className="empty">No notice of this export was sent in the last 30 days.</p>
+          )}
+          <ul className="records">
+            {results.map((delivery) => (
+              <li key={delivery.id}>
+                <Delivery delivery={delivery} />
+              </li>
+            ))}
+          </ul>
+          {count > page_size && (
+            <Pagination
+              size="sm"
+              total={Math.ceil(count / page_size)}
+              value={page}
+              onChange={(wanted) => void navigate({ search: { page: String(wanted) } })}
+              getControlProps={(control) => ({ 'aria-label': `${control} page` })}
+            />
+          )}
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function Delivery({ delivery }: { delivery: NoticeDelivery }) {
+  const queries = useQueryClient();
+  const [is_open, setOpen] = useState(false);
+  const { id, team_id, event, address, outcome, attempts, next_attempt_at, created_at } = delivery;
+  const { word, tone } = delivery_states[outcome];
+  const sent = async () => {
+    await queries.invalidateQueries({
+      predicate: ({ queryKey: [key] }) =>
+        typeof key === 'string' && key.includes('/notice_deliveries/'),
+    });
+    return 'It is sent again.';
+  };
+  return (
+    <div>
+      <p>
+        <code>{event}</code> <Instant at={created_at} is_exact />{' '}
+        <span className="muted">to {address ?? 'a webhook'}</span>
+      </p>
+      <p>
+        <span className={tone}>{word}</span>{' '}
+        <span className="muted">after {counted(attempts, 'attempt')}</span>
+        {next_attempt_at !== null && (
+          <span className="muted">
+            , next <Instant at={next_attempt_at} />
+          </span>
+        )}
+      </p>
+      <p className="row_actions">
+        <ActButton
+          path={`${deliveryPath(team_id, id)}send/`}
+          label="Send again"
+          about={`the notice ${event} of ${created_at}`}
+          done={sent}
+        />
+      </p>
+      <details className="seldom" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+        <summary>What was sent, and every attempt</summary>
+        {is_open && <Attempts delivery={delivery} />}
+      </details>
+    </div>
+  );
+}
+
+function Attempts({ delivery: { team_id, id } }: { delivery: NoticeDelivery }) {
+  const query = useQuery(oneDelivery(team_id, id));
+  return (
+    <Shown query={query}>
+      {({ body, tries }) => (
+        <>
+          <ol className="results">
+            {tries.map(({ number, at, outcome, status, detail }) => (
+              <li key={number}>
+                <Instant at={at} is_exact />: {outcome.replace('_', ' ')}
+                {status !== null && `, status ${status}`}
+                {detail !== null && `, ${detail}`}
+              </li>
+            ))}
+          </ol>
+          <pre className="query" tabIndex={0} role="region" aria-label={`Body of the notice ${id}`}>
+            {body}
+          </pre>
+        </>
+      )}
+    </Shown>
+  );
+}

@@ -1,0 +1,14 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useCallback } from 'react';
+
+/** Reads anew all that is on the screen of the export with this path, after a change. */
+export function useReadAnew(path: string): () => Promise<void> {
+  const queries = useQueryClient();
+  return useCallback(
+    () =>
+      queries.invalidateQueries({
+        predicate: ({ queryKey: [key] }) => typeof key === 'string' && key.startsWith(path),
+      }),
+    [queries, path],
+  );
+}

@@ -1,0 +1,200 @@
+import { Button, Progress } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { BulkAction } from '../../../server/api/batch_exports/bulk_actions/schema.ts';
+import { useExport } from '../export_context.ts';
+import { useWhenChanged } from '../following.ts';
+import { Form } from '../../form/form.tsx';
+import { Panel } from '../../page/panel.tsx';
+import { Refusal, Shown } from '../../page/shown.tsx';
+import { counted } from '../quantities.ts';
+import { useReadAnew } from '../read_anew.ts';
+import { actionItems, matchingRuns, oneAction } from './bulk.ts';
+import { instantOfAddress, statusChoice, status_choices } from './run_filters.ts';
+import type { RunSearch } from './run_filters.ts';
+
+const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/runs');
+
+type Action = 'retry_runs' | 'cancel_runs';
+const words = {
+  retry_runs: { label: 'Retry all that match', verb: 'Retry' },
+  cancel_runs: { label: 'Cancel all that match', verb: 'Cancel' },
+} as const;
+
+/** Retries or cancels all runs that match the filters, also those that were never read here. */
+export function ManyRuns({ search }: { search: RunSearch }) {
+  const [asked, ask] = useState<Action>();
+  const choice = statusChoice(search.status);
+  const close = () => ask(undefined);
+  return (
+    <>
+      <div className="toolbar">
+        {choice !== 'open' && choice !== 'completed' && (
+          <Button size="compact-sm" variant="default" onClick={() => ask('retry_runs')}>
+            {words.retry_runs.label}
+          </Button>
+        )}
+        {(choice === undefined || choice === 'open') && (
+          <Button size="compact-sm" variant="default" onClick={() => ask('cancel_runs')}>
+            {words.cancel_runs.label}
+          </Button>
+        )}
+      </div>
+      {asked !== undefined && <Asked key={asked} action={asked} search={search} close={close} />}
+      {search.action !== undefined && <Progressing id={search.action} />}
+    </>
+  );
+}
+
+/** What the API calls the filters of the address. */
+function filterOf({ status, after, before }: RunSearch) {
+  const choice = statusChoice(status);
+  return {
+    ...(choice === undefined ? {} : { status: status_choices[choice].statuses }),
+    ...(instantOfAddress(after) === undefined ? {} : { after: instantOfAddress(after) }),
+    ...(instantOfAddress(before) === undefined ? {} : { before: instantOfAddress(before) }),
+  };
+}
+
+function Asked({
+  action,
+  search,
+  close,
+}: {
+  action: Action;
+  search: RunSearch;
+  close: () => void;
+}) {
+  const { path } = useExport();
+  const navigate = route.useNavigate();
+  const body = { action, filter: filterOf(search) };
+  const query = useQuery(matchingRuns(path, body));
+  const { verb } = words[action];
+  return (
+    <Panel>
+      <Shown query={query}>
+        {({ progress: { total } }) =>
+          total === 0 ? (
+            <p>
+              No run that matches can be {action === 'retry_runs' ? 'tried again' : 'cancelled'}.
+            </p>
+          ) : (
+            <>
+              <p>
+                {counted(total, 'run')} of this export {total === 1 ? 'matches' : 'match'} now; what
+                comes later is left alone.
+              </p>
+              <Form<BulkAction>
+                path={`${path}runs/bulk/`}
+                body={() => body}
+                done={async ({ id }) => {
+                  await navigate({ search: { ...search, action: id }, replace: true });
+                  close();
+                }}
+                button={`${verb} ${counted(total, 'run')}`}
+              />
+            </>
+          )
+        }
+      </Shown>
+      <Button size="compact-sm" variant="subtle" mt="xs" onClick={close}>
+        Do nothing
+      </Button>
+    </Panel>
+  );
+}
+
+function Progressing({ id }: { id: string }) {
+  const { row, path } = useExport();
+  const navigate = route.useNavigate();
+  const readAnew = useReadAnew(path);
+  const project_path = `/api/projects/${row.team_id}/bulk_actions/`;
+  const query = useQuery(oneAction(project_path, id));
+  const ended_at = query.data?.finished_at ?? undefined;
+  useWhenChanged(ended_at, readAnew);
+  const close = () =>
+    void navigate({ search: ({ action: _action, ...rest }) => rest, replace: true });
+  return (
+    <section className="panel" aria-label="Many runs">
+      <Shown query={query}>
+        {({ detail, finished_at, progress: { total, pending, refused } }) => (
+          <>
+            <p role="status">{detail}</p>
+            <Progress
+              value={total === 0 ? 100 : ((total - pending) / total) * 100}
+              aria-label="Progress of the action"
+              mb="xs"
+            />
+            <Results
+              path={`${project_path}${id}/items/`}
+              has_refused={refused > 0}
+              ended={total - pending}
+            />
+            {finished_at === null ? (
+              <Form
+                path={`${project_path}${id}/abort/`}
+                body={() => ({})}
+                done={() => query.refetch()}
+                button="Abort"
+                about="the action on many runs"
+                tone="danger"
+              />
+            ) : (
+              <Button size="compact-sm" variant="default" onClick={close}>
+                Close
+              </Button>
+            )}
+          </>
+        )}
+      </Shown>
+    </section>
+  );
+}
+
+/** What came of the first of them; those that were refused come first, with the reason. */
+function Results({
+  path,
+  has_refused,
+  ended,
+}: {
+  path: string;
+  has_refused: boolean;
+  /** How many have their result. */
+  ended: number;
+}) {
+  const { row } = useExport();
+  const query = useQuery(actionItems(path, has_refused ? 'refused' : 'succeeded'));
+  const { data, error, refetch } = query;
+  useWhenChanged(ended, refetch);
+  if (error !== null) return <Refusal problem={error} />;
+  if (data === undefined || data.count === 0) return undefined;
+  return (
+    <details className="seldom">
+      <summary>
+        {counted(data.count, 'run')} {has_refused ? 'refused' : 'done'}: what came of each
+      </summary>
+      <ul className="results">
+        {data.results.map(({ number, run, outcome, detail, new_run }) => (
+          <li key={number}>
+            <Link
+              to="/projects/$project_id/exports/$export_id/runs/$run_id"
+              params={{
+                project_id: String(row.team_id),
+                export_id: row.id,
+                run_id: new_run ?? run ?? '',
+              }}
+            >
+              Run {(new_run ?? run ?? '').slice(-8)}
+            </Link>
+            : {outcome}
+            {detail !== null && `, ${detail}`}
+          </li>
+        ))}
+      </ul>
+      {data.count > data.results.length && (
+        <p className="muted">The first {data.results.length} are shown; the API has all.</p>
+      )}
+    </details>
+  );
+}

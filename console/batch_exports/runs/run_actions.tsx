@@ -1,0 +1,48 @@
+import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
+import { ActButton } from '../act_button.tsx';
+import { useExport } from '../export_context.ts';
+import { useReadAnew } from '../read_anew.ts';
+import { isCancellable, isRetryable } from './run_filters.ts';
+import { runPath } from './runs.ts';
+
+/** What can be done with a run: try it again, or take it back. */
+export function RunActions({
+  run,
+  size = 'compact-xs',
+}: {
+  run: BatchExportRun;
+  size?: 'compact-xs' | 'compact-sm';
+}) {
+  const { path } = useExport();
+  const readAnew = useReadAnew(path);
+  const about = `the run of ${run.data_interval_start}`;
+  const said = async (text: string) => {
+    await readAnew();
+    return text;
+  };
+  return (
+    <>
+      {isRetryable(run) && (
+        <ActButton<BatchExportRun>
+          path={`${runPath(path, run.id)}retry/`}
+          label="Retry"
+          size={size}
+          about={about}
+          done={(made) => said(`Tried again as run ${made.id.slice(-8)}.`)}
+        />
+      )}
+      {isCancellable(run) && (
+        <ActButton
+          path={`${runPath(path, run.id)}cancel/`}
+          label="Cancel"
+          size={size}
+          about={about}
+          done={() => said('It is being taken back.')}
+        />
+      )}
+      {run.finished_at === null && run.cancel_requested_at !== null && (
+        <span className="muted">being taken back</span>
+      )}
+    </>
+  );
+}

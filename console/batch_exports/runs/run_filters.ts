@@ -1,0 +1,46 @@
+import { run_states } from '../state.ts';
+import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
+
+type Status = BatchExportRun['status'];
+
+/** What the list of runs can be narrowed by, as it stands in the address. */
+export const run_filters = ['status', 'after', 'before', 'action'] as const;
+
+/** The filters of the list of runs. */
+export type RunSearch = { [Name in (typeof run_filters)[number]]?: string };
+
+/** The choices of the status filter, and the statuses that each means. */
+export const status_choices = {
+  failed: { label: 'Failed', statuses: ['Failed', 'FailedRetryable', 'TimedOut', 'Terminated'] },
+  open: { label: 'Under way', statuses: ['Starting', 'Running'] },
+  completed: { label: 'Completed', statuses: ['Completed'] },
+  cancelled: { label: 'Cancelled', statuses: ['Cancelled'] },
+} as const satisfies Record<string, { label: string; statuses: readonly Status[] }>;
+
+/** The name of a choice. */
+export type StatusChoice = keyof typeof status_choices;
+
+/** The choice that the address has; undefined: all. */
+export function statusChoice(text: string | undefined): StatusChoice | undefined {
+  return text !== undefined && Object.hasOwn(status_choices, text)
+    ? (text as StatusChoice)
+    : undefined;
+}
+
+/** An instant of the address, or undefined where it is none. */
+export function instantOfAddress(text: string | undefined): string | undefined {
+  const at = Date.parse(text ?? '');
+  return Number.isNaN(at) ? undefined : new Date(at).toISOString();
+}
+
+/** True when a run can be tried again. */
+export function isRetryable({ status }: Pick<BatchExportRun, 'status'>): boolean {
+  return status === 'Cancelled' || run_states[status].tone === 'bad';
+}
+
+/** True when a run can be taken back. */
+export function isCancellable(
+  run: Pick<BatchExportRun, 'finished_at' | 'cancel_requested_at'>,
+): boolean {
+  return run.finished_at === null && run.cancel_requested_at === null;
+}

@@ -1,0 +1,110 @@
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { Link } from '@tanstack/react-router';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
+import { useExport } from '../export_context.ts';
+import { counted, inBytes } from '../quantities.ts';
+import { run_states } from '../state.ts';
+import { Instant } from '../../time/instant.tsx';
+import { RunActions } from './run_actions.tsx';
+
+const row_height = 46;
+
+/**
+ * Runs, however many: only those in the window have elements. The next are read when the end comes
+ * near.
+ */
+export function RunList({
+  runs,
+  has_more,
+  is_waiting,
+  more,
+}: {
+  runs: BatchExportRun[];
+  has_more: boolean;
+  is_waiting: boolean;
+  more: () => void;
+}) {
+  const list = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  useLayoutEffect(() => {
+    setTop((list.current?.getBoundingClientRect().top ?? 0) + window.scrollY);
+  }, []);
+  // oxlint-disable-next-line react/incompatible-library -- nothing here keeps what it gives.
+  const rows = useWindowVirtualizer({
+    count: runs.length,
+    estimateSize: () => row_height,
+    getItemKey: (index) => runs[index]!.id,
+    scrollMargin: top,
+    overscan: 12,
+  });
+  const items = rows.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (has_more && !is_waiting && last >= runs.length - 20) more();
+  }, [has_more, is_waiting, last, runs.length, more]);
+  if (runs.length === 0) return <p className="empty">No runs that fit.</p>;
+  return (
+    <div role="table" aria-label="Runs" aria-rowcount={has_more ? -1 : runs.length + 1}>
+      <div role="row" aria-rowindex={1} className="run_row run_head">
+        {['Data of', 'Kind', 'State', 'Rows', 'Bytes', 'Ended', 'Actions'].map((name) => (
+          <span role="columnheader" key={name}>
+            {name}
+          </span>
+        ))}
+      </div>
+      <div ref={list} role="rowgroup" className="run_rows" style={{ height: rows.getTotalSize() }}>
+        {items.map(({ key, index, start }) => (
+          <div
+            key={key}
+            ref={rows.measureElement}
+            data-index={index}
+            role="row"
+            aria-rowindex={index + 2}
+            className="run_row"
+            style={{ transform: `translateY(${start - top}px)` }}
+          >
+            <Row run={runs[index]!} />
+          </div>
+        ))}
+      </div>
+      {is_waiting && <p className="muted">Reading more…</p>}
+    </div>
+  );
+}
+
+const kinds = { scheduled: 'schedule', make_up: 'make up', backfill: 'backfill' } as const;
+
+function Row({ run }: { run: BatchExportRun }) {
+  const { row } = useExport();
+  const { word, tone } = run_states[run.status];
+  const params = { project_id: String(row.team_id), export_id: row.id, run_id: run.id };
+  return (
+    <>
+      <span role="cell">
+        <Link to="/projects/$project_id/exports/$export_id/runs/$run_id" params={params}>
+          <Instant at={run.data_interval_start} is_exact />
+        </Link>
+      </span>
+      <span role="cell" className="muted">
+        {kinds[run.kind]}
+      </span>
+      <span role="cell">
+        <span className={tone}>{word}</span>
+        {run.latest_error !== null && <span className="muted"> {run.latest_error}</span>}
+      </span>
+      <span role="cell" className="number">
+        {run.records_completed === null ? '' : counted(run.records_completed, 'row')}
+      </span>
+      <span role="cell" className="number">
+        {run.bytes_completed === 0 ? '' : inBytes(run.bytes_completed)}
+      </span>
+      <span role="cell" className="muted">
+        {run.finished_at === null ? '' : <Instant at={run.finished_at} />}
+      </span>
+      <span role="cell" className="row_actions">
+        <RunActions run={run} />
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,121 @@
+import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useContext, useEffect, useState } from 'react';
+import type { LogEntry } from '../../../server/api/batch_exports/logs/schema.ts';
+import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
+import { Shown } from '../../page/shown.tsx';
+import { ZoneContext } from '../../time/instant.tsx';
+import { exactly, seconds } from '../../time/words.ts';
+import { useExport } from '../export_context.ts';
+import { logOf } from './runs.ts';
+
+const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/runs/$run_id');
+
+const levels = {
+  INFO: { label: 'Info and more important', asked: 'INFO,WARNING,ERROR' },
+  WARNING: { label: 'Warnings and errors', asked: 'WARNING,ERROR' },
+  ERROR: { label: 'Errors', asked: 'ERROR' },
+} as const;
+const page_size = 100;
+const limit_max = 500;
+/** What is typed is looked for once it rests. */
+const rest_ms = 300;
+
+/** The log of a run, newest line first; while the run goes on it follows. */
+export function RunLog({ run }: { run: BatchExportRun }) {
+  const { path } = useExport();
+  const { level, text } = route.useSearch();
+  const navigate = route.useNavigate();
+  const [limit, setLimit] = useState(page_size);
+  const wanted = level !== undefined && Object.hasOwn(levels, level) ? level : undefined;
+  const asked = wanted === undefined ? undefined : levels[wanted as keyof typeof levels].asked;
+  const query = useQuery({
+    ...logOf(path, run.id, { level: asked, text, limit }),
+    placeholderData: keepPreviousData,
+  });
+  const change = (changed: { level?: string; text?: string }) =>
+    void navigate({
+      search: (before) => ({ ...before, ...changed }),
+      replace: true,
+      resetScroll: false,
+    });
+  return (
+    <section className="part">
+      <h2>Log</h2>
+      <div className="filters">
+        <NativeSelect
+          size="xs"
+          label="Level"
+          value={wanted ?? ''}
+          onChange={({ target }) => change({ level: target.value })}
+          data={[
+            { value: '', label: 'All' },
+            ...Object.entries(levels).map(([value, { label }]) => ({ value, label })),
+          ]}
+        />
+        <TextFilter text={text ?? ''} set={(typed) => change({ text: typed })} />
+      </div>
+      <Shown query={query}>
+        {({ results, count }) => (
+          <>
+            <Lines lines={results} />
+            {count > results.length && limit < limit_max && (
+              <Button
+                size="compact-sm"
+                variant="default"
+                onClick={() => setLimit((lines) => Math.min(lines + page_size, limit_max))}
+              >
+                Show more of {count.toLocaleString('en')} lines
+              </Button>
+            )}
+            {count > results.length && limit >= limit_max && (
+              <p className="muted">
+                The newest {limit_max} of {count.toLocaleString('en')} lines: filter for others.
+              </p>
+            )}
+          </>
+        )}
+      </Shown>
+    </section>
+  );
+}
+
+function TextFilter({ text, set }: { text: string; set: (text: string) => void }) {
+  const [typed, setTyped] = useState(text);
+  useEffect(() => {
+    if (typed === text) return;
+    const timer = setTimeout(() => set(typed), rest_ms);
+    return () => clearTimeout(timer);
+    // oxlint-disable-next-line react/exhaustive-deps -- `set` is new with each drawing.
+  }, [typed, text]);
+  return (
+    <TextInput
+      size="xs"
+      label="Text"
+      value={typed}
+      maxLength={1000}
+      autoComplete="off"
+      onChange={({ target }) => setTyped(target.value)}
+    />
+  );
+}
+
+const tones = { DEBUG: 'muted', INFO: '', WARNING: 'warn', ERROR: 'bad' } as const;
+
+function Lines({ lines }: { lines: LogEntry[] }) {
+  const zone = useContext(ZoneContext);
+  if (lines.length === 0) return <p className="muted">No lines that fit.</p>;
+  return (
+    <ol className="log" aria-label="Log, newest first">
+      {lines.map(({ timestamp, level, message }, index) => (
+        <li key={`${timestamp} ${lines.length - index}`}>
+          <time dateTime={timestamp} title={exactly(timestamp, zone)}>
+            {seconds(timestamp, zone)}
+          </time>{' '}
+          <span className={tones[level]}>{level}</span> {message}
+        </li>
+      ))}
+    </ol>
+  );
+}

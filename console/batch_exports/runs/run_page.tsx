@@ -1,0 +1,200 @@
+import { Button, Table } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, getRouteApi } from '@tanstack/react-router';
+import { useContext } from 'react';
+import type { Static } from 'typebox';
+import type { BatchExportRun, Receipt } from '../../../server/api/batch_exports/runs/schema.ts';
+import { addressOf } from '../../http/address.ts';
+import { CopyButton } from '../../page/copy_button.tsx';
+import { Shown } from '../../page/shown.tsx';
+import { ZoneContext } from '../../time/instant.tsx';
+import { exactly, seconds } from '../../time/words.ts';
+import { useExport } from '../export_context.ts';
+import { counted, inBytes, inTime } from '../quantities.ts';
+import { run_states } from '../state.ts';
+import { RunActions } from './run_actions.tsx';
+import { RunLog } from './run_log.tsx';
+import { oneRun, receiptOf, runPath, timesOf } from './runs.ts';
+import { outcomeOf, stepsOf } from './steps.ts';
+
+const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/runs/$run_id');
+
+/** One run: what came of it, its steps, what it wrote, its receipt and its log. */
+export function RunPage() {
+  const { run_id } = route.useParams();
+  const { path } = useExport();
+  const query = useQuery(oneRun(path, run_id));
+  return (
+    <Shown query={query}>
+      {(run) => (
+        <>
+          <Outcome run={run} />
+          <Steps run={run} />
+          {run.status === 'Completed' && <Files run={run} />}
+          <RunLog run={run} />
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function Outcome({ run }: { run: BatchExportRun }) {
+  const { row } = useExport();
+  const zone = useContext(ZoneContext);
+  const { tone } = run_states[run.status];
+  const parameters = { project_id: String(row.team_id), export_id: row.id };
+  return (
+    <section className="part">
+      <div className="part_head">
+        <h2>
+          Run of {exactly(run.data_interval_start, zone)} to {exactly(run.data_interval_end, zone)}
+        </h2>
+        <span className="row_actions">
+          <RunActions run={run} size="compact-sm" />
+        </span>
+      </div>
+      <p className={tone === 'muted' ? '' : tone}>{outcomeOf(run)}</p>
+      <p className="muted small">
+        Run <code>{run.id}</code>, delivery <code>{run.delivery_id}</code>
+        {run.error_code !== null && (
+          <>
+            , error <code>{run.error_code}</code>
+          </>
+        )}
+        .{' '}
+        <Link
+          to="/projects/$project_id/exports/$export_id"
+          params={parameters}
+          search={{ selected_from: run.data_interval_start, selected_to: run.data_interval_end }}
+        >
+          Its slots on the map
+        </Link>
+      </p>
+    </section>
+  );
+}
+
+function Steps({ run }: { run: BatchExportRun }) {
+  const { path } = useExport();
+  const { data } = useQuery(timesOf(path, run));
+  const steps = stepsOf(
+    run,
+    data?.results.find((point) => point.run === run.id),
+  );
+  return (
+    <section className="part">
+      <h2>Steps</h2>
+      <Table className="cards">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Step</Table.Th>
+            <Table.Th>At</Table.Th>
+            <Table.Th className="number">Took</Table.Th>
+            <Table.Th>What came of it</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {steps.map(({ name, at, seconds: took, told }) => (
+            <Table.Tr key={name}>
+              <Table.Th scope="row">{name}</Table.Th>
+              <Table.Td data-label="At">
+                {at === null ? <span className="muted">-</span> : <ToTheSecond at={at} />}
+              </Table.Td>
+              <Table.Td data-label="Took" className="number">
+                {took === null ? <span className="muted">-</span> : inTime(took)}
+              </Table.Td>
+              <Table.Td data-label="Result">{told}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </section>
+  );
+}
+
+function ToTheSecond({ at }: { at: string }) {
+  const zone = useContext(ZoneContext);
+  return (
+    <time dateTime={at} title={exactly(at, zone)}>
+      {seconds(at, zone)} {zone}
+    </time>
+  );
+}
+
+/** The slices with their files, by the receipt. */
+function Files({ run }: { run: BatchExportRun }) {
+  const { path } = useExport();
+  const query = useQuery(receiptOf(path, run.id));
+  return (
+    <section className="part">
+      <div className="part_head">
+        <h2>What it wrote</h2>
+        <Button
+          component="a"
+          size="compact-sm"
+          variant="default"
+          href={addressOf(`${runPath(path, run.id)}receipt/`)}
+          download={`receipt_${run.id}.json`}
+        >
+          Download the receipt
+        </Button>
+      </div>
+      <Shown query={query}>
+        {(receipt) => (
+          <>
+            <p>
+              {counted(receipt.source_records, 'row')} counted at the source,{' '}
+              {counted(receipt.records, 'row')} written, {inBytes(receipt.bytes)} in{' '}
+              {counted(receipt.slices.length, 'slice')}. <code>sluice verify</code> checks the
+              signature ({receipt.signature.algorithm}).
+            </p>
+            {receipt.slices.length > 0 && <Slices slices={receipt.slices} />}
+            {receipt.slices.length > slices_max && (
+              <p className="muted">The first {slices_max} are shown; the receipt has all.</p>
+            )}
+          </>
+        )}
+      </Shown>
+    </section>
+  );
+}
+
+const slices_max = 200;
+
+function Slices({ slices }: { slices: Static<typeof Receipt>['slices'] }) {
+  return (
+    <Table className="cards">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th className="number">Slice</Table.Th>
+          <Table.Th>File, object or table</Table.Th>
+          <Table.Th className="number">Rows</Table.Th>
+          <Table.Th className="number">Bytes</Table.Th>
+          <Table.Th>SHA-256</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {slices.slice(0, slices_max).map((slice) => (
+          <Table.Tr key={slice.number}>
+            <Table.Td data-label="Slice" className="number">
+              {slice.number + 1}
+            </Table.Td>
+            <Table.Td data-label="File">
+              <code>{slice.name}</code>
+            </Table.Td>
+            <Table.Td data-label="Rows" className="number">
+              {slice.records.toLocaleString('en')}
+            </Table.Td>
+            <Table.Td data-label="Bytes" className="number">
+              {slice.bytes.toLocaleString('en')}
+            </Table.Td>
+            <Table.Td data-label="SHA-256">
+              <code className="small">{slice.sha256}</code>{' '}
+              <CopyButton text={slice.sha256} what={`the SHA-256 of ${slice.name}`} />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}

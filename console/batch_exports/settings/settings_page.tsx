@@ -1,0 +1,182 @@
+import { Button, Checkbox, TextInput } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
+import { useExport } from '../export_context.ts';
+import { Form } from '../../form/form.tsx';
+import { addressOf } from '../../http/address.ts';
+import { etagOf } from '../../http/reading.ts';
+import { Section, useDone } from '../../page/section.tsx';
+import { inTime } from '../quantities.ts';
+import { Instant } from '../../time/instant.tsx';
+
+/** What an export is: its settings, its pause, and its end. */
+export function SettingsPage() {
+  const { row, path } = useExport();
+  return (
+    <>
+      <Section title="Settings">
+        <Button
+          component="a"
+          size="compact-sm"
+          variant="default"
+          mb="sm"
+          href={addressOf(`/projects/${row.team_id}/exports/${row.id}/edit`)}
+        >
+          Edit
+        </Button>
+        <Facts row={row} />
+      </Section>
+      <Section title={row.paused ? 'Paused' : 'Pause'}>
+        {row.paused ? <Unpause row={row} path={path} /> : <Pause row={row} path={path} />}
+      </Section>
+      <Section title="Delete">
+        <Delete row={row} path={path} />
+      </Section>
+    </>
+  );
+}
+
+function Facts({ row }: { row: BatchExport }) {
+  const { destination, custom_query, start_at, end_at, freshness_seconds } = row;
+  const facts: [string, ReactNode][] = [
+    ['Name', <bdi key="name">{row.name}</bdi>],
+    ['Model', custom_query === null ? row.model : `a query over ${row.model}`],
+    ['Interval', row.interval],
+    ['Starts', start_at === null ? 'when it was made' : <Instant at={start_at} is_exact />],
+    ['Ends', end_at === null ? 'never' : <Instant at={end_at} is_exact />],
+    [
+      'Late after',
+      freshness_seconds === null
+        ? 'two intervals, the time to settle, and ten minutes'
+        : inTime(freshness_seconds),
+    ],
+    ['Made', <Instant key="made" at={row.created_at} is_exact />],
+    ['Changed', <Instant key="changed" at={row.last_updated_at} is_exact />],
+    ['Destination', destination.type],
+    ...Object.entries(destination.config ?? {}).map(([name, value]): [string, ReactNode] => [
+      name,
+      <ConfigValue key={name} value={value} />,
+    ]),
+  ];
+  return (
+    <>
+      <dl className="settings">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <p className="muted small">What is secret is kept, and never shown.</p>
+      {custom_query !== null && (
+        <>
+          <h3>Query</h3>
+          <pre className="query" tabIndex={0} role="region" aria-label="Query">
+            {custom_query}
+          </pre>
+        </>
+      )}
+    </>
+  );
+}
+
+function ConfigValue({ value }: { value: unknown }) {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text === '' ? <span className="muted">empty</span> : <code>{text}</code>;
+}
+
+type Own = { row: BatchExport; path: string };
+
+function Pause({ row, path }: Own) {
+  const done = useDone();
+  return (
+    <>
+      <p>A paused export plans no runs. Runs under way and backfills go on.</p>
+      <Form
+        path={`${path}pause/`}
+        body={() => ({})}
+        if_match={etagOf(row)}
+        done={() => done('The export is paused.', { queryKey: [path] })}
+        button="Pause the export"
+        tone="danger"
+      />
+    </>
+  );
+}
+
+function Unpause({ row, path }: Own) {
+  const done = useDone();
+  const [makes_up, setMakesUp] = useState(true);
+  return (
+    <>
+      <p>
+        No runs are planned
+        {row.last_paused_at !== null && (
+          <>
+            {' '}
+            since <Instant at={row.last_paused_at} is_exact />
+          </>
+        )}
+        . {row.pause_reason?.detail}
+      </p>
+      <Form
+        path={`${path}unpause/`}
+        body={() => ({ backfill: makes_up })}
+        if_match={etagOf(row)}
+        done={() => done('The export goes on.', { queryKey: [path] })}
+        button="Resume the export"
+      >
+        <Checkbox
+          label="Make up for the intervals that were missed"
+          checked={makes_up}
+          onChange={({ target }) => setMakesUp(target.checked)}
+        />
+      </Form>
+    </>
+  );
+}
+
+function Delete({ row, path }: Own) {
+  const navigate = useNavigate();
+  const [typed, setTyped] = useState('');
+  const [is_refused, setRefused] = useState(false);
+  return (
+    <>
+      <p>
+        Its runs, its receipts and its ledger go with it; runs under way are taken back. What was
+        delivered stays at the destination. A new export would deliver it again.
+      </p>
+      <Form
+        method="DELETE"
+        path={path}
+        body={() => undefined}
+        if_match={etagOf(row)}
+        confirm={() => {
+          setRefused(typed.trim() !== row.name.trim());
+          return typed.trim() === row.name.trim();
+        }}
+        done={() =>
+          navigate({
+            to: '/projects/$project_id/exports',
+            params: { project_id: String(row.team_id) },
+          })
+        }
+        button="Delete the export"
+        tone="danger"
+      >
+        <TextInput
+          label="Type the name of the export"
+          description={<bdi>{row.name}</bdi>}
+          value={typed}
+          onChange={({ target }) => setTyped(target.value)}
+          error={is_refused ? 'This is not its name.' : false}
+          autoComplete="off"
+          spellCheck={false}
+        />
+      </Form>
+    </>
+  );
+}

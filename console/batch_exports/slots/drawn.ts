@@ -1,0 +1,71 @@
+import type { SlotRange } from '../../../server/api/batch_exports/slots/schema.ts';
+import type { Span } from './boundaries.ts';
+import { kindOf, kind_names } from './kinds.ts';
+
+/** The ranges as they are painted: where each begins and ends, and the number of its kind. */
+export type Drawn = { ranges: SlotRange[]; from: Float64Array; to: Float64Array; kind: Uint8Array };
+
+/** Reads the ranges once, so that painting parses no text. */
+export function drawnOf(ranges: SlotRange[]): Drawn {
+  const from = new Float64Array(ranges.length);
+  const to = new Float64Array(ranges.length);
+  ranges.forEach(({ start_at, end_at }, index) => {
+    // Mostly it begins where the one before ended, and reading an instant takes its time.
+    const is_next = index > 0 && ranges[index - 1]!.end_at === start_at;
+    from[index] = is_next ? to[index - 1]! : Date.parse(start_at);
+    to[index] = Date.parse(end_at);
+  });
+  const kind = Uint8Array.from(ranges, (range) => kind_names.indexOf(kindOf(range)));
+  return { ranges, from, to, kind };
+}
+
+/** The number of the first range that ends after the instant. */
+export function firstEndingAfter({ to }: Pick<Drawn, 'to'>, at: number): number {
+  let [low, high] = [0, to.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (to[middle]! <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The range that has the instant. */
+export function rangeAt(drawn: Drawn, at: number): SlotRange | undefined {
+  const index = firstEndingAfter(drawn, at);
+  return drawn.from[index]! <= at ? drawn.ranges[index] : undefined;
+}
+
+/**
+ * How much of each column of the view each kind has, from 0 to 1: `kinds` numbers for a column
+ * after those of the column before. One pass over the ranges, however many there are.
+ */
+export function columnShares(drawn: Drawn, view: Span, columns: number): Float32Array {
+  const shares = new Float32Array(columns * kind_names.length);
+  const column_ms = (view.to - view.from) / columns;
+  for (let index = firstEndingAfter(drawn, view.from); index < drawn.to.length; index += 1) {
+    const [from, to] = [drawn.from[index]!, drawn.to[index]!];
+    if (from >= view.to) break;
+    const start = Math.max(0, (from - view.from) / column_ms);
+    const end = Math.min(columns, (to - view.from) / column_ms);
+    for (let column = Math.floor(start); column < end; column += 1) {
+      const share = Math.min(end, column + 1) - Math.max(start, column);
+      shares[column * kind_names.length + drawn.kind[index]!]! += share;
+    }
+  }
+  return shares;
+}
+
+/** How many slots of each kind the view has; of a range that it cuts, its share. */
+export function countsIn(drawn: Drawn, view: Span): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (let index = firstEndingAfter(drawn, view.from); index < drawn.to.length; index += 1) {
+    const [from, to] = [drawn.from[index]!, drawn.to[index]!];
+    if (from >= view.to) break;
+    const inside = Math.min(to, view.to) - Math.max(from, view.from);
+    const slots = Math.max(1, Math.round((drawn.ranges[index]!.slots * inside) / (to - from)));
+    const kind = drawn.kind[index]!;
+    counts.set(kind, (counts.get(kind) ?? 0) + slots);
+  }
+  return counts;
+}

@@ -1,0 +1,23 @@
+import type { Span } from './boundaries.ts';
+import { countsIn } from './drawn.ts';
+import type { Drawn } from './drawn.ts';
+import { kind_names, kinds } from './kinds.ts';
+
+/** What each colour says, and how many slots of it are shown. */
+export function Legend({ drawn, view }: { drawn: Drawn; view: Span }) {
+  const counts = countsIn(drawn, view);
+  return (
+    <ul className="legend" aria-label="Slots in view">
+      {kind_names.map((name, kind) => {
+        const count = counts.get(kind);
+        const { label, sign } = kinds[name];
+        return count === undefined ? undefined : (
+          <li key={name}>
+            <span className={`sign ${sign}`} aria-hidden />
+            {label} <span className="muted">{count.toLocaleString('en')}</span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

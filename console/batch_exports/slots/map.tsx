@@ -1,0 +1,203 @@
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import type { KeyboardEvent, PointerEvent, RefObject } from 'react';
+import { watchTheme } from '../../page/theme_change.ts';
+import { slotAt, slotLength } from './boundaries.ts';
+import type { Rhythm, Span } from './boundaries.ts';
+import { rangeAt } from './drawn.ts';
+import type { Drawn } from './drawn.ts';
+import { heightOf, paint } from './paint.ts';
+import { moved, showing, zoomed } from './view.ts';
+
+type Given = {
+  view: Span;
+  setView: (view: Span) => void;
+  rhythm: Rhythm;
+  drawn: Drawn;
+  /** The slot that is pointed at, by whatever means. */
+  cursor: Span | undefined;
+  setCursor: (cursor: Span) => void;
+  selection: Span | undefined;
+  setSelection: (selection: Span | undefined) => void;
+  zones: readonly string[];
+};
+
+/** One step of the wheel or of a key. */
+const zoom_step = 1.5;
+
+/**
+ * The slots as a picture. The pointer and the arrow keys go from slot to slot; dragging, or the
+ * arrows with shift, select; the wheel, plus and minus zoom.
+ */
+export function SlotMap(given: Given) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [width, setWidth] = useState(0);
+  useWidth(canvas, setWidth);
+  usePainted(canvas, width, given);
+  useWheel(canvas, given);
+  const hint = useId();
+  return (
+    <>
+      <canvas
+        ref={canvas}
+        className="slot_map"
+        style={{ height: heightOf(given.zones) }}
+        tabIndex={0}
+        // oxlint-disable-next-line jsx-a11y/no-interactive-element-to-noninteractive-role -- keys
+        role="application"
+        aria-label="Map of the slots"
+        aria-describedby={hint}
+        {...useDragging(given)}
+        onKeyDown={(event) => pressed(event, given)}
+      />
+      <p id={hint} className="muted small">
+        Arrow keys go from slot to slot, with Shift they select; drag selects too. + and - or the
+        wheel zoom, Page Up and Page Down move. The table below has the same.
+      </p>
+    </>
+  );
+}
+
+function useWidth(canvas: RefObject<HTMLCanvasElement | null>, tell: (width: number) => void) {
+  useLayoutEffect(() => {
+    const element = canvas.current!;
+    tell(element.clientWidth);
+    const observer = new ResizeObserver(() => tell(element.clientWidth));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [canvas, tell]);
+}
+
+function usePainted(
+  canvas: RefObject<HTMLCanvasElement | null>,
+  width: number,
+  { view, rhythm, drawn, selection, cursor, zones }: Given,
+) {
+  useEffect(() => {
+    const element = canvas.current!;
+    const context = element.getContext('2d');
+    if (context === null || width === 0) return;
+    const draw = () => {
+      const ratio = devicePixelRatio;
+      element.width = Math.round(width * ratio);
+      element.height = Math.round(heightOf(zones) * ratio);
+      const style = getComputedStyle(element);
+      const picture = { width, ratio, view, rhythm, drawn, selection, cursor, zones };
+      paint(context, picture, (name) => style.getPropertyValue(name));
+    };
+    const frame = requestAnimationFrame(draw);
+    const leaveTheme = watchTheme(draw);
+    return () => {
+      cancelAnimationFrame(frame);
+      leaveTheme();
+    };
+  }, [canvas, width, view, rhythm, drawn, selection, cursor, zones]);
+}
+
+/** React listens to the wheel in a way that cannot keep the page from scrolling. */
+function useWheel(canvas: RefObject<HTMLCanvasElement | null>, { view, setView, rhythm }: Given) {
+  useEffect(() => {
+    const element = canvas.current!;
+    const turned = (event: WheelEvent) => {
+      event.preventDefault();
+      const share = event.offsetX / element.clientWidth;
+      if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+        setView(moved(view, (event.deltaX + event.deltaY) / element.clientWidth));
+        return;
+      }
+      const factor = event.deltaY > 0 ? zoom_step : 1 / zoom_step;
+      const at = view.from + share * (view.to - view.from);
+      setView(zoomed(view, at, factor, slotLength(rhythm)));
+    };
+    element.addEventListener('wheel', turned, { passive: false });
+    return () => element.removeEventListener('wheel', turned);
+  }, [canvas, view, setView, rhythm]);
+}
+
+/** Both spans and what is between them. */
+function around(one: Span, other: Span): Span {
+  return { from: Math.min(one.from, other.from), to: Math.max(one.to, other.to) };
+}
+
+function useDragging({ view, rhythm, cursor, setCursor, setSelection }: Given) {
+  const began = useRef<Span>(undefined);
+  return useMemo(() => {
+    const under = (event: PointerEvent<HTMLCanvasElement>): Span => {
+      const { left, width } = event.currentTarget.getBoundingClientRect();
+      const share = Math.min(Math.max((event.clientX - left) / width, 0), 0.999_999);
+      return slotAt(rhythm, view.from + share * (view.to - view.from));
+    };
+    return {
+      onPointerDown: (event: PointerEvent<HTMLCanvasElement>) => {
+        if (event.button !== 0) return;
+        event.currentTarget.setPointerCapture(event.pointerId);
+        began.current = under(event);
+        setCursor(began.current);
+      },
+      onPointerMove: (event: PointerEvent<HTMLCanvasElement>) => {
+        const slot = under(event);
+        if (slot.from !== cursor?.from) setCursor(slot);
+        if (began.current !== undefined && slot.from !== began.current.from)
+          setSelection(around(began.current, slot));
+      },
+      onPointerUp: (event: PointerEvent<HTMLCanvasElement>) => {
+        if (began.current === undefined) return;
+        setSelection(around(began.current, under(event)));
+        began.current = undefined;
+      },
+      onPointerCancel: () => (began.current = undefined),
+    };
+  }, [view, rhythm, cursor, setCursor, setSelection]);
+}
+
+function pressed(event: KeyboardEvent, given: Given): void {
+  const done = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key];
+  if (done === undefined) return;
+  event.preventDefault();
+  done(given, event.shiftKey);
+}
+
+const keys: Partial<Record<string, (given: Given, is_selecting: boolean) => void>> = {
+  ArrowRight: (given, is_selecting) => step(given, 1, is_selecting),
+  ArrowLeft: (given, is_selecting) => step(given, -1, is_selecting),
+  '+': (given) => zoom(given, 1 / zoom_step),
+  '=': (given) => zoom(given, 1 / zoom_step),
+  '-': (given) => zoom(given, zoom_step),
+  PageDown: ({ view, setView }) => setView(moved(view, 0.75)),
+  PageUp: ({ view, setView }) => setView(moved(view, -0.75)),
+  Home: (given) => go(given, slotAt(given.rhythm, given.view.from), false),
+  End: (given) => go(given, slotAt(given.rhythm, given.view.to - 1), false),
+  ' ': ({ cursor, setSelection }) => setSelection(cursor),
+  Enter: ({ cursor, drawn, setSelection }) => {
+    const range = cursor === undefined ? undefined : rangeAt(drawn, cursor.from);
+    if (range !== undefined)
+      setSelection({ from: Date.parse(range.start_at), to: Date.parse(range.end_at) });
+  },
+  Escape: ({ setSelection }) => setSelection(undefined),
+};
+
+function zoom(given: Given, factor: number): void {
+  const { view, cursor, rhythm } = given;
+  const at = cursor === undefined ? (view.from + view.to) / 2 : (cursor.from + cursor.to) / 2;
+  given.setView(zoomed(view, at, factor, slotLength(rhythm)));
+}
+
+function step(given: Given, direction: 1 | -1, is_selecting: boolean): void {
+  const { cursor, view, rhythm } = given;
+  if (cursor === undefined) go(given, slotAt(rhythm, (view.from + view.to) / 2), is_selecting);
+  else go(given, slotAt(rhythm, direction > 0 ? cursor.to : cursor.from - 1), is_selecting);
+}
+
+function go(given: Given, slot: Span, is_selecting: boolean): void {
+  const { cursor, selection, view } = given;
+  given.setCursor(slot);
+  if (showing(view, slot) !== view) given.setView(showing(view, slot));
+  if (!is_selecting || cursor === undefined) return;
+  // What the cursor comes from is the end that moves, unless nothing of it was selected.
+  const moves_end = selection !== undefined && selection.to === cursor.to;
+  const moves_start = selection !== undefined && selection.from === cursor.from;
+  if (moves_end && slot.to > selection.from + 1)
+    given.setSelection({ from: selection.from, to: slot.to });
+  else if (moves_start && slot.from < selection.to)
+    given.setSelection({ from: slot.from, to: selection.to });
+  else given.setSelection(around(cursor, slot));
+}

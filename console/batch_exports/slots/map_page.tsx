@@ -1,0 +1,171 @@
+import { Button } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useCallback, useContext, useEffect, useMemo, useState } from 'react';
+import { Repair } from '../backfills/repair.tsx';
+import { useExport } from '../export_context.ts';
+import { useRunsFollowed } from '../following.ts';
+import { Refusal, Waiting } from '../../page/shown.tsx';
+import { ZoneContext } from '../../time/instant.tsx';
+import { now } from '../../time/now.ts';
+import { exactly } from '../../time/words.ts';
+import { slotLength } from './boundaries.ts';
+import type { Rhythm, Span } from './boundaries.ts';
+import { drawnOf } from './drawn.ts';
+import { Legend } from './legend.tsx';
+import { SlotMap } from './map.tsx';
+import { RangeTable } from './range_table.tsx';
+import { SlotReadout } from './slot_readout.tsx';
+import { isoInstant, slotsOf } from './slots.ts';
+import { askedFor, firstView, moved, readView, zoomed } from './view.ts';
+
+const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/');
+/** The address follows the view once it rests. */
+const rest_ms = 250;
+
+/** The map of an export's slots, and what can be done about those that are missing. */
+export function MapPage() {
+  const { row, path } = useExport();
+  const zone = useContext(ZoneContext);
+  const [selection, setSelection] = useSelection();
+  const [view, setView] = useView(slotLength(row), selection);
+  const [cursor, setCursor] = useState<Span>();
+  const { drawn, rhythm, query } = useSlots(path, view, row.interval);
+  const zones = useMemo(() => (zone === 'UTC' ? ['UTC'] : [zone, 'UTC']), [zone]);
+  if (drawn === undefined || rhythm === undefined)
+    return query.error === null ? <Waiting /> : <Refusal problem={query.error} />;
+  return (
+    <>
+      <Toolbar view={view} setView={setView} slot_ms={slotLength(row)} zone={zone} />
+      {query.error !== null && <Refusal problem={query.error} title="What you see may be old" />}
+      <p className="muted small">Clocks under the map: {zones.join(', then ')}.</p>
+      <SlotMap
+        {...{ view, setView, rhythm, drawn, cursor, setCursor, selection, setSelection, zones }}
+      />
+      <Legend drawn={drawn} view={view} />
+      <SlotReadout cursor={cursor} drawn={drawn} setSelection={setSelection} />
+      <Repair selection={selection} close={() => setSelection(undefined)} />
+      <RangeTable drawn={drawn} view={view} setSelection={setSelection} />
+    </>
+  );
+}
+
+/** The slots around the view; those of the last view stay until there are others. */
+function useSlots(path: string, view: Span, interval: Rhythm['interval']) {
+  const asked = askedFor(view, slotLength({ interval }));
+  const query = useInfiniteQuery({
+    ...slotsOf(path, asked),
+    placeholderData: (before) => before,
+  });
+  const { data, hasNextPage, isFetching, fetchNextPage, refetch } = query;
+  useRunsFollowed(refetch);
+  useEffect(() => {
+    if (hasNextPage && !isFetching) void fetchNextPage();
+  }, [hasNextPage, isFetching, fetchNextPage]);
+  const pages = data?.pages;
+  const drawn = useMemo(
+    () => (pages === undefined ? undefined : drawnOf(pages.flatMap(({ ranges }) => ranges))),
+    [pages],
+  );
+  const timezone = pages?.[0]?.timezone;
+  const rhythm = useMemo(
+    () => (timezone === undefined ? undefined : { interval, timezone }),
+    [interval, timezone],
+  );
+  return { drawn, rhythm, query };
+}
+
+/** The part of time that is shown: as the address has it, and while it moves, ahead of that. */
+function useView(slot_ms: number, selection: Span | undefined): [Span, (view: Span) => void] {
+  const { from = '', to = '' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const [moving, setMoving] = useState<Span>();
+  const [first] = useState(() => firstView(slot_ms, now(), selection));
+  const settled = useMemo(() => readView(from, to, slot_ms) ?? first, [from, to, slot_ms, first]);
+  useEffect(() => {
+    if (moving === undefined) return;
+    const timer = setTimeout(() => {
+      const span = { from: isoInstant(moving.from), to: isoInstant(moving.to) };
+      void navigate({ search: (before) => ({ ...before, ...span }), replace: true }).then(() =>
+        setMoving(undefined),
+      );
+    }, rest_ms);
+    return () => clearTimeout(timer);
+  }, [moving, navigate]);
+  return [moving ?? settled, setMoving];
+}
+
+function useSelection(): [Span | undefined, (selection: Span | undefined) => void] {
+  const { selected_from = '', selected_to = '' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const selection = useMemo(() => {
+    const span = { from: Date.parse(selected_from), to: Date.parse(selected_to) };
+    return span.from < span.to ? span : undefined;
+  }, [selected_from, selected_to]);
+  const select = useCallback(
+    (wanted: Span | undefined) =>
+      void navigate({
+        search: ({ selected_from: _from, selected_to: _to, backfill: _backfill, ...rest }) =>
+          wanted === undefined
+            ? rest
+            : {
+                ...rest,
+                selected_from: isoInstant(wanted.from),
+                selected_to: isoInstant(wanted.to),
+              },
+        replace: true,
+        resetScroll: false,
+      }),
+    [navigate],
+  );
+  return [selection, select];
+}
+
+const day_ms = 86_400_000;
+const spans = [
+  { label: 'Hour', length: day_ms / 24 },
+  { label: 'Day', length: day_ms },
+  { label: 'Week', length: 7 * day_ms },
+  { label: 'Month', length: 30 * day_ms },
+  { label: 'Year', length: 365 * day_ms },
+];
+
+function Toolbar({
+  view,
+  setView,
+  slot_ms,
+  zone,
+}: {
+  view: Span;
+  setView: (view: Span) => void;
+  slot_ms: number;
+  zone: string;
+}) {
+  const middle = (view.from + view.to) / 2;
+  const zoom = (factor: number) => setView(zoomed(view, middle, factor, slot_ms));
+  const show = (length: number) => {
+    const to = (Math.floor(now() / slot_ms) + 2) * slot_ms;
+    setView(zoomed({ from: to - length, to }, to, 1, slot_ms));
+  };
+  const buttons: [string, () => void, string?][] = [
+    ['Earlier', () => setView(moved(view, -0.5))],
+    ['Later', () => setView(moved(view, 0.5))],
+    ['+', () => zoom(0.5), 'Zoom in'],
+    ['−', () => zoom(2), 'Zoom out'],
+    ...spans
+      .filter(({ length }) => length >= 8 * slot_ms && length <= 200_000 * slot_ms)
+      .map(({ label, length }): [string, () => void] => [label, () => show(length)]),
+  ];
+  return (
+    <div className="toolbar" role="group" aria-label="What is shown">
+      {buttons.map(([text, press, label]) => (
+        <Button key={text} size="compact-sm" variant="default" aria-label={label} onClick={press}>
+          {text}
+        </Button>
+      ))}
+      <span className="muted">
+        {exactly(isoInstant(view.from), zone)} to {exactly(isoInstant(view.to), zone)}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,101 @@
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useContext, useEffect, useState } from 'react';
+import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
+import { useExport } from '../export_context.ts';
+import { receiptOf } from '../runs/runs.ts';
+import { run_states } from '../state.ts';
+import { ReceiptLink } from '../runs/receipt_link.tsx';
+import { ZoneContext } from '../../time/instant.tsx';
+import { exactly } from '../../time/words.ts';
+import type { Span } from './boundaries.ts';
+import { rangeAt } from './drawn.ts';
+import type { Drawn } from './drawn.ts';
+import { inWords } from './kinds.ts';
+import { isoInstant, runsOfSlot } from './slots.ts';
+
+/** The pointer has to rest on a slot before the server is asked about it. */
+const rest_ms = 150;
+
+/** What is known of the slot that is pointed at: its state and why, its run, rows and receipt. */
+export function SlotReadout({
+  cursor,
+  drawn,
+  setSelection,
+}: {
+  cursor: Span | undefined;
+  drawn: Drawn;
+  setSelection: (selection: Span) => void;
+}) {
+  const zone = useContext(ZoneContext);
+  const rested = useRested(cursor);
+  const range = cursor === undefined ? undefined : rangeAt(drawn, cursor.from);
+  if (cursor === undefined || range === undefined)
+    return <div className="readout muted">Point at a slot to see its run.</div>;
+  return (
+    <div className="readout" aria-live="polite">
+      <p>
+        <strong>{exactly(isoInstant(cursor.from), zone)}</strong> to{' '}
+        {exactly(isoInstant(cursor.to), zone)}
+      </p>
+      <p>
+        {inWords(range)}. <span className="muted">{range.detail}</span>{' '}
+        {range.state !== 'outside' && range.state !== 'waiting' && (
+          <Button size="compact-xs" variant="default" onClick={() => setSelection(cursor)}>
+            Select this slot
+          </Button>
+        )}
+      </p>
+      {rested !== undefined && rested.from === cursor.from && <SlotRun slot={rested} />}
+    </div>
+  );
+}
+
+function useRested(cursor: Span | undefined): Span | undefined {
+  const [rested, setRested] = useState<Span>();
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(cursor), rest_ms);
+    return () => clearTimeout(timer);
+  }, [cursor]);
+  return rested;
+}
+
+function SlotRun({ slot }: { slot: Span }) {
+  const { row, path } = useExport();
+  const { data } = useQuery(runsOfSlot(path, slot));
+  if (data === undefined) return undefined;
+  const run = data.results.find(({ status }) => status === 'Completed') ?? data.results[0];
+  if (run === undefined) return <p className="muted">It has no run of its own.</p>;
+  const params = { project_id: String(row.team_id), export_id: row.id, run_id: run.id };
+  const { word, tone } = run_states[run.status];
+  return (
+    <p>
+      <Link to="/projects/$project_id/exports/$export_id/runs/$run_id" params={params}>
+        Run {run.id.slice(-8)}
+      </Link>{' '}
+      <span className={tone}>{word}</span>
+      {run.records_completed !== null && `, ${run.records_completed.toLocaleString('en')} rows`}
+      {run.latest_error !== null && `: ${run.latest_error}`}
+      {run.status === 'Completed' && <Objects run={run} path={path} />}
+    </p>
+  );
+}
+
+/** Where it went, and the receipt. */
+function Objects({ run, path }: { run: BatchExportRun; path: string }) {
+  const { data } = useQuery(receiptOf(path, run.id));
+  if (data === undefined) return undefined;
+  const [first, ...others] = data.slices;
+  return (
+    <>
+      {first !== undefined && (
+        <>
+          , in <code>{first.name}</code>
+          {others.length > 0 && ` and ${others.length} more`}
+        </>
+      )}
+      , <ReceiptLink path={path} run_id={run.id} />
+    </>
+  );
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SlotRange } from '../../../server/api/batch_exports/slots/schema.ts';
+import {
+  boundaryAfter,
+  boundaryAtOrBefore,
+  intervals,
+} from '../../../server/engine/planning/interval.ts';
+import { ticksOf } from './axis.ts';
+import { slotAt, slotLength } from './boundaries.ts';
+import { columnShares, countsIn, drawnOf, rangeAt } from './drawn.ts';
+import { kind_names, kindOf } from './kinds.ts';
+import { askedFor, firstView, moved, readView, showing, zoomed } from './view.ts';
+
+const at = (text: string) => Date.parse(text);
+const hour = 3_600_000;
+const day = 24 * hour;
+const start = at('2026-01-01T00:00:00Z');
+
+const range = (from: number, to: number, more: Partial<SlotRange> = {}): SlotRange => ({
+  start_at: new Date(start + from * hour).toISOString(),
+  end_at: new Date(start + to * hour).toISOString(),
+  slots: to - from,
+  state: 'delivered',
+  reason: null,
+  detail: '',
+  first_run: null,
+  last_run: null,
+  records_completed: 0,
+  records_total_count: 0,
+  ...more,
+});
+
+test('slots begin and end where those of the server do, also where clocks change', () => {
+  const zones = ['UTC', 'Europe/Berlin', 'America/Santiago', 'Asia/Beirut', 'Australia/Lord_Howe'];
+  for (const timezone of zones)
+    for (const interval of intervals)
+      for (
+        let instant = at('2025-12-28T00:07:00Z');
+        instant < at('2027-01-03Z');
+        instant += 13 * hour
+      ) {
+        const slot = slotAt({ interval, timezone }, instant);
+        assert.deepEqual(
+          slot,
+          {
+            from: boundaryAtOrBefore(interval, timezone, instant),
+            to: boundaryAfter(interval, timezone, instant),
+          },
+          `${interval} in ${timezone} at ${new Date(instant).toISOString()}`,
+        );
+      }
+});
+
+test('a view zooms around its place, within bounds, and moves as far as it must', () => {
+  const view = { from: start, to: start + day };
+  assert.deepEqual(zoomed(view, start, 0.5, hour), { from: start, to: start + day / 2 });
+  assert.deepEqual(zoomed(view, start + day, 2, hour), { from: start - day, to: start + day });
+  const closest = zoomed(view, start, 1e-9, hour);
+  assert.equal(closest.to - closest.from, 8 * hour);
+  const widest = zoomed(view, start, 1e9, 300_000);
+  assert.equal(widest.to - widest.from, 200_000 * 300_000);
+  assert.deepEqual(moved(view, -0.5), { from: start - day / 2, to: start + day / 2 });
+  assert.equal(showing(view, { from: start, to: start + hour }), view);
+  assert.equal(showing(view, { from: start + day, to: start + day + hour }).to, view.to + hour);
+  assert.equal(showing(view, { from: start - hour, to: start }).from, view.from - hour);
+  assert.deepEqual(readView('2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z', hour), view);
+  assert.equal(readView('', '2026-01-02T00:00:00Z', hour), undefined);
+  assert.equal(readView('2026-01-03T00:00:00Z', '2026-01-02T00:00:00Z', hour), undefined);
+});
+
+test('the first view has the latest slots, or what is selected', () => {
+  const now = start + 1.5 * hour;
+  const first = firstView(hour, now, undefined);
+  assert.ok(first.from < start - 29 * day && first.to > now);
+  const old = { from: start - 400 * day, to: start - 400 * day + hour };
+  const around = firstView(hour, now, old);
+  assert.ok(around.from < old.from && around.to > old.to && around.to < start);
+});
+
+test('what is asked for holds the view, stays for small moves, and is not too long', () => {
+  for (const interval of intervals) {
+    const length = slotLength({ interval });
+    for (const slots of [8, 60, 8_640, 200_000]) {
+      const view = zoomed({ from: start, to: start + slots * length }, start, 1, length);
+      const asked = askedFor(view, length);
+      assert.ok(asked.from <= view.from && asked.to >= view.to);
+      assert.ok((asked.to - asked.from) / length <= 250_000, `${interval} ${slots}`);
+      assert.ok(asked.to - asked.from <= 3_660 * day, `${interval} ${slots}`);
+    }
+  }
+  const view = { from: start + 1000, to: start + 10 * hour };
+  assert.deepEqual(askedFor(moved(view, 0.01), hour), askedFor(view, hour));
+});
+
+test('columns have their shares of each kind, and counts are those of the view', () => {
+  const drawn = drawnOf([
+    range(0, 10),
+    range(10, 11, { state: 'failed' }),
+    range(11, 12, { state: 'missing', reason: 'paused' }),
+    range(12, 20, { state: 'missing', reason: 'schedule_changed' }),
+  ]);
+  const view = { from: start + 8 * hour, to: start + 16 * hour };
+  const shares = columnShares(drawn, view, 2);
+  const share = (column: number, name: (typeof kind_names)[number]) =>
+    shares[column * kind_names.length + kind_names.indexOf(name)];
+  assert.deepEqual(
+    [share(0, 'delivered'), share(0, 'failed'), share(0, 'paused'), share(0, 'missing')],
+    [0.5, 0.25, 0.25, 0],
+  );
+  assert.deepEqual([share(1, 'delivered'), share(1, 'missing')], [0, 1]);
+  const counts = countsIn(drawn, view);
+  const count = (name: (typeof kind_names)[number]) => counts.get(kind_names.indexOf(name));
+  assert.deepEqual(
+    [count('delivered'), count('failed'), count('paused'), count('missing'), count('waiting')],
+    [2, 1, 1, 4, undefined],
+  );
+  assert.equal(rangeAt(drawn, start + 10 * hour)?.state, 'failed');
+  assert.equal(rangeAt(drawn, start - 1), undefined);
+  assert.equal(rangeAt(drawn, start + 20 * hour), undefined);
+});
+
+test('what is missing is told by its reason', () => {
+  assert.equal(kindOf({ state: 'missing', reason: 'paused' }), 'paused');
+  assert.equal(kindOf({ state: 'missing', reason: 'made_later' }), 'made_later');
+  assert.equal(kindOf({ state: 'missing', reason: 'cancelled' }), 'missing');
+  assert.equal(kindOf({ state: 'outside', reason: 'after_end' }), 'outside');
+});
+
+test('ticks stand at round hours, days and months of the zone', () => {
+  const texts = (from: string, to: string, zone: string, most: number) =>
+    ticksOf({ from: at(from), to: at(to) }, zone, most).map(({ text }) => text);
+  const morning = ['2026-01-01T00:00:00Z', '2026-01-01T03:00:00Z'] as const;
+  assert.deepEqual(texts(...morning, 'UTC', 4), ['01-01', '01:00', '02:00', '03:00']);
+  assert.deepEqual(texts(...morning, 'Europe/Berlin', 4), ['01:00', '02:00', '03:00', '04:00']);
+  assert.deepEqual(texts(...morning, 'Asia/Kolkata', 4), ['06:00', '07:00', '08:00']);
+  const changed = ['2026-03-28T12:00:00Z', '2026-03-30T12:00:00Z'] as const;
+  assert.deepEqual(texts(...changed, 'Europe/Berlin', 4), ['03-29', '12:00', '03-30', '12:00']);
+  assert.deepEqual(texts('2025-01-15Z', '2026-01-15Z', 'UTC', 5), [
+    '2025-04',
+    '2025-07',
+    '2025-10',
+    '2026-01',
+  ]);
+});

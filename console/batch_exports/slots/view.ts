@@ -1,0 +1,76 @@
+import type { Span } from './boundaries.ts';
+
+/** So many slots are on the screen at most, and so few at least. */
+const shown_slots_max = 200_000;
+const shown_slots_min = 8;
+/** The API answers for so many slots and days. */
+const asked_slots_max = 250_000;
+const asked_ms_max = 3_650 * 86_400_000;
+/** So many slots are shown to begin with, and at least so long a time. */
+const first_slots = 60;
+const first_ms = 30 * 86_400_000;
+
+/**
+ * What is shown to begin with: the latest slots and the one that is under way, or what is selected
+ * in the middle.
+ */
+export function firstView(slot_ms: number, now: number, selection: Span | undefined): Span {
+  const to = (Math.floor(now / slot_ms) + 2) * slot_ms;
+  const from = to - Math.max(first_slots * slot_ms, first_ms);
+  if (selection === undefined || (selection.from >= from && selection.to <= to))
+    return { from, to };
+  const length = Math.max(selection.to - selection.from, first_slots * slot_ms * 0.5);
+  return zoomed(
+    selection,
+    (selection.from + selection.to) / 2,
+    (2 * length) / (selection.to - selection.from),
+    slot_ms,
+  );
+}
+
+/** The length of a view as it may be: neither too long nor too short. */
+function lengthWithin(length: number, slot_ms: number): number {
+  const longest = Math.min(shown_slots_max * slot_ms, asked_ms_max / 2);
+  return Math.min(Math.max(length, shown_slots_min * slot_ms), longest);
+}
+
+/** The view from the address; undefined where it has none that can be read. */
+export function readView(from: string, to: string, slot_ms: number): Span | undefined {
+  const wanted = { from: Date.parse(from), to: Date.parse(to) };
+  return wanted.from < wanted.to
+    ? zoomed(wanted, (wanted.from + wanted.to) / 2, 1, slot_ms)
+    : undefined;
+}
+
+/** The view with `factor` times as much of the time, `at` staying where it is. */
+export function zoomed({ from, to }: Span, at: number, factor: number, slot_ms: number): Span {
+  const share = (at - from) / (to - from);
+  const length = lengthWithin((to - from) * factor, slot_ms);
+  return { from: Math.round(at - share * length), to: Math.round(at + (1 - share) * length) };
+}
+
+/** The view moved by a share of its length; positive is later. */
+export function moved({ from, to }: Span, share: number): Span {
+  const by = Math.round((to - from) * share);
+  return { from: from + by, to: to + by };
+}
+
+/** The view moved so far that it shows the span, if it did not. */
+export function showing(view: Span, { from, to }: Span): Span {
+  if (from < view.from) return moved(view, (from - view.from) / (view.to - view.from));
+  if (to > view.to) return moved(view, (to - view.to) / (view.to - view.from));
+  return view;
+}
+
+/**
+ * What is asked for so that the view can be drawn: more than it, in steps, so that small moves ask
+ * for nothing new.
+ */
+export function askedFor({ from, to }: Span, slot_ms: number): Span {
+  const step = 2 ** Math.ceil(Math.log2(to - from));
+  const wanted = { from: Math.floor(from / step) * step, to: Math.ceil(to / step) * step };
+  const most = Math.min(asked_slots_max * slot_ms, asked_ms_max) - 2 * slot_ms;
+  if (wanted.to - wanted.from <= most) return wanted;
+  const rest = Math.max(0, Math.floor((most - (to - from)) / 2));
+  return { from: from - rest, to: to + rest };
+}

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import sql from 'sql-template-tag';
+import { openPageServer } from '../../test/console/page_server.ts';
+import type { PageServer } from '../../test/console/page_server.ts';
+import { checkEverywhere, openSignedIn } from '../../test/console/visitor.ts';
+import { insertRunRow, newExport, projectBase } from '../../test/factories/batch_exports.ts';
+import { endedRun, failed } from '../../test/factories/ended_runs.ts';
+import { openWebhook } from '../../test/factories/notices.ts';
+import { openTestClock } from '../../test/factories/people.ts';
+import type { Harness } from '../../test/harness.ts';
+import { openHttpReceiver } from '../../test/servers/http_receiver.ts';
+import type { HttpReceiver } from '../../test/servers/http_receiver.ts';
+import { startChromium } from '../../test/processes/chromium.ts';
+import { workBulkActions } from '../../server/api/batch_exports/bulk_actions/work.ts';
+import { sendDueNotices } from '../../server/engine/notices/send.ts';
+
+const started = await startChromium();
+const skip = typeof started === 'string' ? started : false;
+const browser = started as Browser;
+
+let server: PageServer;
+let harness: Harness;
+let receiver: HttpReceiver;
+before(async () => {
+  server = await openPageServer(openTestClock());
+  ({ harness } = server);
+  receiver = await openHttpReceiver({});
+});
+after(async () => {
+  if (skip === false) await browser.close();
+  await receiver.close();
+  await server.close();
+});
+
+const hostile = `<img src=x onerror="document.title='taken'">`;
+
+async function open(body: Record<string, unknown> = {}) {
+  const home = await harness.newOrganization();
+  const { id } = await newExport(harness, home, { name: `Export ${hostile}`, ...body });
+  const { page, leave } = await openSignedIn(browser, server, home.user);
+  return {
+    home,
+    id: id as string,
+    page,
+    leave,
+    address: `/projects/${home.project.id}/exports/${id}`,
+    send: (method: string, path: string, sent: unknown = {}) =>
+      harness.request(method, `${projectBase(home)}${id}/${path}`, { key: home.key, body: sent }),
+  };
+}
+
+test('an export is paused, goes on, and is deleted once its name is typed', { skip }, async () => {
+  const { page, leave, address, id } = await open();
+  await page.goto(`${address}/settings`);
+  await page.getByRole('button', { name: 'Pause the export' }).click();
+  await page.getByText('The export is paused.').waitFor();
+  await page.getByText('since').waitFor();
+  await checkEverywhere(page, 'export_settings');
+  await page.getByRole('button', { name: 'Resume the export' }).click();
+  await page.getByText('The export goes on.').waitFor();
+  await page.getByLabel('Type the name of the export').fill('Export');
+  await page.getByRole('button', { name: 'Delete the export' }).click();
+  await page.getByText('This is not its name.').waitFor();
+  await page.getByLabel('Type the name of the export').fill(`Export ${hostile}`);
+  await page.getByRole('button', { name: 'Delete the export' }).click();
+  await page.waitForURL('**/exports');
+  const row = await harness.deps.db.row<{ deleted_at: string | null }>(
+    sql`SELECT deleted_at FROM batch_exports WHERE id = ${id}`,
+  );
+  assert.notEqual(row?.deleted_at ?? 'gone', null);
+  await leave();
+});
+
+test(
+  'a repair that goes on is aborted; an export that is not there says so',
+  { skip },
+  async () => {
+    const { page, leave, address, send } = await open();
+    const asked = await send('POST', 'backfill/', {
+      start_at: '2026-01-01T00:00:00Z',
+      end_at: '2026-01-02T00:00:00Z',
+      by: 'inserted_at',
+    });
+    await page.goto(`${address}?backfill=${asked.body.backfill.id}`);
+    const repair = page.getByRole('region', { name: 'Repair' });
+    await repair.getByText('Waiting').waitFor();
+    await repair.getByRole('button', { name: 'Abort' }).click();
+    await repair.getByText('Cancelled', { exact: true }).waitFor();
+    await repair.getByRole('button', { name: 'Abort' }).waitFor({ state: 'detached' });
+    await page.goto(address.replace(/.{12}$/, '000000000000'));
+    await page.getByRole('alert').waitFor();
+    await checkEverywhere(page, 'export_missing');
+    await leave();
+  },
+);
+
+test('the timeline has what happened, and what a change made of what', { skip }, async () => {
+  const { page, leave, address, id, send } = await open();
+  await send('PATCH', '', { name: `Renamed ${hostile}` });
+  await send('POST', 'pause/');
+  await endedRun(harness, id, failed);
+  await page.goto(`${address}/timeline`);
+  const stream = page.locator('.stream > li');
+  await stream.filter({ hasText: /1 run: Failed/ }).waitFor();
+  assert.match(
+    (await stream.filter({ hasText: 'Updated' }).textContent())!,
+    /name: Export <img.*Renamed <img/,
+  );
+  await checkEverywhere(page, 'export_timeline');
+  await page.getByLabel('Show').selectOption('Pauses');
+  await page.waitForURL('**/timeline?type=pause');
+  await stream.filter({ hasText: /Failed/ }).waitFor({ state: 'detached' });
+  assert.match((await stream.textContent())!, /Paused/);
+  assert.doesNotMatch(await page.title(), /^taken/);
+  await leave();
+});
+
+test('metrics are charts and a table; dragging looks closer', { skip }, async () => {
+  const { page, leave, address, id } = await open({ interval: 'every 5 minutes' });
+  await harness.deps.db.run(sql`
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
+      data_interval_start, data_interval_end, selection, created_at, started_at, finished_at,
+      records_total_count, records_completed, bytes_completed)
+    SELECT made.id, ${id}, e.team_id, 1, made.id, 'Completed', at, at + interval '5 minutes', '[]',
+      at + interval '6 minutes', at + interval '6 minutes',
+      at + interval '6 minutes 20 seconds', n * 10, n * 10, n * 2000
+    FROM generate_series(1, 48) n
+      CROSS JOIN LATERAL (SELECT gen_random_uuid() AS id,
+        '2026-01-01Z'::timestamptz + n * interval '5 minutes' AS at WHERE n > 0) made
+      JOIN batch_exports e ON e.id = ${id}`);
+  await page.goto(`${address}/metrics?from=2026-01-01T00:00:00Z&to=2026-01-01T06:00:00Z`);
+  await page.getByText('Each point is a run').waitFor();
+  const chart = page.locator('.chart .u-over').first();
+  await chart.waitFor();
+  await page.getByText('The same as a table').click();
+  assert.equal(await page.locator('.cards tbody tr').count(), 48);
+  assert.match(
+    (await page.locator('.cards tbody tr').first().textContent())!,
+    /480.*96\.0 kB.*20 s/,
+  );
+  await checkEverywhere(page, 'export_metrics');
+  const box = (await chart.boundingBox())!;
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 40);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.75, box.y + 40, { steps: 4 });
+  await page.mouse.up();
+  await page.waitForURL((url) => url.searchParams.get('from')!.startsWith('2026-01-01T02'));
+  await page.locator('.cards tbody tr').nth(15).waitFor({ state: 'detached' });
+  await leave();
+});
+
+test('all runs that match are tried again, and each has its result', { skip }, async () => {
+  const { page, leave, address, id } = await open({ paused: true });
+  for (let hour = 0; hour < 5; hour += 1)
+    await insertRunRow(harness, id, { status: 'Failed', hour });
+  await page.goto(`${address}/runs?status=failed&after=2026-01-01T02:00:00Z`);
+  await page.getByRole('button', { name: 'Retry all that match' }).click();
+  await page.getByText('3 runs of this export match now').waitFor();
+  await checkEverywhere(page, 'export_bulk');
+  await page.getByRole('button', { name: 'Retry 3 runs' }).click();
+  await page.waitForURL('**action=*');
+  await workBulkActions(harness.deps);
+  const panel = page.getByRole('region', { name: 'Many runs' });
+  await panel.getByText('3 runs done: what came of each').click();
+  assert.equal(await panel.getByRole('listitem').count(), 3);
+  await checkEverywhere(page, 'export_bulk_done');
+  const { count } = (await harness.deps.db.row<{ count: number }>(sql`
+    SELECT count(*) AS count FROM batch_export_runs
+    WHERE batch_export_id = ${id} AND status = 'Starting'`))!;
+  assert.equal(count, 3);
+  await leave();
+});
+
+test('notices have what was sent and each attempt, and are sent again', { skip }, async () => {
+  const { home, exported } = await openWebhook(harness, receiver);
+  receiver.plan({ status: 500 });
+  await endedRun(harness, exported.id, failed);
+  const deliver = () => sendDueNotices({ ...harness.deps, public_url: server.address });
+  await deliver();
+  const { page, leave } = await openSignedIn(browser, server, home.user);
+  await page.goto(`/projects/${home.project.id}/exports/${exported.id}/notices`);
+  const first = page.locator('.records > li').filter({ hasText: 'to a webhook' });
+  await first.getByText('after 1 attempt').waitFor();
+  await first.getByText('What was sent, and every attempt').click();
+  await first.getByText('failed, status 500').waitFor();
+  await first.getByRole('region', { name: 'Body of the notice' }).getByText('failing').waitFor();
+  await checkEverywhere(page, 'export_notices');
+  await first.getByRole('button', { name: 'Send again' }).click();
+  await first.getByText('It is sent again.').waitFor();
+  await deliver();
+  await first.getByText('Delivered', { exact: true }).waitFor();
+  await leave();
+});

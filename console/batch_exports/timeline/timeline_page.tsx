@@ -1,0 +1,163 @@
+import { Button, NativeSelect } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link, getRouteApi } from '@tanstack/react-router';
+import { useContext } from 'react';
+import type { TimelineEntry } from '../../../server/api/batch_exports/timeline/schema.ts';
+import { useExport } from '../export_context.ts';
+import { useRunsFollowed } from '../following.ts';
+import { Seldom } from '../../page/section.tsx';
+import { Refusal, Waiting } from '../../page/shown.tsx';
+import { Instant, ZoneContext } from '../../time/instant.tsx';
+import { exactly } from '../../time/words.ts';
+import { entryInWords, entryKind, entry_kinds, timelineOf, valueText } from './timeline.ts';
+
+const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/timeline');
+
+/** Runs, pauses, changes, backfills and notices of an export in one stream, newest first. */
+export function TimelinePage() {
+  const { path } = useExport();
+  const { type } = route.useSearch();
+  const navigate = route.useNavigate();
+  const kind = entryKind(type);
+  const query = useInfiniteQuery(timelineOf(path, kind));
+  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = query;
+  useRunsFollowed(refetch);
+  const entries = data?.pages.flatMap(({ results }) => results);
+  return (
+    <>
+      <div className="filters">
+        <NativeSelect
+          size="xs"
+          label="Show"
+          value={kind ?? ''}
+          onChange={({ target }) =>
+            void navigate({ search: { type: target.value }, replace: true, resetScroll: false })
+          }
+          data={[
+            { value: '', label: 'Everything' },
+            ...Object.entries(entry_kinds).map(([value, label]) => ({ value, label })),
+          ]}
+        />
+      </div>
+      {error !== null && <Refusal problem={error} />}
+      {entries === undefined ? (
+        error === null && <Waiting />
+      ) : (
+        <>
+          {entries.length === 0 && <p className="empty">Nothing of this kind has happened.</p>}
+          <ol className="stream">
+            {entries.map((entry) => (
+              <li key={`${entry.id} ${entry.at} ${entry.type}`}>
+                <Entry entry={entry} />
+              </li>
+            ))}
+          </ol>
+          {hasNextPage && (
+            <Button
+              size="compact-sm"
+              variant="default"
+              loading={isFetchingNextPage}
+              onClick={() => void fetchNextPage()}
+            >
+              Show older
+            </Button>
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+function Entry({ entry }: { entry: TimelineEntry }) {
+  const { title, tone, detail } = entryInWords(entry);
+  return (
+    <>
+      <span className="muted">
+        <Instant at={entry.at} is_exact />
+      </span>
+      <div>
+        <p>
+          <span className={tone}>{title}</span> <span className="muted">{detail}</span>
+        </p>
+        {entry.runs !== null && <RunLinks runs={entry.runs} />}
+        {entry.backfill !== null && <BackfillRange backfill={entry.backfill} />}
+        {entry.change !== null && <Changes changes={entry.change.changes} />}
+      </div>
+    </>
+  );
+}
+
+function RunLinks({ runs }: { runs: NonNullable<TimelineEntry['runs']> }) {
+  const { row } = useExport();
+  const zone = useContext(ZoneContext);
+  const params = { project_id: String(row.team_id), export_id: row.id };
+  const { data_interval_start: after, data_interval_end: before } = runs;
+  return (
+    <p className="links small">
+      <span className="muted">
+        data of {exactly(after, zone)} to {exactly(before, zone)}
+      </span>
+      <Link
+        to="/projects/$project_id/exports/$export_id/runs"
+        params={params}
+        search={{ after, before }}
+      >
+        Runs
+      </Link>
+      <Link
+        to="/projects/$project_id/exports/$export_id"
+        params={params}
+        search={{ selected_from: after, selected_to: before }}
+      >
+        On the map
+      </Link>
+    </p>
+  );
+}
+
+function BackfillRange({ backfill }: { backfill: NonNullable<TimelineEntry['backfill']> }) {
+  const { row } = useExport();
+  const zone = useContext(ZoneContext);
+  return (
+    <p className="links small">
+      <span className="muted">
+        of {exactly(backfill.start_at, zone)} to {exactly(backfill.end_at, zone)}
+      </span>
+      <Link
+        to="/projects/$project_id/exports/$export_id"
+        params={{ project_id: String(row.team_id), export_id: row.id }}
+        search={{
+          selected_from: backfill.start_at,
+          selected_to: backfill.end_at,
+          backfill: backfill.id,
+        }}
+      >
+        Its progress
+      </Link>
+    </p>
+  );
+}
+
+/** So many fields are read at a glance; more are behind a summary. */
+const changes_max = 5;
+
+/** What a change made of what, field by field. */
+function Changes({ changes }: { changes: NonNullable<TimelineEntry['change']>['changes'] }) {
+  const told = changes.filter(({ before, after }) => valueText(before) !== valueText(after));
+  if (told.length === 0) return undefined;
+  const list = (
+    <ul className="changes small">
+      {told.map(({ field, before, after }) => (
+        <li key={field}>
+          <code>{field}</code>: {valueText(before) !== '' && <del>{valueText(before)}</del>}{' '}
+          <ins>{valueText(after) || 'nothing'}</ins>
+        </li>
+      ))}
+    </ul>
+  );
+  return told.length <= changes_max ? (
+    list
+  ) : (
+    <Seldom summary={`${told.length} fields`}>{list}</Seldom>
+  );
+}
