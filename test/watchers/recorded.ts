@@ -25,6 +25,7 @@ export const not_recorded: Record<string, string> = {
   'POST /api/projects/:project_id/batch_exports/:id/test/': tries,
   'POST /api/projects/:project_id/batch_exports/preview/': reads,
   'POST /api/projects/:project_id/batch_exports/:id/preview/': reads,
+  'POST /api/projects/:project_id/batch_exports/:id/effect/': reads,
   'POST /api/projects/:project_id/notice_targets/:id/test/': 'Sends one notice and stores nothing.',
   'POST /api/organizations/:organization_id/notice_targets/:id/test/':
     'Sends one notice and stores nothing.',
@@ -33,6 +34,7 @@ export const not_recorded: Record<string, string> = {
   'POST /api/organizations/:organization_id/batch_exports/:id/test/': tries,
   'POST /api/organizations/:organization_id/batch_exports/preview/': reads,
   'POST /api/organizations/:organization_id/batch_exports/:id/preview/': reads,
+  'POST /api/organizations/:organization_id/batch_exports/:id/effect/': reads,
 };
 
 /** Routes whose `write()` may find that there is nothing to do, and when. */

@@ -7,7 +7,7 @@ import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { checkChangedExport } from './body/changed_export.ts';
 import type { CheckedChange, WantedChange } from './body/changed_export.ts';
 import { paused, recordPause, rhythmOf, scheduleOf, storedSchedule, unpaused } from './pause.ts';
-import { startsRevision } from './revision.ts';
+import { changesDelivery } from './revision.ts';
 import { requestCancels } from './runs/store.ts';
 import { rescheduled, rewound } from './schedule.ts';
 import type { BatchExport, BatchExportPatch } from './schema.ts';
@@ -30,8 +30,8 @@ export async function changeBatchExport(
   const now = await databaseInstant(tx);
   const next = await withPause(tx, row, change.fields, now);
   applyFields(next, change);
-  const isNewRevision = applyDestination(engine, next, change);
-  if (isNewRevision) await startRevision(tx, next, row);
+  applyDestination(engine, next, change);
+  if (changesDelivery(change)) await startRevision(tx, next, row);
   Object.assign(
     next,
     storedSchedule(rescheduled(scheduleOf(next), rhythmOf(row), rhythmOf(next), now)),
@@ -74,16 +74,13 @@ function applyFields(next: ExportFields, { row, fields, query }: CheckedChange):
   if (interval !== undefined && interval !== row.interval) next.timezone = row.project_timezone;
 }
 
-/**
- * Puts the sent destination into `next`; true when the export delivers something else, or
- * elsewhere, from now on.
- */
+/** Puts the sent destination into `next`. */
 function applyDestination(
   engine: Engine,
   next: ExportFields,
   { row, before, sink }: CheckedChange,
-): boolean {
-  if (sink === undefined) return next.model !== row.model || next.custom_query !== row.custom_query;
+): void {
+  if (sink === undefined) return;
   const { definition, destination } = sink;
   // An equal config is not sealed again: the seal is different each time, and the row would look
   // changed.
@@ -93,11 +90,6 @@ function applyDestination(
       ...storeConfig(engine.secrets, row.id, destination.config, definition.secrets),
     });
   }
-  return startsRevision(
-    definition,
-    { model: row.model, custom_query: row.custom_query, destination: before },
-    { model: next.model, custom_query: next.custom_query, destination },
-  );
 }
 
 async function startRevision(

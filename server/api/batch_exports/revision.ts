@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DestinationDefinition } from '../../engine/destination/destination.ts';
 import { event_filter_keys, eventFilterOf } from '../../engine/models/event_filter.ts';
+import type { CheckedChange } from './body/changed_export.ts';
 import type { Destination } from './body/destination_body.ts';
 
 /**
@@ -76,5 +77,16 @@ export function startsRevision(
     (key) =>
       placesData(definition, key) &&
       !isDeepStrictEqual(before.destination.config[key], after.destination.config[key]),
+  );
+}
+
+/** True when the change makes the export deliver something else, or elsewhere, from then on. */
+export function changesDelivery({ row, before, sink, query }: CheckedChange): boolean {
+  const { model, custom_query } = query.content;
+  if (sink === undefined) return model !== row.model || custom_query !== row.custom_query;
+  return startsRevision(
+    sink.definition,
+    { model: row.model, custom_query: row.custom_query, destination: before },
+    { model, custom_query, destination: sink.destination },
   );
 }

@@ -53,7 +53,8 @@ const examples: Record<string, unknown> = {
 
 /** A destination type as the API shows it: made of its definition, nothing is said anew. */
 export function describeDestination(definition: DestinationDefinition): DestinationType {
-  const { type, label, secrets, where, less_safe = {}, column_set, shows_as_written } = definition;
+  const { type, label, secrets, where, less_safe = {}, only_with = [] } = definition;
+  const { column_set, shows_as_written } = definition;
   return {
     type,
     label,
@@ -61,6 +62,11 @@ export function describeDestination(definition: DestinationDefinition): Destinat
     secret_keys: [...secrets],
     where_keys: [...where],
     less_safe,
+    only_with: only_with.map(({ keys, key, values }) => ({
+      keys: [...keys],
+      key,
+      values: [...values],
+    })),
     formats: formatsOf(definition),
     models: modelNames.map((model) => ({
       model,

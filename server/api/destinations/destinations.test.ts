@@ -36,6 +36,12 @@ test('every destination is listed with the schema by which its config is checked
     }
     assert.deepEqual(shown.secret_keys, [...definition.secrets]);
     assert.deepEqual(shown.where_keys, [...definition.where]);
+    for (const { keys: only, key, values } of shown.only_with) {
+      const of: { enum: string[] } = shown.config.properties[key];
+      assert.ok(values.every((value: string) => of.enum.includes(value)));
+      for (const one of only)
+        assert.ok(one in shown.config.properties, `${definition.type} ${one}`);
+    }
     assert.deepEqual(
       shown.models.map(({ model }: { model: string }) => model),
       ['events', 'persons'],

@@ -43,6 +43,14 @@ export const DestinationType = Type.Object(
         'Of `where_keys`: the value that makes the way less safe. A change to another value ' +
         'asks for nothing.',
     }),
+    only_with: Type.Array(
+      Type.Object({
+        keys: keys('Keys that mean something only while ...'),
+        key: Type.String({ description: '... this one ...' }),
+        values: Type.Array(Type.String(), { description: '... has one of these values.' }),
+      }),
+      { description: 'What a form leaves out.' },
+    ),
     formats: Type.Array(FormatChoice, {
       description: 'What its files or bodies may be, the default first; empty for tables.',
     }),

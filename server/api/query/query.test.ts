@@ -93,3 +93,29 @@ test('it needs the scope that reads exports, and a project of the caller', async
   const stranger = await house.newOrganization();
   assert.equal((await validate(question, home.project.id, stranger.key)).status, 404);
 });
+
+test('the language is told: tables with their columns, and functions that can be called', async () => {
+  const { status, body } = await house.request(
+    'GET',
+    `/api/projects/${home.project.id}/query/language/`,
+    { key: home.key },
+  );
+  assert.equal(status, 200);
+  for (const { name, columns } of body.tables) {
+    const listed = columns.map((column: { name: string }) => column.name).join(', ');
+    const { body: checked } = await validate({
+      query: `SELECT ${listed} FROM ${name}`,
+      model: name,
+    });
+    assert.deepEqual(
+      checked.columns.map((column: { name: string; type: string }) => [column.name, column.type]),
+      columns.map((column: { name: string; type: string }) => [column.name, column.type]),
+    );
+  }
+  assert.deepEqual(
+    body.tables.map(({ name }: { name: string }) => name),
+    ['events', 'persons'],
+  );
+  const names = body.functions.map(({ name }: { name: string }) => name);
+  assert.ok(names.includes('toFloat64') && names.includes('count') && names.includes('row_number'));
+});

@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import { functionTopics } from '../../engine/query/functions/index.ts';
 import { checkQuery, queryLimits } from '../../engine/query/custom_query.ts';
 import type { CheckedQuery } from '../../engine/query/custom_query.ts';
+import { queryTables } from '../../engine/query/resolve/source.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { whileWaiting } from '../../platform/http/while_waiting.ts';
-import { QueryToValidate, QueryValidation } from './schema.ts';
+import { QueryLanguage, QueryToValidate, QueryValidation } from './schema.ts';
 
 /** `query/validate/` of a project: what an editor shows beside a query. */
 export function queryRoutes(
@@ -31,7 +33,26 @@ export function queryRoutes(
       );
     },
   );
+  app.get(
+    '/api/projects/:project_id/query/language/',
+    {
+      config: { scope: 'batch_export:read', within: 'project' },
+      schema: {
+        summary: 'List the tables, columns and functions of the query language',
+        description: 'For the completion of an editor; docs/query_language.md explains them.',
+        response: { 200: QueryLanguage },
+      },
+    },
+    () => language,
+  );
 }
+
+const language: QueryLanguage = {
+  tables: queryTables(),
+  functions: functionTopics.flatMap(({ functions }) =>
+    functions.map(({ name, signature, meaning }) => ({ name, signature, meaning })),
+  ),
+};
 
 function validationOf(model: QueryValidation['model'], checked: CheckedQuery): QueryValidation {
   if ('faults' in checked) {

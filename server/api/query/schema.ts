@@ -50,3 +50,26 @@ export const QueryValidation = Type.Object(
   { title: 'QueryValidation' },
 );
 export type QueryValidation = Static<typeof QueryValidation>;
+
+/** What queries are made of. */
+export const QueryLanguage = Type.Object(
+  {
+    tables: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String() })),
+      }),
+    ),
+    functions: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        signature: Type.String(),
+        meaning: Type.String({ description: 'What it gives, in Markdown.' }),
+      }),
+      { description: 'Every function that can be called; nothing else can.' },
+    ),
+  },
+  { title: 'QueryLanguage' },
+);
+/** What queries are made of. */
+export type QueryLanguage = Static<typeof QueryLanguage>;

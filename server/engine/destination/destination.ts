@@ -216,6 +216,14 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    */
   less_safe?: Partial<Static<Schema>>;
   /**
+   * Keys that mean something only while another key has a value: forms leave them out otherwise.
+   */
+  only_with?: readonly {
+    keys: readonly (keyof Static<Schema> & string)[];
+    key: keyof Static<Schema> & string;
+    values: readonly string[];
+  }[];
+  /**
    * Keys of the config that say by which way the data travel and not where they end: a change of
    * one begins no new revision.
    */

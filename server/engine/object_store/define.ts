@@ -26,7 +26,7 @@ import { uploadParts } from './upload.ts';
  */
 type ObjectStoreType<Schema extends TObject> = Pick<
   DestinationDefinition<Schema>,
-  'type' | 'label' | 'config' | 'secrets' | 'where' | 'validate' | 'place'
+  'type' | 'label' | 'config' | 'secrets' | 'where' | 'only_with' | 'validate' | 'place'
 > & {
   openStore(config: Static<Schema>, deps: DestinationDeps): Promise<ObjectStore>;
 };

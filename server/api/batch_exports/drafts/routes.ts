@@ -1,17 +1,19 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import type { TObject } from 'typebox';
 import { destinationDeps } from '../../../engine/engine.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { isValidateOnly } from '../../../platform/http/lists/query.ts';
-import { DestinationTest, ExportPreview } from './schema.ts';
+import { ChangeEffect, DestinationTest, ExportPreview } from './schema.ts';
 import { changedDraft, newDraft } from './draft.ts';
 import type { Draft } from './draft.ts';
+import { effectOfChange } from './effect.ts';
 import { preview } from './preview.ts';
 import type { Mount } from '../mount.ts';
 import { BatchExportPatch, NewBatchExport } from '../schema.ts';
 
 /**
- * `test/` and `preview/`, for an export that is not made yet and for one that is, under one mount.
+ * `test/` and `preview/`, for an export that is not made yet and for one that is, and `effect/` of
+ * one that is, under one mount.
  */
 export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const config = { scope: 'batch_export:write', within } as const;
@@ -46,6 +48,28 @@ export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within
     `${base}:id/preview/`,
     { config: changing, schema: previewing(BatchExportPatch) },
     async (request) => preview(engine, await changedDraft(engine, request)),
+  );
+  effectRoute(app, engine, base, changing);
+}
+
+function effectRoute(
+  app: FastifyInstance,
+  engine: Engine,
+  base: string,
+  config: FastifyContextConfig,
+): void {
+  app.post(
+    `${base}:id/effect/`,
+    {
+      config,
+      schema: {
+        summary: 'Say what a change of an export would mean',
+        description: 'Takes what PATCH takes, checks it as PATCH does, and changes nothing.',
+        body: BatchExportPatch,
+        response: { 200: ChangeEffect },
+      },
+    },
+    (request) => effectOfChange(engine, request),
   );
 }
 

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
 
 /** The answer of both `test/`: what was tried at the destination, in order. */
@@ -42,3 +43,28 @@ export const ExportPreview = Type.Object(
   },
   { title: 'ExportPreview' },
 );
+
+/** The answer of `effect/`: what a change would mean. */
+export const ChangeEffect = Type.Object(
+  {
+    starts_anew: Type.Boolean({
+      description:
+        'True: other rows, another place or another layout; what was delivered before does not ' +
+        'count for it.',
+    }),
+    delivered_records: Type.Integer({
+      description: 'Rows of completed runs that would not count any more; else 0.',
+    }),
+    open_runs: Type.Integer({
+      description: 'Runs that would be taken back and planned again; else 0.',
+    }),
+    detail: Type.String({ description: 'The same in a sentence, for people.' }),
+  },
+  { title: 'ChangeEffect' },
+);
+/** What a change would mean. */
+export type ChangeEffect = Static<typeof ChangeEffect>;
+/** What was tried at a destination. */
+export type DestinationTest = Static<typeof DestinationTest>;
+/** The oldest rows in their bytes. */
+export type ExportPreview = Static<typeof ExportPreview>;

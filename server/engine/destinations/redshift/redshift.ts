@@ -23,6 +23,21 @@ export const redshift: DestinationDefinition<typeof redshift_config> = {
     'iam_role',
     'endpoint_url',
   ],
+  only_with: [
+    {
+      keys: [
+        'bucket_name',
+        'region',
+        'prefix',
+        'aws_access_key_id',
+        'aws_secret_access_key',
+        'iam_role',
+        'endpoint_url',
+      ],
+      key: 'mode',
+      values: ['COPY'],
+    },
+  ],
   less_safe: { has_self_signed_cert: true, require_tls: false },
   host: ({ host }) => host,
   ways: ['mode', 'bucket_name', 'region', 'prefix', 'iam_role', 'endpoint_url'],

@@ -15,6 +15,14 @@ export const snowflake: DestinationDefinition<typeof snowflake_config> = {
   config: snowflake_config,
   secrets: ['password', 'private_key', 'private_key_passphrase'],
   where: ['account', 'host', 'user'],
+  only_with: [
+    { keys: ['password'], key: 'authentication_type', values: ['password'] },
+    {
+      keys: ['private_key', 'private_key_passphrase'],
+      key: 'authentication_type',
+      values: ['keypair'],
+    },
+  ],
   host: (config) => addressOf(config).host,
   column_set: 'tables',
   validate: snowflakeViolations,

@@ -49,6 +49,17 @@ function modelColumns(model: Model['name']): string[] {
   return [...new Set([...models[model].columns.files.map((column) => column.name), 'team_id'])];
 }
 
+/** The tables of the language with their columns, for whoever helps to write queries. */
+export function queryTables(): { name: string; columns: { name: string; type: string }[] }[] {
+  return Object.values(models).map(({ name, columns }) => ({
+    name,
+    columns: modelColumns(name).map((wanted) => ({
+      name: wanted,
+      type: columns.files.find((one) => one.name === wanted)?.type ?? 'integer',
+    })),
+  }));
+}
+
 /**
  * A model's table as a query may read it: a subquery over `Model.relation`, which is the one place
  * that says which rows of which project. Guarantee: `team_id` is the project's own number as a

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { insertRunRow, newExport, projectBase } from '../../../../test/factories/batch_exports.ts';
+import { openHarness } from '../../../../test/harness.ts';
+import type { Harness } from '../../../../test/harness.ts';
+
+let house: Harness;
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+});
+after(() => house.close());
+
+const destination = { type: 'File', config: { prefix: 'here' } };
+
+test('what a change would mean is said and counted, and nothing is changed', async () => {
+  const home = await house.newOrganization();
+  const made = await newExport(house, home, { destination });
+  const ask = (body: unknown, headers = {}) =>
+    house.request('POST', `${projectBase(home)}${made.id}/effect/`, {
+      key: home.key,
+      body,
+      headers,
+    });
+  const elsewhere = { destination: { config: { prefix: 'there' } } };
+  assert.deepEqual((await ask(elsewhere)).body, {
+    starts_anew: true,
+    delivered_records: 0,
+    open_runs: 0,
+    detail: 'The export starts anew. It has not delivered any row yet.',
+  });
+  await insertRunRow(house, made.id, { status: 'Completed', total: 1_200 });
+  await insertRunRow(house, made.id, { status: 'Completed', total: 34, hour: 1 });
+  await insertRunRow(house, made.id, { status: 'Failed', total: 99, hour: 2 });
+  await insertRunRow(house, made.id, { status: 'Starting', hour: 3 });
+  await insertRunRow(house, made.id, { status: 'Running', hour: 4, committing: true });
+  for (const change of [elsewhere, { model: 'persons' }])
+    assert.deepEqual((await ask(change)).body, {
+      starts_anew: true,
+      delivered_records: 1_234,
+      open_runs: 1,
+      detail:
+        'The export starts anew. 1,234 delivered rows no longer count: they stay where they are, ' +
+        'and a backfill delivers them again. 1 run is taken back and planned again.',
+    });
+  for (const change of [{ name: 'Other' }, { destination: { config: { compression: 'gzip' } } }])
+    assert.deepEqual((await ask(change)).body, {
+      starts_anew: false,
+      delivered_records: 0,
+      open_runs: 0,
+      detail: 'What was delivered counts as before; nothing is delivered again.',
+    });
+  const refused = await ask({ destination: { config: { prefix: 1 } } });
+  assert.deepEqual([refused.status, refused.body.attr], [400, 'destination__config__prefix']);
+  assert.equal((await ask(elsewhere, { 'if-match': '"old"' })).status, 412);
+  const after_all = await house.request('GET', `${projectBase(home)}${made.id}/`, {
+    key: home.key,
+  });
+  assert.deepEqual(after_all.body.destination, made.destination);
+});

@@ -1,0 +1,61 @@
+import type { FastifyRequest } from 'fastify';
+import sql from 'sql-template-tag';
+import type { Engine } from '../../../engine/engine.ts';
+import { jsonBody } from '../../../platform/http/bodies/body.ts';
+import { checkChangedExport } from '../body/changed_export.ts';
+import { checkContent } from '../body/query_check.ts';
+import { getLockedExport } from '../found.ts';
+import { changesDelivery } from '../revision.ts';
+import type { LockedExport } from '../store.ts';
+import type { ChangeEffect } from './schema.ts';
+
+type Counts = { delivered_records: number; open_runs: number };
+
+/**
+ * What a change of the export that the path names would mean; nothing is changed. Throws 404, 412
+ * and 400 as PATCH does.
+ */
+export async function effectOfChange(
+  engine: Engine,
+  request: FastifyRequest,
+): Promise<ChangeEffect> {
+  const row = await engine.db.transaction((tx) => getLockedExport(request, tx));
+  const raw = jsonBody(request);
+  const query = await checkContent(engine, raw, row);
+  const change = checkChangedExport(engine, { row, raw, how: 'patch', query });
+  if (!changesDelivery(change))
+    return {
+      starts_anew: false,
+      delivered_records: 0,
+      open_runs: 0,
+      detail: 'What was delivered counts as before; nothing is delivered again.',
+    };
+  const counts = await countsOf(engine, row);
+  return { starts_anew: true, ...counts, detail: sentenceOf(counts) };
+}
+
+async function countsOf({ db }: Engine, { id, revision }: LockedExport): Promise<Counts> {
+  const counts = await db.row<Counts>(sql`
+    SELECT coalesce(sum(records_completed) FILTER (WHERE status = 'Completed'), 0)::bigint
+        AS delivered_records,
+      count(*) FILTER (WHERE status IN ('Starting', 'Running') AND committing_at IS NULL)
+        AS open_runs
+    FROM batch_export_runs WHERE batch_export_id = ${id} AND revision = ${revision}`);
+  return counts!;
+}
+
+function sentenceOf({ delivered_records, open_runs }: Counts): string {
+  const rows = `${delivered_records.toLocaleString('en')} delivered row`;
+  const runs = `${open_runs.toLocaleString('en')} run`;
+  return [
+    'The export starts anew.',
+    delivered_records === 0
+      ? 'It has not delivered any row yet.'
+      : delivered_records === 1
+        ? `${rows} no longer counts: it stays where it is, and a backfill delivers it again.`
+        : `${rows}s no longer count: they stay where they are, and a backfill delivers them again.`,
+    ...(open_runs === 0
+      ? []
+      : [`${runs}${open_runs === 1 ? ' is' : 's are'} taken back and planned again.`]),
+  ].join(' ');
+}
