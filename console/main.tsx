@@ -5,7 +5,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { openQueries } from './http/reading.ts';
 import { openRouter } from './router.ts';
-import { styleNonce } from './shell/nonce.ts';
+import { styleNonce } from './page/nonce.ts';
 import { cssVariables, theme } from './shell/theme.ts';
 import '@mantine/core/styles.css';
 import './shell/style.css';

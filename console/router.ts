@@ -12,7 +12,7 @@ import {
   export_timeline_route,
   find_route,
 } from './batch_exports/one_export_routes.ts';
-import { exports_route } from './batch_exports/routes.ts';
+import { edit_export_route, exports_route, new_export_route } from './batch_exports/routes.ts';
 import { events_route } from './events/routes.ts';
 import { invite_route } from './invites/routes.ts';
 import { project_route, start_route } from './projects/routes.ts';
@@ -40,6 +40,8 @@ const routes = root_route.addChildren([
     account_route,
     project_route.addChildren([
       exports_route,
+      new_export_route,
+      edit_export_route,
       export_frame_route.addChildren([
         export_map_route,
         export_runs_route,

@@ -3,7 +3,7 @@ import type { Listed } from '../http/list.ts';
 import { reading } from '../http/reading.ts';
 
 /** So many exports stand on a page of the list. */
-export const page_size = 50;
+const page_size = 50;
 
 /** One page of a project's exports, newest first; pages count from 1. */
 export function batchExports(project_id: string, page: number) {

@@ -1,44 +1,62 @@
-import { Pagination, Table } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
-import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
+import { useState } from 'react';
+import { Problem } from '../http/problem.ts';
 import { pathOf } from '../http/reading.ts';
 import { Page } from '../page/page.tsx';
-import { Shown } from '../page/shown.tsx';
-import { Instant } from '../time/instant.tsx';
-import { batchExports, page_size } from './batch_exports.ts';
-import { run_states, stateOf } from './state.ts';
+import { Refusal, Shown } from '../page/shown.tsx';
+import { BulkBar, BulkProgress } from './list/bulk.tsx';
+import { Filters } from './list/filters.tsx';
+import { ids_max, matchingIds, overviewPage } from './list/overview.ts';
+import type { ListSearch, OverviewPage } from './list/overview.ts';
+import { ExportTable } from './list/table.tsx';
+import { counted } from './quantities.ts';
+import './list/list.css';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports');
 
-/** The batch exports of a project, with how each stands. */
+/** The batch exports of a project: how each is, and what can be done with many. */
 export function ListPage() {
   const { project_id } = route.useParams();
-  const { page = 1 } = route.useSearch();
+  const search = route.useSearch();
   const navigate = route.useNavigate();
-  const list = batchExports(project_id, page);
-  const query = useQuery(list);
+  const list = overviewPage(project_id, search, 0);
+  const query = useQuery({ ...list, placeholderData: (before) => before });
+  const change = (changes: ListSearch) =>
+    void navigate({ search: (before) => ({ ...before, ...changes }), replace: true });
+  const make = (
+    <Link to="/projects/$project_id/exports/new" params={{ project_id }} className="act">
+      New export
+    </Link>
+  );
   return (
-    <Page title="Exports" request={pathOf(list)}>
+    <Page title="Exports" request={pathOf(list)} actions={make}>
       <Shown query={query}>
-        {({ count, results }) => (
-          <>
-            {count === 0 ? <NoExports /> : <Exports rows={results} />}
-            {count > page_size && (
-              <Pagination
-                mt="md"
-                size="sm"
-                total={Math.ceil(count / page_size)}
-                value={page}
-                onChange={(wanted) => void navigate({ search: { page: wanted } })}
-                getControlProps={(control) => ({ 'aria-label': `${control} page` })}
+        {(page) =>
+          isEmpty(page) ? (
+            <NoExports />
+          ) : (
+            <>
+              <Filters search={search} counts={page.counts} change={change} />
+              <Exports
+                // What was chosen under other filters would not be seen.
+                key={JSON.stringify({ ...search, action: '' })}
+                project_id={project_id}
+                search={search}
+                page={page}
+                change={change}
               />
-            )}
-          </>
-        )}
+            </>
+          )
+        }
       </Shown>
     </Page>
   );
+}
+
+function isEmpty({ counts }: OverviewPage): boolean {
+  return Object.values(counts).every((count) => count === 0);
 }
 
 function NoExports() {
@@ -50,76 +68,98 @@ function NoExports() {
   );
 }
 
-function Exports({ rows }: { rows: BatchExport[] }) {
-  return (
-    <Table.ScrollContainer minWidth={0} type="native">
-      <Table highlightOnHover className="cards">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Name</Table.Th>
-            <Table.Th>State</Table.Th>
-            <Table.Th>Latest run</Table.Th>
-            <Table.Th>Next run</Table.Th>
-            <Table.Th>Model</Table.Th>
-            <Table.Th>Destination</Table.Th>
-            <Table.Th>Interval</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.map((row) => (
-            <Row key={row.id} row={row} />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
-  );
-}
-
-function Row({ row }: { row: BatchExport }) {
-  const { name, model, interval, destination, custom_query, next_run } = row;
-  const { word, tone } = stateOf(row);
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <Link
-          to="/projects/$project_id/exports/$export_id"
-          params={{ project_id: String(row.team_id), export_id: row.id }}
-        >
-          <bdi>{name}</bdi>
-        </Link>
-      </Table.Th>
-      <Table.Td data-label="State" className={tone}>
-        {word}
-      </Table.Td>
-      <Table.Td data-label="Latest run">
-        <LatestRun run={row.latest_runs[0]} />
-      </Table.Td>
-      <Table.Td data-label="Next run">
-        {next_run === null ? (
-          <span className="muted">none</span>
-        ) : (
-          <Instant at={next_run.data_interval_end} />
-        )}
-      </Table.Td>
-      <Table.Td data-label="Model">{custom_query === null ? model : 'a query'}</Table.Td>
-      <Table.Td data-label="Destination">{destination.type}</Table.Td>
-      <Table.Td data-label="Interval">{interval}</Table.Td>
-    </Table.Tr>
-  );
-}
-
-function LatestRun({ run }: { run: BatchExport['latest_runs'][number] | undefined }) {
-  if (run === undefined) return <span className="muted">none yet</span>;
-  const { word, tone } = run_states[run.status];
-  const rows = run.records_completed;
+function Exports({
+  project_id,
+  search,
+  page: { count },
+  change,
+}: {
+  project_id: string;
+  search: ListSearch;
+  page: OverviewPage;
+  change: (changes: ListSearch) => void;
+}) {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [refusal, setRefusal] = useState<Problem>();
+  const project_path = `/api/projects/${encodeURIComponent(project_id)}/`;
+  const chooseAll = async () => {
+    const found = await matchingIds(project_id, search);
+    setRefusal(found instanceof Problem ? found : undefined);
+    if (!(found instanceof Problem)) setChosen(new Set(found));
+  };
   return (
     <>
-      <span className={tone}>{word}</span> <Instant at={run.finished_at ?? run.created_at} />
-      {rows !== null && (
-        <span className="muted">
-          , {rows.toLocaleString('en')} {rows === 1 ? 'row' : 'rows'}
-        </span>
+      {refusal !== undefined && <Refusal problem={refusal} />}
+      <Choosing
+        chosen={chosen.size}
+        count={count}
+        all={() => void chooseAll()}
+        none={() => setChosen(new Set())}
+      />
+      {chosen.size > 0 && (
+        <BulkBar
+          project_path={project_path}
+          ids={[...chosen]}
+          begun={async (action) => {
+            setChosen(new Set());
+            change({ action });
+          }}
+        />
+      )}
+      {search.action !== undefined && (
+        <BulkProgress
+          project_path={project_path}
+          id={search.action}
+          close={() => change({ action: '' })}
+        />
+      )}
+      {count === 0 ? (
+        <p className="empty">No exports that fit.</p>
+      ) : (
+        <ExportTable
+          project_id={project_id}
+          search={search}
+          count={count}
+          chosen={chosen}
+          choose={(id, is_chosen) => setChosen((before) => withChoice(before, id, is_chosen))}
+        />
       )}
     </>
+  );
+}
+
+function withChoice(chosen: ReadonlySet<string>, id: string, is_chosen: boolean): Set<string> {
+  return is_chosen ? new Set([...chosen, id]) : new Set([...chosen].filter((one) => one !== id));
+}
+
+function Choosing({
+  chosen,
+  count,
+  all,
+  none,
+}: {
+  chosen: number;
+  count: number;
+  all: () => void;
+  none: () => void;
+}) {
+  return (
+    <div className="chosen">
+      <span className="muted" role="status">
+        {chosen === 0
+          ? counted(count, 'export')
+          : `${counted(chosen, 'export')} of ${count.toLocaleString('en')} selected`}
+      </span>
+      {count > 0 && chosen < Math.min(count, ids_max) && (
+        <Button size="compact-sm" variant="default" onClick={all}>
+          Select {count > ids_max ? `the first ${ids_max.toLocaleString('en')}` : 'all'}
+        </Button>
+      )}
+      {chosen > 0 && (
+        <Button size="compact-sm" variant="default" onClick={none}>
+          Select none
+        </Button>
+      )}
+    </div>
   );
 }

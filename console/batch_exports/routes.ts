@@ -1,13 +1,27 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { project_route } from '../projects/routes.ts';
+import { list_search } from './list/overview.ts';
+import type { ListSearch } from './list/overview.ts';
+import { textsOf } from './search.ts';
 
-/** `/projects/<id>/exports?page=`: the batch exports of a project. */
+/** `/projects/<id>/exports`: the batch exports of a project, with what narrows the list. */
 export const exports_route = createRoute({
   getParentRoute: () => project_route,
   path: 'exports',
-  validateSearch: ({ page }: { page?: string | number }): { page?: number } => {
-    const wanted = Number(page);
-    return Number.isInteger(wanted) && wanted > 1 ? { page: wanted } : {};
-  },
+  validateSearch: (given: Record<string, unknown>): ListSearch => textsOf(list_search)(given),
   component: lazyRouteComponent(() => import('./list_page.tsx'), 'ListPage'),
+});
+
+/** `/projects/<id>/exports/new`: makes an export. */
+export const new_export_route = createRoute({
+  getParentRoute: () => project_route,
+  path: 'exports/new',
+  component: lazyRouteComponent(() => import('./form/new_page.tsx'), 'NewPage'),
+});
+
+/** `/projects/<id>/exports/<id>/edit`: changes an export. */
+export const edit_export_route = createRoute({
+  getParentRoute: () => project_route,
+  path: 'exports/$export_id/edit',
+  component: lazyRouteComponent(() => import('./form/edit_page.tsx'), 'EditPage'),
 });

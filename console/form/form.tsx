@@ -24,6 +24,11 @@ type Given<Answer> = {
   done: (answer: Answer, values: Values) => unknown;
   /** True when it dealt with the refusal, which is then not shown. */
   refused?: (problem: Problem) => boolean;
+  /**
+   * What is wrong with the values by a later word than that of this form, such as a test of them;
+   * null: nothing.
+   */
+  later?: Problem | null | undefined;
   button: string;
   /** What screen readers add to the button's text, where several are alike. */
   about?: string;
@@ -41,32 +46,28 @@ type Given<Answer> = {
  * waits the button cannot be pressed again.
  */
 export function Form<Answer>(given: Given<Answer>) {
-  const { children, button, about, tone, path, method = 'POST', confirm, clears, done } = given;
+  const { children, button, about, tone, path, method = 'POST' } = given;
   const form = useRef<HTMLFormElement>(null);
-  const { send, is_busy, problem } = useSending({
+  const {
+    send,
+    is_busy,
+    problem: own,
+  } = useSending({
     ...given,
     done: async (answer: Answer, values: Values) => {
-      await done(answer, values);
-      if (clears === true) form.current?.reset();
+      await given.done(answer, values);
+      if (given.clears === true) form.current?.reset();
     },
   });
-  const [fields] = useState(() => new Set<string>());
-  const violations = useMemo(() => problem?.violations ?? [], [problem]);
-  const context = useMemo(() => ({ violations, fields }), [violations, fields]);
-  const whole_id = useId();
-  const whole = faultOf(violations, fields, undefined);
-  useEffect(() => {
-    if (problem === undefined) return;
-    const field = form.current?.querySelector<HTMLElement>('[aria-invalid=true]');
-    (field ?? document.getElementById(whole_id))?.focus();
-  }, [problem, whole_id]);
+  const problem = given.later === undefined ? own : (given.later ?? undefined);
+  const { context, whole, whole_id } = useShownFaults(problem, form);
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
     void sendConfirmed();
   };
   const sendConfirmed = async () => {
     if (form.current === null || is_busy) return;
-    if (confirm === undefined || (await confirm())) send(readValues(form.current));
+    if (given.confirm === undefined || (await given.confirm())) send(readValues(form.current));
   };
   return (
     <FormContext value={context}>
@@ -96,6 +97,23 @@ export function Form<Answer>(given: Given<Answer>) {
       </form>
     </FormContext>
   );
+}
+
+/** Where what is wrong stands; the first place gets the focus. */
+function useShownFaults(
+  problem: Problem | undefined,
+  form: { readonly current: HTMLFormElement | null },
+) {
+  const [fields] = useState(() => new Set<string>());
+  const violations = useMemo(() => problem?.violations ?? [], [problem]);
+  const context = useMemo(() => ({ violations, fields }), [violations, fields]);
+  const whole_id = useId();
+  useEffect(() => {
+    if (problem === undefined) return;
+    const field = form.current?.querySelector<HTMLElement>('[aria-invalid=true]');
+    (field ?? document.getElementById(whole_id))?.focus();
+  }, [problem, whole_id, form]);
+  return { context, whole: faultOf(violations, fields, undefined), whole_id };
 }
 
 /** Sends what was filled in; `problem` is why the last time failed, unless it was dealt with. */

@@ -30,6 +30,8 @@ const signed_in: Record<string, Look> = {
   start_route: { path: '/', heading: 'Exports' },
   account_route: { path: '/account', heading: 'Your account' },
   exports_route: { path: '/projects/$project_id/exports', heading: 'Exports' },
+  new_export_route: { path: '/projects/$project_id/exports/new', heading: 'New export' },
+  edit_export_route: { path: `${one_export}/edit`, heading: `Edit ${export_name}` },
   find_route: { path: '/projects/$project_id/find', heading: 'Find a record' },
   export_map_route: { path: one_export, heading: export_name },
   export_runs_route: { path: `${one_export}/runs`, heading: export_name },

@@ -20,9 +20,10 @@ export function matchingRuns(path: string, body: object) {
   });
 }
 
-/** The first results of an action that ended in this way. */
-export function actionItems(path: string, outcome: BulkActionItem['outcome']) {
-  return reading<Listed<BulkActionItem>>(`${path}?outcome=${outcome}&limit=50`);
+/** The first results of an action, or those of them that ended in this way. */
+export function actionItems(path: string, outcome: BulkActionItem['outcome'] | undefined) {
+  const only = outcome === undefined ? '' : `outcome=${outcome}&`;
+  return reading<Listed<BulkActionItem>>(`${path}?${only}limit=50`);
 }
 
 /** An action on many runs, and how far it is. */

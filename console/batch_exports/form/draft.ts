@@ -1,0 +1,101 @@
+import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
+import type { DestinationType } from '../../../server/api/destinations/schema.ts';
+import { configToSend } from '../../destinations/config.ts';
+import type { Config, Typed } from '../../destinations/config.ts';
+
+/** What a form says of an export, as texts. */
+export type Draft = {
+  name: string;
+  model: 'events' | 'persons';
+  interval: string;
+  /** Instants as `datetime-local` has them, in UTC. */
+  start_at: string;
+  end_at: string;
+  freshness_seconds: string;
+  is_query: boolean;
+  custom_query: string;
+  type: string;
+  typed: Typed;
+};
+/** The export that a form changes, as it was when the form was opened. */
+export type Base = Pick<
+  BatchExport,
+  | 'name'
+  | 'model'
+  | 'interval'
+  | 'start_at'
+  | 'end_at'
+  | 'freshness_seconds'
+  | 'custom_query'
+  | 'destination'
+>;
+
+/** How often an export can run, with the words for it. */
+export const intervals: Record<BatchExport['interval'], string> = {
+  'every 5 minutes': 'Every 5 minutes',
+  'every 15 minutes': 'Every 15 minutes',
+  hour: 'Every hour',
+  day: 'Every day',
+  week: 'Every week',
+};
+
+/** An instant of the API for a field of date and hour in UTC. */
+function atField(instant: string | null): string {
+  return instant === null ? '' : instant.slice(0, 16);
+}
+
+/** What a form shows before anything is typed. */
+export function draftOf(base: Base | undefined): Draft {
+  return {
+    name: base?.name ?? '',
+    model: base?.model ?? 'events',
+    interval: base?.interval ?? 'hour',
+    start_at: atField(base?.start_at ?? null),
+    end_at: atField(base?.end_at ?? null),
+    freshness_seconds: base?.freshness_seconds?.toString() ?? '',
+    is_query: base !== undefined && base.custom_query !== null,
+    custom_query: base?.custom_query ?? '',
+    type: base?.destination.type ?? '',
+    typed: {},
+  };
+}
+
+/** The stored config that the form is about: none where another type was chosen. */
+export function storedConfig({ type }: Draft, base: Base | undefined): Config | undefined {
+  return base?.destination.type === type ? ((base.destination.config ?? {}) as Config) : undefined;
+}
+
+/** The body to send: of a new export all of it, of a stored one what differs. */
+export function bodyOf(
+  draft: Draft,
+  base: Base | undefined,
+  type: DestinationType | undefined,
+): Record<string, unknown> {
+  const stored = storedConfig(draft, base);
+  const config = type === undefined ? {} : configToSend(type, draft.typed, stored);
+  const destination = { type: draft.type, config };
+  const said = saidOf(draft);
+  if (base === undefined) return { ...said, destination };
+  const before = saidOf(draftOf(base));
+  const changed = Object.entries(said).filter(([name, value]) => before[name] !== value);
+  const is_sent = stored === undefined || Object.keys(config).length > 0;
+  return { ...Object.fromEntries(changed), ...(is_sent ? { destination } : {}) };
+}
+
+function saidOf(draft: Draft): Record<string, unknown> {
+  const { name, model, interval, is_query, custom_query } = draft;
+  const seconds = draft.freshness_seconds.trim();
+  return {
+    name,
+    model,
+    interval,
+    start_at: instantOf(draft.start_at),
+    end_at: instantOf(draft.end_at),
+    freshness_seconds: seconds === '' ? null : /^\d+$/.test(seconds) ? Number(seconds) : seconds,
+    custom_query: is_query ? custom_query : null,
+  };
+}
+
+function instantOf(field: string): string | null {
+  return field === '' ? null : `${field}:00Z`;
+}

@@ -1,0 +1,54 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
+import { destinationTypes } from '../../destinations/destinations.ts';
+import { etagOf, pathOf } from '../../http/reading.ts';
+import { Page } from '../../page/page.tsx';
+import { Shown } from '../../page/shown.tsx';
+import { exportPath } from '../export_context.ts';
+import { oneExport } from '../one_export.ts';
+import { useReadAnew } from '../read_anew.ts';
+import { ExportForm } from './export_form.tsx';
+
+const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/edit');
+
+/** Changes an export. */
+export function EditPage() {
+  const { project_id, export_id } = route.useParams();
+  const navigate = route.useNavigate();
+  const path = exportPath(project_id, export_id);
+  const list = `/api/projects/${encodeURIComponent(project_id)}/`;
+  const readAnew = useReadAnew(list);
+  const one = oneExport(project_id, export_id);
+  const types = useQuery(destinationTypes);
+  const query = useQuery(one);
+  const [turn, setTurn] = useState(0);
+  return (
+    <Page title={`Edit ${query.data?.name ?? 'the export'}`} request={pathOf(one)}>
+      <Shown query={types}>
+        {({ results }) => (
+          <Shown query={query}>
+            {(row) => (
+              <ExportForm
+                key={turn}
+                project_id={project_id}
+                types={results}
+                path={path}
+                base={row}
+                etag={etagOf(row)}
+                saved={async () => {
+                  await readAnew();
+                  await navigate({
+                    to: '/projects/$project_id/exports/$export_id',
+                    params: { project_id, export_id },
+                  });
+                }}
+                discarded={() => setTurn(turn + 1)}
+              />
+            )}
+          </Shown>
+        )}
+      </Shown>
+    </Page>
+  );
+}

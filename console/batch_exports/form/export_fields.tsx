@@ -1,0 +1,218 @@
+import { NativeSelect, TextInput } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { DestinationType } from '../../../server/api/destinations/schema.ts';
+import type { Config } from '../../destinations/config.ts';
+import { ConfigFields, FilterFields, filter_keys } from '../../destinations/config_fields.tsx';
+import { useFault } from '../../form/context.ts';
+import { QueryField } from '../../queries/query_field.tsx';
+import { intervals, storedConfig } from './draft.ts';
+import type { Base, Draft } from './draft.ts';
+
+type Given = {
+  project_id: string;
+  draft: Draft;
+  base: Base | undefined;
+  types: DestinationType[];
+  type: DestinationType | undefined;
+  change: (changes: Partial<Draft>) => void;
+  set: (key: string, value: string | boolean | null) => void;
+};
+
+/** All fields of an export, in the order in which people think of them. */
+export function ExportFields(given: Given) {
+  const { draft, base, type, set, change } = given;
+  const stored = storedConfig(draft, base);
+  return (
+    <>
+      <Text name="name" label="Name" value={draft.name} set={(name) => change({ name })} />
+      <Group title="Where to">
+        <TypeField {...given} />
+        {type !== undefined && (
+          <ConfigFields type={type} typed={draft.typed} stored={stored} set={set} />
+        )}
+      </Group>
+      <Group title="What">
+        <ContentFields {...given} />
+        {type !== undefined && (draft.model === 'events' || hasFilter(draft, stored)) && (
+          <FilterFields type={type} typed={draft.typed} stored={stored} set={set} />
+        )}
+      </Group>
+      <Group title="When">
+        <WhenFields {...given} />
+      </Group>
+    </>
+  );
+}
+
+function hasFilter({ typed }: Draft, stored: Config | undefined): boolean {
+  return filter_keys.some((key) => Boolean(typed[key] ?? stored?.[key]));
+}
+
+function Group({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <fieldset className="group">
+      <legend>{title}</legend>
+      {children}
+    </fieldset>
+  );
+}
+
+function TypeField({ types, type, draft, base, change }: Given) {
+  const error = useFault('destination');
+  const before = base?.destination.type;
+  return (
+    <NativeSelect
+      name="destination"
+      label="Destination"
+      withAsterisk
+      error={error}
+      description={
+        before !== undefined && before !== draft.type
+          ? `It was ${before}: another destination begins with nothing of its config.`
+          : undefined
+      }
+      value={draft.type}
+      // What was typed for another destination goes on where the names are the same, but secrets.
+      onChange={({ currentTarget: { value } }) =>
+        change({ type: value, typed: type === undefined ? {} : withoutSecrets(draft, type) })
+      }
+      data={[
+        ...(draft.type === '' ? [{ value: '', label: 'Choose one' }] : []),
+        ...types.map(({ type: name, label }) => ({ value: name, label })),
+      ]}
+    />
+  );
+}
+
+function withoutSecrets({ typed }: Draft, { secret_keys }: DestinationType): Draft['typed'] {
+  return Object.fromEntries(Object.entries(typed).filter(([key]) => !secret_keys.includes(key)));
+}
+
+function ContentFields({ project_id, draft, change }: Given) {
+  const { model, is_query, custom_query } = draft;
+  return (
+    <>
+      <Choice
+        name="model"
+        label="Model"
+        value={model}
+        data={[
+          { value: 'events', label: 'Events' },
+          { value: 'persons', label: 'Persons' },
+        ]}
+        set={(value) => change({ model: value === 'persons' ? 'persons' : 'events' })}
+      />
+      <NativeSelect
+        label="Columns"
+        value={is_query ? 'query' : 'all'}
+        onChange={({ currentTarget }) => change({ is_query: currentTarget.value === 'query' })}
+        data={[
+          { value: 'all', label: 'Those of the model' },
+          { value: 'query', label: 'Those of a query' },
+        ]}
+      />
+      {is_query && (
+        <QueryField
+          project_id={project_id}
+          model={model}
+          value={custom_query}
+          change={(text) => change({ custom_query: text })}
+        />
+      )}
+    </>
+  );
+}
+
+function WhenFields({ draft, change }: Given) {
+  return (
+    <>
+      <Choice
+        name="interval"
+        label="Interval"
+        value={draft.interval}
+        data={Object.entries(intervals).map(([value, label]) => ({ value, label }))}
+        set={(interval) => change({ interval })}
+      />
+      <Text
+        name="start_at"
+        label="Start (UTC)"
+        hint="No scheduled run covers what ended before. Empty: from now on."
+        type="datetime-local"
+        value={draft.start_at}
+        set={(start_at) => change({ start_at })}
+      />
+      <Text
+        name="end_at"
+        label="End (UTC)"
+        hint="No scheduled run covers what ends after. Empty: never."
+        type="datetime-local"
+        value={draft.end_at}
+        set={(end_at) => change({ end_at })}
+      />
+      <Text
+        name="freshness_seconds"
+        label="Late after (seconds)"
+        hint="How old the newest delivered interval may be. Empty: two intervals and ten minutes."
+        value={draft.freshness_seconds}
+        set={(freshness_seconds) => change({ freshness_seconds })}
+      />
+    </>
+  );
+}
+
+function Text({
+  name,
+  label,
+  hint,
+  type = 'text',
+  value,
+  set,
+}: {
+  name: string;
+  label: string;
+  hint?: string;
+  type?: 'text' | 'datetime-local';
+  value: string;
+  set: (value: string) => void;
+}) {
+  const error = useFault(name);
+  return (
+    <TextInput
+      name={name}
+      label={label}
+      description={hint}
+      type={type}
+      error={error}
+      value={value}
+      withAsterisk={name === 'name'}
+      autoComplete="off"
+      onChange={({ currentTarget }) => set(currentTarget.value)}
+    />
+  );
+}
+
+function Choice({
+  name,
+  label,
+  value,
+  data,
+  set,
+}: {
+  name: string;
+  label: string;
+  value: string;
+  data: { value: string; label: string }[];
+  set: (value: string) => void;
+}) {
+  const error = useFault(name);
+  return (
+    <NativeSelect
+      name={name}
+      label={label}
+      error={error}
+      value={value}
+      data={data}
+      onChange={({ currentTarget }) => set(currentTarget.value)}
+    />
+  );
+}

@@ -1,0 +1,144 @@
+import { Button } from '@mantine/core';
+import { useCallback, useMemo, useRef, useState } from 'react';
+import type { ChangeEffect } from '../../../server/api/batch_exports/drafts/schema.ts';
+import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
+import type { DestinationType } from '../../../server/api/destinations/schema.ts';
+import { Form } from '../../form/form.tsx';
+import { ask } from '../../http/ask.ts';
+import type { Problem } from '../../http/problem.ts';
+import { Dialog } from '../../page/dialog.tsx';
+import { bodyOf } from './draft.ts';
+import type { Base } from './draft.ts';
+import { ExportFields } from './export_fields.tsx';
+import { useKeptDraft } from './kept_draft.ts';
+import { Trial } from './trial.tsx';
+import './form.css';
+
+type Given = {
+  project_id: string;
+  types: DestinationType[];
+  /** The path of the export, or of the list for a new one. */
+  path: string;
+  base: Base | undefined;
+  etag: string | undefined;
+  saved: (made: BatchExport) => Promise<unknown>;
+  /** Called after everything that was typed was thrown away. */
+  discarded: () => void;
+};
+
+/**
+ * Makes or changes an export. What was typed stays until it is saved or discarded; a change that
+ * makes the export start anew is named and counted, and saved once that is accepted.
+ */
+export function ExportForm({ project_id, types, path, base, etag, saved, discarded }: Given) {
+  const secret_keys = useSecretKeys(types);
+  const kept = useKeptDraft(`sluice_draft ${path}`, base, etag, secret_keys);
+  const { draft } = kept;
+  const type = useMemo(() => types.find((one) => one.type === draft.type), [types, draft.type]);
+  const [refusal, setRefusal] = useState<Problem | null>();
+  const { asked, confirm, answer } = useEffectAsked(path, kept.base, kept.etag, setRefusal);
+  const body = () => bodyOf(draft, kept.base, type);
+  // What was accepted is what is sent, whatever is typed meanwhile.
+  const accepted = useRef<object>({});
+  const is_new = kept.base === undefined;
+  return (
+    <>
+      <Form<BatchExport>
+        method={is_new ? 'POST' : 'PATCH'}
+        path={path}
+        body={() => accepted.current}
+        if_match={kept.etag}
+        later={refusal}
+        confirm={async () => {
+          setRefusal(undefined);
+          accepted.current = body();
+          return confirm(accepted.current);
+        }}
+        done={async (made) => {
+          kept.forget();
+          await saved(made);
+        }}
+        button={is_new ? 'Make the export' : 'Save the changes'}
+      >
+        <ExportFields
+          project_id={project_id}
+          draft={draft}
+          base={kept.base}
+          types={types}
+          type={type}
+          change={kept.change}
+          set={kept.type}
+        />
+        <Trial
+          path={path}
+          // A test needs no name yet.
+          body={() => (is_new && draft.name.trim() === '' ? { ...body(), name: 'A test' } : body())}
+          if_match={kept.etag}
+          refused={setRefusal}
+        />
+      </Form>
+      {kept.is_touched && (
+        <Discard
+          discard={() => {
+            kept.forget();
+            discarded();
+          }}
+        />
+      )}
+      {asked !== undefined && <Effect effect={asked} answer={answer} />}
+    </>
+  );
+}
+
+/** Asks before a change is saved what it means, where it means that the export starts anew. */
+function useEffectAsked(
+  path: string,
+  base: Base | undefined,
+  if_match: string | undefined,
+  refused: (problem: Problem) => void,
+) {
+  const [asked, setAsked] = useState<{ effect: ChangeEffect; resolve: (yes: boolean) => void }>();
+  const confirm = async (body: object): Promise<boolean> => {
+    if (base === undefined) return true;
+    const outcome = await ask<ChangeEffect>('POST', `${path}effect/`, { body, if_match });
+    if (!outcome.ok) {
+      refused(outcome.problem);
+      return false;
+    }
+    if (!outcome.body.starts_anew) return true;
+    return new Promise((resolve) => setAsked({ effect: outcome.body, resolve }));
+  };
+  const answer = (yes: boolean) => {
+    asked?.resolve(yes);
+    setAsked(undefined);
+  };
+  return { asked: asked?.effect, confirm, answer };
+}
+
+function Effect({ effect, answer }: { effect: ChangeEffect; answer: (yes: boolean) => void }) {
+  return (
+    <Dialog title="This starts anew" close={() => answer(false)}>
+      <p>{effect.detail}</p>
+      <div className="toolbar">
+        <Button variant="default" onClick={() => answer(false)}>
+          Back to the form
+        </Button>
+        <Button variant="default" className="danger" onClick={() => answer(true)}>
+          Save and start anew
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+function Discard({ discard }: { discard: () => void }) {
+  return (
+    <Button className="after_form" variant="subtle" onClick={discard}>
+      Discard what was typed
+    </Button>
+  );
+}
+
+function useSecretKeys(types: DestinationType[]): (type: string) => string[] {
+  return useCallback((name) => types.find(({ type }) => type === name)?.secret_keys ?? [], [types]);
+}

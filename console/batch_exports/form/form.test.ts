@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { openPageServer } from '../../../test/console/page_server.ts';
+import type { PageServer } from '../../../test/console/page_server.ts';
+import { checkEverywhere, openSignedIn } from '../../../test/console/visitor.ts';
+import { insertRunRow, newExport, projectBase } from '../../../test/factories/batch_exports.ts';
+import { insertEvents } from '../../../test/factories/delivering_house.ts';
+import { openTestClock } from '../../../test/factories/people.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
+import { startChromium } from '../../../test/processes/chromium.ts';
+import { openPostgresServer } from '../../../test/servers/postgres_destination.ts';
+import type { PostgresServer } from '../../../test/servers/postgres_destination.ts';
+
+const started = await startChromium();
+const skip = typeof started === 'string' ? started : false;
+const browser = started as Browser;
+
+let server: PageServer;
+let warehouse: PostgresServer;
+before(async () => {
+  server = await openPageServer(openTestClock(), { clickhouse: true });
+  warehouse = await openPostgresServer();
+});
+after(async () => {
+  if (skip === false) await browser.close();
+  await warehouse.close();
+  await server.close();
+});
+
+const hostile = `<img src=x onerror="document.title='taken'"> & "more"`;
+const stored = (home: TestOrganization, id: string) =>
+  server.harness.request('GET', `${projectBase(home)}${id}/`, { key: home.key });
+const fill = (page: Page, label: string, value: string) =>
+  page.getByRole('textbox', { name: label, exact: true }).fill(value);
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+test('an export to Postgres is tested until it passes, previewed and made', { skip }, async () => {
+  const home = await server.harness.newOrganization();
+  await insertEvents(server.harness, home);
+  const config = await warehouse.freshConfig();
+  const { page, leave } = await openSignedIn(browser, server, home.user);
+  await page.goto(`/projects/${home.project.id}/exports/new`);
+  await page.getByLabel('Destination').selectOption('Postgres');
+  await checkEverywhere(page, 'new_export');
+  await button(page, 'Make the export').click();
+  await page.getByText('This field is required.').first().waitFor();
+  await fill(page, 'User', config.user);
+  await fill(page, 'Host', config.host);
+  await fill(page, 'Port', 'many');
+  await fill(page, 'Database', config.database);
+  await fill(page, 'Schema', config.schema);
+  await page.getByLabel('Has self signed cert').check();
+  await page.getByLabel('Password', { exact: false }).first().fill('wrong');
+  await button(page, 'Test the connection').click();
+  const port = page.getByRole('textbox', { name: 'Port', exact: true });
+  await page.locator('[name=destination__config__port][aria-invalid=true]').waitFor();
+  assert.equal(await port.inputValue(), 'many', 'what was typed stays');
+  await port.fill('1');
+  await button(page, 'Test the connection').click();
+  await page.getByText('The test failed at').waitFor();
+  await checkEverywhere(page, 'new_export_failed_test');
+
+  // A reload loses nothing but the secrets.
+  await fill(page, 'Name', `To the warehouse ${hostile}`);
+  await page.reload();
+  await page.getByRole('textbox', { name: 'Schema', exact: true }).waitFor();
+  assert.equal(
+    await page.getByRole('textbox', { name: 'Schema', exact: true }).inputValue(),
+    config.schema,
+  );
+  const secret = page.locator('[name=destination__config__password]');
+  assert.equal(await secret.inputValue(), '');
+  assert.doesNotMatch(await page.evaluate<string>('JSON.stringify(sessionStorage)'), /wrong/);
+  await secret.fill(config.password);
+  await port.fill(String(config.port));
+  await button(page, 'Test the connection').click();
+  await page.getByText('The test passed.').waitFor();
+  await button(page, 'Preview the first rows').click();
+  const rows = page.getByRole('region', { name: 'The first rows as they are delivered' });
+  assert.match((await rows.textContent())!, /event 0/);
+  await checkEverywhere(page, 'new_export_tested');
+  await button(page, 'Make the export').click();
+  await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
+  await page.getByRole('heading', { name: hostile }).waitFor();
+  const id = page.url().split('/').at(-1)!;
+  const { body } = await stored(home, id);
+  assert.deepEqual(
+    [body.name, body.interval, body.destination.config.port, body.destination.config.schema],
+    [`To the warehouse ${hostile}`, 'hour', config.port, config.schema],
+  );
+  await leave();
+});
+
+test('a query is completed, and its faults stand at their place', { skip }, async () => {
+  const home = await server.harness.newOrganization();
+  const { page, leave } = await openSignedIn(browser, server, home.user);
+  await page.goto(`/projects/${home.project.id}/exports/new`);
+  await page.getByLabel('Destination').selectOption('NoOp');
+  await fill(page, 'Name', 'By query');
+  await page.getByLabel('Columns').selectOption('query');
+  const editor = page.locator('.cm-content');
+  await editor.waitFor();
+  const write = async (text: string) => {
+    await editor.press('ControlOrMeta+a');
+    await page.keyboard.press('Backspace');
+    await page.keyboard.insertText(text);
+  };
+  await write('SELECT evnt FROM events');
+  await page.getByText('Line 1, column 8: ').waitFor();
+  assert.equal(await page.locator('.cm-lintRange-error').textContent(), 'evnt');
+  await checkEverywhere(page, 'query_faults');
+  await button(page, 'Make the export').click();
+  await page.locator('.cm-content[aria-invalid=true]').waitFor();
+  await write('SELECT ');
+  await editor.press('End');
+  await editor.pressSequentially('toFlo');
+  await page
+    .getByRole('option', { name: /^toFloat64/ })
+    .first()
+    .waitFor();
+  await page.keyboard.press('Escape');
+  await write('SELECT uuid, properties.plan AS plan FROM events');
+  await page.getByText('2 columns: uuid (uuid), plan (text)').waitFor();
+  await checkEverywhere(page, 'query');
+  await button(page, 'Make the export').click();
+  await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
+  const { body } = await stored(home, page.url().split('/').at(-1)!);
+  assert.equal(body.custom_query, 'SELECT uuid, properties.plan AS plan FROM events');
+  await leave();
+});
+
+test(
+  'an edit keeps secrets, asks for them again, and says what starts anew',
+  { skip },
+  async () => {
+    const home = await server.harness.newOrganization();
+    const made = await newExport(server.harness, home, {
+      name: hostile,
+      destination: {
+        type: 'Postgres',
+        config: { user: 'u', password: 'kept', host: 'one.example.com', database: 'd' },
+      },
+    });
+    await insertRunRow(server.harness, made.id, { status: 'Completed', total: 1_234 });
+    const { page, leave } = await openSignedIn(browser, server, home.user);
+    const sent: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'PATCH') sent.push(request.postData() ?? '');
+    });
+    const edit = `/projects/${home.project.id}/exports/${made.id}/edit`;
+    await page.goto(edit);
+    await fill(page, 'Name', 'Renamed');
+    await button(page, 'Save the changes').click();
+    await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
+    assert.deepEqual(
+      sent.map((text) => JSON.parse(text) as unknown),
+      [{ name: 'Renamed' }],
+    );
+
+    await page.goto(edit);
+    await fill(page, 'Host', 'two.example.com');
+    await page.getByText('Host changed, which leads it elsewhere: enter it again.').waitFor();
+    await checkEverywhere(page, 'edit_export');
+    await Promise.all([
+      page.waitForResponse((one) => one.url().endsWith('/effect/') && one.status() === 400),
+      button(page, 'Save the changes').click(),
+    ]);
+    const secret = page.locator('[name=destination__config__password][aria-invalid=true]');
+    await secret.waitFor();
+    const again = page.locator('[name=destination__config__password]');
+    await again.fill('new');
+    await button(page, 'Save the changes').click();
+    const dialog = page.getByRole('dialog', { name: 'This starts anew' });
+    await dialog.getByText('1,234 delivered rows no longer count').waitFor();
+    await checkEverywhere(page, 'edit_export_anew');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal((await stored(home, made.id)).body.destination.config.host, 'one.example.com');
+    await button(page, 'Save the changes').click();
+    await button(page, 'Save and start anew').click();
+    await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
+    assert.equal((await stored(home, made.id)).body.destination.config.host, 'two.example.com');
+
+    // A change by somebody else is not undone.
+    await page.goto(edit);
+    await fill(page, 'Name', 'Mine');
+    const path = `${projectBase(home)}${made.id}/`;
+    await server.harness.request('PATCH', path, { key: home.key, body: { name: 'Theirs' } });
+    await button(page, 'Save the changes').click();
+    await page.getByText(/changed meanwhile|has changed|newer/i).waitFor();
+    assert.equal((await stored(home, made.id)).body.name, 'Theirs');
+    await button(page, 'Discard what was typed').click();
+    await leave();
+  },
+);

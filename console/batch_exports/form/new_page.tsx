@@ -1,0 +1,45 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
+import { destinationTypes } from '../../destinations/destinations.ts';
+import { pathOf } from '../../http/reading.ts';
+import { Page } from '../../page/page.tsx';
+import { Shown } from '../../page/shown.tsx';
+import { useReadAnew } from '../read_anew.ts';
+import { ExportForm } from './export_form.tsx';
+
+const route = getRouteApi('/signed_in/projects/$project_id/exports/new');
+
+/** Makes an export. */
+export function NewPage() {
+  const { project_id } = route.useParams();
+  const navigate = route.useNavigate();
+  const path = `/api/projects/${encodeURIComponent(project_id)}/batch_exports/`;
+  const readAnew = useReadAnew(`/api/projects/${encodeURIComponent(project_id)}/`);
+  const query = useQuery(destinationTypes);
+  const [turn, setTurn] = useState(0);
+  return (
+    <Page title="New export" request={pathOf(destinationTypes)}>
+      <Shown query={query}>
+        {({ results }) => (
+          <ExportForm
+            key={turn}
+            project_id={project_id}
+            types={results}
+            path={path}
+            base={undefined}
+            etag={undefined}
+            saved={async ({ id }) => {
+              await readAnew();
+              await navigate({
+                to: '/projects/$project_id/exports/$export_id',
+                params: { project_id, export_id: id },
+              });
+            }}
+            discarded={() => setTurn(turn + 1)}
+          />
+        )}
+      </Shown>
+    </Page>
+  );
+}

@@ -1,0 +1,135 @@
+import { Button } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import type {
+  DestinationTest,
+  ExportPreview,
+} from '../../../server/api/batch_exports/drafts/schema.ts';
+import { ask } from '../../http/ask.ts';
+import type { Problem } from '../../http/problem.ts';
+import { now } from '../../time/now.ts';
+import { counted, inBytes, inTime } from '../quantities.ts';
+
+type Given = {
+  /** The path under which `test/` and `preview/` are. */
+  path: string;
+  /** What is tried: the form as it stands. */
+  body: () => object;
+  if_match: string | undefined;
+  /** Tells the form why it was refused, so that it stands at the fields. */
+  refused: (problem: Problem | null) => void;
+};
+
+/** Tries what the form says before it is saved: the connection, and the first rows. */
+export function Trial(given: Given) {
+  const test = useAsking<DestinationTest>('test/', given);
+  const preview = useAsking<ExportPreview>('preview/', given);
+  return (
+    <section aria-label="Try it" className="trial">
+      <div className="toolbar">
+        <Button variant="default" loading={test.isPending} onClick={() => test.mutate()}>
+          Test the connection
+        </Button>
+        <Button variant="default" loading={preview.isPending} onClick={() => preview.mutate()}>
+          Preview the first rows
+        </Button>
+        {test.isPending && <Waited what="Testing" />}
+      </div>
+      <div role="status">{test.data !== undefined && <Steps test={test.data} />}</div>
+      {preview.data !== undefined && <Preview preview={preview.data} />}
+    </section>
+  );
+}
+
+function useAsking<Answer>(action: string, { path, body, if_match, refused }: Given) {
+  return useMutation<Answer>({
+    mutationFn: async () => {
+      refused(null);
+      const outcome = await ask<Answer>('POST', `${path}${action}`, { body: body(), if_match });
+      if (!outcome.ok) throw outcome.problem;
+      return outcome.body;
+    },
+    onError: refused,
+  });
+}
+
+/** How long it has been waited for. */
+function Waited({ what }: { what: string }) {
+  const [began] = useState(now);
+  const [at, setAt] = useState(began);
+  useEffect(() => {
+    const timer = setInterval(() => setAt(now()), 100);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <span className="muted">
+      {what}… {inTime((at - began) / 1000)}
+    </span>
+  );
+}
+
+const tones = { passed: 'good', failed: 'bad', skipped: 'muted' } as const;
+
+function Steps({ test: { steps } }: { test: DestinationTest }) {
+  const failed = steps.find(({ status }) => status === 'failed');
+  return (
+    <>
+      <p className={failed === undefined ? 'good' : 'bad'}>
+        {failed === undefined ? 'The test passed.' : `The test failed at "${failed.name}".`}
+      </p>
+      <ol className="steps">
+        {steps.map(({ name, status, detail, duration_ms }) => (
+          <li key={name}>
+            <span className={tones[status]}>{status}</span>
+            <span>
+              {name}
+              <span className="muted"> {detail}</span>
+            </span>
+            <span className="muted number">
+              {status === 'skipped' ? '' : `${Math.round(duration_ms)} ms`}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function Preview({ preview }: { preview: ExportPreview }) {
+  const { format, compression, records, headers, text, base64 } = preview;
+  const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  const save = () => {
+    const address = URL.createObjectURL(new Blob([bytes]));
+    const link = document.createElement('a');
+    Object.assign(link, { href: address, download: `preview.${format.toLowerCase()}` });
+    link.click();
+    URL.revokeObjectURL(address);
+  };
+  return (
+    <div className="preview">
+      <p role="status">
+        {counted(records, 'row')} as {format}
+        {compression === null ? '' : `, ${compression}`}: {inBytes(bytes.length)}.{' '}
+        {records === 0 && 'There is nothing to export yet.'}
+      </p>
+      {headers !== null && (
+        <pre tabIndex={0} role="region" aria-label="Headers of the request">
+          {Object.entries(headers)
+            .map(([name, value]) => `${name}: ${value}`)
+            .join('\n')}
+        </pre>
+      )}
+      {text !== null && text !== '' && (
+        <pre tabIndex={0} role="region" aria-label="The first rows as they are delivered">
+          {text}
+        </pre>
+      )}
+      {text === null && <p className="muted">Parquet is no text: save it to look into it.</p>}
+      {bytes.length > 0 && (
+        <Button size="compact-sm" variant="default" onClick={save}>
+          Save these bytes
+        </Button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,158 @@
+import { Button, Progress, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import type { BulkAction } from '../../../server/api/batch_exports/bulk_actions/schema.ts';
+import { Form } from '../../form/form.tsx';
+import { Dialog } from '../../page/dialog.tsx';
+import { Refusal, Shown } from '../../page/shown.tsx';
+import { counted } from '../quantities.ts';
+import { useReadAnew } from '../read_anew.ts';
+import { actionItems, oneAction } from '../runs/bulk.ts';
+
+const actions = {
+  pause_exports: { label: 'Pause', verb: 'Pause' },
+  unpause_exports: { label: 'Resume', verb: 'Resume' },
+  delete_exports: { label: 'Delete…', verb: 'Delete' },
+} as const;
+type Action = keyof typeof actions;
+
+/** What can be done with the chosen exports; what destroys is confirmed by typing. */
+export function BulkBar({
+  project_path,
+  ids,
+  begun,
+}: {
+  project_path: string;
+  ids: string[];
+  begun: (id: string) => Promise<unknown>;
+}) {
+  const [is_deleting, setDeleting] = useState(false);
+  const path = `${project_path}bulk_actions/`;
+  const form = (action: Action) => (
+    <Form<BulkAction>
+      path={path}
+      body={() => ({ action, ids })}
+      done={async ({ id }) => {
+        await begun(id);
+        setDeleting(false);
+      }}
+      button={actions[action].verb}
+      about={counted(ids.length, 'export')}
+      tone={action === 'delete_exports' ? 'danger' : 'plain'}
+    />
+  );
+  return (
+    <div className="toolbar bulk">
+      {form('pause_exports')}
+      {form('unpause_exports')}
+      <Button variant="default" className="danger" onClick={() => setDeleting(true)}>
+        {actions.delete_exports.label}
+      </Button>
+      {is_deleting && (
+        <Dialog title={`Delete ${counted(ids.length, 'export')}?`} close={() => setDeleting(false)}>
+          <Deleting count={ids.length}>{form('delete_exports')}</Deleting>
+          <Button variant="subtle" mt="xs" onClick={() => setDeleting(false)}>
+            Delete nothing
+          </Button>
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+function Deleting({ count, children }: { count: number; children: React.ReactNode }) {
+  const [typed, setTyped] = useState('');
+  const wanted = `delete ${count}`;
+  return (
+    <>
+      <p>
+        Their schedules end, and their runs under way are cancelled. What they delivered stays where
+        it is. This cannot be undone.
+      </p>
+      <TextInput
+        label={`Type "${wanted}" to go on`}
+        value={typed}
+        autoComplete="off"
+        mb="sm"
+        onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+      />
+      {typed.trim() === wanted && children}
+    </>
+  );
+}
+
+/** How far an action on many is, and what came of each. */
+export function BulkProgress({
+  project_path,
+  id,
+  close,
+}: {
+  project_path: string;
+  id: string;
+  close: () => void;
+}) {
+  const path = `${project_path}bulk_actions/`;
+  const readAnew = useReadAnew(project_path);
+  const query = useQuery(oneAction(path, id));
+  const ended_at = query.data?.finished_at ?? undefined;
+  useEffect(() => {
+    if (ended_at !== undefined) void readAnew();
+    // oxlint-disable-next-line react/exhaustive-deps -- the end is the event.
+  }, [ended_at]);
+  return (
+    <section className="panel" aria-label="Many exports">
+      <Shown query={query}>
+        {({ detail, finished_at, progress: { total, pending, refused } }) => (
+          <>
+            <p role="status">{detail}</p>
+            <Progress
+              value={total === 0 ? 100 : ((total - pending) / total) * 100}
+              aria-label="Progress of the action"
+              mb="xs"
+            />
+            {finished_at === null ? (
+              <Form
+                path={`${path}${encodeURIComponent(id)}/abort/`}
+                body={() => ({})}
+                done={() => query.refetch()}
+                button="Abort"
+                about="the action on many exports"
+                tone="danger"
+              />
+            ) : (
+              <>
+                <Results path={`${path}${encodeURIComponent(id)}/items/`} refused={refused} />
+                <Button size="compact-sm" variant="default" onClick={close}>
+                  Close
+                </Button>
+              </>
+            )}
+          </>
+        )}
+      </Shown>
+    </section>
+  );
+}
+
+/** What came of each; of many the first, and those that were refused before all others. */
+function Results({ path, refused }: { path: string; refused: number }) {
+  const { data, error } = useQuery(actionItems(path, refused > 0 ? 'refused' : undefined));
+  if (error !== null) return <Refusal problem={error} />;
+  if (data === undefined || data.count === 0) return undefined;
+  return (
+    <details className="seldom" open={refused > 0}>
+      <summary>{refused > 0 ? counted(refused, 'refusal') : 'What came of each'}</summary>
+      <ul className="results">
+        {data.results.map(({ number, name, outcome, detail }) => (
+          <li key={number}>
+            <bdi>{name}</bdi>: {outcome}
+            {detail !== null && `, ${detail}`}
+          </li>
+        ))}
+      </ul>
+      {data.count > data.results.length && (
+        <p className="muted">The first {data.results.length} are shown; the API has all.</p>
+      )}
+    </details>
+  );
+}

@@ -1,0 +1,90 @@
+import { NativeSelect, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import type { HealthCode } from '../../../server/api/batch_exports/overview/schema.ts';
+import { destinationTypes } from '../../destinations/destinations.ts';
+import { healths } from './overview.ts';
+import type { ListSearch } from './overview.ts';
+
+/** After so many milliseconds without a key the search is asked for. */
+const search_after_ms = 300;
+
+/** What narrows and orders the list; it stands in the address. */
+export function Filters({
+  search,
+  counts,
+  change,
+}: {
+  search: ListSearch;
+  counts: Record<HealthCode, number> | undefined;
+  change: (changes: ListSearch) => void;
+}) {
+  const types = useQuery(destinationTypes);
+  const choice = (name: 'health' | 'model' | 'destination_type' | 'ordering') => ({
+    value: search[name] ?? '',
+    onChange: ({ currentTarget: { value } }: { currentTarget: { value: string } }) =>
+      change({ [name]: value }),
+  });
+  return (
+    <div className="export_filters" role="search">
+      <SearchField value={search.search ?? ''} set={(text) => change({ search: text })} />
+      <NativeSelect
+        aria-label="Health"
+        {...choice('health')}
+        data={[
+          { value: '', label: 'Any health' },
+          ...Object.entries(healths).map(([value, { word }]) => ({
+            value,
+            label: `${word} (${(counts?.[value as HealthCode] ?? 0).toLocaleString('en')})`,
+          })),
+        ]}
+      />
+      <NativeSelect
+        aria-label="Model"
+        {...choice('model')}
+        data={[
+          { value: '', label: 'Any model' },
+          { value: 'events', label: 'Events' },
+          { value: 'persons', label: 'Persons' },
+        ]}
+      />
+      <NativeSelect
+        aria-label="Destination"
+        {...choice('destination_type')}
+        data={[
+          { value: '', label: 'Any destination' },
+          ...(types.data?.results ?? []).map(({ type, label }) => ({ value: type, label })),
+        ]}
+      />
+      <NativeSelect
+        aria-label="Order"
+        {...choice('ordering')}
+        data={[
+          { value: '', label: 'Newest first' },
+          { value: 'created_at', label: 'Oldest first' },
+          { value: 'health', label: 'Worst first' },
+          { value: 'name', label: 'Name' },
+          { value: '-name', label: 'Name, backwards' },
+        ]}
+      />
+    </div>
+  );
+}
+
+function SearchField({ value, set }: { value: string; set: (text: string) => void }) {
+  const [typed, setTyped] = useState(value);
+  useEffect(() => {
+    if (typed === value) return undefined;
+    const timer = setTimeout(() => set(typed), search_after_ms);
+    return () => clearTimeout(timer);
+  }, [typed, value, set]);
+  return (
+    <TextInput
+      type="search"
+      aria-label="Search by name"
+      placeholder="Search by name"
+      value={typed}
+      onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+    />
+  );
+}

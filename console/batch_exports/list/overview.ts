@@ -1,0 +1,75 @@
+import type {
+  ExportOverview,
+  HealthCode,
+} from '../../../server/api/batch_exports/overview/schema.ts';
+import { ask } from '../../http/ask.ts';
+import type { Listed } from '../../http/list.ts';
+import type { Problem } from '../../http/problem.ts';
+import { reading } from '../../http/reading.ts';
+
+/** What the address of the list may say. */
+export const list_search = [
+  'search',
+  'health',
+  'model',
+  'destination_type',
+  'ordering',
+  'action',
+] as const;
+/** What narrows and orders the list, and the action on many that is looked at. */
+export type ListSearch = { [Name in (typeof list_search)[number]]?: string };
+/** One page of the list, with how many exports of the project are how. */
+export type OverviewPage = Listed<ExportOverview> & { counts: Record<HealthCode, number> };
+
+/** So many exports are read at once. */
+export const page_size = 100;
+/** Most exports that can be named one by one in an action. */
+export const ids_max = 5_000;
+
+/** How an export is in words, and how much it asks for attention; the worst first. */
+export const healths: Record<
+  HealthCode,
+  { word: string; tone: 'good' | 'warn' | 'bad' | 'muted' }
+> = {
+  failing: { word: 'Failing', tone: 'bad' },
+  paused_automatically: { word: 'Paused by the server', tone: 'bad' },
+  late: { word: 'Late', tone: 'bad' },
+  unusual_volume: { word: 'Unusual volume', tone: 'warn' },
+  paused: { word: 'Paused', tone: 'warn' },
+  waiting: { word: 'Waiting for its first run', tone: 'muted' },
+  up_to_date: { word: 'Up to date', tone: 'good' },
+  ended: { word: 'Ended', tone: 'muted' },
+};
+
+/** One page of a project's exports as they fit; pages count from 0. */
+export function overviewPage(project_id: string, search: ListSearch, page: number) {
+  return reading<OverviewPage>(overviewPath(project_id, search, page_size, page * page_size), {
+    is_busy: ({ results }) => results.some(({ open_runs }) => open_runs > 0),
+  });
+}
+
+function overviewPath(
+  project_id: string,
+  { action: _action, ...search }: ListSearch,
+  limit: number,
+  offset: number,
+): string {
+  const query = new URLSearchParams({ ...search, limit: `${limit}`, offset: `${offset}` });
+  return `/api/projects/${encodeURIComponent(project_id)}/overview/?${query.toString()}`;
+}
+
+/** The ids of all exports that fit, at most as many as one action names; or why not. */
+export async function matchingIds(
+  project_id: string,
+  search: ListSearch,
+): Promise<string[] | Problem> {
+  const ids: string[] = [];
+  for (let offset = 0; offset < ids_max; offset += 1_000) {
+    const path = `${overviewPath(project_id, search, 1_000, offset)}&slots=0`;
+    const outcome = await ask<OverviewPage>('GET', path);
+    if (!outcome.ok) return outcome.problem;
+    ids.push(...outcome.body.results.map(({ id }) => id));
+    if (outcome.body.next === null) break;
+  }
+  return ids;
+}

@@ -1,0 +1,25 @@
+const [width, height] = [96, 22];
+
+/** Rows of the latest runs as one line; in words for those who cannot see it. */
+export function Sparkline({ records }: { records: number[] }) {
+  if (records.length < 2) return undefined;
+  const most = Math.max(1, ...records);
+  const step = width / (records.length - 1);
+  const points = records.map(
+    (rows, at) =>
+      `${(at * step).toFixed(1)} ${(height - 1 - (rows / most) * (height - 2)).toFixed(1)}`,
+  );
+  const latest = records.at(-1)!.toLocaleString('en');
+  return (
+    <svg
+      className="sparkline"
+      width={width}
+      height={height}
+      viewBox={`0 0 ${width} ${height}`}
+      role="img"
+      aria-label={`Rows of the latest ${records.length} runs: at most ${most.toLocaleString('en')}, now ${latest}`}
+    >
+      <path d={`M${points.join('L')}`} />
+    </svg>
+  );
+}

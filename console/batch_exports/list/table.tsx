@@ -1,0 +1,161 @@
+import { Checkbox } from '@mantine/core';
+import { useQueries } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { useLayoutEffect, useRef, useState } from 'react';
+import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
+import { Instant } from '../../time/instant.tsx';
+import { healths, overviewPage, page_size } from './overview.ts';
+import type { ListSearch } from './overview.ts';
+import { Sparkline } from './sparkline.tsx';
+
+const row_height = 44;
+const columns = ['Name', 'Health', 'Rows', 'Next run', 'From', 'To', 'Interval'];
+
+type Given = {
+  project_id: string;
+  search: ListSearch;
+  count: number;
+  chosen: ReadonlySet<string>;
+  choose: (id: string, is_chosen: boolean) => void;
+};
+
+/**
+ * Exports, however many: only the rows in the window have elements, and only their pages are read.
+ */
+export function ExportTable({ project_id, search, count, chosen, choose }: Given) {
+  const list = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  useLayoutEffect(() => {
+    setTop((list.current?.getBoundingClientRect().top ?? 0) + window.scrollY);
+  }, []);
+  // oxlint-disable-next-line react/incompatible-library -- nothing of it is kept between drawings.
+  const rows = useWindowVirtualizer({
+    count,
+    estimateSize: () => row_height,
+    scrollMargin: top,
+    overscan: 8,
+  });
+  const items = rows.getVirtualItems();
+  const known = useKnownPages(project_id, search, items[0]?.index ?? 0, items.at(-1)?.index ?? 0);
+  return (
+    <div role="table" aria-label="Exports" aria-rowcount={count + 1}>
+      <Head />
+      <div
+        ref={list}
+        role="rowgroup"
+        className="export_rows"
+        style={{ height: rows.getTotalSize() }}
+      >
+        {items.map(({ key, index, start }) => {
+          const row = known.get(Math.floor(index / page_size))?.[index % page_size];
+          return (
+            <div
+              key={key}
+              ref={rows.measureElement}
+              data-index={index}
+              role="row"
+              aria-rowindex={index + 2}
+              className="export_row"
+              style={{ transform: `translateY(${start - top}px)` }}
+            >
+              {row === undefined ? (
+                <span role="cell">…</span>
+              ) : (
+                <Row row={row} is_chosen={chosen.has(row.id)} choose={choose} />
+              )}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** The rows of the pages from one row to another, as far as they were read. */
+function useKnownPages(project_id: string, search: ListSearch, from: number, to: number) {
+  const first = Math.floor(from / page_size);
+  const last = Math.floor(to / page_size);
+  const pages = Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  const read = useQueries({
+    queries: pages.map((page) => overviewPage(project_id, search, page)),
+  });
+  return new Map(pages.map((page, at) => [page, read[at]?.data?.results] as const));
+}
+
+function Head() {
+  return (
+    <div role="rowgroup">
+      <div role="row" aria-rowindex={1} className="export_row export_head">
+        <span role="columnheader">
+          <span className="unseen">Selected</span>
+        </span>
+        {columns.map((name) => (
+          <span role="columnheader" key={name}>
+            {name}
+          </span>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Row({
+  row,
+  is_chosen,
+  choose,
+}: {
+  row: ExportOverview;
+  is_chosen: boolean;
+  choose: Given['choose'];
+}) {
+  const { id, team_id, name, model, destination_type, interval, health, next_run, records } = row;
+  const params = { project_id: String(team_id), export_id: id };
+  return (
+    <>
+      <span role="cell">
+        <Checkbox
+          size="xs"
+          checked={is_chosen}
+          aria-label={`Select ${name}`}
+          onChange={({ currentTarget }) => choose(id, currentTarget.checked)}
+        />
+      </span>
+      <span role="rowheader" aria-label={name} className="export_name" title={name}>
+        <Link to="/projects/$project_id/exports/$export_id" params={params}>
+          <bdi>{name}</bdi>
+        </Link>
+      </span>
+      <span role="cell" className="export_health" title={health.detail}>
+        <Health row={row} />
+      </span>
+      <span role="cell" className="export_wide">
+        <Sparkline records={records} />
+      </span>
+      <span role="cell">
+        {next_run === null ? <span className="muted">none</span> : <Instant at={next_run.due_at} />}
+      </span>
+      <span role="cell">{model}</span>
+      <span role="cell">{destination_type}</span>
+      <span role="cell">{interval}</span>
+    </>
+  );
+}
+
+function Health({ row: { health, delivered_until } }: { row: ExportOverview }) {
+  const { word, tone } = healths[health.code];
+  const at = health.since ?? delivered_until;
+  const why = health.code === 'failing' ? health.detail.replace(/^Failing: /, '') : undefined;
+  return (
+    <>
+      <span className={tone}>{word}</span>
+      {at !== null && (
+        <span className="muted">
+          {health.since === null ? ', until ' : ', '}
+          <Instant at={at} />
+        </span>
+      )}
+      {why !== undefined && <span className="export_why muted">{why}</span>}
+    </>
+  );
+}

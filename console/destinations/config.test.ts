@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DestinationType } from '../../server/api/destinations/schema.ts';
+import { choicesOf, configToSend, isShown, kindOf, leadsElsewhere, valueOf } from './config.ts';
+import type { KeySchema, Typed } from './config.ts';
+
+const schemas: Record<string, KeySchema> = {
+  host: { type: 'string', minLength: 1 },
+  prefix: { type: 'string' },
+  port: { type: 'integer', default: 5432 },
+  tls: { type: 'boolean', default: true },
+  names: { type: ['array', 'null'] },
+  mode: { type: 'string', enum: ['INSERT', 'COPY'], default: 'INSERT' },
+  bucket: { type: ['string', 'null'], default: null },
+  compression: { type: ['string', 'null'], enum: ['gzip', 'zstd', 'lz4', null], default: null },
+  password: { type: 'string', minLength: 1, writeOnly: true },
+  headers: { type: 'object', writeOnly: true },
+  key: { type: 'string', maxLength: 20_000, writeOnly: true },
+};
+const type: DestinationType = {
+  type: 'X',
+  label: 'X',
+  config: { required: ['host', 'prefix', 'password'], properties: schemas },
+  secret_keys: ['password', 'headers', 'key'],
+  where_keys: ['host', 'port', 'tls'],
+  less_safe: { tls: false },
+  only_with: [{ keys: ['bucket'], key: 'mode', values: ['COPY'] }],
+  formats: [{ key: 'mode', format: 'COPY', compressions: ['gzip'] }],
+  models: [],
+  shows_as_written: false,
+};
+const stored = {
+  host: 'a',
+  prefix: 'p',
+  port: 1,
+  tls: true,
+  mode: 'INSERT',
+  bucket: null,
+  names: ['x'],
+};
+
+test('each kind of value has its field, and is sent as it is meant', () => {
+  const kinds = Object.values(schemas).map(kindOf);
+  assert.deepEqual(kinds, [
+    'text',
+    'text',
+    'number',
+    'box',
+    'list',
+    'choice',
+    'text',
+    'choice',
+    'text',
+    'pairs',
+    'long_text',
+  ]);
+  for (const [key, typed, value] of [
+    ['port', '42', 42],
+    ['port', '4x', '4x'],
+    ['port', '', undefined],
+    ['tls', false, false],
+    ['names', 'a b\n\n c\n', ['a b', ' c']],
+    ['names', '\n', undefined],
+    ['headers', 'X-One: 1:2\nbare', { 'X-One': '1:2', bare: '' }],
+    ['host', '', undefined],
+  ] as const)
+    assert.deepEqual(valueOf(schemas[key]!, typed), value, `${key} ${typed}`);
+});
+
+test('a new destination sends what was typed; a stored one what differs, and no secret kept', () => {
+  const cases: [Typed, typeof stored | undefined, object][] = [
+    [
+      { host: 'h', port: '', tls: false, bucket: 'b' },
+      undefined,
+      { prefix: '', host: 'h', tls: false },
+    ],
+    [{ mode: 'COPY', bucket: 'b' }, undefined, { prefix: '', mode: 'COPY', bucket: 'b' }],
+    [{ password: '', key: null, prefix: 'x' }, undefined, { prefix: 'x' }],
+    [{}, stored, {}],
+    [{ host: 'a', port: '1', names: 'x', mode: 'INSERT' }, stored, {}],
+    [{ host: 'b', names: '', port: '' }, stored, { host: 'b', names: null, port: 5432 }],
+    [{ host: '' }, stored, { host: '' }],
+    [{ password: '', headers: null }, stored, { headers: null }],
+    [{ password: ' p ' }, stored, { password: ' p ' }],
+  ];
+  for (const [typed, before, sent] of cases)
+    assert.deepEqual(configToSend(type, typed, before), sent, JSON.stringify(typed));
+});
+
+test('what says where is told apart from what does not, and from what makes the way safer', () => {
+  const cases: [Typed, string[]][] = [
+    [{ host: 'b', port: '2' }, ['host', 'port']],
+    [{ names: 'y' }, []],
+    [{ tls: false }, ['tls']],
+    [{ host: 'a', password: 'p' }, []],
+  ];
+  for (const [typed, keys] of cases) assert.deepEqual(leadsElsewhere(type, typed, stored), keys);
+  assert.deepEqual(leadsElsewhere(type, { tls: true }, { ...stored, tls: false }), []);
+  assert.deepEqual(leadsElsewhere(type, { host: 'b' }, undefined), []);
+});
+
+test('fields and choices follow the others', () => {
+  assert.equal(isShown(type, 'bucket', {}, stored), false);
+  assert.equal(isShown(type, 'bucket', { mode: 'COPY' }, stored), true);
+  const choices = (mode: string) =>
+    choicesOf(type, 'compression', schemas['compression']!, () => mode);
+  assert.deepEqual(choices('COPY'), ['gzip', null]);
+  assert.deepEqual(choices('INSERT'), ['gzip', 'zstd', 'lz4', null]);
+});

@@ -1,0 +1,199 @@
+import type { DestinationType } from '../../server/api/destinations/schema.ts';
+
+/** What a config's JSON Schema says of a key. */
+export type KeySchema = {
+  type?: string | string[];
+  enum?: (string | null)[];
+  default?: unknown;
+  title?: string;
+  description?: string;
+  examples?: unknown[];
+  minLength?: number;
+  maxLength?: number;
+  writeOnly?: boolean;
+};
+/** What a config says, as the API gives it. */
+export type Config = Record<string, unknown>;
+/**
+ * What was typed, by key: a text, or whether a box is ticked. Null is a stored secret that is to be
+ * removed. What is absent was not touched.
+ */
+export type Typed = Record<string, string | boolean | null>;
+/** What a field of a form looks like. */
+export type Kind = 'text' | 'long_text' | 'number' | 'choice' | 'box' | 'list' | 'pairs';
+
+/** Longer texts are keys and certificates, which have lines. */
+const line_characters_max = 4_096;
+
+/** The keys of a destination's config with what is said of each, in their order. */
+export function keysOf({ config }: DestinationType): [string, KeySchema][] {
+  return Object.entries((config as { properties: Record<string, KeySchema> }).properties);
+}
+
+/** True when the destination needs the key, and has no value of its own for it. */
+export function isRequired({ config }: DestinationType, key: string): boolean {
+  return ((config as { required?: string[] }).required ?? []).includes(key);
+}
+
+/** What the field of a key looks like. */
+export function kindOf({ type, enum: choices, maxLength = 0 }: KeySchema): Kind {
+  const name = [type ?? 'string'].flat().find((one) => one !== 'null');
+  if (choices !== undefined) return 'choice';
+  if (name === 'boolean') return 'box';
+  if (name === 'integer' || name === 'number') return 'number';
+  if (name === 'array') return 'list';
+  if (name === 'object') return 'pairs';
+  return maxLength > line_characters_max ? 'long_text' : 'text';
+}
+
+function isNullable({ type }: KeySchema): boolean {
+  return [type].flat().includes('null');
+}
+
+/** What stands in the field for a stored value, or for the default where there is none. */
+function shownValue(schema: KeySchema, stored: unknown): string | boolean {
+  const value = stored === undefined ? schema.default : stored;
+  if (kindOf(schema) === 'box') return value === true;
+  if (Array.isArray(value)) return value.join('\n');
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+/**
+ * What was typed as the API takes it; undefined where nothing was. What is no number stays a text,
+ * so that the API says what is wrong with it.
+ */
+export function valueOf(schema: KeySchema, typed: string | boolean): unknown {
+  if (typeof typed === 'boolean') return typed;
+  const kind = kindOf(schema);
+  const lines = typed.split('\n').filter((line) => line.trim() !== '');
+  if (kind === 'list') return lines.length === 0 ? undefined : lines;
+  if (kind === 'pairs')
+    return lines.length === 0
+      ? undefined
+      : Object.fromEntries(
+          lines.map((line) => {
+            const at = line.indexOf(':');
+            return at === -1 ? [line, ''] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+          }),
+        );
+  if (typed === '') return undefined;
+  return kind === 'number' && /^-?\d+$/.test(typed.trim()) ? Number(typed) : typed;
+}
+
+/** What an emptied field stands for. */
+function emptyValue(schema: KeySchema): unknown {
+  if (isNullable(schema)) return null;
+  return schema.default ?? '';
+}
+
+/** The text or box that a field shows: what was typed, else what is stored. */
+export function fieldValue(
+  key: string,
+  schema: KeySchema,
+  typed: Typed,
+  stored: Config | undefined,
+): string | boolean {
+  return typed[key] ?? shownValue(schema, stored?.[key]);
+}
+
+/** Whether the key means anything beside the others as they are. */
+export function isShown(
+  type: DestinationType,
+  key: string,
+  typed: Typed,
+  stored: Config | undefined,
+): boolean {
+  const schemas = Object.fromEntries(keysOf(type));
+  return type.only_with.every(
+    ({ keys, key: other, values }) =>
+      !keys.includes(key) ||
+      values.includes(String(fieldValue(other, schemas[other] ?? {}, typed, stored))),
+  );
+}
+
+/** What may stand beside the key's name in a list of choices: those of the chosen format. */
+export function choicesOf(
+  { formats }: DestinationType,
+  key: string,
+  schema: KeySchema,
+  chosen: (key: string) => string | boolean,
+): (string | null)[] {
+  const choices = schema.enum ?? [];
+  if (key !== 'compression') return choices;
+  const format = formats.find((one) => chosen(one.key) === one.format);
+  return format === undefined
+    ? choices
+    : choices.filter((one) => one === null || format.compressions.includes(one));
+}
+
+/** A key and its value after the change; undefined where it stays as it is. */
+function changeOf(
+  [key, schema]: [string, KeySchema],
+  typed: Typed,
+  stored: Config | undefined,
+): [string, unknown] | undefined {
+  const given = typed[key];
+  if (schema.writeOnly === true) {
+    if (given === null) return stored === undefined ? undefined : [key, null];
+    if (given === undefined) return undefined;
+    const value = valueOf(schema, given);
+    return value === undefined ? undefined : [key, value];
+  }
+  if (given === undefined || given === null) return undefined;
+  const value = valueOf(schema, given);
+  if (stored === undefined) return value === undefined ? undefined : [key, value];
+  const after = value ?? emptyValue(schema);
+  const before = stored[key] ?? emptyValue(schema);
+  return JSON.stringify(after) === JSON.stringify(before) ? undefined : [key, after];
+}
+
+/**
+ * The config to send: of a new destination what was typed, of a stored one what differs. Secrets
+ * that were not touched, and keys that mean nothing beside the others, are never in it.
+ */
+export function configToSend(
+  type: DestinationType,
+  typed: Typed,
+  stored: Config | undefined,
+): Config {
+  return Object.fromEntries([
+    ...(stored === undefined ? emptyTexts(type) : []),
+    ...keysOf(type)
+      .filter(([key]) => isShown(type, key, typed, stored))
+      .flatMap((entry) => {
+        const change = changeOf(entry, typed, stored);
+        return change === undefined ? [] : [change];
+      }),
+  ]);
+}
+
+/** What has to be said and may be empty: the root of a bucket, a user without a password. */
+function emptyTexts(type: DestinationType): [string, string][] {
+  return keysOf(type)
+    .filter(
+      ([key, schema]) =>
+        isRequired(type, key) && (schema.minLength ?? 0) === 0 && schema.type === 'string',
+    )
+    .map(([key]) => [key, '']);
+}
+
+/**
+ * The titles of the keys whose change leads stored secrets elsewhere, so that each has to be given
+ * again; none for a new destination.
+ */
+export function leadsElsewhere(
+  type: DestinationType,
+  typed: Typed,
+  stored: Config | undefined,
+): string[] {
+  if (stored === undefined) return [];
+  const change = configToSend(type, typed, stored);
+  return keysOf(type)
+    .filter(
+      ([key]) =>
+        type.where_keys.includes(key) &&
+        Object.hasOwn(change, key) &&
+        (!Object.hasOwn(type.less_safe, key) || change[key] === type.less_safe[key]),
+    )
+    .map(([key, { title = key }]) => title);
+}

@@ -1,0 +1,194 @@
+import { Checkbox, NativeSelect, PasswordInput, TextInput, Textarea } from '@mantine/core';
+import type { DestinationType } from '../../server/api/destinations/schema.ts';
+import { useFault } from '../form/context.ts';
+import {
+  choicesOf,
+  fieldValue,
+  isRequired,
+  isShown,
+  keysOf,
+  kindOf,
+  leadsElsewhere,
+} from './config.ts';
+import type { Config, KeySchema, Typed } from './config.ts';
+
+/** Keys that every destination has, which say what is exported and not where to. */
+export const filter_keys = ['include_events', 'exclude_events'];
+
+type Given = {
+  type: DestinationType;
+  typed: Typed;
+  /** What is stored of it; undefined for a destination that is new. */
+  stored: Config | undefined;
+  set: (key: string, value: string | boolean | null) => void;
+};
+
+/** The fields of a destination, drawn from its schema; secrets say what becomes of a stored one. */
+export function ConfigFields(given: Given) {
+  const { type, typed, stored } = given;
+  const elsewhere = leadsElsewhere(type, typed, stored);
+  return keysOf(type)
+    .filter(([key]) => !filter_keys.includes(key) && isShown(type, key, typed, stored))
+    .map(([key, schema]) => (
+      <Field key={key} {...given} name={key} schema={schema} elsewhere={elsewhere} />
+    ));
+}
+
+/** The fields of the events that are exported or left out. */
+export function FilterFields(given: Given) {
+  return keysOf(given.type)
+    .filter(([key]) => filter_keys.includes(key))
+    .map(([key, schema]) => (
+      <Field key={key} {...given} name={key} schema={schema} elsewhere={[]} />
+    ));
+}
+
+type OneField = Given & { name: string; schema: KeySchema; elsewhere: string[] };
+
+function Field(given: OneField) {
+  const { type, name, schema, typed, stored, set } = given;
+  const attr = `destination__config__${name}`;
+  const error = useFault(attr);
+  const label = schema.title ?? name;
+  if (schema.writeOnly === true) return <SecretField {...given} attr={attr} error={error} />;
+  const value = fieldValue(name, schema, typed, stored);
+  const kind = kindOf(schema);
+  const common = {
+    name: attr,
+    label,
+    error,
+    description: schema.description,
+    required: isRequired(type, name),
+    withAsterisk: isRequired(type, name),
+  };
+  if (kind === 'box')
+    return (
+      <Checkbox
+        {...common}
+        required={false}
+        checked={value === true}
+        onChange={({ currentTarget }) => set(name, currentTarget.checked)}
+      />
+    );
+  const chosen = (key: string) =>
+    fieldValue(key, Object.fromEntries(keysOf(type))[key] ?? {}, typed, stored);
+  if (kind === 'choice')
+    return (
+      <NativeSelect
+        {...common}
+        value={String(value)}
+        onChange={({ currentTarget }) => set(name, currentTarget.value)}
+        data={choicesOf(type, name, schema, chosen)
+          .toSorted((one, other) => Number(other === null) - Number(one === null))
+          .map((one) => (one === null ? { value: '', label: 'None' } : one))}
+      />
+    );
+  const text = {
+    ...common,
+    value: String(value),
+    placeholder: exampleOf(schema),
+    onChange: ({ currentTarget }: { currentTarget: { value: string } }) =>
+      set(name, currentTarget.value),
+    autoComplete: 'off',
+    spellCheck: false,
+  };
+  return kind === 'text' || kind === 'number' ? (
+    <TextInput {...text} inputMode={kind === 'number' ? 'numeric' : 'text'} />
+  ) : (
+    <Textarea
+      {...text}
+      description={kind === 'list' ? `${schema.description ?? ''} One a line.` : text.description}
+      autosize
+      minRows={2}
+      maxRows={10}
+    />
+  );
+}
+
+function exampleOf({ examples: [first] = [] }: KeySchema): string | undefined {
+  return first === undefined ? undefined : [first].flat().map(String).join(', ');
+}
+
+/**
+ * A secret: what is typed is sent, what is left empty keeps what is stored. When a change leads it
+ * elsewhere it has to be typed again, which the field says before the server does.
+ */
+function SecretField({
+  type,
+  name,
+  schema,
+  typed,
+  stored,
+  set,
+  elsewhere,
+  attr,
+  error,
+}: OneField & { attr: string; error: string | false }) {
+  const is_required = isRequired(type, name);
+  const given = typed[name];
+  const is_kept = stored !== undefined && (given === undefined || given === '');
+  const why = is_kept ? whyAgain(elsewhere, is_required) : undefined;
+  const pairs = kindOf(schema) === 'pairs' ? ' One a line, as `Name: value`.' : '';
+  const kept = stored === undefined ? '' : ' Empty: what is stored stays.';
+  const common = {
+    name: attr,
+    label: schema.title ?? name,
+    description: `${schema.description ?? ''}${pairs}${kept}`,
+    error: error === false ? why : error,
+    required: is_required && stored === undefined,
+    withAsterisk: is_required && stored === undefined,
+    value: typeof given === 'string' ? given : '',
+    disabled: given === null,
+    autoComplete: 'new-password',
+    spellCheck: false,
+    onChange: ({ currentTarget }: { currentTarget: { value: string } }) =>
+      set(name, currentTarget.value),
+  };
+  return (
+    <div className="secret">
+      {kindOf(schema) === 'text' ? (
+        <PasswordInput
+          {...common}
+          aria-invalid={common.error !== undefined}
+          visibilityToggleButtonProps={{ 'aria-label': `Show ${common.label}`, tabIndex: 0 }}
+        />
+      ) : (
+        <Textarea
+          {...common}
+          classNames={{ input: 'secret_text' }}
+          autosize
+          minRows={3}
+          maxRows={8}
+        />
+      )}
+      {stored !== undefined && !is_required && (
+        <RemoveBox label={common.label} is_removed={given === null} name={name} set={set} />
+      )}
+    </div>
+  );
+}
+
+/** Why a secret has to be entered again; undefined where it goes where it went. */
+function whyAgain(elsewhere: string[], is_required: boolean): string | undefined {
+  if (elsewhere.length === 0) return undefined;
+  const what = is_required ? 'it' : 'a stored one';
+  const how = is_required ? 'enter it again.' : 'enter it again, or have it removed.';
+  return `${elsewhere.join(', ')} changed, which leads ${what} elsewhere: ${how}`;
+}
+
+function RemoveBox({
+  label,
+  name,
+  is_removed,
+  set,
+}: Pick<OneField, 'name' | 'set'> & { label: string; is_removed: boolean }) {
+  return (
+    <Checkbox
+      size="xs"
+      mt={6}
+      checked={is_removed}
+      label={`Remove the stored ${label}`}
+      onChange={({ currentTarget }) => set(name, currentTarget.checked ? null : '')}
+    />
+  );
+}

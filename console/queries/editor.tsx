@@ -1,0 +1,141 @@
+import { autocompletion, completionKeymap } from '@codemirror/autocomplete';
+import type { Completion, CompletionContext } from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
+import { keywordCompletionSource, sql, StandardSQL } from '@codemirror/lang-sql';
+import { HighlightStyle, defaultHighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import { lintKeymap, linter } from '@codemirror/lint';
+import type { Diagnostic } from '@codemirror/lint';
+import { EditorState } from '@codemirror/state';
+import { EditorView, keymap } from '@codemirror/view';
+import { useEffect, useRef } from 'react';
+import type { QueryLanguage, QueryValidation } from '../../server/api/query/schema.ts';
+import { styleNonce } from '../page/nonce.ts';
+import { spanOf } from './place.ts';
+
+type Given = {
+  value: string;
+  label: string;
+  described_by: string;
+  is_wrong: boolean;
+  language: QueryLanguage | undefined;
+  change: (value: string) => void;
+  /** Asks what is wrong with the text, and is shown it at its place. */
+  validate: (text: string) => Promise<QueryValidation | undefined>;
+};
+
+/** An editor of queries: colours, completion of what there is, faults at their place. */
+export function Editor(given: Given) {
+  const place = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView>(undefined);
+  const latest = useRef(given);
+  useEffect(() => {
+    latest.current = given;
+  });
+  useEffect(() => {
+    const editor = openEditor(place.current!, latest);
+    view.current = editor;
+    return () => editor.destroy();
+  }, []);
+  const { value, described_by, is_wrong } = given;
+  useEffect(() => {
+    const { contentDOM } = view.current!;
+    contentDOM.setAttribute('aria-describedby', described_by);
+    contentDOM.setAttribute('aria-invalid', String(is_wrong));
+  }, [described_by, is_wrong]);
+  useEffect(() => {
+    const editor = view.current!;
+    const text = editor.state.doc.toString();
+    if (text !== value) editor.dispatch({ changes: { from: 0, to: text.length, insert: value } });
+  }, [value]);
+  return <div className="editor" ref={place} />;
+}
+
+function openEditor(parent: HTMLElement, latest: { current: Given }): EditorView {
+  const { value, label } = latest.current;
+  return new EditorView({
+    parent,
+    state: EditorState.create({
+      doc: value,
+      extensions: [
+        EditorView.cspNonce.of(styleNonce()),
+        history(),
+        keymap.of([...defaultKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap]),
+        sql({ dialect: StandardSQL }),
+        syntaxHighlighting(colours),
+        autocompletion({
+          override: [
+            (context) => complete(context, latest.current.language),
+            keywordCompletionSource(StandardSQL, true),
+          ],
+        }),
+        linter((editor) => findFaults(editor, latest.current.validate), { delay: 400 }),
+        EditorView.lineWrapping,
+        EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false' }),
+        EditorView.updateListener.of(({ docChanged, state }) => {
+          if (docChanged) latest.current.change(state.doc.toString());
+        }),
+      ],
+    }),
+  });
+}
+
+function complete(context: CompletionContext, language: QueryLanguage | undefined) {
+  const word = context.matchBefore(/[\w$]+/);
+  if (language === undefined || (word === null && !context.explicit)) return null;
+  const options: Completion[] = [
+    ...language.tables.flatMap(({ name, columns }) => [
+      { label: name, type: 'class', detail: 'table' },
+      ...columns.map((column) => ({
+        label: column.name,
+        type: 'property',
+        detail: `${column.type} of ${name}`,
+        boost: 1,
+      })),
+    ]),
+    ...language.functions.map(({ name, signature, meaning }) => ({
+      label: name,
+      type: 'function',
+      detail: signature.startsWith(name) ? signature.slice(name.length) : signature,
+      info: meaning,
+    })),
+  ];
+  return { from: word?.from ?? context.pos, options, validFor: /^[\w$]*$/ };
+}
+
+async function findFaults(editor: EditorView, validate: Given['validate']): Promise<Diagnostic[]> {
+  const text = editor.state.doc.toString();
+  const answer = await validate(text);
+  return (answer?.errors ?? []).map(({ detail, suggestion, ...place }) => {
+    const { from, to } = spanOf(text, place);
+    return {
+      from,
+      to,
+      severity: 'error',
+      message: detail,
+      actions:
+        suggestion === null
+          ? []
+          : [
+              {
+                name: `Write ${suggestion}`,
+                apply: (target, start, end) =>
+                  target.dispatch({ changes: { from: start, to: end, insert: suggestion } }),
+              },
+            ],
+    };
+  });
+}
+
+/** The colours of the console instead of those that the package has for a light page. */
+const tones: Record<string, string> = {
+  '#708': 'var(--mantine-color-anchor)',
+  '#a11': 'var(--good)',
+  '#164': 'var(--warn)',
+  '#219': 'var(--warn)',
+  '#940': 'var(--mantine-color-dimmed)',
+};
+const colours = HighlightStyle.define(
+  defaultHighlightStyle.specs.flatMap(({ tag, color }) =>
+    typeof color === 'string' && color in tones ? [{ tag, color: tones[color]! }] : [],
+  ),
+);

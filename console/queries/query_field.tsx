@@ -1,0 +1,94 @@
+import { Textarea } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Suspense, lazy, useCallback, useId, useState } from 'react';
+import type { QueryValidation } from '../../server/api/query/schema.ts';
+import { useFault } from '../form/context.ts';
+import { queryLanguage, validateQuery } from './queries.ts';
+
+const Editor = lazy(() => import('./editor.tsx').then((module) => ({ default: module.Editor })));
+
+/**
+ * The query of an export: an editor, which comes when it is needed, and what the API says of the
+ * text while it is written. Until the editor is there, a plain field does.
+ */
+export function QueryField({
+  project_id,
+  model,
+  value,
+  change,
+}: {
+  project_id: string;
+  model: 'events' | 'persons';
+  value: string;
+  change: (value: string) => void;
+}) {
+  const fault = useFault('custom_query');
+  const language = useQuery(queryLanguage(project_id));
+  const [said, say] = useState<QueryValidation>();
+  const id = useId();
+  const validate = useCallback(
+    async (text: string) => {
+      const answer = text.trim() === '' ? undefined : await validateQuery(project_id, text, model);
+      say(answer);
+      return answer;
+    },
+    [project_id, model],
+  );
+  const label = 'Query';
+  return (
+    <div>
+      <p className="field_label">{label}</p>
+      <p className="field_hint">
+        One SELECT over events and persons. Its columns are the columns of the export. Ctrl-Space
+        completes.
+      </p>
+      <Suspense
+        fallback={
+          <Textarea
+            aria-label={label}
+            value={value}
+            minRows={4}
+            autosize
+            onChange={({ currentTarget }) => change(currentTarget.value)}
+          />
+        }
+      >
+        <Editor
+          key={model}
+          value={value}
+          label={label}
+          described_by={id}
+          is_wrong={fault !== false || said?.is_valid === false}
+          language={language.data}
+          change={change}
+          validate={validate}
+        />
+      </Suspense>
+      <div id={id}>
+        {fault !== false && said?.is_valid !== false && <p className="fault">{fault}</p>}
+        {said !== undefined && <Said said={said} />}
+      </div>
+    </div>
+  );
+}
+
+function Said({ said: { is_valid, columns, errors } }: { said: QueryValidation }) {
+  if (is_valid)
+    return (
+      <p className="muted" role="status">
+        {columns.length} {columns.length === 1 ? 'column' : 'columns'}:{' '}
+        {columns.map(({ name, type }) => `${name} (${type})`).join(', ')}
+      </p>
+    );
+  return (
+    <div role="status">
+      <ul className="faults">
+        {errors.map(({ line, column, detail }) => (
+          <li key={`${line}.${column} ${detail}`}>
+            Line {line}, column {column}: {detail}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
