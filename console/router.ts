@@ -1,10 +1,15 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { createRouter } from '@tanstack/react-router';
 import { base_path } from './http/address.ts';
+import { activity_route } from './activity/routes.ts';
 import { exports_route } from './batch_exports/routes.ts';
+import { domain_route, domains_route } from './domains/routes.ts';
 import { events_route } from './events/routes.ts';
 import { invite_route } from './invites/routes.ts';
-import { project_route, start_route } from './projects/routes.ts';
+import { members_route } from './members/routes.ts';
+import { notice_target_route, notice_targets_route } from './notice_targets/routes.ts';
+import { organization_route, organization_settings_route } from './organizations/routes.ts';
+import { project_route, project_settings_route, start_route } from './projects/routes.ts';
 import { login_link_route, login_route } from './sessions/routes.ts';
 import { root_route } from './shell/root_route.ts';
 import { signed_in_route } from './shell/signed_in_route.ts';
@@ -27,7 +32,20 @@ const routes = root_route.addChildren([
   signed_in_route.addChildren([
     start_route,
     account_route,
-    project_route.addChildren([exports_route, events_route]),
+    project_route.addChildren([
+      exports_route,
+      events_route,
+      notice_targets_route,
+      notice_target_route,
+      project_settings_route,
+    ]),
+    organization_route.addChildren([
+      members_route,
+      activity_route,
+      domains_route,
+      domain_route,
+      organization_settings_route,
+    ]),
   ]),
 ]);
 

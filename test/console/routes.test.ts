@@ -28,9 +28,26 @@ const signed_in: Record<string, Look> = {
   account_route: { path: '/account', heading: 'Your account' },
   exports_route: { path: '/projects/$project_id/exports', heading: 'Exports' },
   events_route: { path: '/projects/$project_id/events', heading: 'Events' },
+  project_settings_route: { path: '/projects/$project_id/settings', heading: 'Project settings' },
+  members_route: { path: '/organizations/$organization_id/members', heading: 'Members' },
+  activity_route: { path: '/organizations/$organization_id/activity', heading: 'Activity' },
+  notice_targets_route: { path: '/projects/$project_id/notices', heading: 'Notices' },
+  notice_target_route: {
+    path: '/projects/$project_id/notices/$target_id',
+    heading: 'on-call@example.com',
+  },
+  domains_route: { path: '/organizations/$organization_id/domains', heading: 'Domains' },
+  domain_route: {
+    path: '/organizations/$organization_id/domains/$domain_id',
+    heading: 'console.example.com',
+  },
+  organization_settings_route: {
+    path: '/organizations/$organization_id/settings',
+    heading: 'Organization settings',
+  },
 };
 /** What only stands around others. */
-const around = ['root_route', 'signed_in_route', 'project_route'];
+const around = ['root_route', 'signed_in_route', 'project_route', 'organization_route'];
 
 const started = await startChromium();
 const skip = typeof started === 'string' ? started : false;
@@ -38,15 +55,30 @@ const browser = started as Browser;
 
 let server: PageServer;
 let home: TestOrganization;
+let domain_id: string;
+let target_id: string;
 before(async () => {
   server = await openPageServer(openTestClock(), { clickhouse: true });
   home = await server.harness.newOrganization({ name: `<b>Home</b> & "others"` });
+  domain_id = await create(`/api/organizations/${home.organization.id}/domains/`, {
+    domain: 'console.example.com',
+  });
+  target_id = await create(`/api/projects/${home.project.id}/notice_targets/`, {
+    type: 'email',
+    address: 'on-call@example.com',
+  });
   await newExport(server.harness, home, { name: '<script>document.title = 1</script>' });
 });
 after(async () => {
   if (skip === false) await browser.close();
   await server.close();
 });
+
+async function create(path: string, body: object): Promise<string> {
+  const answer = await server.harness.request('POST', path, { key: home.key, body });
+  assert.equal(answer.status, 201);
+  return answer.body.id as string;
+}
 
 test('every route of the router is looked at here', () => {
   const text = readFileSync(join(root, 'console/router.ts'), 'utf8');
@@ -69,7 +101,14 @@ for (const [routes, who] of [
         who === 'nobody'
           ? await openVisitor(browser, server.address)
           : await openSignedIn(browser, server, home.user);
-      await page.goto(path.replace('$project_id', String(home.project.id)));
+      const { project, organization } = home;
+      await page.goto(
+        path
+          .replace('$project_id', String(project.id))
+          .replace('$organization_id', organization.id)
+          .replace('$domain_id', domain_id)
+          .replace('$target_id', target_id),
+      );
       await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
       await page.waitForLoadState('networkidle');
       await checkEverywhere(page, name);
