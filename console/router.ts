@@ -9,6 +9,7 @@ import { invite_route } from './invites/routes.ts';
 import { members_route } from './members/routes.ts';
 import { notice_target_route, notice_targets_route } from './notice_targets/routes.ts';
 import { organization_route, organization_settings_route } from './organizations/routes.ts';
+import { plugin_route, plugins_route } from './plugins/routes.ts';
 import { project_route, project_settings_route, start_route } from './projects/routes.ts';
 import { login_link_route, login_route } from './sessions/routes.ts';
 import { root_route } from './shell/root_route.ts';
@@ -37,6 +38,8 @@ const routes = root_route.addChildren([
       events_route,
       notice_targets_route,
       notice_target_route,
+      plugins_route,
+      plugin_route,
       project_settings_route,
     ]),
     organization_route.addChildren([

@@ -22,7 +22,7 @@ export function ZoneField({ value }: { value: string }) {
       />
       <datalist id={id}>
         {zones.map((zone) => (
-          <option key={zone} value={zone} />
+          <option key={zone}>{zone}</option>
         ))}
       </datalist>
     </>

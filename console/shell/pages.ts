@@ -3,6 +3,7 @@ import {
   IconBell,
   IconBuilding,
   IconDatabaseExport,
+  IconPlug,
   IconSettings,
   IconTimeline,
   IconUsers,
@@ -14,6 +15,7 @@ export const project_pages = [
   { label: 'Exports', to: '/projects/$project_id/exports', icon: IconDatabaseExport },
   { label: 'Events', to: '/projects/$project_id/events', icon: IconActivity },
   { label: 'Notices', to: '/projects/$project_id/notices', icon: IconBell },
+  { label: 'Plugins', to: '/projects/$project_id/plugins', icon: IconPlug },
   { label: 'Project settings', to: '/projects/$project_id/settings', icon: IconSettings },
 ] as const;
 

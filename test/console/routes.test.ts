@@ -36,6 +36,11 @@ const signed_in: Record<string, Look> = {
     path: '/projects/$project_id/notices/$target_id',
     heading: 'on-call@example.com',
   },
+  plugins_route: { path: '/projects/$project_id/plugins', heading: 'Plugins' },
+  plugin_route: {
+    path: '/projects/$project_id/plugins/pipeline_destinations/$plugin_id',
+    heading: '<b>Plugin</b>',
+  },
   domains_route: { path: '/organizations/$organization_id/domains', heading: 'Domains' },
   domain_route: {
     path: '/organizations/$organization_id/domains/$domain_id',
@@ -57,6 +62,7 @@ let server: PageServer;
 let home: TestOrganization;
 let domain_id: string;
 let target_id: string;
+let plugin_id: string;
 before(async () => {
   server = await openPageServer(openTestClock(), { clickhouse: true });
   home = await server.harness.newOrganization({ name: `<b>Home</b> & "others"` });
@@ -66,6 +72,9 @@ before(async () => {
   target_id = await create(`/api/projects/${home.project.id}/notice_targets/`, {
     type: 'email',
     address: 'on-call@example.com',
+  });
+  plugin_id = await create(`/api/organizations/${home.organization.id}/pipeline_destinations/`, {
+    name: '<b>Plugin</b>',
   });
   await newExport(server.harness, home, { name: '<script>document.title = 1</script>' });
 });
@@ -77,7 +86,7 @@ after(async () => {
 async function create(path: string, body: object): Promise<string> {
   const answer = await server.harness.request('POST', path, { key: home.key, body });
   assert.equal(answer.status, 201);
-  return answer.body.id as string;
+  return String(answer.body.id);
 }
 
 test('every route of the router is looked at here', () => {
@@ -107,7 +116,8 @@ for (const [routes, who] of [
           .replace('$project_id', String(project.id))
           .replace('$organization_id', organization.id)
           .replace('$domain_id', domain_id)
-          .replace('$target_id', target_id),
+          .replace('$target_id', target_id)
+          .replace('$plugin_id', plugin_id),
       );
       await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
       await page.waitForLoadState('networkidle');
