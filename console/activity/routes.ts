@@ -4,7 +4,7 @@ import type { Filter } from './activity.ts';
 
 const names = ['user', 'scope', 'activity', 'item_id', 'after', 'before', 'cursor'] as const;
 
-/** `/organizations/<id>/activity?user=&scope=&...`: what was changed, with the filters of the API. */
+/** `/organizations/<id>/activity?scope=...`: what was changed, with the filters of the API. */
 export const activity_route = createRoute({
   getParentRoute: () => organization_route,
   path: 'activity',
