@@ -1,6 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { createRouter } from '@tanstack/react-router';
 import { base_path } from './http/address.ts';
+import { activity_route } from './activity/routes.ts';
 import {
   export_frame_route,
   export_map_route,
@@ -13,9 +14,14 @@ import {
   find_route,
 } from './batch_exports/one_export_routes.ts';
 import { edit_export_route, exports_route, new_export_route } from './batch_exports/routes.ts';
+import { domain_route, domains_route } from './domains/routes.ts';
 import { events_route } from './events/routes.ts';
 import { invite_route } from './invites/routes.ts';
-import { project_route, start_route } from './projects/routes.ts';
+import { members_route } from './members/routes.ts';
+import { notice_target_route, notice_targets_route } from './notice_targets/routes.ts';
+import { organization_route, organization_settings_route } from './organizations/routes.ts';
+import { plugin_route, plugins_route } from './plugins/routes.ts';
+import { project_route, project_settings_route, start_route } from './projects/routes.ts';
 import { login_link_route, login_route } from './sessions/routes.ts';
 import { root_route } from './shell/root_route.ts';
 import { signed_in_route } from './shell/signed_in_route.ts';
@@ -53,6 +59,18 @@ const routes = root_route.addChildren([
       ]),
       find_route,
       events_route,
+      notice_targets_route,
+      notice_target_route,
+      plugins_route,
+      plugin_route,
+      project_settings_route,
+    ]),
+    organization_route.addChildren([
+      members_route,
+      activity_route,
+      domains_route,
+      domain_route,
+      organization_settings_route,
     ]),
   ]),
 ]);

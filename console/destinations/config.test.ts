@@ -67,7 +67,7 @@ test('each kind of value has its field, and is sent as it is meant', () => {
     assert.deepEqual(valueOf(schemas[key]!, typed), value, `${key} ${typed}`);
 });
 
-test('a new destination sends what was typed; a stored one what differs, and no secret kept', () => {
+test('a new destination sends what was typed; a stored one what differs, no secret kept', () => {
   const cases: [Typed, typeof stored | undefined, object][] = [
     [
       { host: 'h', port: '', tls: false, bucket: 'b' },

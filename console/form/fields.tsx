@@ -120,7 +120,11 @@ export function ChoicesField({
   name,
   label,
   options,
-}: Omit<Common, 'hint'> & { options: { value: string; label: string }[] }) {
+  chosen = [],
+}: Omit<Common, 'hint'> & {
+  options: { value: string; label: string }[];
+  chosen?: readonly string[];
+}) {
   const error = useFault(name);
   const fault_id = useId();
   return (
@@ -132,6 +136,7 @@ export function ChoicesField({
             name={name}
             value={option.value}
             label={option.label}
+            defaultChecked={chosen.includes(option.value)}
             aria-invalid={error !== false}
             aria-describedby={fault_id}
           />

@@ -35,8 +35,8 @@ type Given<Answer> = {
   tone?: 'plain' | 'danger';
   /** Whether it is empty again once it is done. */
   clears?: boolean;
-  /** Asked before anything is sent; false: nothing is. */
-  confirm?: () => boolean | Promise<boolean>;
+  /** Asked with what was filled in before anything is sent; false: nothing is. */
+  confirm?: (values: Values) => boolean | Promise<boolean>;
   children?: ReactNode;
 };
 
@@ -67,7 +67,8 @@ export function Form<Answer>(given: Given<Answer>) {
   };
   const sendConfirmed = async () => {
     if (form.current === null || is_busy) return;
-    if (given.confirm === undefined || (await given.confirm())) send(readValues(form.current));
+    const values = readValues(form.current);
+    if (given.confirm === undefined || (await given.confirm(values))) send(values);
   };
   return (
     <FormContext value={context}>

@@ -6,3 +6,21 @@ export const level_names: Record<Level, string> = {
   8: 'an administrator',
   15: 'an owner',
 };
+
+const levels = [
+  { value: 1, label: 'Member' },
+  { value: 8, label: 'Administrator' },
+  { value: 15, label: 'Owner' },
+] as const satisfies { value: Level; label: string }[];
+
+/** The level in one word. */
+export function levelWord(level: Level): string {
+  return levels.find(({ value }) => value === level)?.label ?? String(level);
+}
+
+/** What somebody of the level may make of others: every level up to their own. */
+export function levelChoices(own: Level): { value: string; label: string }[] {
+  return levels
+    .filter(({ value }) => value <= own)
+    .map(({ value, label }) => ({ value: String(value), label }));
+}

@@ -6,7 +6,16 @@ import { useQueryClient } from '@tanstack/react-query';
 const TellContext = createContext<(told: string) => void>(() => undefined);
 
 /** A part of a page under a heading; what was done in it is said under that. */
-export function Section({ title, children }: { title: string; children: ReactNode }) {
+export function Section({
+  title,
+  is_wide = false,
+  children,
+}: {
+  title: string;
+  /** Whether it holds a table, which takes the width that there is. */
+  is_wide?: boolean;
+  children: ReactNode;
+}) {
   const heading = useRef<HTMLHeadingElement>(null);
   const [told, setTold] = useState('');
   const id = useId();
@@ -19,7 +28,7 @@ export function Section({ title, children }: { title: string; children: ReactNod
     [],
   );
   return (
-    <section aria-labelledby={id} className="section">
+    <section aria-labelledby={id} className={is_wide ? 'section wide' : 'section'}>
       <h2 id={id} ref={heading} tabIndex={-1}>
         {title}
       </h2>

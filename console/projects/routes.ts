@@ -1,4 +1,4 @@
-import { createRoute, redirect } from '@tanstack/react-router';
+import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { batchExports } from '../batch_exports/batch_exports.ts';
 import { organizations } from '../organizations/organizations.ts';
 import { signed_in_route } from '../shell/signed_in_route.ts';
@@ -33,4 +33,11 @@ export const project_route = createRoute({
   getParentRoute: () => signed_in_route,
   path: 'projects/$project_id',
   component: ProjectOutlet,
+});
+
+/** `/projects/<id>/settings`: name, time zone, deletion. */
+export const project_settings_route = createRoute({
+  getParentRoute: () => project_route,
+  path: 'settings',
+  component: lazyRouteComponent(() => import('./settings_page.tsx'), 'SettingsPage'),
 });

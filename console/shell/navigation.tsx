@@ -1,12 +1,12 @@
-import { Link, useParams } from '@tanstack/react-router';
-import { rememberedProject } from '../projects/remembered.ts';
+import { Link } from '@tanstack/react-router';
+import { useHome } from '../organizations/home.ts';
 import { AccountMenu } from './account_menu.tsx';
-import { project_pages } from './pages.ts';
+import { organization_pages, project_pages } from './pages.ts';
 import { ProjectSwitcher } from './project_switcher.tsx';
 
 /** The ways to every page: which project, its pages, and what is one's own. */
 export function Navigation() {
-  const { project_id = rememberedProject()?.toString() } = useParams({ strict: false });
+  const { project_id, organization_id } = useHome();
   return (
     <>
       <p className="brand">Sluice</p>
@@ -15,6 +15,17 @@ export function Navigation() {
         <nav aria-label="Project">
           {project_pages.map(({ label, to, icon: Icon }) => (
             <Link key={to} className="place" to={to} params={{ project_id }}>
+              <Icon size={17} stroke={1.6} aria-hidden />
+              {label}
+            </Link>
+          ))}
+        </nav>
+      )}
+      {organization_id !== undefined && (
+        <nav aria-label="Organization">
+          <p className="nav_title">Organization</p>
+          {organization_pages.map(({ label, to, icon: Icon }) => (
+            <Link key={to} className="place" to={to} params={{ organization_id }}>
               <Icon size={17} stroke={1.6} aria-hidden />
               {label}
             </Link>

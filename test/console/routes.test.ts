@@ -41,9 +41,37 @@ const signed_in: Record<string, Look> = {
   export_notices_route: { path: `${one_export}/notices`, heading: export_name },
   export_settings_route: { path: `${one_export}/settings`, heading: export_name },
   events_route: { path: '/projects/$project_id/events', heading: 'Events' },
+  project_settings_route: { path: '/projects/$project_id/settings', heading: 'Project settings' },
+  members_route: { path: '/organizations/$organization_id/members', heading: 'Members' },
+  activity_route: { path: '/organizations/$organization_id/activity', heading: 'Activity' },
+  notice_targets_route: { path: '/projects/$project_id/notices', heading: 'Notices' },
+  notice_target_route: {
+    path: '/projects/$project_id/notices/$target_id',
+    heading: 'on-call@example.com',
+  },
+  plugins_route: { path: '/projects/$project_id/plugins', heading: 'Plugins' },
+  plugin_route: {
+    path: '/projects/$project_id/plugins/pipeline_destinations/$plugin_id',
+    heading: '<b>Plugin</b>',
+  },
+  domains_route: { path: '/organizations/$organization_id/domains', heading: 'Domains' },
+  domain_route: {
+    path: '/organizations/$organization_id/domains/$domain_id',
+    heading: 'console.example.com',
+  },
+  organization_settings_route: {
+    path: '/organizations/$organization_id/settings',
+    heading: 'Organization settings',
+  },
 };
 /** What only stands around others. */
-const around = ['root_route', 'signed_in_route', 'project_route', 'export_frame_route'];
+const around = [
+  'root_route',
+  'signed_in_route',
+  'project_route',
+  'export_frame_route',
+  'organization_route',
+];
 
 const started = await startChromium();
 const skip = typeof started === 'string' ? started : false;
@@ -57,13 +85,32 @@ before(async () => {
   server = await openPageServer(openTestClock(), { clickhouse: true });
   home = await server.harness.newOrganization({ name: `<b>Home</b> & "others"` });
   const { id } = await newExport(server.harness, home, { name: export_name });
-  const run_id = await insertRunRow(server.harness, id, { status: 'Failed' });
-  ids = { $project_id: String(home.project.id), $export_id: id, $run_id: run_id };
+  const in_organization = `/api/organizations/${home.organization.id}`;
+  ids = {
+    $project_id: String(home.project.id),
+    $organization_id: home.organization.id,
+    $export_id: id,
+    $run_id: await insertRunRow(server.harness, id, { status: 'Failed' }),
+    $domain_id: await create(`${in_organization}/domains/`, { domain: 'console.example.com' }),
+    $target_id: await create(`/api/projects/${home.project.id}/notice_targets/`, {
+      type: 'email',
+      address: 'on-call@example.com',
+    }),
+    $plugin_id: await create(`${in_organization}/pipeline_destinations/`, {
+      name: '<b>Plugin</b>',
+    }),
+  };
 });
 after(async () => {
   if (skip === false) await browser.close();
   await server.close();
 });
+
+async function create(path: string, body: object): Promise<string> {
+  const answer = await server.harness.request('POST', path, { key: home.key, body });
+  assert.equal(answer.status, 201);
+  return String(answer.body.id);
+}
 
 test('every route of the router is looked at here', () => {
   const text = readFileSync(join(root, 'console/router.ts'), 'utf8');
@@ -107,7 +154,8 @@ test('navigation, menus and switcher are used with the keyboard alone', { skip }
   await press('Escape', 'Tab', 'Tab', 'Enter');
   await page.waitForURL('**/events');
   await page.getByRole('heading', { name: 'Events', level: 1 }).waitFor();
-  assert.equal(await page.evaluate('document.activeElement.id'), 'main', 'reading goes on there');
+  // Reading goes on there.
+  await page.waitForFunction("document.activeElement.id === 'main'");
   await page.getByRole('button', { name: home.user.email }).focus();
   await press('Enter');
   await page.getByRole('menuitem', { name: 'Dark' }).focus();

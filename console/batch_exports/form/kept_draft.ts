@@ -6,8 +6,8 @@ import { draftOf } from './draft.ts';
 export type Kept = { base: Base | undefined; etag: string | undefined; draft: Draft };
 
 /**
- * A form's draft, which outlives a reload and a restart of the server: this tab keeps it until it is
- * forgotten, secrets left out. A form that was begun goes on from what it began with, so that a
+ * A form's draft, which outlives a reload and a restart of the server: this tab keeps it until it
+ * is forgotten, secrets left out. A form that was begun goes on from what it began with, so that a
  * change which somebody else made meanwhile is refused and not undone.
  */
 export function useKeptDraft(

@@ -17,7 +17,10 @@ export function Sparkline({ records }: { records: number[] }) {
       height={height}
       viewBox={`0 0 ${width} ${height}`}
       role="img"
-      aria-label={`Rows of the latest ${records.length} runs: at most ${most.toLocaleString('en')}, now ${latest}`}
+      aria-label={
+        `Rows of the latest ${records.length} runs: ` +
+        `at most ${most.toLocaleString('en')}, now ${latest}`
+      }
     >
       <path d={`M${points.join('L')}`} />
     </svg>

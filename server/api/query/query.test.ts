@@ -94,7 +94,7 @@ test('it needs the scope that reads exports, and a project of the caller', async
   assert.equal((await validate(question, home.project.id, stranger.key)).status, 404);
 });
 
-test('the language is told: tables with their columns, and functions that can be called', async () => {
+test('the language is told: tables with their columns, functions that can be called', async () => {
   const { status, body } = await house.request(
     'GET',
     `/api/projects/${home.project.id}/query/language/`,

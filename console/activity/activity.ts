@@ -1,0 +1,20 @@
+import type { ActivityRow, ActivityWanted } from '../../server/api/activity/schema.ts';
+import { reading } from '../http/reading.ts';
+import { organizationPath } from '../organizations/organization.ts';
+
+/** One page of a list that goes on from a cursor. */
+export type Continued<Row> = { next: string | null; previous: string | null; results: Row[] };
+
+/** What narrows the activity, with the place in it, as the address has it. */
+export type Filter = ActivityWanted & { cursor?: string };
+
+/** What was changed in an organization, newest first, as far as it fits the filter. */
+export function activityOf(organization_id: string, filter: Filter) {
+  const query = new URLSearchParams({ limit: '50', ...filter }).toString();
+  return reading<Continued<ActivityRow>>(`${organizationPath(organization_id)}activity/?${query}`);
+}
+
+/** The cursor in the address of another page of a list. */
+export function cursorOf(link: string): string {
+  return new URL(link, document.baseURI).searchParams.get('cursor') ?? '';
+}

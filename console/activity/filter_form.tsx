@@ -1,0 +1,82 @@
+import { Button, NativeSelect, TextInput } from '@mantine/core';
+import type { SyntheticEvent } from 'react';
+import { readValues } from '../form/values.ts';
+import type { Filter } from './activity.ts';
+
+/** What the log speaks of. */
+const scopes = [
+  'batch_export',
+  'domain',
+  'invite',
+  'member',
+  'notice_target',
+  'organization',
+  'pipeline_destination',
+  'pipeline_frontend_app',
+  'pipeline_import_app',
+  'plugin_config',
+  'project',
+];
+
+/** The filters of the activity; days are those of UTC. */
+export function FilterForm({
+  filter,
+  chosen,
+}: {
+  filter: Filter;
+  chosen: (filter: Filter) => void;
+}) {
+  const submit = (event: SyntheticEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const values = readValues(event.currentTarget) as Record<string, string>;
+    const { after = '', before = '', ...rest } = values;
+    const instant = (day: string) => (day === '' ? '' : `${day}T00:00:00Z`);
+    const wanted = { ...keptOf(filter), ...rest, after: instant(after), before: instant(before) };
+    chosen(
+      Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== '')) as Filter,
+    );
+  };
+  const known = filter.scope === undefined || scopes.includes(filter.scope);
+  return (
+    <form className="filters" onSubmit={submit}>
+      <NativeSelect
+        name="scope"
+        label="What was changed"
+        data={[{ value: '', label: 'Anything' }, ...(known ? scopes : [...scopes, filter.scope!])]}
+        defaultValue={filter.scope ?? ''}
+      />
+      <TextInput name="activity" label="How" placeholder="deleted" defaultValue={filter.activity} />
+      <TextInput
+        name="after"
+        type="date"
+        label="From day (UTC)"
+        defaultValue={filter.after?.slice(0, 10)}
+      />
+      <TextInput
+        name="before"
+        type="date"
+        label="Before day (UTC)"
+        defaultValue={filter.before?.slice(0, 10)}
+      />
+      <Button type="submit" variant="default">
+        Filter
+      </Button>
+      {Object.keys(filter).length > 0 && (
+        <Button variant="subtle" onClick={() => chosen({})}>
+          Show all
+        </Button>
+      )}
+      {(filter.user ?? filter.item_id) !== undefined && (
+        <p className="muted">
+          Only {filter.user === undefined ? 'one thing' : 'one person'}:{' '}
+          <code>{filter.user ?? filter.item_id}</code>
+        </p>
+      )}
+    </form>
+  );
+}
+
+/** What was chosen by a link, and has no field of its own. */
+function keptOf({ user, item_id }: Filter): Filter {
+  return { ...(user === undefined ? {} : { user }), ...(item_id === undefined ? {} : { item_id }) };
+}

@@ -1,0 +1,19 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { organization_route } from '../organizations/routes.ts';
+import type { Filter } from './activity.ts';
+
+const names = ['user', 'scope', 'activity', 'item_id', 'after', 'before', 'cursor'] as const;
+
+/** `/organizations/<id>/activity?scope=...`: what was changed, with the filters of the API. */
+export const activity_route = createRoute({
+  getParentRoute: () => organization_route,
+  path: 'activity',
+  validateSearch: (search: Filter): Filter =>
+    Object.fromEntries(
+      names.flatMap((name) => {
+        const value = search[name];
+        return typeof value === 'string' && value !== '' ? [[name, value]] : [];
+      }),
+    ),
+  component: lazyRouteComponent(() => import('./activity_page.tsx'), 'ActivityPage'),
+});

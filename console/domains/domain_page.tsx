@@ -1,0 +1,134 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import type { DomainRow } from '../../server/api/domains/schema.ts';
+import { Form } from '../form/form.tsx';
+import { TypedForm } from '../form/typed_form.tsx';
+import { etagOf, pathOf } from '../http/reading.ts';
+import { Command } from '../page/command.tsx';
+import { Page } from '../page/page.tsx';
+import { Section, Seldom, useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { Instant } from '../time/instant.tsx';
+import { domainOf, domainPath, proof_states } from './domains.ts';
+import { ProviderForm, RulesForm, TestSignIn } from './provider_steps.tsx';
+
+const route = getRouteApi('/signed_in/organizations/$organization_id/domains/$domain_id');
+
+/** A domain as a list of what is done and what is left: record, proof, provider, test, rules. */
+export function DomainPage() {
+  const { organization_id, domain_id } = route.useParams();
+  const read = domainOf(organization_id, domain_id);
+  const query = useQuery(read);
+  return (
+    <Page title={query.data?.domain ?? 'Domain'} request={pathOf(read)}>
+      <Shown query={query}>
+        {(domain) => {
+          const given = { domain, organization_id };
+          return (
+            <>
+              <Section title="1. Add the record to your DNS">
+                <Mark is_done={domain.is_verified} />
+                <RecordToAdd domain={domain} />
+              </Section>
+              <Section title="2. Let it be looked up">
+                <Proof {...given} />
+              </Section>
+              <Section title="3. Tell of your identity provider">
+                <Mark is_done={domain.has_saml} />
+                <ProviderForm {...given} />
+              </Section>
+              <Section title="4. Try the sign-in out">
+                <TestSignIn {...given} />
+              </Section>
+              <Section title="5. Say how people sign in">
+                <Mark is_done={domain.sso_enforcement !== ''} />
+                <RulesForm {...given} />
+              </Section>
+              <Section title="Deletion">
+                <Seldom summary="Give the domain up">
+                  <GiveUp {...given} />
+                </Seldom>
+              </Section>
+            </>
+          );
+        }}
+      </Shown>
+    </Page>
+  );
+}
+
+/** Whether a step is done. */
+function Mark({ is_done }: { is_done: boolean }) {
+  return <p className={is_done ? 'good' : 'warn'}>{is_done ? 'Done' : 'To do'}</p>;
+}
+
+function RecordToAdd({ domain: { domain, verification_challenge } }: { domain: DomainRow }) {
+  return (
+    <>
+      <p>A record of type TXT, under this name:</p>
+      <Command text={`_sluice-challenge.${domain}`} what="the name of the record" />
+      <p>with this value:</p>
+      <Command text={verification_challenge} what="the value of the record" />
+      <p className="muted">Leave it there: the server looks for it again.</p>
+    </>
+  );
+}
+
+type Given = { domain: DomainRow; organization_id: string };
+
+function Proof({ domain: { id, verification }, organization_id }: Given) {
+  const { state, reason, last_checked_at, next_check_at } = verification;
+  const { word, tone } = proof_states[state];
+  const done = useDone();
+  return (
+    <>
+      <p className={tone}>{word}</p>
+      <p>{reason}</p>
+      <p className="muted">
+        {last_checked_at === null ? (
+          'Not looked up yet'
+        ) : (
+          <>
+            Looked up <Instant at={last_checked_at} />
+          </>
+        )}
+        ,{' '}
+        {next_check_at === null ? (
+          'and not by itself any more'
+        ) : (
+          <>
+            the next look is due <Instant at={next_check_at} />
+          </>
+        )}
+        .
+      </p>
+      <Form
+        path={`${domainPath(organization_id, id)}verify/`}
+        done={() => done('The record was looked up.', domainOf(organization_id, id))}
+        button="Look it up now"
+        tone="plain"
+      />
+    </>
+  );
+}
+
+function GiveUp({ domain, organization_id }: Given) {
+  const navigate = route.useNavigate();
+  return (
+    <>
+      <p>Its rules for signing in end. Accounts stay.</p>
+      <TypedForm
+        name={domain.domain}
+        path={domainPath(organization_id, domain.id)}
+        if_match={etagOf(domain)}
+        done={() =>
+          navigate({
+            to: '/organizations/$organization_id/domains',
+            params: { organization_id },
+          })
+        }
+        button="Give the domain up"
+      />
+    </>
+  );
+}

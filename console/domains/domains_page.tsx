@@ -1,0 +1,113 @@
+import { Table } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, getRouteApi } from '@tanstack/react-router';
+import type { DomainRow } from '../../server/api/domains/schema.ts';
+import { TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { pathOf } from '../http/reading.ts';
+import { Page } from '../page/page.tsx';
+import { Pages } from '../page/pages.tsx';
+import { Rows } from '../page/rows.tsx';
+import { Section } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { Instant } from '../time/instant.tsx';
+import { domainPath, domains, proof_states } from './domains.ts';
+
+const route = getRouteApi('/signed_in/organizations/$organization_id/domains');
+
+/** The domains that the organization has claimed, and how each stands. */
+export function DomainsPage() {
+  const { organization_id } = route.useParams();
+  const { page = 1 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const list = domains(organization_id, page);
+  const query = useQuery(list);
+  return (
+    <Page title="Domains" request={pathOf(list)}>
+      <Shown query={query}>
+        {({ count, results }) => (
+          <>
+            {count === 0 ? (
+              <p className="empty">
+                No domain is claimed. Prove one to let its people sign in through your provider.
+              </p>
+            ) : (
+              <Rows columns={['Domain', 'Proof', 'Last looked up', 'Sign-in']}>
+                {results.map((domain) => (
+                  <Row key={domain.id} domain={domain} organization_id={organization_id} />
+                ))}
+              </Rows>
+            )}
+            <Pages
+              count={count}
+              page={page}
+              go={(wanted) => void navigate({ search: { page: wanted } })}
+            />
+          </>
+        )}
+      </Shown>
+      <Section title="Claim a domain">
+        <Claim organization_id={organization_id} />
+      </Section>
+    </Page>
+  );
+}
+
+function Row({ domain, organization_id }: { domain: DomainRow; organization_id: string }) {
+  const { id, verification, sso_enforcement, has_saml } = domain;
+  const { word, tone } = proof_states[verification.state];
+  const provider = sso_enforcement === 'saml' ? 'your provider' : sso_enforcement;
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">
+        <Link
+          to="/organizations/$organization_id/domains/$domain_id"
+          params={{ organization_id, domain_id: id }}
+        >
+          {domain.domain}
+        </Link>
+      </Table.Th>
+      <Table.Td data-label="Proof" className={tone}>
+        {word}
+      </Table.Td>
+      <Table.Td data-label="Looked up">
+        {verification.last_checked_at === null ? (
+          <span className="muted">not yet</span>
+        ) : (
+          <Instant at={verification.last_checked_at} />
+        )}
+      </Table.Td>
+      <Table.Td data-label="Sign-in">
+        {provider !== ''
+          ? `Through ${provider} alone`
+          : has_saml
+            ? 'Free, or through your provider'
+            : 'Free'}
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function Claim({ organization_id }: { organization_id: string }) {
+  const navigate = route.useNavigate();
+  return (
+    <Form<DomainRow>
+      path={domainPath(organization_id)}
+      done={({ id }) =>
+        navigate({
+          to: '/organizations/$organization_id/domains/$domain_id',
+          params: { organization_id, domain_id: id },
+        })
+      }
+      button="Claim the domain"
+    >
+      <TextField
+        name="domain"
+        label="Domain"
+        hint="For instance example.com; what follows is proved by a DNS record."
+        autoComplete="off"
+        inputMode="url"
+      />
+    </Form>
+  );
+}

@@ -1,0 +1,34 @@
+import type { Violation } from '../../server/platform/http/errors.ts';
+
+/**
+ * The addresses in a pasted text, each once, in their order: lines, commas, semicolons or spaces
+ * part them, and of `Ada <ada@example.com>` it is what stands in the brackets.
+ */
+export function addressesIn(text: string): string[] {
+  const found = new Map<string, string>();
+  for (const entry of text.split(/[\n,;]+/)) {
+    const named = /<([^<>]*)>/.exec(entry)?.[1];
+    for (const address of (named ?? entry).split(/\s+/))
+      if (address !== '' && !found.has(address.toLowerCase()))
+        found.set(address.toLowerCase(), address);
+  }
+  return [...found.values()];
+}
+
+/** An address that was refused, and why. */
+export type Refused = { address: string; detail: string };
+
+/**
+ * Which of the addresses were refused; undefined where something else is wrong with the request.
+ */
+export function refusedAmong(
+  addresses: readonly string[],
+  violations: readonly Violation[],
+): Refused[] | undefined {
+  const refused = violations.map(({ attr, detail }) => {
+    const index = /^(\d+)__target_email$/.exec(attr ?? '')?.[1];
+    const address = index === undefined ? undefined : addresses[Number(index)];
+    return address === undefined ? undefined : { address, detail };
+  });
+  return refused.every((one) => one !== undefined) ? refused : undefined;
+}

@@ -1,0 +1,132 @@
+import { Button } from '@mantine/core';
+import { useState } from 'react';
+import type { Static } from 'typebox';
+import type { BulkAnswer, InviteWithLink } from '../../server/api/invites/schema.ts';
+import type { Level } from '../../server/api/members/schema.ts';
+import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
+import { ChoiceField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { LongField } from '../form/long_field.tsx';
+import { levelChoices } from '../members/level_names.ts';
+import { Panel } from '../page/panel.tsx';
+import { useDone } from '../page/section.tsx';
+import { addressesIn, refusedAmong } from './addresses.ts';
+import type { Refused } from './addresses.ts';
+import { invites, sentInvitesPath } from './invites.ts';
+
+/**
+ * Invites up to a thousand people at once. The API takes all or none: which addresses it refused is
+ * said of each, with a button that leaves them out.
+ */
+export function InviteForm({
+  organization: { id, membership_level },
+  page,
+  made,
+}: {
+  organization: OrganizationRow;
+  page: number;
+  made: (invites: InviteWithLink[]) => void;
+}) {
+  const done = useDone();
+  const [text, setText] = useState('');
+  const [refused, setRefused] = useState<Refused[]>([]);
+  const addresses = addressesIn(text);
+  return (
+    <>
+      {refused.length > 0 && (
+        <NotInvited
+          refused={refused}
+          leaveOut={() => {
+            const left_out = new Set(refused.map(({ address }) => address));
+            setText(addresses.filter((address) => !left_out.has(address)).join('\n'));
+            setRefused([]);
+          }}
+        />
+      )}
+      <Form<Static<typeof BulkAnswer>>
+        path={`${sentInvitesPath(id)}bulk/`}
+        body={({ level, message }) => ({
+          invites: addresses.map((target_email) => ({
+            target_email,
+            level: Number(level),
+            message: message ?? null,
+          })),
+        })}
+        done={async ({ count, results }) => {
+          setText('');
+          setRefused([]);
+          await done(
+            count === 1 ? 'One was invited.' : `${count} were invited.`,
+            invites(id, page),
+          );
+          made(results);
+        }}
+        refused={({ violations }) => {
+          const found = refusedAmong(addresses, violations) ?? [];
+          setRefused(found);
+          return found.length > 0;
+        }}
+        button={addresses.length > 1 ? `Invite ${addresses.length} people` : 'Invite'}
+      >
+        <Fields text={text} setText={setText} level={membership_level} />
+      </Form>
+    </>
+  );
+}
+
+function Fields({
+  text,
+  setText,
+  level,
+}: {
+  text: string;
+  setText: (text: string) => void;
+  /** That of who invites. */
+  level: Level;
+}) {
+  return (
+    <>
+      <LongField
+        name="invites"
+        label="Addresses"
+        hint="Paste up to a thousand: on lines, or with commas or spaces between them."
+        rows={5}
+        value={text}
+        onChange={setText}
+      />
+      <ChoiceField name="level" label="Level" options={levelChoices(level)} value="1" />
+      <LongField
+        name="message"
+        label="Message"
+        hint="What the mail says beside the link; may be empty."
+        rows={3}
+        length_max={2000}
+        is_optional
+      />
+    </>
+  );
+}
+
+function NotInvited({ refused, leaveOut }: { refused: Refused[]; leaveOut: () => void }) {
+  return (
+    <Panel>
+      <h3>Nobody was invited yet</h3>
+      <p>{refused.length === 1 ? 'This one' : `These ${refused.length}`} cannot be invited:</p>
+      <ul className="records">
+        {refused.map(({ address, detail }) => (
+          <li key={`${address} ${detail}`}>
+            <div>
+              <p>
+                <bdi>{address}</bdi>
+              </p>
+              <p className="bad">{detail}</p>
+            </div>
+          </li>
+        ))}
+      </ul>
+      <Button variant="default" onClick={leaveOut}>
+        Leave {refused.length === 1 ? 'it' : 'them'} out
+      </Button>
+    </Panel>
+  );
+}

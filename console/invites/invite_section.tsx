@@ -1,0 +1,168 @@
+import { Table } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import type { InviteRow, InviteWithLink } from '../../server/api/invites/schema.ts';
+import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
+import { Form } from '../form/form.tsx';
+import { levelWord } from '../members/level_names.ts';
+import { nameOf } from '../members/members.ts';
+import { CopyButton } from '../page/copy_button.tsx';
+import { Pages } from '../page/pages.tsx';
+import { Panel } from '../page/panel.tsx';
+import { Rows } from '../page/rows.tsx';
+import { Section, Seldom, useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { Instant } from '../time/instant.tsx';
+import { InviteForm } from './invite_form.tsx';
+import { invites, sentInvitesPath } from './invites.ts';
+
+/** The open invites as a table, and the form that sends more. */
+export function InviteSection({
+  organization,
+  page,
+  go,
+}: {
+  organization: OrganizationRow;
+  page: number;
+  go: (page: number) => void;
+}) {
+  const query = useQuery(invites(organization.id, page));
+  const [made, setMade] = useState<InviteWithLink[]>([]);
+  return (
+    <Section title="Invites" is_wide>
+      {made[0] !== undefined && <Made key={made[0].updated_at} made={made} />}
+      <Seldom summary="Invite people">
+        <InviteForm organization={organization} page={page} made={setMade} />
+      </Seldom>
+      <Shown query={query}>
+        {({ count, results }) => (
+          <>
+            {count === 0 && <p>No invite is open.</p>}
+            {count > 0 && (
+              <Rows columns={['Address', 'Level', 'State', 'Invited by', 'Sent', 'Change']}>
+                {results.map((invite) => (
+                  <Row key={invite.id} invite={invite}>
+                    <Actions
+                      invite={invite}
+                      organization_id={organization.id}
+                      page={page}
+                      sent={(again) => setMade([again])}
+                    />
+                  </Row>
+                ))}
+              </Rows>
+            )}
+            <Pages count={count} page={page} go={go} />
+          </>
+        )}
+      </Shown>
+    </Section>
+  );
+}
+
+/** What came of each address, with the links, which the API shows once. */
+function Made({ made }: { made: InviteWithLink[] }) {
+  return (
+    <Panel>
+      <h3>{made.length === 1 ? 'The invite' : `${made.length} invites`}</h3>
+      <p>The links are not shown again. They are open for 3 days.</p>
+      <Rows columns={['Address', 'Mail', 'Link']}>
+        {made.map(({ id, target_email, emailing_attempt_made, link }) => (
+          <Table.Tr key={id}>
+            <Table.Th scope="row">
+              <bdi>{target_email}</bdi>
+            </Table.Th>
+            <Table.Td data-label="Mail" className={emailing_attempt_made ? 'good' : 'warn'}>
+              {emailing_attempt_made ? 'Sent' : 'Not sent yet'}
+            </Table.Td>
+            <Table.Td data-label="Link" className="long">
+              {link !== undefined && (
+                <div className="row_actions">
+                  <CopyButton text={link} what={`the link for ${target_email}`} />
+                  {made.length === 1 && <code>{link}</code>}
+                </div>
+              )}
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Rows>
+    </Panel>
+  );
+}
+
+function Row({ invite, children }: { invite: InviteRow; children: ReactNode }) {
+  const { target_email, level, created_by, updated_at } = invite;
+  const { word, tone } = stateOf(invite);
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">
+        <bdi>{target_email}</bdi>
+      </Table.Th>
+      <Table.Td data-label="Level">{levelWord(level)}</Table.Td>
+      <Table.Td data-label="State" className={tone}>
+        {word}
+      </Table.Td>
+      <Table.Td data-label="Invited by" className="long">
+        {created_by === null ? (
+          <span className="muted">nobody any more</span>
+        ) : (
+          <bdi>{nameOf(created_by)}</bdi>
+        )}
+      </Table.Td>
+      <Table.Td data-label="Sent">
+        <Instant at={updated_at} />
+      </Table.Td>
+      <Table.Td data-label="Change">{children}</Table.Td>
+    </Table.Tr>
+  );
+}
+
+function stateOf({ is_expired, emailing_attempt_made }: InviteRow): { word: string; tone: string } {
+  if (is_expired) return { word: 'Expired: send it again', tone: 'warn' };
+  return emailing_attempt_made
+    ? { word: 'Open', tone: 'good' }
+    : { word: 'Open, mail not sent', tone: 'warn' };
+}
+
+function Actions({
+  invite: { id, target_email },
+  organization_id,
+  page,
+  sent,
+}: {
+  invite: InviteRow;
+  organization_id: string;
+  page: number;
+  sent: (invite: InviteWithLink) => void;
+}) {
+  const done = useDone();
+  const path = `${sentInvitesPath(organization_id)}${id}/`;
+  return (
+    <div className="row_actions">
+      <Form<InviteWithLink>
+        path={`${path}resend/`}
+        done={async (again) => {
+          await done(`${target_email} was invited again.`, invites(organization_id, page));
+          sent(again);
+        }}
+        button="Send again"
+        about={`to ${target_email}`}
+        tone="plain"
+      />
+      <Form
+        method="DELETE"
+        path={path}
+        done={() =>
+          done(`The invite of ${target_email} was taken back.`, invites(organization_id, page))
+        }
+        button="Take back"
+        about={`the invite of ${target_email}`}
+        tone="danger"
+        confirm={() =>
+          window.confirm(`Take the invite of ${target_email} back? Its link ends at once.`)
+        }
+      />
+    </div>
+  );
+}

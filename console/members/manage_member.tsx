@@ -1,0 +1,106 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import type { MemberRow } from '../../server/api/members/schema.ts';
+import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
+import { ChoiceField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { TypedForm } from '../form/typed_form.tsx';
+import { Panel } from '../page/panel.tsx';
+import { Seldom, useDone } from '../page/section.tsx';
+import { levelChoices } from './level_names.ts';
+import { memberPath, members, nameOf } from './members.ts';
+
+type Given = { member: MemberRow; organization: OrganizationRow; page: number };
+
+/** What can be done with a member: another level, removal; with oneself: leaving. */
+export function ManageMember({ is_oneself, ...given }: Given & { is_oneself: boolean }) {
+  return (
+    <Panel>
+      <h3>
+        <bdi>{nameOf(given.member.user)}</bdi>
+      </h3>
+      {is_oneself ? (
+        <Leave {...given} />
+      ) : (
+        <>
+          <ChangeLevel {...given} />
+          <Seldom summary="Remove them">
+            <Remove {...given} />
+          </Seldom>
+        </>
+      )}
+    </Panel>
+  );
+}
+
+/** Closes the panel, reads the members anew and says what was done. */
+function useClosed({ organization, page }: Given): (told: string) => Promise<void> {
+  const done = useDone();
+  const navigate = useNavigate();
+  return async (told) => {
+    await navigate({
+      to: '/organizations/$organization_id/members',
+      params: { organization_id: organization.id },
+      search: page > 1 ? { page } : {},
+      resetScroll: false,
+    });
+    await done(told, members(organization.id, page));
+  };
+}
+
+function ChangeLevel(given: Given) {
+  const { member, organization } = given;
+  const closed = useClosed(given);
+  return (
+    <Form
+      method="PATCH"
+      path={memberPath(organization.id, member.user.uuid)}
+      body={({ level }) => ({ level: Number(level) })}
+      done={() => closed(`The level of ${member.user.email} was changed.`)}
+      button="Change the level"
+    >
+      <ChoiceField
+        name="level"
+        label="Level"
+        hint="Administrators change settings and members; owners can delete the organization too."
+        options={levelChoices(organization.membership_level)}
+        value={String(member.level)}
+      />
+    </Form>
+  );
+}
+
+function Remove(given: Given) {
+  const { member, organization } = given;
+  const closed = useClosed(given);
+  return (
+    <>
+      <p>Their keys and sessions give nothing here from then on. What they made stays.</p>
+      <TypedForm
+        name={member.user.email}
+        path={memberPath(organization.id, member.user.uuid)}
+        done={() => closed(`${member.user.email} was removed.`)}
+        button="Remove them"
+      />
+    </>
+  );
+}
+
+function Leave({ organization }: Given) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  return (
+    <>
+      <p>You see nothing of this organization from then on, unless you are invited again.</p>
+      <TypedForm
+        name={organization.name}
+        path={memberPath(organization.id, '@me')}
+        done={async () => {
+          await navigate({ to: '/account' });
+          await queries.invalidateQueries();
+        }}
+        button="Leave the organization"
+      />
+    </>
+  );
+}

@@ -1,0 +1,111 @@
+import { Table } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { MemberRow } from '../../server/api/members/schema.ts';
+import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
+import { Pages } from '../page/pages.tsx';
+import { Rows } from '../page/rows.tsx';
+import { Section } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { Instant } from '../time/instant.tsx';
+import { account } from '../users/account.ts';
+import { levelWord } from './level_names.ts';
+import { ManageMember } from './manage_member.tsx';
+import { members, nameOf } from './members.ts';
+
+/** The members as a table; who is chosen stands above it, with what can be done. */
+export function MemberSection({
+  organization,
+  page,
+  shown,
+  go,
+}: {
+  organization: OrganizationRow;
+  page: number;
+  /** The uuid of who is looked at. */
+  shown: string | undefined;
+  go: (page: number) => void;
+}) {
+  const query = useQuery(members(organization.id, page));
+  const { data: own } = useQuery(account);
+  return (
+    <Section title={`Members of ${organization.name}`} is_wide>
+      <Shown query={query}>
+        {({ count, results }) => {
+          const chosen = results.find(({ user }) => user.uuid === shown);
+          return (
+            <>
+              {chosen !== undefined && (
+                <ManageMember
+                  key={chosen.id}
+                  member={chosen}
+                  organization={organization}
+                  is_oneself={chosen.user.uuid === own?.uuid}
+                  page={page}
+                />
+              )}
+              <Rows columns={['Name', 'Address', 'Level', 'Second factor', 'Joined', 'Change']}>
+                {results.map((member) => (
+                  <Row key={member.id} member={member} is_oneself={member.user.uuid === own?.uuid}>
+                    {member.user.uuid === own?.uuid || mayManage(organization, member) ? (
+                      <Link
+                        to="/organizations/$organization_id/members"
+                        params={{ organization_id: organization.id }}
+                        search={{ ...(page > 1 ? { page } : {}), member: member.user.uuid }}
+                        resetScroll={false}
+                      >
+                        {member.user.uuid === own?.uuid ? 'Leave' : 'Manage'}
+                        <span className="unseen"> {nameOf(member.user)}</span>
+                      </Link>
+                    ) : (
+                      <span className="muted">by administrators</span>
+                    )}
+                  </Row>
+                ))}
+              </Rows>
+              <Pages count={count} page={page} go={go} />
+            </>
+          );
+        }}
+      </Shown>
+    </Section>
+  );
+}
+
+/** Whether the API lets the signed-in person change the member. */
+function mayManage({ membership_level }: OrganizationRow, { level }: MemberRow): boolean {
+  return membership_level >= 8 && level <= membership_level;
+}
+
+function Row({
+  member,
+  is_oneself,
+  children,
+}: {
+  member: MemberRow;
+  is_oneself: boolean;
+  children: ReactNode;
+}) {
+  const { user, level, joined_at, is_2fa_enabled, has_social_auth } = member;
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">
+        <bdi>{nameOf(user)}</bdi>
+        {is_oneself && <span className="muted"> (you)</span>}
+      </Table.Th>
+      <Table.Td data-label="Address" className="long">
+        <bdi>{user.email}</bdi>
+        {!user.is_email_verified && <span className="warn"> not confirmed</span>}
+      </Table.Td>
+      <Table.Td data-label="Level">{levelWord(level)}</Table.Td>
+      <Table.Td data-label="2nd factor" className={is_2fa_enabled ? 'good' : 'warn'}>
+        {is_2fa_enabled ? 'Set up' : has_social_auth ? 'None here; has a provider' : 'None'}
+      </Table.Td>
+      <Table.Td data-label="Joined">
+        <Instant at={joined_at} />
+      </Table.Td>
+      <Table.Td data-label="Change">{children}</Table.Td>
+    </Table.Tr>
+  );
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import sql from 'sql-template-tag';
+import type { Harness } from '../../test/harness.ts';
+import { openPageServer } from '../../test/console/page_server.ts';
+import type { PageServer } from '../../test/console/page_server.ts';
+import { checkEverywhere, openSignedIn, openVisitor } from '../../test/console/visitor.ts';
+import { openTestClock } from '../../test/factories/people.ts';
+import { startChromium } from '../../test/processes/chromium.ts';
+
+const started = await startChromium();
+const skip = typeof started === 'string' ? started : false;
+const browser = started as Browser;
+const hostile = `<img src=x onerror="document.title='taken'"> & "more"`;
+
+let server: PageServer;
+let harness: Harness;
+before(async () => {
+  server = await openPageServer(openTestClock());
+  ({ harness } = server);
+});
+after(async () => {
+  if (skip === false) await browser.close();
+  await server.close();
+});
+
+test('a level is changed and a member removed, who is named by typing', { skip }, async () => {
+  const home = await harness.newOrganization({ name: `<b>Home</b>` });
+  const { user } = await harness.newMember(home.organization.id, 1);
+  await harness.deps.db.run(sql`UPDATE users SET first_name = ${hostile} WHERE id = ${user.id}`);
+  const { page, leave } = await openSignedIn(browser, server, home.user);
+  await page.goto(`/organizations/${home.organization.id}/members`);
+  const row = page.getByRole('row').filter({ hasText: hostile });
+  assert.match((await row.textContent())!, /Member.*None/);
+  await checkEverywhere(page, 'members');
+
+  await row.getByRole('link', { name: 'Manage' }).click();
+  await page.waitForURL(/member=/);
+  await page.reload();
+  await page.getByLabel('Level').selectOption('Administrator');
+  await page.getByRole('button', { name: 'Change the level' }).click();
+  await page.getByText('was changed.').waitFor();
+  await row.getByText('Administrator').waitFor();
+
+  await row.getByRole('link', { name: 'Manage' }).click();
+  await page.getByText('Remove them').first().click();
+  await page.getByLabel('Name').fill('somebody else');
+  const remove = page.getByRole('button', { name: 'Remove them' });
+  await remove.click();
+  await page.getByText('exactly as it is written').waitFor();
+  await checkEverywhere(page, 'member_removal');
+  assert.equal(await row.count(), 1);
+  await page.getByLabel('Name').fill(user.email);
+  await remove.click();
+  await page.getByText('was removed.').waitFor();
+  assert.equal(await row.count(), 0);
+
+  await page.getByRole('link', { name: 'Activity' }).click();
+  const change = page.getByRole('listitem').filter({ hasText: 'updated' });
+  assert.match((await change.first().textContent())!, /level1 8/);
+  await page.getByText('without a gap').waitFor();
+  await checkEverywhere(page, 'activity');
+  await page.getByLabel('How').fill('removed');
+  await page.getByRole('button', { name: 'Filter' }).click();
+  await page.waitForURL(/activity=removed/);
+  await change.first().waitFor({ state: 'detached' });
+  await page.reload();
+  const entries = page.getByRole('main').getByRole('listitem');
+  await entries.first().waitFor();
+  assert.equal(await entries.count(), 1);
+  await leave();
+});
+
+test('of many addresses each refused one is named, and the link leads in', { skip }, async () => {
+  const home = await harness.newOrganization({ name: `Home ${hostile}` });
+  const { page, leave } = await openSignedIn(browser, server, home.user);
+  await page.goto(`/organizations/${home.organization.id}/members?tab=invites`);
+  await page.getByText('No invite is open.').waitFor();
+  await page.getByText('Invite people').click();
+  const addresses = page.getByLabel('Addresses');
+  await addresses.fill(`Ada <ada@example.com>, nobody\n${home.user.email}`);
+  await page.getByRole('button', { name: 'Invite 3 people' }).click();
+  const refused = page.getByRole('listitem');
+  await refused.filter({ hasText: 'nobody' }).waitFor();
+  assert.equal(await refused.filter({ hasText: home.user.email }).count(), 1);
+  await checkEverywhere(page, 'invites_refused');
+  await page.getByRole('button', { name: 'Leave them out' }).click();
+  assert.equal(await addresses.inputValue(), 'ada@example.com');
+  await page.getByRole('button', { name: 'Invite', exact: true }).click();
+  await page.getByText('One was invited.').waitFor();
+  await page.getByRole('button', { name: 'Take back' }).waitFor();
+  await checkEverywhere(page, 'invites');
+  const link = await server.linkIn('ada@example.com', 'Home');
+
+  const guest = await openVisitor(browser, server.address);
+  await guest.page.goto(link);
+  await guest.page.getByRole('heading', { level: 1 }).waitFor();
+  await guest.page.getByLabel('Password', { exact: true }).fill('tidal lamp orchid crust');
+  await guest.page.getByRole('button', { name: /account|join/i }).click();
+  await guest.page.waitForURL('**/account');
+  await guest.leave();
+  await page.goto(`/organizations/${home.organization.id}/members`);
+  await page.getByRole('row').filter({ hasText: 'ada@example.com' }).waitFor();
+  await leave();
+});

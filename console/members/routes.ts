@@ -1,0 +1,24 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { pageNumber } from '../http/page_number.ts';
+import { organization_route } from '../organizations/routes.ts';
+
+type Search = { tab?: 'invites'; page?: number; member?: string };
+
+/**
+ * `/organizations/<id>/members?tab=&page=&member=`: the members, who of them is looked at, and on
+ * the second tab the invites.
+ */
+export const members_route = createRoute({
+  getParentRoute: () => organization_route,
+  path: 'members',
+  validateSearch: ({
+    tab,
+    page,
+    member,
+  }: { [name in keyof Search]?: string | number }): Search => ({
+    ...pageNumber(page),
+    ...(tab === 'invites' ? { tab } : {}),
+    ...(typeof member === 'string' ? { member } : {}),
+  }),
+  component: lazyRouteComponent(() => import('./members_page.tsx'), 'MembersPage'),
+});

@@ -1,0 +1,137 @@
+import { Table } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Static } from 'typebox';
+import type { NewNoticeTarget, NoticeTargetRow } from '../../server/api/notice_targets/schema.ts';
+import { ChoicesField, TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { pathOf } from '../http/reading.ts';
+import { Command } from '../page/command.tsx';
+import { Page } from '../page/page.tsx';
+import { Panel } from '../page/panel.tsx';
+import { Rows } from '../page/rows.tsx';
+import { Section, Seldom, useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { event_choices, noticeTargets, targetPath, whereOf } from './notice_targets.ts';
+import { TargetState } from './target_state.tsx';
+
+const route = getRouteApi('/signed_in/projects/$project_id/notices');
+type Made = Static<typeof NewNoticeTarget>;
+
+/** Who is told when the state of an export changes. */
+export function TargetsPage() {
+  const { project_id } = route.useParams();
+  const list = noticeTargets(project_id);
+  const query = useQuery(list);
+  const [made, setMade] = useState<Made>();
+  return (
+    <Page title="Notices" request={pathOf(list)}>
+      <Section title="Who is told" is_wide>
+        {typeof made?.secret === 'string' && <Secret key={made.id} secret={made.secret} />}
+        <Shown query={query}>
+          {({ count, results }) =>
+            count === 0 ? (
+              <p className="empty">Nobody is told when an export fails or is late.</p>
+            ) : (
+              <Rows columns={['To', 'Kind', 'Of what', 'Of which exports', 'State']}>
+                {results.map((target) => (
+                  <Row key={target.id} target={target} project_id={project_id} />
+                ))}
+              </Rows>
+            )
+          }
+        </Shown>
+        <Seldom summary="Tell somebody by mail">
+          <Create type="email" project_id={project_id} made={setMade} />
+        </Seldom>
+        <Seldom summary="Tell a program by webhook">
+          <Create type="webhook" project_id={project_id} made={setMade} />
+        </Seldom>
+      </Section>
+    </Page>
+  );
+}
+
+/** What the webhook is signed with, which the API shows once. */
+function Secret({ secret }: { secret: string }) {
+  return (
+    <Panel>
+      <h3>The secret of the webhook</h3>
+      <p>It is not shown again. The receiver checks the signature with it.</p>
+      <Command text={secret} what="the secret" />
+    </Panel>
+  );
+}
+
+function Row({ target, project_id }: { target: NoticeTargetRow; project_id: string }) {
+  const { id, type, events, batch_export_ids } = target;
+  const told = event_choices.filter(({ value }) => (events as string[]).includes(value));
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">
+        <Link to="/projects/$project_id/notices/$target_id" params={{ project_id, target_id: id }}>
+          {whereOf(target)}
+        </Link>
+      </Table.Th>
+      <Table.Td data-label="Kind">{type === 'email' ? 'Mail' : 'Webhook'}</Table.Td>
+      <Table.Td data-label="Of what" className="long">
+        {told.length === event_choices.length
+          ? 'Everything'
+          : told.map(({ label }) => label).join('; ')}
+      </Table.Td>
+      <Table.Td data-label="Exports">
+        {batch_export_ids === null ? 'All' : batch_export_ids.length}
+      </Table.Td>
+      <Table.Td data-label="State" className="long">
+        <TargetState target={target} />
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function Create({
+  type,
+  project_id,
+  made,
+}: {
+  type: NoticeTargetRow['type'];
+  project_id: string;
+  made: (target: Made) => void;
+}) {
+  const done = useDone();
+  return (
+    <Form<Made>
+      path={targetPath(project_id)}
+      body={(values) => ({ type, ...values })}
+      done={async (target) => {
+        await done(`${whereOf(target)} is told from now on.`, noticeTargets(project_id));
+        made(target);
+      }}
+      button={type === 'email' ? 'Send mails' : 'Send webhooks'}
+      clears
+    >
+      {type === 'email' ? (
+        <TextField name="address" label="E-mail address" type="email" autoComplete="off" />
+      ) : (
+        <>
+          <TextField name="url" label="Address" autoComplete="off" inputMode="url" />
+          <TextField
+            name="secret"
+            label="Secret"
+            hint="whsec_ and 24 to 64 bytes in base64; empty: the server makes one."
+            autoComplete="off"
+            inputMode="url"
+            is_optional
+          />
+        </>
+      )}
+      <ChoicesField
+        name="events"
+        label="Of what"
+        options={event_choices}
+        chosen={event_choices.map(({ value }) => value)}
+      />
+    </Form>
+  );
+}

@@ -1,0 +1,151 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
+import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
+import type { ProjectRow } from '../../server/api/projects/schema.ts';
+import { BoxField, isTicked } from '../form/box_field.tsx';
+import { TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { TypedForm } from '../form/typed_form.tsx';
+import { etagOf, pathOf } from '../http/reading.ts';
+import { Page } from '../page/page.tsx';
+import { Section, Seldom, useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { ZoneField } from '../projects/zone_field.tsx';
+import { account } from '../users/account.ts';
+import { organizationOf, organizationPath } from './organization.ts';
+import { organizations } from './organizations.ts';
+
+const route = getRouteApi('/signed_in/organizations/$organization_id/settings');
+
+/** What an organization is called and demands, its projects, and its end. */
+export function SettingsPage() {
+  const { organization_id } = route.useParams();
+  const read = organizationOf(organization_id);
+  const query = useQuery(read);
+  return (
+    <Page title="Organization settings" request={pathOf(read)}>
+      <Shown query={query}>
+        {(organization) => (
+          <>
+            <Section title="Name and rules">
+              <ChangeOrganization key={organization.id} organization={organization} />
+            </Section>
+            <Section title="Projects">
+              <Projects organization={organization} />
+            </Section>
+            <Section title="Deletion">
+              <Seldom summary="Delete the organization">
+                <p>
+                  Its {countOf(organization.teams.length, 'project')} and everything in them are
+                  gone, and {countOf(Number(organization.member_count), 'member')} see nothing of it
+                  any more. What was delivered stays where it is.
+                </p>
+                <DeleteOrganization organization={organization} />
+              </Seldom>
+            </Section>
+          </>
+        )}
+      </Shown>
+    </Page>
+  );
+}
+
+function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function ChangeOrganization({ organization }: { organization: OrganizationRow }) {
+  const { id, name, enforce_2fa, is_member_join_email_enabled } = organization;
+  const done = useDone();
+  const { data: own } = useQuery(account);
+  return (
+    <Form
+      method="PATCH"
+      path={organizationPath(id)}
+      if_match={etagOf(organization)}
+      body={(values) => ({
+        name: values['name'],
+        enforce_2fa: isTicked(values, 'enforce_2fa'),
+        is_member_join_email_enabled: isTicked(values, 'is_member_join_email_enabled'),
+      })}
+      confirm={(values) =>
+        !isTicked(values, 'enforce_2fa') ||
+        enforce_2fa === true ||
+        own?.is_2fa_enabled === true ||
+        window.confirm(
+          'You have no second factor yet: the organization is closed to you until you set one up.',
+        )
+      }
+      done={() => done('The organization was saved.', organizationOf(id), organizations, account)}
+      button="Save the organization"
+    >
+      <TextField name="name" label="Name" value={name} autoComplete="off" />
+      <BoxField
+        name="enforce_2fa"
+        label="Members must use a second factor"
+        hint="It holds at once: who has none is locked out until they set one up."
+        is_on={enforce_2fa === true}
+      />
+      <BoxField
+        name="is_member_join_email_enabled"
+        label="Tell members by mail when somebody joins"
+        is_on={is_member_join_email_enabled}
+      />
+    </Form>
+  );
+}
+
+function Projects({ organization }: { organization: OrganizationRow }) {
+  const done = useDone();
+  return (
+    <>
+      <ul className="records">
+        {organization.teams.map(({ id, name, timezone }) => (
+          <li key={id}>
+            <div>
+              <p>
+                <Link to="/projects/$project_id/settings" params={{ project_id: String(id) }}>
+                  <bdi>{name}</bdi>
+                </Link>
+              </p>
+              <p className="muted">
+                Number {id}, {timezone}
+              </p>
+            </div>
+          </li>
+        ))}
+      </ul>
+      <Seldom summary="New project">
+        <Form<ProjectRow>
+          path="/api/projects/"
+          body={(values) => ({ ...values, organization: organization.id })}
+          done={({ name }) =>
+            done(`The project “${name}” was made.`, organizationOf(organization.id), organizations)
+          }
+          button="Make the project"
+          clears
+        >
+          <TextField name="name" label="Name" autoComplete="off" />
+          <ZoneField value="UTC" />
+        </Form>
+      </Seldom>
+    </>
+  );
+}
+
+function DeleteOrganization({ organization }: { organization: OrganizationRow }) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  return (
+    <TypedForm
+      name={organization.name}
+      path={organizationPath(organization.id)}
+      if_match={etagOf(organization)}
+      done={async () => {
+        await navigate({ to: '/account' });
+        await queries.invalidateQueries();
+      }}
+      button="Delete the organization"
+    />
+  );
+}

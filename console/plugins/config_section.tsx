@@ -1,0 +1,120 @@
+import { useQuery } from '@tanstack/react-query';
+import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts';
+import type { PluginRow } from '../../server/api/plugins/schema.ts';
+import { BoxField, isTicked } from '../form/box_field.tsx';
+import { ChoiceField, TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { LongField } from '../form/long_field.tsx';
+import { etagOf } from '../http/reading.ts';
+import { Section, useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { settingFields, settingsOf, shownSetting } from './config_fields.ts';
+import type { SettingField } from './config_fields.ts';
+import { configPath, pluginConfigOf, pluginConfigs } from './plugins.ts';
+import type { Place } from './plugins.ts';
+
+type Given = { plugin: PluginRow; place: Place };
+
+/** How this project uses the plugin. */
+export function ConfigSection({ config_id, ...given }: Given & { config_id: number | undefined }) {
+  return (
+    <Section title="In this project">
+      {config_id === undefined ? (
+        <ConfigForm {...given} config={undefined} />
+      ) : (
+        <Stored {...given} config_id={config_id} />
+      )}
+    </Section>
+  );
+}
+
+function Stored({ config_id, ...given }: Given & { config_id: number }) {
+  const query = useQuery(pluginConfigOf(given.place.project_id, config_id));
+  return (
+    <Shown query={query}>
+      {(config) => (
+        <>
+          {config.error !== null && <p className="bad">{config.error.message}</p>}
+          <ConfigForm {...given} config={config} />
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function ConfigForm({
+  plugin,
+  place: { project_id },
+  config,
+}: Given & { config: PluginConfigRow | undefined }) {
+  const done = useDone();
+  const fields = settingFields(plugin.config_schema);
+  const changed = config === undefined ? [] : [pluginConfigOf(project_id, config.id)];
+  return (
+    <Form
+      key={JSON.stringify(plugin.config_schema)}
+      method={config === undefined ? 'POST' : 'PATCH'}
+      path={configPath(project_id, config?.id)}
+      if_match={etagOf(config)}
+      body={(values) => ({
+        ...(config === undefined ? { plugin: plugin.id } : {}),
+        enabled: isTicked(values, 'enabled'),
+        allowed_hosts: String(values['allowed_hosts'] ?? '')
+          .split(/[\s,]+/)
+          .filter((host) => host !== ''),
+        config: settingsOf(fields, values),
+      })}
+      done={() => done('The settings were saved.', pluginConfigs(project_id), ...changed)}
+      button="Save the settings"
+    >
+      {fields.map((field) => (
+        <SettingInput key={field.key} field={field} config={config} />
+      ))}
+      <LongField
+        name="allowed_hosts"
+        label="Hosts that it may reach"
+        hint="One on each line; none is reached without being named here."
+        rows={2}
+        defaultValue={config?.allowed_hosts.join('\n') ?? ''}
+      />
+      <BoxField
+        name="enabled"
+        label="Switched on"
+        hint="Events that come in from then on are its."
+        is_on={config?.enabled ?? false}
+      />
+    </Form>
+  );
+}
+
+function SettingInput({
+  field: { key, label, type, hint, is_required, is_secret, choices, initial },
+  config,
+}: {
+  field: SettingField;
+  config: PluginConfigRow | undefined;
+}) {
+  const isStored = config?.secret_keys.includes(key) === true;
+  const hints = [is_required && 'Required.', hint, is_secret && isStored && 'Empty: it stays.'];
+  const common = {
+    name: `config__${key}`,
+    label,
+    hint: hints.filter((one) => typeof one === 'string').join(' '),
+  };
+  const value = config === undefined ? initial : shownSetting(config.config[key]);
+  if (type === 'attachment')
+    return <p className="muted">{label}: a file, which is sent through the API.</p>;
+  if (type === 'choice')
+    return (
+      <ChoiceField
+        {...common}
+        options={['', ...choices].map((one) => ({ value: one, label: one }))}
+        value={value}
+      />
+    );
+  return type === 'json' ? (
+    <LongField {...common} defaultValue={is_secret ? '' : value} />
+  ) : (
+    <TextField {...common} value={is_secret ? '' : value} autoComplete="off" inputMode="text" />
+  );
+}

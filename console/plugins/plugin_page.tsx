@@ -1,0 +1,116 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import type { PluginRow } from '../../server/api/plugins/schema.ts';
+import { TypedForm } from '../form/typed_form.tsx';
+import { etagOf, pathOf } from '../http/reading.ts';
+import { Page } from '../page/page.tsx';
+import { Section, Seldom } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { projectOf } from '../projects/project.ts';
+import { ConfigSection } from './config_section.tsx';
+import { LogSection } from './log_section.tsx';
+import { collectionOf, pluginConfigs, pluginOf, pluginPath } from './plugins.ts';
+import type { Place } from './plugins.ts';
+import { SourceSection } from './source_section.tsx';
+
+const route = getRouteApi('/signed_in/projects/$project_id/plugins/$collection/$plugin_id');
+
+/** A plugin: its settings in this project, what it logs, its code, and its end. */
+export function PluginPage() {
+  const { project_id } = route.useParams();
+  const project = useQuery(projectOf(project_id));
+  return (
+    <Shown query={project}>
+      {({ organization }) => <OfOrganization organization_id={organization} />}
+    </Shown>
+  );
+}
+
+function OfOrganization({ organization_id }: { organization_id: string }) {
+  const { project_id, plugin_id, ...path } = route.useParams();
+  const { level } = route.useSearch();
+  const navigate = route.useNavigate();
+  const collection = collectionOf(path.collection);
+  const place = { project_id, organization_id, collection };
+  const read = pluginOf(organization_id, collection, plugin_id);
+  const query = useQuery(read);
+  const configs = useQuery(pluginConfigs(project_id));
+  return (
+    <Page title={query.data?.name ?? 'Plugin'} request={pathOf(read)}>
+      <Shown query={query}>
+        {(plugin) => (
+          <>
+            <Facts plugin={plugin} />
+            <Shown query={configs}>
+              {({ results }) => {
+                const config = results.find((one) => one.plugin === plugin.id);
+                return (
+                  <>
+                    <ConfigSection plugin={plugin} place={place} config_id={config?.id} />
+                    {config !== undefined && (
+                      <LogSection
+                        project_id={project_id}
+                        config_id={config.id}
+                        level={level}
+                        chosen={(wanted) => void navigate({ search: wanted })}
+                      />
+                    )}
+                  </>
+                );
+              }}
+            </Shown>
+            {plugin.organization_id === organization_id && (
+              <SourceSection plugin={plugin} place={place} />
+            )}
+            <Section title="Removal">
+              <Seldom summary="Uninstall it">
+                <Uninstall plugin={plugin} place={place} />
+              </Seldom>
+            </Section>
+          </>
+        )}
+      </Shown>
+    </Page>
+  );
+}
+
+function Facts({
+  plugin: { description, url, tag, latest_tag, plugin_type },
+}: {
+  plugin: PluginRow;
+}) {
+  const from = url ?? (plugin_type === 'source' ? 'your own code' : plugin_type);
+  return (
+    <>
+      {description !== null && <p>{description}</p>}
+      <p className="muted">
+        From {from}
+        {tag !== null && tag !== '' && `, version ${tag}`}
+        {latest_tag !== null && latest_tag !== tag && `; ${latest_tag} is there`}
+      </p>
+    </>
+  );
+}
+
+function Uninstall({ plugin, place }: { plugin: PluginRow; place: Place }) {
+  const navigate = route.useNavigate();
+  const { organization_id, project_id, collection } = place;
+  return (
+    <>
+      <p>It goes from every project of the organization, with its settings and what it stored.</p>
+      <TypedForm
+        name={plugin.name ?? String(plugin.id)}
+        path={pluginPath(organization_id, collection, String(plugin.id))}
+        if_match={etagOf(plugin)}
+        done={() =>
+          navigate({
+            to: '/projects/$project_id/plugins',
+            params: { project_id },
+            search: { collection },
+          })
+        }
+        button="Uninstall"
+      />
+    </>
+  );
+}

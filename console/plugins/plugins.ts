@@ -1,0 +1,72 @@
+import type { PluginLogRow, PluginConfigRow } from '../../server/api/plugin_configs/schema.ts';
+import type { PluginRow, PluginWithSource } from '../../server/api/plugins/schema.ts';
+import type { Static } from 'typebox';
+import type { Listed } from '../http/list.ts';
+import { pageQuery } from '../http/page_number.ts';
+import { reading } from '../http/reading.ts';
+import { organizationPath } from '../organizations/organization.ts';
+
+/** The three collections, under the names of the API. */
+export const collections = [
+  { value: 'pipeline_destinations', label: 'Destinations' },
+  { value: 'pipeline_frontend_apps', label: 'Frontend apps' },
+  { value: 'pipeline_import_apps', label: 'Import apps' },
+] as const;
+
+/** One of the three collections. */
+export type Collection = (typeof collections)[number]['value'];
+
+/** Where a plugin is: its collection in the organization, and the project that looks at it. */
+export type Place = { project_id: string; organization_id: string; collection: Collection };
+
+/** The collection of the name; the first for another one. */
+export function collectionOf(name: unknown): Collection {
+  return collections.find(({ value }) => value === name)?.value ?? 'pipeline_destinations';
+}
+
+/** The plugins of an organization in the API, or with an id one of them. */
+export function pluginPath(organization_id: string, collection: Collection, id?: string): string {
+  const path = `${organizationPath(organization_id)}${collection}/`;
+  return id === undefined ? path : `${path}${encodeURIComponent(id)}/`;
+}
+
+/** One page of the plugins that an organization can use. */
+export function plugins(organization_id: string, collection: Collection, page: number) {
+  return reading<Listed<PluginRow>>(`${pluginPath(organization_id, collection)}${pageQuery(page)}`);
+}
+
+/** One plugin. */
+export function pluginOf(organization_id: string, collection: Collection, id: string) {
+  return reading<PluginRow>(pluginPath(organization_id, collection, id));
+}
+
+/** The files of a plugin. */
+export function sourceOf(organization_id: string, collection: Collection, id: string) {
+  return reading<Static<typeof PluginWithSource>>(
+    `${pluginPath(organization_id, collection, id)}source/`,
+  );
+}
+
+/** The plugins as a project uses them, in the API; or with an id one of them. */
+export function configPath(project_id: string, id?: number): string {
+  const path = `/api/projects/${encodeURIComponent(project_id)}/plugin_configs/`;
+  return id === undefined ? path : `${path}${id}/`;
+}
+
+/** All plugins that a project has configured. */
+export function pluginConfigs(project_id: string) {
+  return reading<Listed<PluginConfigRow>>(`${configPath(project_id)}?limit=1000`);
+}
+
+/** A plugin as a project uses it. */
+export function pluginConfigOf(project_id: string, id: number) {
+  return reading<PluginConfigRow>(configPath(project_id, id));
+}
+
+/** What a plugin wrote in a project, newest first; of one level, or of all. */
+export function pluginLogs(project_id: string, id: number, level: string | undefined) {
+  const query = new URLSearchParams({ limit: '100', ...(level === undefined ? {} : { level }) });
+  return reading<Listed<PluginLogRow>>(`${configPath(project_id, id)}logs/?${query.toString()}`, {
+    is_busy: () => true,
+  });
+}

@@ -1,0 +1,136 @@
+import { Table, Tabs } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, getRouteApi } from '@tanstack/react-router';
+import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts';
+import type { PluginRow } from '../../server/api/plugins/schema.ts';
+import { pathOf } from '../http/reading.ts';
+import { Page } from '../page/page.tsx';
+import { Pages } from '../page/pages.tsx';
+import { Rows } from '../page/rows.tsx';
+import { Shown } from '../page/shown.tsx';
+import { projectOf } from '../projects/project.ts';
+import { Install } from './install.tsx';
+import { collectionOf, collections, pluginConfigs, plugins } from './plugins.ts';
+import type { Collection } from './plugins.ts';
+
+const route = getRouteApi('/signed_in/projects/$project_id/plugins');
+
+/** The plugins that the organization has, and which of them the project uses. */
+export function PluginsPage() {
+  const { project_id } = route.useParams();
+  const { collection = 'pipeline_destinations' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const project = useQuery(projectOf(project_id));
+  return (
+    <Shown query={project}>
+      {({ organization }) => (
+        <Page title="Plugins" request={pathOf(plugins(organization, collection, 1))}>
+          <Tabs
+            value={collection}
+            keepMounted={false}
+            onChange={(wanted) => void navigate({ search: { collection: collectionOf(wanted) } })}
+          >
+            <Tabs.List mb="md">
+              {collections.map(({ value, label }) => (
+                <Tabs.Tab key={value} value={value}>
+                  {label}
+                </Tabs.Tab>
+              ))}
+            </Tabs.List>
+            {collections.map(({ value }) => (
+              <Tabs.Panel key={value} value={value}>
+                <Plugins organization_id={organization} collection={value} />
+              </Tabs.Panel>
+            ))}
+          </Tabs>
+        </Page>
+      )}
+    </Shown>
+  );
+}
+
+type Given = { organization_id: string; collection: Collection };
+
+function Plugins({ organization_id, collection }: Given) {
+  const { project_id } = route.useParams();
+  const { page = 1 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const query = useQuery(plugins(organization_id, collection, page));
+  const configs = useQuery(pluginConfigs(project_id));
+  return (
+    <>
+      <Shown query={query}>
+        {({ count, results }) => (
+          <>
+            {count === 0 ? (
+              <p className="empty">Nothing is installed here.</p>
+            ) : (
+              <Rows columns={['Name', 'What it does', 'Version', 'In this project']}>
+                {results.map((plugin) => (
+                  <Row
+                    key={plugin.id}
+                    plugin={plugin}
+                    place={{ project_id, collection }}
+                    config={configs.data?.results.find((one) => one.plugin === plugin.id)}
+                  />
+                ))}
+              </Rows>
+            )}
+            <Pages
+              count={count}
+              page={page}
+              go={(wanted) => void navigate({ search: { collection, page: wanted } })}
+            />
+          </>
+        )}
+      </Shown>
+      <Install
+        key={collection}
+        project_id={project_id}
+        organization_id={organization_id}
+        collection={collection}
+      />
+    </>
+  );
+}
+
+function Row({
+  plugin: { id, name, description, tag, latest_tag },
+  place,
+  config,
+}: {
+  plugin: PluginRow;
+  place: { project_id: string; collection: Collection };
+  config: PluginConfigRow | undefined;
+}) {
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">
+        <Link
+          to="/projects/$project_id/plugins/$collection/$plugin_id"
+          params={{ ...place, plugin_id: String(id) }}
+        >
+          <bdi>{name ?? `Plugin ${id}`}</bdi>
+        </Link>
+      </Table.Th>
+      <Table.Td data-label="What it does" className="long">
+        {description}
+      </Table.Td>
+      <Table.Td data-label="Version" className="long">
+        {tag}
+        {latest_tag !== null && latest_tag !== tag && (
+          <span className="warn"> ({latest_tag} is there)</span>
+        )}
+      </Table.Td>
+      <Table.Td data-label="In this project" className="long">
+        <ConfigState config={config} />
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function ConfigState({ config }: { config: PluginConfigRow | undefined }) {
+  if (config === undefined) return <span className="muted">Not used</span>;
+  if (config.error !== null) return <span className="bad">{config.error.message}</span>;
+  return config.enabled ? <span className="good">On</span> : <span className="warn">Off</span>;
+}

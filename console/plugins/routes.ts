@@ -1,0 +1,37 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { pageNumber } from '../http/page_number.ts';
+import { project_route } from '../projects/routes.ts';
+import { collectionOf } from './plugins.ts';
+import type { Collection } from './plugins.ts';
+
+type Search = { collection?: Collection; page?: number };
+const levels = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
+
+/** `/projects/<id>/plugins?collection=&page=`: what the organization has, and the project uses. */
+export const plugins_route = createRoute({
+  getParentRoute: () => project_route,
+  path: 'plugins',
+  validateSearch: ({
+    collection,
+    page,
+  }: {
+    collection?: string;
+    page?: string | number;
+  }): Search => {
+    const wanted = collectionOf(collection);
+    return {
+      ...(wanted === 'pipeline_destinations' ? {} : { collection: wanted }),
+      ...pageNumber(page),
+    };
+  },
+  component: lazyRouteComponent(() => import('./plugins_page.tsx'), 'PluginsPage'),
+});
+
+/** `/projects/<id>/plugins/<collection>/<id>?level=`: one plugin, its settings and its log. */
+export const plugin_route = createRoute({
+  getParentRoute: () => project_route,
+  path: 'plugins/$collection/$plugin_id',
+  validateSearch: ({ level }: { level?: string }): { level?: string } =>
+    level !== undefined && levels.includes(level) ? { level } : {},
+  component: lazyRouteComponent(() => import('./plugin_page.tsx'), 'PluginPage'),
+});

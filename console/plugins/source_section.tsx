@@ -1,0 +1,103 @@
+import { FileInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { PluginRow } from '../../server/api/plugins/schema.ts';
+import { useFault } from '../form/context.ts';
+import { Form } from '../form/form.tsx';
+import { LongField } from '../form/long_field.tsx';
+import { Section, Seldom, useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { pluginOf, pluginPath, sourceOf } from './plugins.ts';
+import type { Place } from './plugins.ts';
+
+type Given = { plugin: PluginRow; place: Place };
+
+/** The files of the plugin: each can be read, those of one's own code changed and sent. */
+export function SourceSection({ plugin, place: { organization_id, collection } }: Given) {
+  const id = String(plugin.id);
+  const read = sourceOf(organization_id, collection, id);
+  const query = useQuery(read);
+  const isOwn = plugin.plugin_type === 'source' || plugin.plugin_type === 'inline';
+  const given = {
+    path: `${pluginPath(organization_id, collection, id)}update_source/`,
+    changed: [read, pluginOf(organization_id, collection, id)],
+  };
+  return (
+    <Section title="Code">
+      <Shown query={query}>
+        {({ source }) => (
+          <>
+            {Object.entries(source).map(([name, text]) => (
+              <Seldom key={name} summary={name}>
+                {isOwn ? (
+                  <ChangeFile {...given} name={name} text={text} />
+                ) : (
+                  <pre className="source" tabIndex={0} role="region" aria-label={name}>
+                    {text}
+                  </pre>
+                )}
+              </Seldom>
+            ))}
+            {isOwn && <SendFiles {...given} />}
+          </>
+        )}
+      </Shown>
+    </Section>
+  );
+}
+
+type Sending = { path: string; changed: { queryKey: string[] }[] };
+
+function ChangeFile({ path, changed, name, text }: Sending & { name: string; text: string }) {
+  const done = useDone();
+  return (
+    <Form
+      method="PATCH"
+      path={path}
+      body={({ source }) => ({ source: { [name]: source } })}
+      done={() => done(`${name} was compiled and saved.`, ...changed)}
+      button="Save"
+      about={name}
+    >
+      <LongField name="source" label={name} rows={16} defaultValue={text} />
+    </Form>
+  );
+}
+
+function SendFiles({ path, changed }: Sending) {
+  const done = useDone();
+  const [files, setFiles] = useState<Record<string, string>>({});
+  return (
+    <Form
+      method="PATCH"
+      path={path}
+      body={() => ({ source: files })}
+      done={() => done('The files were compiled and saved.', ...changed)}
+      button="Send the files"
+      tone="plain"
+    >
+      <FilesField
+        chosen={async (list) => {
+          const read = await Promise.all(
+            list.map(async (file) => [file.name, await file.text()] as const),
+          );
+          setFiles(Object.fromEntries(read));
+        }}
+      />
+    </Form>
+  );
+}
+
+function FilesField({ chosen }: { chosen: (files: File[]) => Promise<void> }) {
+  const error = useFault('source');
+  return (
+    <FileInput
+      label="Files"
+      description="index.ts or index.js, and plugin.json; files of other names stay."
+      placeholder="Choose files"
+      error={error}
+      multiple
+      onChange={(files) => void chosen(files)}
+    />
+  );
+}

@@ -1,0 +1,90 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import type { ProjectRow } from '../../server/api/projects/schema.ts';
+import { TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { TypedForm } from '../form/typed_form.tsx';
+import { etagOf, pathOf } from '../http/reading.ts';
+import { organizationOf } from '../organizations/organization.ts';
+import { organizations } from '../organizations/organizations.ts';
+import { Command } from '../page/command.tsx';
+import { Page } from '../page/page.tsx';
+import { Section, Seldom, useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { projectOf } from './project.ts';
+import { ZoneField } from './zone_field.tsx';
+
+const route = getRouteApi('/signed_in/projects/$project_id/settings');
+
+/** What a project is called, in which zone its days turn, and its end. */
+export function SettingsPage() {
+  const { project_id } = route.useParams();
+  const read = projectOf(project_id);
+  const query = useQuery(read);
+  return (
+    <Page title="Project settings" request={pathOf(read)}>
+      <Shown query={query}>
+        {(project) => (
+          <>
+            <Section title="Name and time zone">
+              <ChangeProject key={project.id} project={project} />
+            </Section>
+            <Section title="Token for sending events">
+              <p>It may stand in public code: it gives no right to read.</p>
+              <Command text={project.api_token} what="the token" />
+            </Section>
+            <Section title="Deletion">
+              <Seldom summary="Delete the project">
+                <p>Its exports stop and are gone. What they delivered stays where it is.</p>
+                <DeleteProject project={project} />
+              </Seldom>
+            </Section>
+          </>
+        )}
+      </Shown>
+    </Page>
+  );
+}
+
+function ChangeProject({ project }: { project: ProjectRow }) {
+  const done = useDone();
+  return (
+    <Form
+      method="PATCH"
+      path={`/api/projects/${project.id}/`}
+      if_match={etagOf(project)}
+      done={() =>
+        done(
+          'The project was saved.',
+          projectOf(String(project.id)),
+          organizationOf(project.organization),
+          organizations,
+        )
+      }
+      button="Save the project"
+    >
+      <TextField name="name" label="Name" value={project.name} autoComplete="off" />
+      <ZoneField value={project.timezone} />
+    </Form>
+  );
+}
+
+function DeleteProject({ project }: { project: ProjectRow }) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  return (
+    <TypedForm
+      name={project.name}
+      path={`/api/projects/${project.id}/`}
+      if_match={etagOf(project)}
+      done={async () => {
+        await queries.invalidateQueries({ queryKey: organizations.queryKey });
+        await navigate({
+          to: '/organizations/$organization_id/settings',
+          params: { organization_id: project.organization },
+        });
+      }}
+      button="Delete the project"
+    />
+  );
+}
