@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { Ajv } from 'ajv';
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import type { FastifyInstance } from 'fastify';
@@ -73,6 +74,20 @@ export function openAnswerCheck(document: Document): (answer: Answered) => strin
  */
 let whole: ReturnType<typeof openAnswerCheck> | undefined;
 
+/** The same pieces; `see` gets them together, before the last one is gone. */
+function seenWhole(pieces: Readable, see: (text: string) => void): Readable {
+  const seen: Buffer[] = [];
+  return Readable.from(
+    (async function* () {
+      for await (const piece of pieces) {
+        seen.push(Buffer.from(piece as Buffer));
+        yield piece as Buffer;
+      }
+      see(Buffer.concat(seen).toString());
+    })(),
+  );
+}
+
 /**
  * Watches every answer of an app against the app's own OpenAPI document. `is_whole` says that it is
  * the whole application. Gives a function that returns the faults found since it was last called.
@@ -84,21 +99,25 @@ export function watchAnswers(app: FastifyInstance, is_whole: boolean): () => str
     const { url, schema } = request.routeOptions;
     // Pages, health and the like stand in no document.
     const isDocumented = url !== undefined && schema !== undefined && !('hide' in schema);
-    if (isDocumented) {
-      check ??= openAnswerCheck(app.swagger() as unknown as Document);
-      if (is_whole) whole = check;
-      const isText = typeof payload === 'string' || Buffer.isBuffer(payload);
+    if (!isDocumented) return done(null, payload);
+    const look = (check ??= openAnswerCheck(app.swagger() as unknown as Document));
+    if (is_whole) whole = look;
+    const content_type = reply.getHeader('content-type')?.toString();
+    const see = (text: string) =>
       faults.push(
-        ...check({
+        ...look({
           method: request.method,
           path: url.replaceAll(/:(\w+)/g, '{$1}'),
           status: reply.statusCode,
-          content_type: reply.getHeader('content-type')?.toString(),
-          // What comes piece by piece is looked at for its type alone.
-          text: isText ? payload.toString() : payload === null || payload === undefined ? '' : ' ',
+          content_type,
+          text,
         }),
       );
-    }
+    if (payload instanceof Readable && /[/+]json(;|$)/.test(content_type ?? ''))
+      return done(null, seenWhole(payload, see));
+    // Of what else comes piece by piece the type alone is looked at.
+    const isText = typeof payload === 'string' || Buffer.isBuffer(payload);
+    see(isText ? payload.toString() : payload === null || payload === undefined ? '' : ' ');
     done(null, payload);
   });
   return () => {
