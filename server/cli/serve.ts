@@ -103,10 +103,11 @@ async function listen(
   const made = await firstStart(opened.deps);
   const chores = startChores(choresOf(opened.deps), opened.deps.log);
   stops.push(() => chores.stop());
+  // Before it says that it is ready: whoever reads that may end the server at once.
+  const link = made === undefined ? undefined : await makeSignInLink(opened.deps, made.email);
   say(`Sluice is ready at ${address} (console /, API /api/, documentation /docs/).`);
   if (made !== undefined) {
-    const link = await makeSignInLink(opened.deps, made.email);
-    if ('url' in link) {
+    if (link !== undefined && 'url' in link) {
       say('');
       say('Open this to sign in; it works once, within 15 minutes:');
       say(`  ${link.url}`);
