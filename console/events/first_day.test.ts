@@ -71,10 +71,10 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await checkEverywhere(page, 'first_day_event');
 
   await page.getByRole('button', { name: 'Make the first export' }).click();
-  await page.waitForURL('**/projects/1/exports');
-  const row = page.getByRole('row').filter({ hasText: 'First export, hourly' });
-  await row.getByText('Completed').waitFor({ timeout: patience_ms });
-  await row.getByText('2 rows').waitFor({ timeout: patience_ms });
+  await page.waitForURL('**/projects/1/exports/*/runs');
+  await page.getByRole('heading', { name: 'First export, hourly' }).waitFor();
+  const run = page.getByRole('row').filter({ hasText: '2 rows' });
+  await run.getByText('Completed').waitFor({ timeout: patience_ms });
   assert.ok(performance.now() - began < patience_ms);
   const files = await readdir(join(folder, 'exports/demo'), { recursive: true });
   assert.ok(

@@ -36,9 +36,10 @@ export function FirstExport({ project_id, newest }: Given) {
   if (data === undefined || (data.count > 0 && made === undefined)) return undefined;
   const path = `/api/projects/${encodeURIComponent(project_id)}/batch_exports/`;
   const range = () => dayUntil(newest.timestamp, now());
-  const leave = async () => {
+  const leave = async (export_id: string) => {
     await done('The export was made.', list);
-    await navigate({ to: '/projects/$project_id/exports', params: { project_id } });
+    const params = { project_id, export_id };
+    await navigate({ to: '/projects/$project_id/exports/$export_id/runs', params });
   };
   return (
     <Section title="Your first export">
@@ -52,7 +53,7 @@ export function FirstExport({ project_id, newest }: Given) {
           body={() => demo_export}
           done={async ({ id }) => {
             const outcome = await ask('POST', `${path}${id}/backfill/`, { body: range() });
-            if (outcome.ok) return leave();
+            if (outcome.ok) return leave(id);
             setMade(id);
             throw outcome.problem;
           }}
@@ -62,7 +63,7 @@ export function FirstExport({ project_id, newest }: Given) {
         <Form
           path={`${path}${made}/backfill/`}
           body={range}
-          done={leave}
+          done={() => leave(made)}
           button="Deliver the last day"
         />
       )}

@@ -124,7 +124,8 @@ test(
         [200, undefined, undefined],
       );
       assert.ok(shownIn(asked).includes('acme.example'));
-      const onward = /href="(\/login\/saml\/[^"]*)"/.exec(asked.text)![1]!.replaceAll('&amp;', '&');
+      const [, link] = /href="(login\/saml\/[^"]*)"/.exec(asked.text)!;
+      const onward = `/${link!.replaceAll('&amp;', '&')}`;
       assert.deepEqual(
         [...new URL(onward, 'https://sluice.example').searchParams],
         [...new URL(path, 'https://sluice.example').searchParams],

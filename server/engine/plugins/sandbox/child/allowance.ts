@@ -38,7 +38,7 @@ export function openAllowance(
   processorTime: () => bigint,
 ): Allowance {
   const requests = new Map<number, number>();
-  const timers = openTimers(limits, callsOpen);
+  const timers = openTimers(callsOpen);
   let calls = 0;
   let requests_made = 0;
   let lines_written = 0;
@@ -87,8 +87,14 @@ export function openAllowance(
   };
 }
 
+/**
+ * The longest that Node waits. A shorter bound would let a timer ring before it is due: a call that
+ * waits longer than it may is ended, and its timers with it.
+ */
+const wait_milliseconds_max = 2 ** 31 - 1;
+
 /** The timers that are running. */
-function openTimers(limits: SandboxLimits, callsOpen: () => number) {
+function openTimers(callsOpen: () => number) {
   const timers = new Map<number, NodeJS.Timeout>();
   const giveBack = (timer: number): void => {
     clearTimeout(timers.get(timer));
@@ -98,7 +104,7 @@ function openTimers(limits: SandboxLimits, callsOpen: () => number) {
     take: (timer: number, milliseconds: number, ring: () => void): string | undefined => {
       if (timers.size >= timers_max * callsOpen())
         return `More than ${timers_max} timers are running.`;
-      const wait = Math.min(Math.max(milliseconds || 0, 0), limits.call_milliseconds);
+      const wait = Math.min(Math.max(milliseconds || 0, 0), wait_milliseconds_max);
       timers.set(
         timer,
         setTimeout(() => {
