@@ -31,3 +31,22 @@ test('one answer names the faults of all checks: schema, destination, rules, pro
   ];
   assert.deepEqual(attrsOf(answer), faults);
 });
+
+test('a project that no number can name is none, instead of the oldest', async () => {
+  const home = await house.newOrganization();
+  const team_id = 1e300;
+  for (const [path, body] of [
+    ['batch_exports', { name: 'x', interval: 'hour', destination: { type: 'NoOp', config: {} } }],
+    ['notice_targets', { type: 'email', address: 'a@example.com' }],
+  ] as const) {
+    const answer = await house.request(
+      'POST',
+      `/api/organizations/${home.organization.id}/${path}/`,
+      {
+        key: home.key,
+        body: { ...body, team_id },
+      },
+    );
+    assert.deepEqual([answer.status, attrsOf(answer)], [400, ['team_id invalid_input']], path);
+  }
+});

@@ -186,6 +186,8 @@ export function findTargetProject(
   lock?: 'lock',
 ): Promise<{ id: number; timezone: string } | undefined> {
   const team = place.team_id ?? wanted ?? null;
+  // PostgreSQL would refuse the number as a text that is none.
+  if (team !== null && !Number.isSafeInteger(team)) return Promise.resolve(undefined);
   return db.row(sql`
     SELECT p.id, p.timezone FROM projects p WHERE p.organization_id = ${place.organization_id}
       AND (${team}::bigint IS NULL OR p.id = ${team}::bigint)

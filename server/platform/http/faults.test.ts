@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { openDatabase } from '../postgres/database.ts';
@@ -26,6 +28,27 @@ test('a route without a scope, or without documented answers, stops the boot', a
     const app = buildServer(harness.deps, (api) => void api.get('/api/x/', route, () => ({})));
     await assert.rejects(async () => app.ready(), /declares no scope|documents no answer/);
   }
+});
+
+test('a session that the control store ends in the middle of a change is a 503', async () => {
+  const app = buildServer(
+    harness.deps,
+    (api) =>
+      void api.get('/api/x/', { config: { scope: 'public' } }, () =>
+        harness.deps.db.transaction(async (tx) => {
+          const own = await tx.row<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`);
+          await harness.deps.db.run(sql`SELECT pg_terminate_backend(${own!.pid}::integer)`);
+          await eventually('the session goes on', () =>
+            tx.row(sql`SELECT 1`).then(
+              () => false,
+              ({ message }: Error) => message.includes('not queryable'),
+            ),
+          );
+          return tx.row(sql`SELECT 1`);
+        }),
+      ),
+  );
+  assert.equal((await app.inject('/api/x/')).statusCode, 503);
 });
 
 test('a fault in a handler is a 500 that shows nothing of the inside', async () => {

@@ -30,7 +30,7 @@ export async function checkNewExport(
 ): Promise<CheckedNewExport> {
   const query = await checkContent(engine, raw, undefined);
   const wanted =
-    isRecord(raw) && Number.isSafeInteger(raw['team_id']) ? (raw['team_id'] as number) : undefined;
+    isRecord(raw) && Number.isInteger(raw['team_id']) ? (raw['team_id'] as number) : undefined;
   const project = await findTargetProject(engine.db, place, wanted);
   const missing = project === undefined ? noProject(place, wanted) : undefined;
   if (missing?.status === 404) throw missing;
