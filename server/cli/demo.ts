@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import type { Config } from '../config/config.ts';
+import { commandLine } from '../platform/command_line.ts';
 import { withPlainDomain } from '../platform/mail/mailbox.ts';
 import { generateWebShop } from './demo/web_shop.ts';
 import type { RunningServer } from './serve.ts';
@@ -75,7 +76,7 @@ export async function runDemo(
   say(`  find ${config.export_dir}/demo -type f | head`);
   say(`  curl -H 'Authorization: Bearer <your key>' ${server.address}${exportPath}/runs/`);
   say(`  curl -H 'Authorization: Bearer <your key>' ${server.address}${exportPath}/logs/`);
-  say('  npm run sluice -- verify');
+  say(`  ${commandLine('verify')}`);
 }
 
 async function findOrMakeExport(call: Call, base: string): Promise<{ id: string }> {

@@ -6,6 +6,7 @@ import { insertUser } from '../api/users/store.ts';
 import type { Deps } from '../deps.ts';
 import { appendActivity, server_actor } from '../platform/activity/chain.ts';
 import { changesOf } from '../platform/activity/changes.ts';
+import { commandLine } from '../platform/command_line.ts';
 import { isWellFormedApiKey, makeApiKey } from '../platform/http/caller/api_key.ts';
 import { hashPassword } from '../platform/passwords/password.ts';
 import { UserError } from './user_error.ts';
@@ -32,7 +33,7 @@ export async function firstStart(
   if (!isWellFormedApiKey(api_key))
     throw new UserError(
       'SLUICE_OWNER_API_KEY has a wrong checksum, so the API would refuse it: make one with ' +
-        '`npm run sluice -- key create`, or leave it out.',
+        `\`${commandLine('key create')}\`, or leave it out.`,
     );
   const password_hash = await hashPassword(password);
   return db.transaction(async (tx) => {

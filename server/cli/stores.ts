@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
+import { commandLine } from '../platform/command_line.ts';
 import { findFolderHolder, lockDataFolder } from '../platform/data_folder.ts';
 import { openEmbeddedClickHouse } from '../platform/embedded/clickhouse/clickhouse.ts';
 import { openEmbeddedPostgres } from '../platform/embedded/postgres/postgres.ts';
@@ -31,8 +32,8 @@ export class NoStoreError extends Error {
   constructor(folder: string) {
     super(
       `There is no Sluice data in ${folder}, and no server that runs on it. Start one with ` +
-        `\`npm start\`, name its folder with SLUICE_DATA_DIR, or set SLUICE_DATABASE_URL and ` +
-        'SLUICE_CLICKHOUSE_URL.',
+        `\`${commandLine('start')}\`, name its folder with SLUICE_DATA_DIR, or set ` +
+        'SLUICE_DATABASE_URL and SLUICE_CLICKHOUSE_URL.',
     );
     this.name = 'NoStoreError';
   }

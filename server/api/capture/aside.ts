@@ -3,6 +3,7 @@ import type { CarriedRead } from '../../engine/ingest/carried.ts';
 import { aside_bytes_min } from '../../engine/ingest/aside.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { ErrorType, Violation } from '../../platform/http/errors.ts';
+import { moduleBeside } from '../../platform/module_beside.ts';
 import { openThread } from '../../platform/thread.ts';
 import { openMessage } from './message.ts';
 import type { Message } from './message.ts';
@@ -25,7 +26,7 @@ export type CarriedPart = Omit<Read, 'read'> & { read: CarriedRead };
 /** Memory of the thread: 20 MiB of JSON can be a hundred times that as objects. */
 const memory_mb_max = 2_048;
 const thread = openThread<AsideQuestion, AsideReply>(
-  new URL('./aside_thread.ts', import.meta.url),
+  moduleBeside(import.meta, 'aside_thread'),
   memory_mb_max,
 );
 

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { moduleBeside } from '../../platform/module_beside.ts';
 import { arrived } from './carried.ts';
 import type { CarriedRead } from './carried.ts';
 import type { ReadEvent } from './event.ts';
@@ -93,7 +94,7 @@ function transferable(bytes: Uint8Array): ArrayBuffer[] {
 }
 
 function startThread(): Thread {
-  const worker = new Worker(new URL('./aside_thread.ts', import.meta.url), {
+  const worker = new Worker(moduleBeside(import.meta, 'aside_thread'), {
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: memory_mb_max },
   });

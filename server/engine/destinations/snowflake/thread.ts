@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { moduleBeside } from '../../../platform/module_beside.ts';
 
 /**
  * How long a thread that nobody uses is kept: it takes a second to load the client, and some 80 MB
@@ -15,7 +16,7 @@ let spare: { thread: Worker; timer: NodeJS.Timeout } | undefined;
  */
 export function takeThread(): Worker {
   if (spare === undefined) {
-    return new Worker(new URL('./client_worker.ts', import.meta.url), {
+    return new Worker(moduleBeside(import.meta, 'client_worker'), {
       env: {
         SNOWFLAKE_DISABLE_PLATFORM_DETECTION: 'true',
         SF_TELEMETRY_DISABLE_CONNECTION_SHAPE: 'true',

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { dieWithParent, findProgram, searchPath } from '../../../platform/embedded/programs.ts';
+import { moduleBeside } from '../../../platform/module_beside.ts';
 import { PluginError } from '../plugin.ts';
 import type { PluginFiles, PluginManifest } from '../plugin.ts';
 import type { Bundles } from './bundle.ts';
@@ -120,7 +121,7 @@ function start(): ChildProcess {
     ...dieWithParent('KILL'),
     ...limit,
     process.execPath,
-    fileURLToPath(new URL('compile_process.ts', import.meta.url)),
+    fileURLToPath(moduleBeside(import.meta, 'compile_process')),
   ];
   // A group of its own: the compiler below the process ends with it.
   return spawn(program, rest, {

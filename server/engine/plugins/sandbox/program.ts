@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, stop } from 'esbuild';
 import type { Plugin } from 'esbuild';
+import { moduleBeside } from '../../../platform/module_beside.ts';
 
 /**
  * The sandbox process as one text for node's standard input, the world that it puts into isolates
@@ -40,14 +41,14 @@ async function make(): Promise<SandboxProgram> {
   const [child, guest] = await Promise.all([
     build({
       ...options,
-      entryPoints: [here('child/main.ts')],
+      entryPoints: [fileURLToPath(moduleBeside(import.meta, 'child/main'))],
       platform: 'node',
       format: 'cjs',
       plugins: [external],
     }),
     build({
       ...options,
-      entryPoints: [here('guest/runtime.ts')],
+      entryPoints: [fileURLToPath(moduleBeside(import.meta, 'guest/runtime'))],
       platform: 'neutral',
       format: 'iife',
       globalName: 'guest',
@@ -61,8 +62,4 @@ async function make(): Promise<SandboxProgram> {
     guest: guest.outputFiles[0]!.text,
     folders: [dirname(isolated_vm), loader],
   };
-}
-
-function here(path: string): string {
-  return fileURLToPath(new URL(path, import.meta.url));
 }

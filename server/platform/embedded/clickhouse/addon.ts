@@ -34,8 +34,8 @@ export function openAddon(): Addon {
   const { packageName, path } = resolveLibchdb({ env: {} });
   if (packageName === undefined)
     throw new Error(
-      `chDB's package for this system is not installed (found ${path}). Run npm ci, or set ` +
-        'SLUICE_CLICKHOUSE_URL to a ClickHouse server.',
+      `chDB's package for this system is not installed (found ${path}). Install Sluice again, or ` +
+        'set SLUICE_CLICKHOUSE_URL to a ClickHouse server.',
     );
   return createRequire(path)(packageName) as Addon;
 }

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from '../../log.ts';
+import { moduleBeside } from '../../module_beside.ts';
 import { findFreePort } from '../free_port.ts';
 import { alive_ms_max, readyWord, stopSignal } from './orders.ts';
 import type { Orders } from './orders.ts';
@@ -92,7 +93,7 @@ function start(orders: Orders, output: LogFile): ChildProcess {
   const [program, ...rest] = [
     ...dieWithParent('KILL'),
     process.execPath,
-    fileURLToPath(new URL('server.ts', import.meta.url)),
+    fileURLToPath(moduleBeside(import.meta, 'server')),
   ];
   try {
     const child = spawn(program, rest, {

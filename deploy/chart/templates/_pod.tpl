@@ -1,0 +1,17 @@
+{{/* What the pods of both deployments have alike. */}}
+{{- define "sluice.pod" -}}
+securityContext: {runAsNonRoot: true, runAsUser: 1000, fsGroup: 1000}
+terminationGracePeriodSeconds: 35
+volumes: [{name: work, emptyDir: {}}]
+{{- end }}
+{{- define "sluice.container" -}}
+image: {{ .Values.image | quote }}
+envFrom: [{secretRef: {name: {{ .Values.secret | quote }}}}]
+env:
+  - {name: SLUICE_PUBLIC_URL, value: {{ .Values.publicUrl | quote }}}
+  {{- range $name, $value := .Values.settings }}
+  - {name: {{ $name }}, value: {{ $value | quote }}}
+  {{- end }}
+volumeMounts: [{name: work, mountPath: /data}]
+securityContext: {allowPrivilegeEscalation: false, readOnlyRootFilesystem: false}
+{{- end }}

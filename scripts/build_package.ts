@@ -1,0 +1,39 @@
+/**
+ * Builds what `npm pack` packs into `build/`: the server as JavaScript (Node takes no TypeScript
+ * below node_modules), its migrations, the built console, the command, the bill of materials in
+ * CycloneDX's form, and the licences of what is inside the console's files. npm runs it itself.
+ */
+import { chmodSync, cpSync, existsSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import './require_node.mjs';
+import { root, runNode, runTool } from './child.ts';
+import { billOfMaterials, consoleLicences } from './package/bill.ts';
+
+const target = join(root, 'build');
+
+rmSync(target, { recursive: true, force: true });
+const write = (text: string) => void process.stdout.write(text);
+if (
+  !(await runNode(['scripts/build_console.ts'], {})) ||
+  !(await runTool('tsc', ['-p', 'scripts/package/tsconfig.json'], write))
+)
+  process.exit(1);
+if (!existsSync(join(root, 'console/dist/index.html'))) {
+  console.log('The package needs the console: install its packages first (npm ci).');
+  process.exit(1);
+}
+// What modules read beside them that is no module.
+for (const path of globSync('server/**/*.{css,json}', { cwd: root })) copy(path);
+for (const path of ['migrations', 'console/dist']) copy(path);
+copy('scripts/package/sluice.mjs', 'bin/sluice.mjs');
+chmodSync(join(target, 'bin/sluice.mjs'), 0o755);
+
+const bill = billOfMaterials();
+writeFileSync(join(target, 'sbom.cdx.json'), `${JSON.stringify(bill, null, 2)}\n`);
+writeFileSync(join(target, 'console/LICENCES.txt'), consoleLicences(bill));
+console.log(`build/ is written (${bill.components.length} packages in its bill of materials).`);
+
+function copy(from: string, to = from): void {
+  mkdirSync(dirname(join(target, to)), { recursive: true });
+  cpSync(join(root, from), join(target, to), { recursive: true });
+}

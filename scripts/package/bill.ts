@@ -1,0 +1,98 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../child.ts';
+
+/** A package in the bill of materials, as far as it matters here. */
+type Component = { 'bom-ref': string; name: string; version: string };
+
+/** A bill of materials in CycloneDX's form, as npm writes it from the lock. */
+export type Bill = {
+  metadata: { component: { 'bom-ref': string; name: string } };
+  components: Component[];
+  dependencies: { ref: string; dependsOn: string[] }[];
+};
+
+/**
+ * The bill of what the package runs with, from the lock: its dependencies and what the console's
+ * files were built of, with what these want in turn; versions, hashes and licences are npm's.
+ */
+export function billOfMaterials(): Bill {
+  const bill = JSON.parse(
+    execFileSync('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'], {
+      cwd: root,
+      encoding: 'utf8',
+      maxBuffer: 64 * 1024 * 1024,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }),
+  ) as Bill;
+  const { dependencies = {}, optionalDependencies = {} } = readPackage(root);
+  const bundled = consolePackages();
+  const kept = reach(bill, [
+    ...Object.keys(dependencies),
+    ...Object.keys(optionalDependencies),
+    ...bundled,
+  ]);
+  const own = bill.metadata.component;
+  own.name = 'sluice';
+  const edges = bill.dependencies
+    .filter(({ ref }) => ref === own['bom-ref'] || kept.has(ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((to) => kept.has(to)) }));
+  return {
+    ...bill,
+    components: bill.components.filter((component) => kept.has(component['bom-ref'])),
+    dependencies: edges,
+  };
+}
+
+/** The licence texts of the packages whose code is in the console's files. */
+export function consoleLicences(bill: Bill): string {
+  const bundled = reach(bill, consolePackages());
+  return bill.components
+    .filter((component) => bundled.has(component['bom-ref']))
+    .map(({ name, version }) => {
+      const folder = join(root, 'node_modules', name);
+      const file = readdirSync(folder).find((entry) => /^licen[cs]e(?:\.\w+)?$/i.test(entry));
+      const text =
+        file === undefined
+          ? `Licence: ${readPackage(folder).license}`
+          : readFileSync(join(folder, file), 'utf8').trim();
+      return `${name} ${version}\n\n${text}\n`;
+    })
+    .join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+/** What lies under the root's direct dependencies of these names, they themselves included. */
+function reach({ metadata, dependencies }: Bill, names: string[]): Set<string> {
+  const wanted = new Map(dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
+  const direct = wanted.get(metadata.component['bom-ref']) ?? [];
+  const open = direct.filter((ref) => names.includes(ref.slice(0, ref.lastIndexOf('@'))));
+  const reached = new Set<string>();
+  for (let ref = open.pop(); ref !== undefined; ref = open.pop()) {
+    if (reached.has(ref)) continue;
+    reached.add(ref);
+    open.push(...(wanted.get(ref) ?? []));
+  }
+  return reached;
+}
+
+/** The packages that modules of the console import. */
+function consolePackages(): string[] {
+  const folder = join(root, 'console');
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.tsx?$/.test(path) && !/\.test\.tsx?$/.test(path))
+    .flatMap((path) =>
+      [...readFileSync(join(folder, path), 'utf8').matchAll(/(?:from|import)\s*\(?'([^'.][^']*)'/g)]
+        .map(([, specifier]) => specifier!.split('/'))
+        .map(([first, second]) => (first!.startsWith('@') ? `${first}/${second}` : first!)),
+    );
+  return [...new Set(names)].filter((name) => !name.startsWith('node:'));
+}
+
+function readPackage(folder: string) {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    license?: string;
+    dependencies?: Record<string, string>;
+    optionalDependencies?: Record<string, string>;
+  };
+}

@@ -1,0 +1,120 @@
+// Packs the checkout, installs the package into an empty folder with the npm and the Node at hand,
+// and starts it there until its first export has completed: as whoever runs this and, as root, as
+// user 65534 too, bound to one core. Prints sizes, times and the most memory that all its processes
+// held. Exit code 1: something did not work. npm run try:package [-- --node <bin folder>]
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { root } from './child.ts';
+
+const nobody = 65_534;
+const patience_ms = 180_000;
+
+const { values } = parseArgs({ options: { node: { type: 'string' } } });
+const environment: Record<string, string> = {
+  PATH: [values.node ?? dirname(process.execPath), process.env['PATH']].join(delimiter),
+};
+const folder = mkdtempSync(join(tmpdir(), 'sluice-package-'));
+chmodSync(folder, 0o755);
+try {
+  const packed = timed('npm pack', () => npm(['pack', '--pack-destination', folder], root));
+  const file = join(folder, packed.trim().split('\n').at(-1)!);
+  const home = join(folder, 'installed');
+  timed('npm install', () => npm(['install', '--global', '--prefix', home, file], folder));
+  console.log(`package ${size(file)}, installed ${size(home)}`);
+  const program = join(home, 'bin/sluice');
+  console.log(`node ${run('node', ['--version']).trim()}, sluice ${run(program, ['--version'])}`);
+  await tryStart(program, process.getuid?.() ?? 0);
+  if (process.getuid?.() === 0) await tryStart(program, nobody);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Starts the demo in an empty folder and waits for the rows that its first export delivered. */
+async function tryStart(program: string, user: number): Promise<void> {
+  const place = join(folder, `user-${user}`);
+  mkdirSync(place);
+  chownSync(place, user, user);
+  const started = performance.now();
+  const child = spawn('taskset', ['-c', '0', program, 'start', '--demo'], {
+    cwd: place,
+    env: { ...environment, SLUICE_PORT: '0', HOME: place },
+    uid: user,
+    gid: user,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  let output = '';
+  let memory_kb = 0;
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (part: string) => (output += part));
+  const seconds: Record<string, string> = {};
+  for (const [name, pattern] of [
+    ['ready', /is ready at/],
+    ['first export completed', /delivered +\d+ events in \d+ completed runs/],
+  ] as const) {
+    while (!pattern.test(output)) {
+      if (child.exitCode !== null || performance.now() - started > patience_ms) {
+        child.kill('SIGTERM');
+        throw new Error(`User ${user} did not come to "${name}":\n${output}`);
+      }
+      memory_kb = Math.max(memory_kb, memoryOf(child.pid!));
+      await pause(100);
+    }
+    seconds[name] = `${((performance.now() - started) / 1000).toFixed(1)} s`;
+  }
+  child.kill('SIGTERM');
+  const code = await exited;
+  if (code !== 0) throw new Error(`User ${user}: it ended with ${code}:\n${output}`);
+  console.log(
+    `user ${user}: ${JSON.stringify(seconds)}, ${Math.round(memory_kb / 1024)} MB at most`,
+  );
+}
+
+/** The memory of a process and of all below it, each shared page told to those that share it. */
+function memoryOf(pid: number): number {
+  try {
+    const below = readdirSync(`/proc/${pid}/task`)
+      .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' '))
+      .filter((text) => text !== '');
+    const own = /^Pss: +(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'));
+    return Number(own?.[1] ?? 0) + below.reduce((sum, id) => sum + memoryOf(Number(id)), 0);
+  } catch {
+    // It has ended in between.
+    return 0;
+  }
+}
+
+function timed<Result>(name: string, work: () => Result): Result {
+  const started = performance.now();
+  const result = work();
+  console.log(`${name}: ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  return result;
+}
+
+function npm(options: string[], cwd: string): string {
+  return run('npm', [...options, '--no-audit', '--no-fund', '--loglevel', 'error'], cwd);
+}
+
+function run(program: string, options: string[], cwd = folder): string {
+  return execFileSync(program, options, {
+    cwd,
+    encoding: 'utf8',
+    env: { ...process.env, ...environment },
+  });
+}
+
+function size(path: string): string {
+  return run('du', ['-sh', '--apparent-size', path]).split('\t')[0]!;
+}
