@@ -45,5 +45,7 @@ test('native parts exist for each system that the README names', () => {
 });
 
 function serverFiles() {
-  return listSourceFiles().filter(({ path }) => path.startsWith('server/') && !path.endsWith('.test.ts'));
+  return listSourceFiles().filter(
+    ({ path }) => path.startsWith('server/') && !path.endsWith('.test.ts'),
+  );
 }
