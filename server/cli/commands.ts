@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError, environmentConfig } from '../config/config.ts';
 import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.ts';
+import { SchemaTooNewError } from '../platform/postgres/migrate.ts';
 import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
 import { openLog } from '../platform/log.ts';
 import { version } from '../platform/version.ts';
@@ -42,7 +43,14 @@ export async function run(argv: string[]): Promise<number> {
 }
 
 /** Faults whose message is made for the person at the terminal. */
-const told = [FolderInUseError, FolderUnusableError, NoStoreError, UserError, WrongSecretKeyError];
+const told = [
+  FolderInUseError,
+  FolderUnusableError,
+  NoStoreError,
+  SchemaTooNewError,
+  UserError,
+  WrongSecretKeyError,
+];
 
 function explain(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;

@@ -12,7 +12,9 @@ import type { CommandContext } from './command_context.ts';
 import { fault, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 import { lookAtNamedStores } from './named_stores.ts';
+import { migrations_folder } from './process.ts';
 import type { OpenProcess } from './process.ts';
+import { lookAtSchema } from './schema_findings.ts';
 import { NoStoreError, findRunning } from './stores.ts';
 import { withProcess } from './with_process.ts';
 
@@ -22,7 +24,8 @@ const faults_told_max = 20;
 
 /**
  * Looks at the machine, the settings and the stores and says what is wrong and what to do. Exit
- * code 1 when there is a fault. It makes no folder, and changes nothing but what any start changes.
+ * code 1 when there is a fault. It makes no folder and changes nothing; where a start would migrate
+ * the database, it says what that will do, and looks no further.
  */
 export async function doctor(context: CommandContext): Promise<number> {
   const findings = [
@@ -105,7 +108,11 @@ async function stores({ config }: CommandContext): Promise<Finding[]> {
   if (!isBeside && named.some(({ state }) => state === 'fault')) return findings;
   try {
     // What went wrong is a finding; a log between the findings would say it twice.
-    findings.push(...(await withProcess({ config, log: silentLog() }, contents)));
+    findings.push(
+      ...(await withProcess({ config, log: silentLog() }, contents, {}, (at) =>
+        lookAtSchema(at, migrations_folder),
+      )),
+    );
   } catch (error) {
     if (error instanceof NoStoreError)
       findings.push(ok('stores', 'none yet; the first start makes them'));

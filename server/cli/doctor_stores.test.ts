@@ -3,11 +3,13 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
 import { openTestStores } from '../../test/harness_stores.ts';
 import type { TestStores } from '../../test/harness_stores.ts';
 import { readConfig } from '../config/config.ts';
 import { lockDataFolder } from '../platform/data_folder.ts';
 import { openLog } from '../platform/log.ts';
+import { openDatabase } from '../platform/postgres/database.ts';
 import { doctor } from './doctor.ts';
 
 let stores: TestStores;
@@ -94,5 +96,26 @@ test('a wrong SLUICE_CLICKHOUSE_URL beside a running server is not overlooked', 
     assert.doesNotMatch(right.lines.join('\n'), /uses another store/);
   } finally {
     unlock();
+  }
+});
+
+test('before a migration the doctor says what it will do, and does none of it', async () => {
+  const { database_url, clickhouse_url } = stores;
+  const db = openDatabase(database_url, { connections_max: 1, application_name: 'doctor-test' });
+  try {
+    const name = '0024_notice_attempts.sql';
+    await db.run(sql`DROP TABLE notice_attempts`);
+    await db.run(sql`DELETE FROM migrations WHERE name = ${name}`);
+    const { code, lines } = await looked({
+      SLUICE_DATABASE_URL: database_url,
+      SLUICE_CLICKHOUSE_URL: clickhouse_url,
+    });
+    assert.equal(code, 0);
+    const text = lines.join('\n');
+    assert.match(text, /^warning +migration: 0024_notice_attempts\.sql: Each attempt at a notice/m);
+    assert.match(text, /^warning +schema: One migration to Sluice .* at its next start/m);
+    assert.equal(await db.row(sql`SELECT 1 FROM migrations WHERE name = ${name}`), undefined);
+  } finally {
+    await db.close();
   }
 });

@@ -26,7 +26,7 @@ import type { Stores } from './stores.ts';
 import { waitForStores } from './wait_for_stores.ts';
 
 /** The migrations of the control store and, in its folder `clickhouse`, of the analytics store. */
-const migrations_folder = fileURLToPath(new URL('../../migrations', import.meta.url));
+export const migrations_folder = fileURLToPath(new URL('../../migrations', import.meta.url));
 
 /** The advisory lock under which one process migrates the analytics store at a time. */
 const clickhouse_migration_lock = 7_301_002;

@@ -3,6 +3,7 @@ import type { CommandContext } from './command_context.ts';
 import { openProcess } from './process.ts';
 import type { OpenProcess } from './process.ts';
 import { joinStores } from './stores.ts';
+import type { Stores } from './stores.ts';
 
 /**
  * `start`: which folders embedded stores are started on (see `joinStores`); by default one that has
@@ -14,18 +15,25 @@ type Options = {
   prepare?: () => void;
 };
 
+/** What `look` makes of the stores as they are: no process is opened on them, nothing migrated. */
+type Look<Result> = (stores: Stores) => Promise<Result | undefined>;
+
 /**
  * Opens the stores and a process for a short command, beside a running server or without one, and
- * gives what `work` gives. Guarantee: both are closed again, in order, whatever happens.
+ * gives what `work` gives; what `look` gives instead, when that is something. Guarantee: both are
+ * closed again, in order, whatever happens.
  */
 export async function withProcess<Result>(
   { config, log }: Pick<CommandContext, 'config' | 'log'>,
   work: (opened: OpenProcess) => Promise<Result>,
   { start = 'existing', prepare }: Options = {},
+  look?: Look<Result>,
 ): Promise<Result> {
   const stores = await joinStores(config, log, { start });
   try {
     prepare?.();
+    const seen = await look?.(stores);
+    if (seen !== undefined) return seen;
     const opened = await openProcess(config, stores, log, 'command');
     try {
       return await work(opened);

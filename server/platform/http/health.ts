@@ -1,19 +1,20 @@
 import type { FastifyInstance } from 'fastify';
 import sql from 'sql-template-tag';
+import { version } from '../version.ts';
 import type { HttpContext } from './context.ts';
 
 const ready_timeout_ms = 3_000;
 
 /**
- * Adds /healthz (the process runs), /readyz (its stores answer within 3 s and the first start has
- * made what it prints, else 503) and /metrics (Prometheus, without anything about callers).
+ * Adds /healthz (the process runs, and which release it is), /readyz (its stores answer within 3 s
+ * and the first start has made what it prints, else 503) and /metrics (Prometheus, without anything about callers).
  */
 export function serveHealth(app: FastifyInstance, context: HttpContext): void {
   const options = {
     config: { scope: 'public' as const, accepts_anything: true },
     schema: { hide: true },
   };
-  app.get('/healthz', options, () => ({ status: 'ok' }));
+  app.get('/healthz', options, () => ({ status: 'ok', version }));
   app.get('/readyz', options, async (_request, reply) => {
     // The server listens before the first owner and key exist, and a key that works is what ready
     // means.

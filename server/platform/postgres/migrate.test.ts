@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openTestStores } from '../../../test/harness_stores.ts';
+import type { TestStores } from '../../../test/harness_stores.ts';
+import { openDatabase } from './database.ts';
+import type { Database } from './database.ts';
+import { migratePostgres, pendingMigrations, SchemaTooNewError } from './migrate.ts';
+
+let stores: TestStores;
+let db: Database;
+let folder: string;
+before(async () => {
+  stores = await openTestStores({ clickhouse: false });
+  db = openDatabase(stores.database_url, { connections_max: 4, application_name: 'migrations' });
+  await db.run(sql`DROP TABLE migrations`);
+  folder = mkdtempSync(join(tmpdir(), 'sluice-migrations-'));
+});
+after(async () => {
+  await db.close();
+  await stores.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function file(name: string, text: string): void {
+  writeFileSync(join(folder, name), text);
+}
+
+test('two at once apply each file once, and each is noted with its release', async () => {
+  file('0001_first.sql', '-- The ground. More of it.\nCREATE TABLE ground (id integer);\n');
+  file('0002_second.sql', 'INSERT INTO ground VALUES (2);\n');
+  const both = await Promise.all([
+    migratePostgres(db, folder, '1.0.0'),
+    migratePostgres(db, folder, '1.0.0'),
+  ]);
+  assert.deepEqual(both.flat().sort(), ['0001_first.sql', '0002_second.sql']);
+  assert.deepEqual(await db.rows(sql`SELECT id FROM ground`), [{ id: 2 }]);
+  assert.deepEqual(await db.rows(sql`SELECT DISTINCT release FROM migrations`), [
+    { release: '1.0.0' },
+  ]);
+});
+
+test('what is pending is told with its purpose, and nothing is done', async () => {
+  file('0003_third.sql', '-- A third thing, told\n-- in two lines. And why.\nSELECT no_such();\n');
+  const pending = await pendingMigrations(db, folder, '1.1.0');
+  assert.deepEqual(
+    pending.map(({ name, purpose }) => [name, purpose]),
+    [['0003_third.sql', 'A third thing, told in two lines']],
+  );
+  await assert.rejects(migratePostgres(db, folder, '1.1.0'), /no_such/);
+  file('0003_third.sql', '-- A third thing.\nALTER TABLE ground ADD COLUMN name text;\n');
+  assert.deepEqual(await migratePostgres(db, folder, '1.1.0'), ['0003_third.sql']);
+});
+
+test('an older release works on what a newer one only added to', async () => {
+  rmSync(join(folder, '0003_third.sql'));
+  assert.deepEqual(await migratePostgres(db, folder, '1.0.0'), []);
+});
+
+test('a newer schema refuses a release, naming both and the way back', async () => {
+  const contract = '-- Takes the name away.\n-- Oldest release: 1.1.0\n';
+  file('0004_fourth.sql', `${contract}ALTER TABLE ground DROP COLUMN name;\n`);
+  assert.deepEqual(await migratePostgres(db, folder, '1.2.0'), ['0004_fourth.sql']);
+  rmSync(join(folder, '0004_fourth.sql'));
+  assert.deepEqual(await migratePostgres(db, folder, '1.1.0'), []);
+  await assert.rejects(migratePostgres(db, folder, '1.0.0'), (error) => {
+    assert.ok(error instanceof SchemaTooNewError);
+    assert.equal(
+      error.message,
+      'This is Sluice 1.0.0, and the database was brought to 1.2.0 (migration 0004_fourth.sql), ' +
+        'on which nothing older than 1.1.0 can work. Nothing was changed. Start 1.2.0 again; to ' +
+        'go back to 1.0.0, restore the backup that was made before the upgrade.',
+    );
+    return true;
+  });
+});
+
+test('a file that was changed since it was applied is refused', async () => {
+  file('0001_first.sql', 'CREATE TABLE ground (id bigint);\n');
+  await assert.rejects(migratePostgres(db, folder, '1.2.0'), /0001_first\.sql was changed after/);
+});
