@@ -7,7 +7,8 @@ const ready_timeout_ms = 3_000;
 
 /**
  * Adds /healthz (the process runs, and which release it is), /readyz (its stores answer within 3 s
- * and the first start has made what it prints, else 503) and /metrics (Prometheus, without anything about callers).
+ * and the first start has made what it prints, else 503) and /metrics (Prometheus, without anything
+ * about callers).
  */
 export function serveHealth(app: FastifyInstance, context: HttpContext): void {
   const options = {
