@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import { fastify } from 'fastify';
 import { choresOf } from '../api/chores.ts';
 import { makeSignInLink } from '../api/single_sign_on/let_in.ts';
 import { buildApp } from '../app.ts';
@@ -6,16 +6,16 @@ import type { Config } from '../config/config.ts';
 import { startWorker } from '../engine/workers/worker.ts';
 import type { Worker } from '../engine/workers/worker.ts';
 import { startChores } from '../platform/chores.ts';
+import { serveHealth } from '../platform/http/health.ts';
 import { lowerPriority } from '../platform/process_priority.ts';
 import type { Logger } from '../platform/log.ts';
 import { firstStart } from './first_start.ts';
+import { closeApp, listenAt } from './listen.ts';
 import { openProcess } from './process.ts';
 import type { OpenProcess } from './process.ts';
 import { runPlugins } from './run_plugins.ts';
 import { joinStores, openStores } from './stores.ts';
-import { UserError } from './user_error.ts';
 
-const close_ms_max = 10_000;
 /**
  * A worker beside an API stands back: measured, its share counts for more than that of the
  * analytics store.
@@ -75,7 +75,9 @@ export async function serve(
       const plugins = runPlugins(opened.deps);
       stops.push(() => plugins.stop());
     }
-    const address = parts.api ? await listen(config, opened, stops, say) : 'none';
+    const address = parts.api
+      ? await listen(config, opened, stops, say)
+      : await listenForHealth(config, opened, stops, say);
     const stopBecause = (end = { is_fault: false }) => {
       isFault = end.is_fault;
       return stop();
@@ -97,9 +99,8 @@ async function listen(
   stops.push(() => closeApp(app));
   // The address first: an owner who is made before a port turns out to be taken would never be
   // shown.
-  const address = await app
-    .listen({ host: config.host, port: config.port })
-    .catch((error: unknown) => explainListen(error, config));
+  const { host, port } = config;
+  const address = await listenAt(app, { host, port, variable: 'SLUICE_PORT' });
   const made = await firstStart(opened.deps);
   const chores = startChores(choresOf(opened.deps), opened.deps.log);
   stops.push(() => chores.stop());
@@ -125,30 +126,20 @@ async function listen(
   return address;
 }
 
-function explainListen(error: unknown, config: Config): never {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE')
-    throw new UserError(
-      `Port ${config.port} on ${config.host} is taken by another program; give the server ` +
-        'another one with SLUICE_PORT.',
-    );
-  if (code === 'EACCES')
-    throw new UserError(
-      `This user may not listen on port ${config.port}; choose one above 1023 with SLUICE_PORT.`,
-    );
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-    throw new UserError(`SLUICE_HOST ${config.host} is not an address of this machine.`);
-  throw error;
-}
-
-/**
- * Lets requests in hand come to an end, and cuts off connections that are still there after ten
- * seconds.
- */
-async function closeApp(app: FastifyInstance): Promise<void> {
-  const cut = setTimeout(() => app.server.closeAllConnections(), close_ms_max);
-  await app.close();
-  clearTimeout(cut);
+/** A worker alone answers for its own health and metrics where it was told to. */
+async function listenForHealth(
+  { host, worker_port }: Config,
+  opened: OpenProcess,
+  stops: (() => Promise<void>)[],
+  say: (line: string) => void,
+): Promise<string> {
+  if (worker_port === undefined) return 'none';
+  const app = fastify();
+  serveHealth(app, opened.deps);
+  stops.push(() => closeApp(app));
+  const address = await listenAt(app, { host, port: worker_port, variable: 'SLUICE_WORKER_PORT' });
+  say(`The worker answers /healthz, /readyz and /metrics at ${address}.`);
+  return address;
 }
 
 function once(work: () => Promise<void>): () => Promise<void> {

@@ -33,6 +33,8 @@ export type Config = PluginConfig &
   SignInConfig & {
     host: string;
     port: number;
+    /** undefined: a worker alone does not listen */
+    worker_port: number | undefined;
     /**
      * Address under which users reach the server; links and `next` URLs begin with it. No trailing
      * slash.
@@ -84,6 +86,13 @@ export const settings = {
     '8000',
     whole(0, 65_535),
     'Port that the HTTP server listens on; 0 takes a free one.',
+  ),
+  worker_port: setting(
+    'SLUICE_WORKER_PORT',
+    '',
+    whole(0, 65_535),
+    'Port on which a process that is a worker alone answers `/healthz`, `/readyz` and ' +
+      '`/metrics`. Default: it does not listen.',
   ),
   public_url: setting(
     'SLUICE_PUBLIC_URL',

@@ -19,7 +19,7 @@ const takeover_ms_max = 15_000;
 const events = 250_000;
 const folder = mkdtempSync(join(tmpdir(), 'sluice-takeover-'));
 const key = makeApiKey();
-const environment = serverEnvironment(folder, key);
+const environment = serverEnvironment(folder, key, { SLUICE_WORKER_PORT: '0' });
 const processes: ServerProcess[] = [];
 let address: string;
 
@@ -92,6 +92,19 @@ test(
     assert.deepEqual([source, delivered, lost, doubled], [events, events, 0, 0]);
   },
 );
+
+test('a worker alone answers for its own health and metrics', async () => {
+  const worker = processes.at(-1)!;
+  const at = /\/metrics at (\S+)\.\n/.exec(worker.output())?.[1];
+  const ready = await fetch(`${at}/readyz`);
+  assert.deepEqual(
+    [ready.status, ((await ready.json()) as { status: string }).status],
+    [200, 'ok'],
+  );
+  const text = await (await fetch(`${at}/metrics`)).text();
+  assert.match(text, /^sluice_records_exported_total\{destination="File"\} [1-9]/m);
+  assert.equal((await fetch(`${at}/api/organizations/@current/`)).status, 404);
+});
 
 test(
   'a run that kills its worker each time is isolated, then given up; its neighbour is ' +

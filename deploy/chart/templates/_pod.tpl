@@ -9,6 +9,7 @@ image: {{ .Values.image | quote }}
 envFrom: [{secretRef: {name: {{ .Values.secret | quote }}}}]
 env:
   - {name: SLUICE_PUBLIC_URL, value: {{ .Values.publicUrl | quote }}}
+  - {name: SLUICE_WORKER_PORT, value: "8001"}
   {{- range $name, $value := .Values.settings }}
   - {name: {{ $name }}, value: {{ $value | quote }}}
   {{- end }}

@@ -10,7 +10,10 @@ const ready_timeout_ms = 3_000;
  * and the first start has made what it prints, else 503) and /metrics (Prometheus, without anything
  * about callers).
  */
-export function serveHealth(app: FastifyInstance, context: HttpContext): void {
+export function serveHealth(
+  app: FastifyInstance,
+  context: Pick<HttpContext, 'db' | 'clickhouse' | 'metrics'>,
+): void {
   const options = {
     config: { scope: 'public' as const, accepts_anything: true },
     schema: { hide: true },

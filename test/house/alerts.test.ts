@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openMetrics } from '../../server/platform/metrics.ts';
+import { root } from './source_files.ts';
+
+// Series that Prometheus makes of a histogram.
+const endings = ['_bucket', '_count', '_sum'];
+
+/** The metrics that a text of expressions reads, each with the labels that stand beside it. */
+function readMetrics(text: string): { name: string; labels: string[] }[] {
+  return [...text.matchAll(/\b((?:sluice|nodejs|process)_\w+)(?:\{([^}]*)\})?/g)].map(
+    ([, name, selector]) => ({
+      name: name!,
+      labels: [...(selector ?? '').matchAll(/(\w+)\s*[=!]/g)].map(([, label]) => label!),
+    }),
+  );
+}
+
+test('every metric of the dashboard and of the alert rules exists, with its labels', async () => {
+  const registry = openMetrics({ process_metrics: true }).registry;
+  const known = new Map(
+    registry.getMetricsAsArray().map((metric) => [
+      metric.name,
+      // What the class keeps of its construction; the declaration leaves it out.
+      (metric as unknown as { labelNames?: string[] }).labelNames ?? [],
+    ]),
+  );
+  const texts = ['deploy/grafana/sluice.json', 'deploy/prometheus/alerts.yaml'].map((path) =>
+    readFileSync(join(root, path), 'utf8').replaceAll('\\"', '"'),
+  );
+  const read = texts.flatMap(readMetrics);
+  assert.ok(read.length > 15);
+  for (const { name, labels } of read) {
+    const ending = endings.find((one) => name.endsWith(one) && !known.has(name)) ?? '';
+    const own = known.get(name.slice(0, name.length - ending.length));
+    assert.ok(own, `${name} is no metric of this server.`);
+    for (const label of labels) assert.ok(own.includes(label), `${name} has no label ${label}.`);
+  }
+  // What a panel or a rule groups by is a label of some metric, or Prometheus's own.
+  const labels = new Set([...[...known.values()].flat(), 'le', 'instance']);
+  for (const text of texts)
+    for (const [, list] of text.matchAll(/\bby \(([^)]*)\)/g))
+      for (const label of list!.split(',').map((one) => one.trim()))
+        assert.ok(labels.has(label), `No metric has a label ${label}.`);
+});
