@@ -33,9 +33,12 @@ export function interrupt(signal: NodeJS.Signals): void {
   setTimeout(() => signalChildren('SIGKILL'), patience_ms).unref();
 }
 
-/** Runs a tool of node_modules, gives its output to `write`, and whether it succeeded. */
+/**
+ * Runs a tool of node_modules, gives its output to `write`, and whether it succeeded. The tools in
+ * Go have memory to waste: they look for garbage seldom.
+ */
 export function runTool(name: string, options: string[], write: Write): Promise<boolean> {
-  return run(join(tools, name), options, {}, write);
+  return run(join(tools, name), options, { GOGC: '400' }, write);
 }
 
 /**

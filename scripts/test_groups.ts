@@ -7,19 +7,21 @@ import { root } from './child.ts';
 const seconds_to_end = 30;
 
 /**
- * What runs together: the files that a pattern fits, as many as keep the cores evenly busy until
- * the end.
+ * What runs together: the files that a pattern fits, as many neighbours as keep the cores evenly
+ * busy until the end, or dealt to so many processes. `is_long` begins early, beside the others.
  */
-type Room = { files: RegExp; files_max: number };
+type Room = { files: RegExp; is_long?: true } & ({ files_max: number } | { processes: number });
 
 // The first pattern that fits a file is the file's. Alone is what kills processes and runs for
 // minutes, what holds an engine of which a process can have one (the files of a process are loaded
-// before the first of them runs), and what measures the memory of its process.
+// before the first of them runs), and what measures the memory of its process. Files of one
+// destination share a module that closes what it opened: they are dealt to different processes.
 const rooms: Room[] = [
-  { files: /\/streams\.test\.ts$/, files_max: 1 },
-  { files: /^test\/house\//, files_max: 24 },
-  { files: /^(test|console)\//, files_max: 1 },
-  { files: /^server\/engine\/destinations\//, files_max: 1 },
+  { files: /\/(streams|bigquery_delivery|bigquery_faults)\.test\.ts$/, files_max: 1 },
+  { files: /^test\/(?!console|house)/, files_max: 1, is_long: true },
+  { files: /^(test\/)?console\//, processes: 4, is_long: true },
+  { files: /^test\/house\//, processes: 2 },
+  { files: /^server\/engine\/destinations\//, processes: 6 },
   { files: /^server\/api\//, files_max: 16 },
   { files: /^server\/engine\//, files_max: 12 },
   { files: /^server\//, files_max: 16 },
@@ -27,29 +29,36 @@ const rooms: Room[] = [
 
 /**
  * Test files that run in one process, as lists of paths from the repository's folder: neighbours
- * together, in their order. Loading the server's modules, opening a first server and running code
- * that is not compiled yet costs more than most files' tests, and a process does all this once. The
- * lists are in the order in which they are to be run: those of `test/`, which take longest and
- * mostly wait, begin one after the other beside the others.
+ * together, in their order, or dealt. Loading the server's modules, opening a first server and
+ * running code that is not compiled yet costs more than most files' tests, and a process does all
+ * this once. The lists are in the order in which they are to be run: those which take longest and
+ * mostly wait begin one after the other beside the others.
  */
 export function groupTestFiles(files: string[]): string[][] {
-  const groups: { room: Room; files: string[] }[] = [];
+  const filesOf = new Map<Room, string[]>(rooms.map((room) => [room, []]));
   for (const file of files) {
     const room = rooms.find((one) => one.files.test(file));
     if (room === undefined) throw new Error(`${file} has no place in scripts/test_groups.ts.`);
-    const group = groups.at(-1);
-    if (group?.room === room && group.files.length < room.files_max) group.files.push(file);
-    else groups.push({ room, files: [file] });
+    filesOf.get(room)!.push(file);
   }
   const [long, others] = [true, false].map((isLong) =>
-    groups
-      .map((group) => group.files)
-      .filter(([first = '']) => first.startsWith('test/') === isLong),
+    rooms
+      .filter(({ is_long = false }) => is_long === isLong)
+      .flatMap((room) => together(filesOf.get(room)!, room)),
   ) as [string[][], string[][]];
   return Array.from({ length: Math.max(long.length, others.length) }, (_, index) => [
     ...long.slice(index, index + 1),
     ...others.slice(index, index + 1),
   ]).flat();
+}
+
+function together(files: string[], room: Room): string[][] {
+  const count =
+    'processes' in room ? room.processes : Math.ceil(files.length / room.files_max);
+  const groups = Array.from({ length: Math.min(count, files.length) }, (): string[] => []);
+  for (const [index, file] of files.entries())
+    groups['processes' in room ? index % count : Math.floor(index / room.files_max)]!.push(file);
+  return groups;
 }
 
 /**

@@ -11,6 +11,7 @@ import { startChromium } from '../processes/chromium.ts';
 import { openPageServer } from './page_server.ts';
 import type { PageServer } from './page_server.ts';
 import { checkEverywhere, openSignedIn, openVisitor } from './visitor.ts';
+import type { Visitor } from './visitor.ts';
 
 /** Where a route is looked at, by its name in the list of the router, and a heading of its page. */
 type Look = { path: string; heading: string };
@@ -79,6 +80,8 @@ const browser = started as Browser;
 
 let server: PageServer;
 let home: TestOrganization;
+/** Who looks at the routes: a browser for each route would read all scripts anew. */
+let visitors: Record<'nobody' | 'somebody', Visitor>;
 /** What the names of parameters in the paths stand for. */
 let ids: Record<string, string>;
 before(async () => {
@@ -100,8 +103,14 @@ before(async () => {
       name: '<b>Plugin</b>',
     }),
   };
+  if (skip === false)
+    visitors = {
+      nobody: await openVisitor(browser, server.address),
+      somebody: await openSignedIn(browser, server, home.user),
+    };
 });
 after(async () => {
+  for (const visitor of Object.values(visitors ?? {})) await visitor.leave();
   if (skip === false) await browser.close();
   await server.close();
 });
@@ -129,15 +138,12 @@ for (const [routes, who] of [
 ] as const)
   for (const [name, { path, heading }] of Object.entries(routes))
     test(`${name}, where ${who} is signed in, keeps the rules of axe-core`, { skip }, async () => {
-      const { page, leave } =
-        who === 'nobody'
-          ? await openVisitor(browser, server.address)
-          : await openSignedIn(browser, server, home.user);
+      const { page, complaints } = visitors[who];
       await page.goto(path.replaceAll(/\$\w+/g, (name) => ids[name]!));
       await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
       await page.waitForLoadState('networkidle');
       await checkEverywhere(page, name);
-      await leave();
+      assert.deepEqual(complaints, []);
     });
 
 test('navigation, menus and switcher are used with the keyboard alone', { skip }, async () => {

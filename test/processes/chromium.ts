@@ -7,19 +7,34 @@ import { createBrotliDecompress } from 'node:zlib';
 import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
 
-/** Of this process, whose test files may all ask at once. */
-let unpacked: Promise<string> | undefined;
+/** The browser of this process, whose test files may all ask at once, and how many have it. */
+let started: Promise<Browser | string> | undefined;
+let users = 0;
 
 /**
- * Starts the Chromium of the development packages, without a window; gives the reason, as a
- * sentence, where it does not run on this machine.
+ * Starts the Chromium of the development packages, without a window, once for all who ask: each
+ * closes it, and it ends with the last. Gives the reason, as a sentence, where it does not run on
+ * this machine.
  */
-export async function startChromium(): Promise<Browser | string> {
+export function startChromium(): Promise<Browser | string> {
+  users += 1;
+  return (started ??= launch());
+}
+
+async function launch(): Promise<Browser | string> {
   try {
-    return await chromium.launch({
-      executablePath: await (unpacked ??= unpackChromium()),
+    const browser = await chromium.launch({
+      executablePath: await unpackChromium(),
       args: ['--disable-gpu', '--disable-dev-shm-usage'],
     });
+    const close = browser.close.bind(browser);
+    browser.close = async () => {
+      users -= 1;
+      if (users > 0) return;
+      started = undefined;
+      await close();
+    };
+    return browser;
   } catch (error) {
     return `Chromium does not start here: ${String(error).split('\n')[0]}`;
   }
