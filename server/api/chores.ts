@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.ts';
+import { removeProjects } from '../engine/erasure/remove_projects.ts';
 import { judgeFreshness } from '../engine/health/freshness.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
@@ -50,6 +51,11 @@ export function choresOf(deps: Deps): Chore[] {
       name: 'removal of old notices',
       interval_ms: 3_600_000,
       work: (signal) => sweepNotices(deps, signal),
+    },
+    {
+      name: 'removal of the rows of deleted projects',
+      interval_ms: 30_000,
+      work: (signal) => removeProjects(deps, signal, (deps.config.settle_seconds + 45) * 1_000),
     },
     {
       name: 'removal of sign-ins that have expired',

@@ -7,7 +7,7 @@ import { openLog } from '../platform/log.ts';
 import { version } from '../platform/version.ts';
 import type { ImportFlags } from './import/command.ts';
 import type { Wrap } from './command_context.ts';
-import { addKeyCommand, addUserCommand } from './people_commands.ts';
+import { addKeyCommand, addRemovalsCommand, addUserCommand } from './people_commands.ts';
 import { NoStoreError } from './stores.ts';
 import { UserError } from './user_error.ts';
 
@@ -81,6 +81,7 @@ function build(wrap: Wrap): Command {
     .action(wrap(async (context) => (await import('./migrate.ts')).migrate(context)));
   addKeyCommand(program, wrap);
   addUserCommand(program, wrap);
+  addRemovalsCommand(program, wrap);
   addImportCommand(program, wrap);
   program
     .command('verify')

@@ -10,6 +10,18 @@ async function sayWith(
   return (await import('./with_process.ts')).sayWith(context, work);
 }
 
+/** `sluice removals`: what became of the rows of deleted projects. */
+export function addRemovalsCommand(program: Command, wrap: Wrap): void {
+  program
+    .command('removals')
+    .description('the rows of deleted projects: what is being removed, certificates of what was')
+    .action(
+      wrap(async (context) =>
+        sayWith(context, async (deps) => (await import('./removals.ts')).listRemovals(deps)),
+      ),
+    );
+}
+
 /** `sluice key`: make, list and revoke personal API keys. */
 export function addKeyCommand(program: Command, wrap: Wrap): void {
   const key = program.command('key').description('personal API keys').exitOverride();

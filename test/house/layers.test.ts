@@ -148,6 +148,7 @@ const engine_order = [
   'ledger',
   'run_log.ts',
   'plugins',
+  'erasure',
   'ingest',
 ];
 
