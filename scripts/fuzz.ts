@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Agent } from 'undici';
+import { firstStart } from '../server/cli/first_start.ts';
 import { openLog } from '../server/platform/log.ts';
 import { openHarness } from '../test/harness.ts';
 import { era_requests, runCampaign } from '../test/fuzz/campaign.ts';
@@ -28,10 +29,17 @@ const seed = Number(values.seed);
 
 const folder = await mkdtemp(join(tmpdir(), 'sluice-fuzz-'));
 const house = await openHarness({
-  config: { export_dir: join(folder, 'exports') },
+  config: {
+    export_dir: join(folder, 'exports'),
+    capture_limit_per_key: 0,
+    capture_limit_per_address: 0,
+  },
   // The log of tests is kept in memory and searched, which a million requests are too many for.
   deps: { log: openLog('error') },
+  watch: false,
 });
+// As a server that was started: /readyz says so.
+await firstStart(house.deps);
 const address = await house.app.listen({ host: '127.0.0.1', port: 0 });
 // Some destinations are tried for a minute before they count as away.
 const agent = new Agent({ connections: 16, headersTimeout: 120_000, bodyTimeout: 120_000 });
@@ -46,6 +54,7 @@ try {
     to,
     // One after the other, so that a request that is repeated finds what it found.
     at_once: only === undefined ? Number(values['at-once']) : 1,
+    warn: (message, error) => console.log(`${message}: ${String(error)}`),
     tell: (so_far) => {
       for (const fault of so_far.faults.slice(told, shown_max)) show(fault);
       told = so_far.faults.length;
@@ -90,15 +99,18 @@ function secretless(headers: Record<string, string>): Record<string, string> {
   );
 }
 
-function summarize({ requests, statuses, operations, faults }: Progress): void {
+function summarize({ requests, statuses, operations, hidden, faults }: Progress): void {
+  for (const [name, seen] of operations)
+    if (![...seen].some((status) => status < 400))
+      console.log(`  never with success: ${name} ${[...seen].join(' ')}`);
+  for (const [name, seen] of hidden) if (seen.size === 0) console.log(`  never asked: ${name}`);
   const counts = [...statuses].toSorted(([one], [other]) => one - other);
   console.log(counts.map(([status, count]) => `${status}: ${count}`).join(', '));
-  const done = [...operations].filter(([, seen]) => [...seen].some((status) => status < 300));
+  const count = (all: Map<string, Set<number>>, isSo: (status: number) => boolean) =>
+    `${[...all.values()].filter((seen) => [...seen].some(isSo)).length} of ${all.size}`;
   console.log(
-    `${operations.size} operations asked, ${done.length} of them with success; ${requests} ` +
-      `requests, ${faults.length} faults`,
+    `asked ${count(operations, () => true)} operations of the document ` +
+      `(${count(operations, (status) => status < 400)} with success) and ` +
+      `${count(hidden, () => true)} other routes; ${requests} requests, ${faults.length} faults`,
   );
-  for (const [name, seen] of operations)
-    if (![...seen].includes(405) && ![...seen].some((status) => status < 400))
-      console.log(`  never with success: ${name} ${[...seen].join(' ')}`);
 }

@@ -26,6 +26,8 @@ import { openDatabase } from '../server/platform/postgres/database.ts';
 import { openSecrets } from '../server/platform/secrets/secrets.ts';
 import { v7 as uuidv7 } from 'uuid';
 import { watchAnswers } from './watchers/answers.ts';
+import type { Document } from './watchers/document.ts';
+import { collectHiddenRoutes } from './watchers/hidden_routes.ts';
 import { watchSecrets } from './watchers/planted.ts';
 import type { PlantedSecrets } from './watchers/planted.ts';
 import { watchChanges } from './watchers/recorded.ts';
@@ -75,6 +77,8 @@ export type Harness = {
   newSession(user: { id: number }): Promise<string>;
   /** Sets the person's second factor up, without a code that anybody knows. */
   giveSecondFactor(user: { id: number }): Promise<void>;
+  /** The routes that the OpenAPI document leaves out. */
+  hiddenRoutes(): Document['paths'];
   close(): Promise<void>;
 };
 
@@ -87,6 +91,8 @@ export type HarnessOptions = {
   config?: Partial<Deps['config']>;
   deps?: Partial<Deps>;
   build?: (deps: Deps) => FastifyInstance;
+  /** Without it nothing looks at the answers: for campaigns that do it themselves. */
+  watch?: boolean;
 };
 
 const public_url = 'http://127.0.0.1:8000';
@@ -124,11 +130,13 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
     ...options.deps,
   });
   const app = (options.build ?? buildApp)(deps);
-  const faultsOf = watchAnswers(app, options.build === undefined);
+  const hiddenRoutes = collectHiddenRoutes(app);
+  const faultsOf = watched(app, options, hiddenRoutes);
   await app.ready();
   return {
     deps,
     app,
+    hiddenRoutes,
     request: (method, path, sent) => send({ app, faultsOf, planted, recorded }, method, path, sent),
     newOrganization: (wanted) => newOrganization(deps, wanted),
     newMember: (organization_id, level, scopes) => newMember(deps, organization_id, level, scopes),
@@ -150,6 +158,14 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
       }
     },
   };
+}
+
+function watched(
+  app: FastifyInstance,
+  { watch = true, build }: HarnessOptions,
+  hiddenRoutes: Harness['hiddenRoutes'],
+): () => string[] {
+  return watch ? watchAnswers(app, build === undefined, hiddenRoutes) : () => [];
 }
 
 /** What stays open would keep the test file from ending. */

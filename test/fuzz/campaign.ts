@@ -1,6 +1,7 @@
 import { request as send } from 'undici';
 import type { Agent } from 'undici';
 import { openAnswerCheck } from '../watchers/answers.ts';
+import { withHiddenRoutes } from '../watchers/hidden_routes.ts';
 import { openRandom } from '../chaos/random.ts';
 import type { Harness } from '../harness.ts';
 import { openEra } from './era.ts';
@@ -27,13 +28,18 @@ export type Campaign = {
   at_once: number;
   /** Called after each era. */
   tell(progress: Progress): void;
+  /** Called when something failed that is no answer to a request. */
+  warn(message: string, error: unknown): void;
 };
 
 /** What was asked so far, and what was wrong: `faults` names requests by their number. */
 export type Progress = {
   requests: number;
   statuses: Map<number, number>;
+  /** The statuses that each operation of the document answered. */
   operations: Map<string, Set<number>>;
+  /** The same of each route that the document leaves out. */
+  hidden: Map<string, Set<number>>;
   faults: Fault[];
 };
 
@@ -51,28 +57,38 @@ export async function runCampaign(
   campaign: Campaign,
 ): Promise<Progress> {
   const document = house.app.swagger() as unknown as FuzzedDocument;
+  const whole = withHiddenRoutes(document, house.hiddenRoutes());
+  const operations = listOperations(document);
+  const declared = new Set(operations.map(nameOf));
+  const hidden = listOperations(whole).filter((one) => !declared.has(nameOf(one)));
   const world = {
-    operations: listOperations(document),
+    operations,
+    hidden,
     resolve: (ref: string) => document.components.schemas[ref.split('/').at(-1)!] as Schema,
-    check: openAnswerCheck(document),
-    pathOf: openPathFinder(document),
+    check: openAnswerCheck(whole),
+    pathOf: openPathFinder(whole),
   };
   const progress: Progress = {
     requests: 0,
     statuses: new Map(),
-    operations: new Map(),
+    operations: new Map(operations.map((one) => [nameOf(one), new Set()])),
+    hidden: new Map(hidden.map((one) => [nameOf(one), new Set()])),
     faults: [],
   };
   const first_era = Math.floor(campaign.from / era_requests);
   for (let start = first_era * era_requests; start < campaign.to; start += era_requests) {
-    const era = await openEra(house);
+    const era = await openEra(house).catch((error: unknown) => {
+      // On a busy machine a plugin of the set-up can need more than its second.
+      campaign.warn(`the set-up before request ${start} is tried again`, error);
+      return openEra(house);
+    });
     let next = start;
     const end = Math.min(start + era_requests, campaign.to);
     const one = async () => {
       while (next < end) {
         const number = next++;
         const random = openRandom(campaign.seed, number);
-        const request = makeRequest(random, world.operations, world.resolve, era);
+        const request = makeRequest(random, world, era);
         await ask({ address, agent, era, progress, ...world }, number, request);
       }
     };
@@ -110,10 +126,13 @@ async function ask(asking: Asking, number: number, request: FuzzedRequest): Prom
     const [plain = ''] = path.split('?');
     const content_type = answer.headers['content-type']?.toString();
     if (status >= 500) what.push(`answered ${status}`);
+    const found = asking.pathOf(method, plain) ?? plain;
+    const name = nameOf({ method, path: found });
+    (progress.operations.get(name) ?? progress.hidden.get(name))?.add(status);
     what.push(
       ...asking.check({
         method,
-        path: asking.pathOf(method, plain) ?? plain,
+        path: found,
         status,
         content_type,
         text,
@@ -125,10 +144,11 @@ async function ask(asking: Asking, number: number, request: FuzzedRequest): Prom
     what.push(`was not answered: ${error instanceof Error ? error.message : String(error)}`);
   }
   progress.statuses.set(status, (progress.statuses.get(status) ?? 0) + 1);
-  const name = `${method} ${template}`;
-  const seen = progress.operations.get(name) ?? new Set();
-  progress.operations.set(name, seen.add(status));
   if (what.length > 0) progress.faults.push({ number, what, request, answer: text.slice(0, 500) });
+}
+
+function nameOf({ method, path }: { method: string; path: string }): string {
+  return `${method} ${path}`;
 }
 
 function readJson(text: string): unknown {

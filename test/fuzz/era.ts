@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Random } from '../chaos/random.ts';
 import { noop_export } from '../factories/batch_exports.ts';
+import { casesWith } from './doors.ts';
 import type { Harness, TestOrganization } from '../harness.ts';
 import { collection_names, setPluginsLevel, writtenPlugin } from '../factories/plugins.ts';
 
@@ -16,6 +17,8 @@ export type Era = {
   credentials: Record<string, string>[];
   /** Ids by the segment of the path that they stand behind, such as `batch_exports`. */
   ids: Map<string, string[]>;
+  /** What clients of SDKs send under the project's write key. */
+  cases: ReturnType<typeof casesWith>;
   /** ETags that answers had. */
   tags: string[];
   /** Remembers what an answer of the path showed. */
@@ -39,6 +42,7 @@ export async function openEra(house: Harness): Promise<Era> {
     known.push(String(id));
     if (known.length > ids_max) known.splice(1, 1);
   };
+  add('key', home.project.api_token);
   add('organizations', home.organization.id);
   add('projects', home.project.id);
   add('members', home.user.uuid);
@@ -53,6 +57,7 @@ export async function openEra(house: Harness): Promise<Era> {
   };
   const cookie = await house.newSession(home.user);
   await furnish(house, home, cookie, learn);
+  for (const [segment, id] of await findFiles(house, home)) add(segment, id);
   return {
     home,
     credentials: [
@@ -61,6 +66,7 @@ export async function openEra(house: Harness): Promise<Era> {
       { cookie },
     ],
     ids,
+    cases: casesWith(home.project.api_token),
     tags,
     learn,
     idOf: (segment, random) => {
@@ -69,6 +75,18 @@ export async function openEra(house: Harness): Promise<Era> {
       return random.next() < 0.6 ? known[0] : random.one(known);
     },
   };
+}
+
+/** Names of files that the server has: a script of site apps, and what the console loads. */
+async function findFiles(house: Harness, home: TestOrganization): Promise<[string, unknown][]> {
+  const site_apps = `/api/projects/${home.project.id}/site_apps/`;
+  const { body } = await house.request('GET', site_apps, { key: home.key });
+  const page = await house.request('GET', '/', { headers: { accept: 'text/html' } });
+  const assets = [...page.text.matchAll(/assets\/([\w.-]+)/g)];
+  return [
+    ['site_apps', `${body.site_token}.js`],
+    ...assets.map(([, name]): [string, unknown] => ['assets', name]),
+  ];
 }
 
 async function furnish(

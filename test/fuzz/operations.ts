@@ -1,4 +1,4 @@
-import type { Document } from '../watchers/answers.ts';
+import type { Document } from '../watchers/document.ts';
 
 /** A JSON schema as the document has it. */
 export type Schema = {
@@ -38,6 +38,8 @@ export type Operation = {
   path: string;
   parameters: Parameter[];
   body: Schema | undefined;
+  /** A path of an SDK, under a write key. */
+  is_door: boolean;
 };
 
 /** The document as a fuzzer reads it. */
@@ -49,6 +51,7 @@ export type FuzzedDocument = Document & {
       string,
       {
         parameters?: Parameter[];
+        tags?: string[];
         requestBody?: { content: Record<string, { schema: Schema }> };
         responses: object;
       }
@@ -59,18 +62,19 @@ export type FuzzedDocument = Document & {
 /** Every operation of a document, in its order. */
 export function listOperations(document: FuzzedDocument): Operation[] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { parameters = [], requestBody }]) => ({
+    Object.entries(methods).map(([method, { parameters = [], requestBody, tags }]) => ({
       method: method.toUpperCase(),
       path,
       parameters,
       body: requestBody?.content['application/json']?.schema,
+      is_door: tags?.includes('capture') ?? false,
     })),
   );
 }
 
 /**
- * Finds the path of the document that answers a request: of those that fit the one with the fewest
- * parameters that has the method, else the first that fits at all; undefined when none does.
+ * Finds the path of the document that answers a request: of those that fit and have the method, the
+ * one with the fewest parameters; undefined when none does.
  */
 export function openPathFinder(
   document: FuzzedDocument,
@@ -79,13 +83,18 @@ export function openPathFinder(
     .map(([path, methods]) => ({
       path,
       methods: new Set(Object.keys(methods).map((method) => method.toUpperCase())),
-      form: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]*')}$`),
-      parameters: path.split('{').length,
+      form: formOf(path),
+      parameters: path.endsWith('*') ? Infinity : path.split('{').length,
     }))
     .toSorted((one, other) => one.parameters - other.parameters);
   return (method, path) => {
-    const fitting = known.filter(({ form }) => form.test(path));
-    const wanted = method === 'HEAD' ? 'GET' : method;
-    return (fitting.find(({ methods }) => methods.has(wanted)) ?? fitting[0])?.path;
+    const answers = (methods: Set<string>) =>
+      methods.has(method) || (method === 'HEAD' && methods.has('GET'));
+    return known.find(({ form, methods }) => answers(methods) && form.test(path))?.path;
   };
+}
+
+function formOf(path: string): RegExp {
+  const escaped = path.replaceAll('.', '\\.').replace(/\*$/, '.*');
+  return new RegExp(`^${escaped.replaceAll(/\{\w+\}/g, '[^/]*')}$`);
 }

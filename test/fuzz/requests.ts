@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import type { Random } from '../chaos/random.ts';
 import type { Era } from './era.ts';
+import { makeSentToDoor } from './doors.ts';
 import { hostileText } from './hostile.ts';
 import type { Operation, Parameter, Schema } from './operations.ts';
 import { makeValue } from './values.ts';
@@ -55,22 +56,33 @@ const costly =
  */
 const endings = /^\/api\/(organizations\/\{id\}|projects\/\{id\}|users\/@me|sessions)\/$/;
 
+/** How often a route is asked that the document leaves out. */
+const hidden_share = 0.1;
+
+/** What can be asked: the operations of the document, and the routes that it leaves out. */
+export type Asked = {
+  operations: readonly Operation[];
+  hidden: readonly Operation[];
+  resolve: Making['resolve'];
+};
+
 /**
  * Makes the request of a number: the operation, then a path, a query, headers and a body, each
  * right or wrong as the numbers fall.
  */
 export function makeRequest(
   random: Random,
-  operations: readonly Operation[],
-  resolve: Making['resolve'],
+  { operations, hidden, resolve }: Asked,
   era: Era,
 ): FuzzedRequest {
-  const picked = random.one(operations);
-  const operation =
-    costly.test(picked.path) && random.next() < 0.8 ? random.one(operations) : picked;
+  const pick = () => random.one(random.next() < hidden_share ? hidden : operations);
+  const picked = pick();
+  const operation = costly.test(picked.path) && random.next() < 0.8 ? pick() : picked;
   const wrong = random.one([0, 0, 0.02, 0.1, 0.4]);
   const making: Making = { random, wrong, resolve, known: (name) => knownValue(era, random, name) };
   const method = random.next() < 0.03 ? random.one(methods) : operation.method;
+  if (operation.is_door && random.next() < 0.9)
+    return makeDoorRequest(making, { ...operation, method }, era);
   const sent = makeBody(making, operation, method);
   const isEnding = method === 'DELETE' && endings.test(operation.path) && random.next() < 0.97;
   return {
@@ -81,6 +93,37 @@ export function makeRequest(
     body: sent.body,
   };
 }
+
+/** The request of a client to its door. */
+function makeDoorRequest(making: Making, operation: Operation, era: Era): FuzzedRequest {
+  const { random, wrong } = making;
+  const { method, path } = operation;
+  const door = makeSentToDoor(making, operation, era.cases);
+  const query = door.query.map(
+    ([name, text]) => `${name}=${encodeURIComponent(addressText(text, 8_000))}`,
+  );
+  const spelled = random.next() < 0.1 ? path.replace(/\/$/, '') : path;
+  const mayHave = method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS';
+  const sent: Sent = mayHave
+    ? spoiledBody(making, door.body, random.one(['application/json', 'text/plain', '']))
+    : { headers: {}, body: undefined };
+  const origin: Record<string, string> = random.next() < 0.3 ? { origin: 'https://a.example' } : {};
+  return {
+    method,
+    template: path,
+    path: query.length === 0 ? spelled : `${spelled}?${query.join('&')}`,
+    headers: {
+      ...(random.next() < wrong / 5 ? random.one(era.credentials) : {}),
+      ...door.headers,
+      ...origin,
+      ...sent.headers,
+    },
+    body: sent.body,
+  };
+}
+
+/** What stands behind a path that takes all. */
+const files = ['x', 'exports/1', 'index.html', 'swagger-ui.css', 'recorder.js', 'array.js', '%00'];
 
 /** Names of fields that lead to an object of the era. */
 const fields: Record<string, string> = {
@@ -100,10 +143,11 @@ function makePath(random: Random, wrong: number, operation: Operation, era: Era)
   const segments = operation.path.split('/');
   const path = segments
     .map((segment, index) => {
+      if (segment === '*') return random.one(files);
       if (!segment.startsWith('{')) return segment;
       if (random.next() < wrong / 2)
         return encodeURIComponent(addressText(hostileText(random), 1_500));
-      const collection = segments[index - 1]!;
+      const collection = segment === '{key}' ? 'key' : segments[index - 1]!;
       const current = random.next() < 0.1 ? '@current' : undefined;
       return current ?? era.idOf(collection, random) ?? '01890000-0000-7000-8000-000000000000';
     })
@@ -167,9 +211,14 @@ function makeBody(making: Making, operation: Operation, method: string): Sent {
   if (!mayHave || (operation.body === undefined && random.next() > wrong))
     return { headers: {}, body: undefined };
   const type = random.next() < wrong / 4 ? random.one(other_types) : random.one(json_types);
+  return spoiledBody(making, makeValue(making, operation.body ?? ({} satisfies Schema)), type);
+}
+
+/** The value as the body of a request of the type, which may be broken or packed. */
+function spoiledBody({ random, wrong }: Making, value: unknown, type: string): Sent {
   const headers: Record<string, string> = type === '' ? {} : { 'content-type': type };
   if (random.next() < wrong / 4) return { headers, body: random.one(broken_bodies) };
-  const text = bodyText(makeValue(making, operation.body ?? ({} satisfies Schema)), type);
+  const text = bodyText(value, type);
   if (random.next() > wrong / 4) return { headers, body: text };
   headers['content-encoding'] = random.one(['gzip', 'br', 'identity', 'x']);
   return { headers, body: random.next() < 0.5 ? gzipSync(text) : text };

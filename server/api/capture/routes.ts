@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { basePath } from '../../platform/http/base_path.ts';
 import { apiErrorOf, sendError } from '../../platform/http/error_handler.ts';
+import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import { etagOf } from '../../platform/http/etag.ts';
 import { allowPages, answerPreflight } from './cross_origin.ts';
 import { doorSchema } from './door_schema.ts';
@@ -44,7 +45,7 @@ export function captureRoutes(app: FastifyInstance, deps: Deps): void {
       if (request.method !== 'OPTIONS') limits.countAddress(request.ip);
       done();
     });
-    for (const path of new Set(allPaths())) room.options(path, hidden, answerPreflight);
+    for (const path of new Set(allPaths())) room.options(path, preflight_route, answerPreflight);
     const known = new Set<string>();
     for (const { match } of protocols)
       for (const door of match) eventDoor(room, deps, door, take, known);
@@ -54,7 +55,14 @@ export function captureRoutes(app: FastifyInstance, deps: Deps): void {
   });
 }
 
-const hidden = { config: open_door, schema: { hide: true } };
+const json = 'application/json';
+const script = 'application/javascript';
+/** A protocol may tell errors in its own form. */
+const either = [problem, json];
+const refused = { 400: either, 401: either, 413: either, 503: either };
+const preflight_route = hiddenRoute({ 200: [] });
+const settings_route = hiddenRoute({ 200: [json, script], 304: [], ...refused });
+const script_route = hiddenRoute({ 200: [script], 404: [problem], 503: [problem] });
 
 function allPaths(): string[] {
   return protocols.flatMap(({ match, settings }) =>
@@ -91,8 +99,9 @@ function eventDoor(
       if (known.has(`${method} ${path}`)) continue;
       known.add(`${method} ${path}`);
       const [whole = '', bare = ''] = spellings(path);
-      room.route({ ...route, method, url: whole, schema: doorSchema(door, method, path) });
-      room.route({ ...route, method, url: bare, schema: hidden.schema });
+      const schema = doorSchema(door, method, path);
+      room.route({ ...route, method, url: whole, schema });
+      room.route({ ...route, method, url: bare, schema: { ...schema, hide: true } });
     }
 }
 
@@ -116,12 +125,18 @@ function settingsDoor(
   };
   for (const method of methods)
     for (const url of paths.flatMap(spellings))
-      room.route({ ...hidden, method, url, bodyLimit: capture_size_bytes_max, handler: handle });
+      room.route({
+        ...settings_route,
+        method,
+        url,
+        bodyLimit: capture_size_bytes_max,
+        handler: handle,
+      });
 }
 
 /** Scripts that a client loads for what is switched off: there is nothing in them. */
 function emptyScripts(room: FastifyInstance): void {
-  room.get('/static/*', hidden, (request, reply) => {
+  room.get('/static/*', script_route, (request, reply) => {
     // The library itself is not ours to give: an empty one would lose everything in silence.
     if (/\/array[\w.]*\.js$/.test(request.url.split('?')[0]!))
       throw new ApiError(404, 'invalid_request', [

@@ -2,13 +2,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { basePath } from '../../platform/http/base_path.ts';
 import { notFound } from '../../platform/http/errors.ts';
+import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import { built_console, readAsset } from './build.ts';
 import { consoleHeaders, makeNonce } from './policy.ts';
 
-const options = {
-  config: { scope: 'public', accepts_anything: true },
-  schema: { hide: true },
-} as const;
+const asset_route = hiddenRoute({
+  200: ['text/javascript', 'text/css', 'image/svg+xml'],
+  404: [problem],
+});
+const page_route = hiddenRoute({ 200: ['text/html'], 404: [problem], 503: ['text/html'] });
 
 /** What answers as an API does, also when a browser is led there. */
 const no_page = /^\/(?:api|docs|assets|complete)(?:[/?]|$)/;
@@ -18,7 +20,7 @@ const no_page = /^\/(?:api|docs|assets|complete)(?:[/?]|$)/;
  * and the files that the page loads. It changes nothing: it asks the API, which has all the rules.
  */
 export function consoleRoutes(app: FastifyInstance, { config }: Deps): void {
-  app.get<{ Params: { name: string } }>('/assets/:name', options, async (request, reply) => {
+  app.get<{ Params: { name: string } }>('/assets/:name', asset_route, async (request, reply) => {
     const asset = await readAsset(
       built_console,
       request.params.name,
@@ -34,7 +36,7 @@ export function consoleRoutes(app: FastifyInstance, { config }: Deps): void {
       .send(asset.bytes);
   });
 
-  app.get('/*', options, async (request, reply) => {
+  app.get('/*', page_route, async (request, reply) => {
     if (!isPage(request)) throw notFound();
     return sendConsole(reply, basePath({ config }));
   });

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastif
 import { rawBody } from '../../platform/http/bodies/body.ts';
 import { throttled } from '../../platform/http/errors.ts';
 import { apiErrorOf } from '../../platform/http/error_handler.ts';
+import { hiddenRoute } from '../../platform/http/hidden_route.ts';
 import { html } from '../../platform/http/pages/html.ts';
 import { sendPage } from '../../platform/http/pages/page.ts';
 import { addressOf } from '../../platform/http/caller/sign_in_throttle.ts';
@@ -11,14 +12,16 @@ import { SignInRefused } from './refusal.ts';
 /** What leads a browser in: a SAML provider, an OpenID provider, or the operator's link. */
 export type Way = 'saml' | 'link' | OpenidProvider;
 
+const page = ['text/html'];
+const refusals = { 400: page, 403: page, 404: page, 413: page, 429: page, 503: page };
+
 /**
  * The options of a route that browsers navigate to: public, answered with pages, faults too, and
  * with as many requests a minute from one address as a key has.
  */
 export function browserRoute(way: Way, size_bytes_max = 4_096) {
   return {
-    config: { scope: 'public', accepts_anything: true },
-    schema: { hide: true },
+    ...hiddenRoute({ 200: page, 303: [], ...refusals }),
     bodyLimit: size_bytes_max,
     // It would do what GET does, which signs people in.
     exposeHeadRoute: false,

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { findSiteApps } from '../../engine/plugins/running/site_script.ts';
 import { forbidden, notFound } from '../../platform/http/errors.ts';
+import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { write } from '../../platform/http/write.ts';
 import { pluginsLevelFault } from '../plugins/schema.ts';
@@ -83,7 +84,7 @@ function scriptRoute(app: FastifyInstance, deps: Deps): void {
   const scripts = openKeptScripts(deps);
   app.get(
     '/site_apps/:file',
-    { config: { scope: 'public', accepts_anything: true }, schema: { hide: true } },
+    hiddenRoute({ 200: ['application/javascript'], 304: [], 404: [problem], 503: [problem] }),
     async (request, reply) => {
       const { file } = request.params as { file: string };
       const token = /^(slw_[0-9a-f]{32})\.js$/.exec(file)?.[1];

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import sql from 'sql-template-tag';
 import { version } from '../version.ts';
 import type { HttpContext } from './context.ts';
+import { hiddenRoute } from './hidden_route.ts';
 
 const ready_timeout_ms = 3_000;
 
@@ -14,12 +15,9 @@ export function serveHealth(
   app: FastifyInstance,
   context: Pick<HttpContext, 'db' | 'clickhouse' | 'metrics'>,
 ): void {
-  const options = {
-    config: { scope: 'public' as const, accepts_anything: true },
-    schema: { hide: true },
-  };
-  app.get('/healthz', options, () => ({ status: 'ok', version }));
-  app.get('/readyz', options, async (_request, reply) => {
+  const json = ['application/json'];
+  app.get('/healthz', hiddenRoute({ 200: json }), () => ({ status: 'ok', version }));
+  app.get('/readyz', hiddenRoute({ 200: json, 503: json }), async (_request, reply) => {
     // The server listens before the first owner and key exist, and a key that works is what ready
     // means.
     const started = sql`SELECT EXISTS (SELECT 1 FROM server_facts
@@ -38,7 +36,7 @@ export function serveHealth(
       clickhouse: clickhouse?.success === true ? 'ok' : 'unavailable',
     };
   });
-  app.get('/metrics', options, async (_request, reply) =>
+  app.get('/metrics', hiddenRoute({ 200: ['text/plain'] }), async (_request, reply) =>
     reply.type(context.metrics.registry.contentType).send(await context.metrics.registry.metrics()),
   );
 }

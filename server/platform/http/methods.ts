@@ -1,6 +1,7 @@
 import type { FastifyInstance, HTTPMethods } from 'fastify';
 import { basePath } from './base_path.ts';
 import { methodNotAllowed } from './errors.ts';
+import { hiddenRoute, problem } from './hidden_route.ts';
 
 const all_methods: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
@@ -25,19 +26,15 @@ export function completeMethods(app: FastifyInstance, methods: Map<string, Set<s
   )) {
     const allowed = [...all_methods.filter((method) => known.has(method)), 'OPTIONS'];
     const lacking = all_methods.filter((method) => !known.has(method));
-    const hidden = {
-      config: { scope: 'public' as const, accepts_anything: true },
-      schema: { hide: true },
-    };
     app.route({
-      ...hidden,
+      ...hiddenRoute({ 204: [] }),
       method: 'OPTIONS',
       url,
       handler: (_request, reply) => reply.code(204).header('allow', allowed.join(', ')).send(),
     });
     if (lacking.length > 0) {
       app.route({
-        ...hidden,
+        ...hiddenRoute({ 405: [problem] }),
         method: lacking,
         url,
         onRequest: (request, _reply, done) => done(methodNotAllowed(request.method, allowed)),
@@ -45,7 +42,7 @@ export function completeMethods(app: FastifyInstance, methods: Map<string, Set<s
       });
     }
     app.route({
-      ...hidden,
+      ...hiddenRoute({ 308: [] }),
       method: [...all_methods, 'OPTIONS'],
       url: url.slice(0, -1),
       onRequest: (request, reply) =>

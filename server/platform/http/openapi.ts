@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { version } from '../version.ts';
+import { hiddenRoute } from './hidden_route.ts';
 import { withMediaTypes } from './responses.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
@@ -66,14 +67,10 @@ export function describeApi(app: FastifyInstance): void {
 /** Adds the route that answers the document. */
 export function serveDocument(app: FastifyInstance): void {
   let text: string | undefined;
-  app.get(
-    '/api/schema/',
-    { config: { scope: 'public' }, schema: { hide: true } },
-    (_request, reply) => {
-      text ??= JSON.stringify(app.swagger());
-      return reply.type('application/json; charset=utf-8').send(text);
-    },
-  );
+  app.get('/api/schema/', hiddenRoute({ 200: ['application/json'] }), (_request, reply) => {
+    text ??= JSON.stringify(app.swagger());
+    return reply.type('application/json; charset=utf-8').send(text);
+  });
 }
 
 /**

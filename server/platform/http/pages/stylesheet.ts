@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
+import { hiddenRoute } from '../hidden_route.ts';
 
 const text = readFileSync(new URL('./pages.css', import.meta.url), 'utf8');
 const path = '/assets/pages.css';
@@ -16,7 +17,7 @@ export const stylesheet_address = `${path.slice(1)}?v=${version}`;
 export function serveStylesheet(app: FastifyInstance): void {
   app.get<{ Querystring: { v?: string } }>(
     path,
-    { config: { scope: 'public', accepts_anything: true }, schema: { hide: true } },
+    hiddenRoute({ 200: ['text/css'] }),
     ({ query }, reply) =>
       reply
         .type('text/css; charset=utf-8')

@@ -1,0 +1,77 @@
+import { jitsu_cases } from '../../server/api/capture/jitsu/cases.ts';
+import { opentelemetry_cases } from '../../server/api/capture/opentelemetry/cases.ts';
+import { posthog_cases } from '../../server/api/capture/posthog/cases.ts';
+import { case_key } from '../../server/api/capture/protocol_case.ts';
+import type { ProtocolCase } from '../../server/api/capture/protocol_case.ts';
+import { rudderstack_cases } from '../../server/api/capture/rudderstack/cases.ts';
+import { segment_cases } from '../../server/api/capture/segment/cases.ts';
+import { snowplow_cases } from '../../server/api/capture/snowplow/cases.ts';
+import type { Random } from '../chaos/random.ts';
+import { hostileText, hostileValue } from './hostile.ts';
+import type { Operation } from './operations.ts';
+import type { Making } from './values.ts';
+
+const cases: readonly ProtocolCase[] = [
+  ...posthog_cases,
+  ...segment_cases,
+  ...rudderstack_cases,
+  ...jitsu_cases,
+  ...snowplow_cases,
+  ...opentelemetry_cases,
+];
+const plain: Case = {
+  path: '',
+  query: { api_key: case_key },
+  body: { event: 'a', distinct_id: 'x' },
+};
+
+/** What a client sends to a path: its query, its headers, its body as JSON. */
+type Case = Pick<ProtocolCase, 'path' | 'query' | 'headers' | 'body'>;
+
+/** The cases of all protocols with the write key instead of theirs, also where it is in base64. */
+export function casesWith(write_key: string): readonly Case[] {
+  const keyed = (text: string) => text.replaceAll(case_key, write_key);
+  return JSON.parse(
+    keyed(JSON.stringify([plain, ...cases])).replaceAll(/[\w+/]{40,}={0,2}/g, (packed) => {
+      const text = Buffer.from(packed, 'base64').toString('latin1');
+      return text.includes(case_key)
+        ? Buffer.from(keyed(text), 'latin1').toString('base64')
+        : packed;
+    }),
+  ) as Case[];
+}
+
+/**
+ * What a client of the path sends, the share of its values hostile. The document says nothing of
+ * these bodies, so that they are made of the cases.
+ */
+export function makeSentToDoor(
+  { random, wrong }: Making,
+  { method, path }: Pick<Operation, 'method' | 'path'>,
+  all: readonly Case[],
+): { query: [string, string][]; headers: Record<string, string>; body: unknown } {
+  const spelled = (one: string) => one.replace(/\/$/, '');
+  const fitting = all.filter((one) => spelled(one.path) === spelled(path));
+  const { query = {}, headers = {}, body } = random.one(fitting.length === 0 ? all : fitting);
+  const sent = spoiled(random, wrong / 4, body);
+  const isPacked = method === 'GET' && body !== undefined && query['data'] === undefined;
+  const items = Object.entries({
+    ...query,
+    ...(isPacked ? { data: Buffer.from(JSON.stringify(sent)).toString('base64') } : {}),
+  });
+  return {
+    query: items.map(([name, text]) => [name, random.next() < wrong ? hostileText(random) : text]),
+    headers: { ...headers },
+    body: sent,
+  };
+}
+
+/** The value with the share of its parts exchanged. */
+function spoiled(random: Random, share: number, value: unknown): unknown {
+  if (random.next() < share) return hostileValue(random);
+  if (Array.isArray(value)) return value.map((one) => spoiled(random, share, one));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, spoiled(random, share, one)]),
+  );
+}

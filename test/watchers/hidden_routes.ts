@@ -1,0 +1,82 @@
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import type { Document } from './document.ts';
+
+type Paths = Document['paths'];
+type Declared = { type?: unknown; title?: unknown; content?: object };
+
+const problem = 'application/problem+json';
+/** The pages about the API are a package's, which declares nothing. */
+const of_packages: [RegExp, Record<string, readonly string[]>][] = [
+  [/^\/docs\/static\/index.html$/, { 302: [] }],
+  [/^\/docs\/?$/, { 200: ['text/html'] }],
+  [/^\/docs\/json$/, { 200: ['application/json'] }],
+  [/^\/docs\/yaml$/, { 200: ['application/x-yaml'] }],
+  [
+    /^\/docs\/static\//,
+    {
+      200: ['text/html', 'text/css', 'application/javascript', 'image/png', 'image/svg+xml'],
+      304: [],
+      400: [problem],
+      404: [problem],
+    },
+  ],
+];
+
+/**
+ * Collects the routes of an app that is built but not ready yet which its OpenAPI document leaves
+ * out, in the document's own form: other spellings of its paths, redirects, refused methods,
+ * preflights, pages, health. Complete once the app is ready. Throws for a route that does not say
+ * what it answers.
+ */
+export function collectHiddenRoutes(app: FastifyInstance): () => Paths {
+  const routes: RouteOptions[] = [];
+  app.addHook('onRoute', (route) => void routes.push({ ...route }));
+  return () => {
+    const paths: Paths = {};
+    for (const route of routes.filter(({ schema }) => schema?.hide === true)) {
+      const tags = (route.schema as { tags?: string[] }).tags ?? [];
+      const operation = { tags, responses: responsesOf(route) };
+      const path = (paths[route.url.replaceAll(/:(\w+)/g, '{$1}')] ??= {});
+      for (const method of [route.method].flat()) path[method.toLowerCase()] = operation;
+    }
+    return paths;
+  };
+}
+
+function responsesOf({ url, method, schema }: RouteOptions) {
+  const declared = schema?.response as Record<string, Declared> | undefined;
+  if (declared !== undefined)
+    return {
+      // A parameter may be longer than any is, as the document says of the others.
+      ...(url.includes(':') ? { 404: { content: { [problem]: {} } } } : {}),
+      ...Object.fromEntries(
+        Object.entries(declared).map(([status, answer]) => [
+          status,
+          { content: contentOf(answer) },
+        ]),
+      ),
+    };
+  const [, answers] = of_packages.find(([form]) => form.test(url)) ?? [];
+  if (answers === undefined)
+    throw new Error(`${String(method)} ${url} is hidden and declares no answer: see hiddenRoute.`);
+  return Object.fromEntries(
+    Object.entries(answers).map(([status, types]) => [
+      status,
+      { content: Object.fromEntries(types.map((type) => [type, {}])) },
+    ]),
+  );
+}
+
+function contentOf(answer: Declared): Record<string, object> {
+  if (answer.content !== undefined) return answer.content as Record<string, object>;
+  if (answer.type === 'null') return {};
+  return { [answer.title === 'Problem' ? problem : 'application/json']: { schema: answer } };
+}
+
+/** The document with the hidden routes in it. */
+export function withHiddenRoutes<Whole extends Document>(document: Whole, hidden: Paths): Whole {
+  const paths: Paths = { ...document.paths };
+  for (const [path, methods] of Object.entries(hidden))
+    paths[path] = { ...methods, ...document.paths[path] };
+  return { ...document, paths };
+}
