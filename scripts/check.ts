@@ -21,9 +21,9 @@ type Step = { title: string; run(write: Write): Promise<boolean> };
 
 const test_seconds_max = 180;
 const file_seconds_max = 300;
-// Twice the cores of a small machine: many files wait, for time limits or for processes that they
-// kill.
-const files_at_once = 4;
+// Three times the cores of a small machine: many files wait, for time limits, for stores and
+// browsers, or for processes that they kill.
+const files_at_once = 6;
 const checks_at_once = 2;
 
 const compiled = join(root, 'node_modules', '.cache', 'sluice', 'compiled');

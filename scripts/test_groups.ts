@@ -53,8 +53,7 @@ export function groupTestFiles(files: string[]): string[][] {
 }
 
 function together(files: string[], room: Room): string[][] {
-  const count =
-    'processes' in room ? room.processes : Math.ceil(files.length / room.files_max);
+  const count = 'processes' in room ? room.processes : Math.ceil(files.length / room.files_max);
   const groups = Array.from({ length: Math.min(count, files.length) }, (): string[] => []);
   for (const [index, file] of files.entries())
     groups['processes' in room ? index % count : Math.floor(index / room.files_max)]!.push(file);

@@ -16,8 +16,10 @@ let users = 0;
  * closes it, and it ends with the last. Gives the reason, as a sentence, where it does not run on
  * this machine.
  */
-export function startChromium(): Promise<Browser | string> {
+export async function startChromium(): Promise<Browser | string> {
   users += 1;
+  // In a promise of the caller's own: the test runner takes who awaits that of another test file
+  // for a part of that one.
   return (started ??= launch());
 }
 
