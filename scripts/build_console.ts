@@ -1,10 +1,12 @@
 /**
  * Builds the console into `console/dist` (`npm run prepare`, which `npm ci` runs as well): files
  * whose names carry their hash, each also compressed by gzip and brotli, and the page that loads
- * them. Where the packages for that were left out (`--omit=dev`), it says so and builds nothing:
- * the server serves its API all the same.
+ * them. What was built from the same sources and packages is left as it is. Where the packages for
+ * that were left out (`--omit=dev`), it says so and builds nothing: the server serves its API all
+ * the same.
  */
-import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { glob, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -15,8 +17,14 @@ const target = join(source, 'dist');
 /** What is smaller travels in one packet however it is sent. */
 const compressed_bytes_min = 1_000;
 
-const tools = await findTools();
-if (tools === undefined)
+/** In the built folder, written last: a digest of what it was built from. */
+const origin_file = join(target, '.built_from');
+
+const origin = await digestSources();
+const isBuilt = (await readFile(origin_file, 'utf8').catch(() => undefined)) === origin;
+const tools = isBuilt ? undefined : await findTools();
+if (isBuilt) console.log('The console is built from these sources already.');
+else if (tools === undefined)
   console.log(
     'The console is not built: its packages are not installed. `npm ci` without --omit=dev ' +
       'installs and builds it.',
@@ -40,7 +48,23 @@ else {
     },
   });
   await compressAssets(join(target, 'assets'));
+  await writeFile(origin_file, origin);
   console.log(`The console is built (${((performance.now() - started) / 1000).toFixed(1)} s).`);
+}
+
+/** Of every file that the build reads, by name and content; the lock stands for the packages. */
+async function digestSources(): Promise<string> {
+  const files = ['package-lock.json', 'tsconfig.json', 'scripts/build_console.ts'];
+  const exclude = ['console/dist', 'console/**/*.test.ts'];
+  for await (const file of glob('console/**/*.*', { cwd: root, exclude })) files.push(file);
+  const digest = createHash('sha256');
+  for (const file of files.sort())
+    digest.update(`${file}\n`).update(
+      createHash('sha256')
+        .update(await readFile(join(root, file)))
+        .digest(),
+    );
+  return digest.digest('hex');
 }
 
 async function findTools() {

@@ -32,7 +32,7 @@ export async function startExport(
     interval: 'day',
     destination: {
       type: 'File',
-      config: { prefix: 'chaos', file_format: 'JSONLines', max_file_size_mb: 40 },
+      config: { prefix: 'chaos', file_format: 'JSONLines', max_file_size_mb: 20 },
     },
   });
   const path = `/api/projects/1/batch_exports/${String(created.body['id'])}`;

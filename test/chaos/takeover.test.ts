@@ -16,7 +16,7 @@ import { compareFiles, startExport } from './one_export.ts';
 
 /** A killed worker's run must be in other hands by then. */
 const takeover_ms_max = 15_000;
-const events = 250_000;
+const events = 120_000;
 const folder = mkdtempSync(join(tmpdir(), 'sluice-takeover-'));
 const key = makeApiKey();
 const environment = serverEnvironment(folder, key, { SLUICE_WORKER_PORT: '0' });
