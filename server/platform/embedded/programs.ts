@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -11,6 +13,18 @@ const folders = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin', '/o
  * what runs.
  */
 export const searchPath = folders.join(':');
+
+/**
+ * The environment of a process that runs our own code: the fixed search path, and where this
+ * process keeps compiled modules, if it does.
+ */
+export function ownEnvironment(): Record<string, string> {
+  const cache = getCompileCacheDir();
+  return {
+    PATH: searchPath,
+    ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) }),
+  };
+}
 
 /** The full path of a program of the operating system, or undefined where it is not installed. */
 export function findProgram(name: string): string | undefined {

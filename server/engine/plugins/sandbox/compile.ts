@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { dieWithParent, findProgram, searchPath } from '../../../platform/embedded/programs.ts';
+import { dieWithParent, findProgram, ownEnvironment } from '../../../platform/embedded/programs.ts';
 import { moduleBeside } from '../../../platform/module_beside.ts';
 import { PluginError } from '../plugin.ts';
 import type { PluginFiles, PluginManifest } from '../plugin.ts';
@@ -125,7 +125,7 @@ function start(): ChildProcess {
   ];
   // A group of its own: the compiler below the process ends with it.
   return spawn(program, rest, {
-    env: { PATH: searchPath },
+    env: ownEnvironment(),
     stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
   });

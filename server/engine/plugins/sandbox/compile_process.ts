@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { bundlePackage } from './bundle.ts';
 import { encodeFrame, openFrameReader } from './frames.ts';
 import { frame_bytes_max } from './limits.ts';
@@ -12,3 +13,5 @@ const read = openFrameReader(frame_bytes_max, (message) => {
   );
 });
 process.stdin.on('data', read);
+// It is killed as soon as it has answered: what it compiled of itself is kept before that.
+flushCompileCache();

@@ -13,7 +13,7 @@ import { alive_ms_max, readyWord, stopSignal } from './orders.ts';
 import type { Orders } from './orders.ts';
 import { openLogFile } from '../log_file.ts';
 import type { LogFile } from '../log_file.ts';
-import { dieWithParent, searchPath } from '../programs.ts';
+import { dieWithParent, ownEnvironment } from '../programs.ts';
 import { supervise } from '../supervise.ts';
 import type { EmbeddedStore } from '../supervise.ts';
 
@@ -99,7 +99,7 @@ function start(orders: Orders, output: LogFile): ChildProcess {
     const child = spawn(program, rest, {
       cwd: orders.folder,
       // The time zone is the engine's default for every DateTime without one of its own.
-      env: { PATH: searchPath, TZ: 'UTC', UV_THREADPOOL_SIZE: String(threads) },
+      env: { ...ownEnvironment(), TZ: 'UTC', UV_THREADPOOL_SIZE: String(threads) },
       stdio: ['pipe', 'pipe', output.fd],
       detached: true,
     });
