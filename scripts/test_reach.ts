@@ -79,7 +79,9 @@ function listNamed(file: SourceFile): string[] {
   const literals = [...file.text.matchAll(/(['"`])([\w./-]+)(\1|\$\{)/g)]
     .filter(([, , path = '', end]) => path.includes(end === '${' ? '/' : '.'))
     .map(([, , path = '', end]) => (end === '${' ? posix.dirname(`${path}-`) : path));
-  const named = literals.flatMap((path) => [
+  const beside = [...file.text.matchAll(/moduleBeside\(import\.meta, '([^']+)'\)/g)];
+  const paths = [...literals, ...beside.map(([, name]) => `${name}.ts`)];
+  const named = paths.flatMap((path) => [
     posix.join(posix.dirname(file.path), path),
     posix.normalize(path),
   ]);
