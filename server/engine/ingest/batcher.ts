@@ -62,7 +62,7 @@ function batchSeconds(settleSeconds: number): number {
  * 64 MiB wait, beyond that `add` does.
  */
 export function openIngestion(
-  deps: Pick<FlushDeps, 'db' | 'clickhouse' | 'log'> & { settle_seconds: number },
+  deps: Pick<FlushDeps, 'db' | 'clickhouse' | 'log' | 'noteWarning'> & { settle_seconds: number },
   limits: Partial<IngestionLimits> = {},
 ): Ingestion {
   const bounds = { ...default_limits, ...limits };

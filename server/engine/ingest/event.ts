@@ -1,3 +1,4 @@
+import type { MergeAsk } from '../identities/merge_ask.ts';
 import type { JsonObject } from './exact_json.ts';
 
 /** An event that was read and found right, ready to be stored. */
@@ -32,7 +33,14 @@ type EventFields = {
   timestamp: string;
   set: JsonObject | undefined;
   set_once: JsonObject | undefined;
-  /** They are more than a person may hold, so they are not there, and the person stays as it is. */
+  /** Names of properties that the person is to lose. */
+  unset: string[] | undefined;
+  /** Who else is to be the same person. */
+  merge: MergeAsk | undefined;
+  /**
+   * What is to be set is more than a person may hold: it is not there, and the person's properties
+   * stay as they are.
+   */
   is_set_too_large: boolean;
   /**
    * About how much the event takes as a row, in bytes of UTF-8, without the person's properties.

@@ -3,14 +3,16 @@ import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database, Transaction } from '../../platform/postgres/database.ts';
 import type { IncomingEvent } from './event.ts';
-import { endBatch } from './insert.ts';
+import type { NoteWarning } from './identity_warning.ts';
 import { findKnownUuids } from './known_uuids.ts';
 import { clearBatch, lockForWriting, readState } from './lock.ts';
 import type { IngestionState } from './lock.ts';
-import type { Person } from './person.ts';
+import { loadPersons } from './load_persons.ts';
+import type { LoadedPersons } from './load_persons.ts';
 import type { PersonStore } from './person_store.ts';
 import { buildRows } from './rows.ts';
 import type { BatchRows } from './rows.ts';
+import { settleBatch } from './settle_batch.ts';
 import { writeRows } from './write.ts';
 
 /**
@@ -23,6 +25,7 @@ export type FlushDeps = {
   clickhouse: ClickHouse;
   log: Logger;
   persons: PersonStore;
+  noteWarning: NoteWarning;
   seconds_max: number;
   look_up_seconds_max: number;
   bytes_max: number;
@@ -103,7 +106,7 @@ async function writeBatch(
     // Somebody was killed in the middle of a batch. Until the store has let go of it, a look-up of
     // uuids could not be trusted.
     deps.persons.forget(teamId);
-    if (!(await endBatch(deps.clickhouse, state.batch_id))) return failed('unavailable');
+    if (!(await settleBatch(deps.clickhouse, teamId, state))) return failed('unavailable');
   }
   const found = await within(deps.look_up_seconds_max, (signal) =>
     lookUp(deps, teamId, events, state, signal),
@@ -114,11 +117,6 @@ async function writeBatch(
   }
   const { fresh, last_inserted_at } = found;
   const rows = await buildRows(teamId, fresh, found.persons, deps.bytes_max);
-  if (rows.oversized > 0)
-    deps.log.warn(
-      { team_id: teamId, events: rows.oversized },
-      'persons were left as they were, because $set would have made them too large',
-    );
   const written = await writeUnchanged(deps, tx, {
     team_id: teamId,
     state,
@@ -135,6 +133,7 @@ async function writeBatch(
       state.persons_generation + 1,
       written.map((person) => [person.distinct_id, person]),
     );
+  for (const warning of rows.warnings) deps.noteWarning(teamId, warning);
   const next = fresh[rows.events.length];
   return {
     is_duplicate:
@@ -164,7 +163,7 @@ async function writeUnchanged(
 type Found = {
   is_duplicate: boolean[];
   fresh: IncomingEvent[];
-  persons: Map<string, Person>;
+  persons: LoadedPersons;
   last_inserted_at: number;
 };
 
@@ -187,12 +186,14 @@ async function lookUp(
     return false;
   });
   const fresh = events.filter((_event, index) => !is_duplicate[index]);
-  if (fresh.length === 0) return { is_duplicate, fresh, persons: new Map(), last_inserted_at: 0 };
-  const distinctIds = fresh.map((event) => event.distinct_id);
+  if (fresh.length === 0) {
+    const persons = { persons: new Map(), others: new Map() };
+    return { is_duplicate, fresh, persons, last_inserted_at: 0 };
+  }
   return {
     is_duplicate,
     fresh,
-    persons: await deps.persons.load(teamId, state.persons_generation, distinctIds, signal),
+    persons: await loadPersons(deps.persons, teamId, state.persons_generation, fresh, signal),
     last_inserted_at:
       state.last_inserted_at === null
         ? await lastInsertionInStore(deps.clickhouse, teamId, signal)

@@ -76,7 +76,13 @@ async function store(
   } = {},
 ) {
   const ingestion = openIngestion(
-    { db, log: fields.log ?? log, clickhouse: fields.through ?? clickhouse, settle_seconds: 15 },
+    {
+      db,
+      log: fields.log ?? log,
+      clickhouse: fields.through ?? clickhouse,
+      noteWarning: () => undefined,
+      settle_seconds: 15,
+    },
     { look_up_seconds_max: fields.seconds ?? 30 },
   );
   const sent = {

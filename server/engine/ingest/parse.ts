@@ -1,4 +1,5 @@
 import type { EventProblem, PlainEvent, ReadEvent } from './event.ts';
+import { readMergeAsk, readUnset } from '../identities/merge_ask.ts';
 import { isJsonObject, isTooDeep, nesting_max, parseExact } from './exact_json.ts';
 import type { JsonObject } from './exact_json.ts';
 import { parseInstant, storeInstant } from './instant.ts';
@@ -32,7 +33,8 @@ export function parseEvent(text: string, nowMilliseconds: number): ReadEvent<Pla
 /**
  * Checks one parsed event and gives the row to store, or every violation. Unknown fields are
  * ignored; an absent `timestamp` is now, an absent `uuid` a new version 7; `$set` and `$set_once`
- * beside `properties` are merged into those inside, and win.
+ * beside `properties` are merged into those inside, and win; `$unset` beside them stands for one
+ * inside.
  */
 export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent<PlainEvent> {
   if (!isJsonObject(value))
@@ -73,6 +75,8 @@ export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent<Pl
     elements_chain,
     set: is_set_too_large ? undefined : set,
     set_once: is_set_too_large ? undefined : set_once,
+    unset: readUnset(properties['$unset']),
+    merge: readMergeAsk(event, properties),
     is_set_too_large,
     bytes:
       row_overhead_bytes +
@@ -174,6 +178,8 @@ function readProperties(value: JsonObject, problems: EventProblem[]): JsonObject
         [attr]: isJsonObject(inside) ? { ...inside, ...beside } : beside,
       };
   }
+  const { $unset: unset } = value;
+  if (unset !== undefined) properties = { ...properties, $unset: properties['$unset'] ?? unset };
   if (isTooDeep(properties))
     problems.push({ attr: 'properties', code: 'invalid_input', detail: tooDeepDetail });
   return properties;

@@ -14,6 +14,10 @@ export type Person = {
   person_version: number;
   person_distinct_id_version: number;
   created_at: string;
+  /** The distinct id of the person that this one became a part of; empty while it is its own. */
+  merged_into: string;
+  /** 1 once it was the target of a merge, 0 before. */
+  is_identified: number;
 };
 
 /** A person while the events of a batch are applied to it. */
@@ -24,6 +28,12 @@ export type PersonDraft = {
   is_changed: boolean;
   /** The same as an object, once an event had to look into it. */
   parsed: JsonObject | undefined;
+  /** Undefined in a person that the batch makes. */
+  created_at: string | undefined;
+  merged_into: string;
+  is_identified: number;
+  /** The batch has given the distinct id to another person. */
+  is_moved: boolean;
 };
 
 /**
@@ -42,23 +52,45 @@ export function draftOf(person: Person | undefined): PersonDraft {
     properties_bytes: Buffer.byteLength(properties),
     is_changed: false,
     parsed: undefined,
+    created_at: person?.created_at,
+    merged_into: person?.merged_into ?? '',
+    is_identified: person?.is_identified ?? 0,
+    is_moved: false,
   };
 }
 
+/** What an event has to say about the properties of its person. */
+type Sets = Pick<IncomingEvent, 'set' | 'set_once' | 'unset' | 'is_set_too_large'>;
+
 /**
- * Applies one event's `$set` and `$set_once` to a draft: `$set_once` fills keys that are absent,
- * `$set` overwrites, and within one event `$set` wins. False when the person would become larger
- * than persons may be: then it is left as it was.
+ * Applies one event's `$set`, `$set_once` and `$unset` to a draft: `$set_once` fills keys that are
+ * absent, `$set` overwrites, and within one event `$set` wins; what `$unset` names is gone after
+ * both. False when the person would become larger than persons may be: then it is left as it was.
  */
-export function applySet(
-  draft: PersonDraft,
-  event: Pick<IncomingEvent, 'set' | 'set_once' | 'is_set_too_large'>,
-): boolean {
+export function applySet(draft: PersonDraft, event: Sets): boolean {
+  const { set, set_once, unset } = event;
   if (event.is_set_too_large) return false;
-  if (event.set === undefined && event.set_once === undefined) return true;
+  if (set === undefined && set_once === undefined && unset === undefined) return true;
   const before = (draft.parsed ??= parseExact(draft.properties) as JsonObject);
   if (!changes(before, event)) return true;
-  const after = { ...event.set_once, ...before, ...event.set };
+  const after = { ...set_once, ...before, ...set };
+  for (const key of unset ?? []) delete after[key];
+  return replace(draft, after);
+}
+
+/**
+ * Gives the properties of a person that is merged to the one that stays: those that it has not.
+ * False when it would become larger than persons may be: then it keeps its own alone.
+ */
+export function applyMerge(into: PersonDraft, from: PersonDraft): boolean {
+  if (from.properties === '{}') return true;
+  const given = (from.parsed ??= parseExact(from.properties) as JsonObject);
+  const own = (into.parsed ??= parseExact(into.properties) as JsonObject);
+  const missing = Object.entries(given).filter(([key]) => !Object.hasOwn(own, key));
+  return missing.length === 0 || replace(into, { ...own, ...Object.fromEntries(missing) });
+}
+
+function replace(draft: PersonDraft, after: JsonObject): boolean {
   const properties = JSON.stringify(after);
   if (!fitsPerson(properties)) return false;
   const properties_bytes = Buffer.byteLength(properties);
@@ -67,21 +99,21 @@ export function applySet(
     properties_bytes,
     is_changed: true,
     parsed: after,
-  } satisfies PersonDraft);
+  } satisfies Partial<PersonDraft>);
   return true;
 }
 
 // Compared as JSON, not by identity: a value that is sent again with every event must not make a
 // version. Only what the event names is looked at.
-function changes(
-  before: JsonObject,
-  { set = {}, set_once = {} }: Pick<IncomingEvent, 'set' | 'set_once'>,
-): boolean {
+function changes(before: JsonObject, { set = {}, set_once = {}, unset = [] }: Sets): boolean {
+  const gone = new Set(unset);
   return (
-    Object.keys(set_once).some((key) => !Object.hasOwn(before, key)) ||
+    unset.some((key) => Object.hasOwn(before, key)) ||
+    Object.keys(set_once).some((key) => !Object.hasOwn(before, key) && !gone.has(key)) ||
     Object.keys(set).some(
       (key) =>
-        !Object.hasOwn(before, key) || JSON.stringify(before[key]) !== JSON.stringify(set[key]),
+        !gone.has(key) &&
+        (!Object.hasOwn(before, key) || JSON.stringify(before[key]) !== JSON.stringify(set[key])),
     )
   );
 }

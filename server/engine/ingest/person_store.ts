@@ -1,4 +1,5 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { moved_ids_max } from '../identities/judge_merge.ts';
 import type { Person } from './person.ts';
 
 const cache_bytes_max = 64 * 1024 * 1024;
@@ -24,6 +25,10 @@ export type PersonStore = {
     distinctIds: Iterable<string>,
     signal: AbortSignal,
   ): Promise<Map<string, Person>>;
+  /**
+   * Distinct ids that were merged into one of these at some time; of each as many as may be moved.
+   */
+  findOthers(teamId: number, leaders: string[], signal: AbortSignal): Promise<string[]>;
   /** Remembers versions that were stored by the batch that made `generation`. */
   remember(teamId: number, generation: number, persons: Iterable<[string, Person]>): void;
   /** Forgets a project, after a batch whose fate is unknown. */
@@ -71,6 +76,7 @@ export function openPersonStore(clickhouse: ClickHouse): PersonStore {
         }),
       );
     },
+    findOthers: (teamId, leaders, signal) => selectOthers(clickhouse, teamId, leaders, signal),
     remember: (teamId, generation, changed) => {
       const cache = teams.get(teamId);
       if (cache === undefined) return;
@@ -89,15 +95,11 @@ async function selectLatest(
   distinctIds: string[],
   signal: AbortSignal,
 ): Promise<(Person & { distinct_id: string })[]> {
-  const encoded = distinctIds
-    .map((distinctId) => Buffer.from(distinctId).toString('base64'))
-    .join(',');
   const result = await clickhouse.query({
     query: `SELECT distinct_id, person_id, properties, person_version, person_distinct_id_version,
-        toString(created_at) AS created_at
+        toString(created_at) AS created_at, merged_into, is_identified
       FROM persons
-      WHERE team_id = {team_id:Int64} AND distinct_id IN (SELECT
-        base64Decode(arrayJoin(splitByChar(',', '${encoded}'))))
+      WHERE team_id = {team_id:Int64} AND distinct_id IN ${listOf(distinctIds)}
       ORDER BY distinct_id, person_version DESC, inserted_at DESC LIMIT 1 BY distinct_id`,
     query_params: { team_id: teamId },
     clickhouse_settings: { max_query_size: '16000000', date_time_output_format: 'simple' },
@@ -105,4 +107,30 @@ async function selectLatest(
     abort_signal: signal,
   });
   return result.json<Person & { distinct_id: string }>();
+}
+
+// Reads the project's `merged_into`, which few rows have: only a forced merge of an identified
+// person asks.
+async function selectOthers(
+  clickhouse: ClickHouse,
+  teamId: number,
+  leaders: string[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  if (leaders.length === 0) return [];
+  const result = await clickhouse.query({
+    query: `SELECT DISTINCT merged_into, distinct_id FROM persons
+      WHERE team_id = {team_id:Int64} AND merged_into IN ${listOf(leaders)}
+      ORDER BY merged_into, distinct_id LIMIT ${moved_ids_max} BY merged_into`,
+    query_params: { team_id: teamId },
+    clickhouse_settings: { max_query_size: '16000000' },
+    format: 'JSONEachRow',
+    abort_signal: signal,
+  });
+  return (await result.json<{ distinct_id: string }>()).map(({ distinct_id }) => distinct_id);
+}
+
+function listOf(distinctIds: string[]): string {
+  const encoded = distinctIds.map((distinctId) => Buffer.from(distinctId).toString('base64'));
+  return `(SELECT base64Decode(arrayJoin(splitByChar(',', '${encoded.join(',')}'))))`;
 }

@@ -2,8 +2,8 @@ import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { endBatch } from './insert.ts';
 import { clearBatch, lockForWriting } from './lock.ts';
+import { settleBatch } from './settle_batch.ts';
 
 const batches_per_call_max = 20;
 
@@ -42,12 +42,13 @@ async function resolveBatch(
       await lockForWriting(tx, teamId);
       // Read again under the lock: the project's next batch may have settled it, or be a new one
       // whose writer lost the lock and may still send.
-      const state = await tx.row<{ batch_id: string }>(
-        sql`SELECT batch_id FROM ingestion_states WHERE team_id = ${teamId} AND batch_id IS NOT NULL
-          AND batch_ends_at < clock_timestamp()`,
+      const state = await tx.row<{ batch_id: string; last_inserted_at: string }>(
+        sql`SELECT batch_id, last_inserted_at FROM ingestion_states
+          WHERE team_id = ${teamId} AND batch_id IS NOT NULL AND batch_ends_at < clock_timestamp()`,
       );
       if (state === undefined) return;
-      if (await endBatch(clickhouse, state.batch_id)) await clearBatch(tx, teamId, state.batch_id);
+      if (await settleBatch(clickhouse, teamId, state))
+        await clearBatch(tx, teamId, state.batch_id);
       else
         log.warn(
           { team_id: teamId, batch_id: state.batch_id },

@@ -1,7 +1,9 @@
 import { openTurns } from '../../platform/turns.ts';
 import type { IncomingEvent } from './event.ts';
-import { applySet, draftOf, personId } from './person.ts';
-import type { Person, PersonDraft } from './person.ts';
+import type { IdentityWarning } from './identity_warning.ts';
+import type { LoadedPersons } from './load_persons.ts';
+import { PersonBatch } from './person_batch.ts';
+import type { PersonRow } from './person_batch.ts';
 
 /**
  * A row of `events` without its batch's instants; `written` are members of it that are JSON
@@ -16,21 +18,8 @@ export type EventRow = Pick<
   person_properties: string;
 };
 
-/**
- * A new version of a person without its batch's instants; `created_at` is missing in the first one.
- */
-export type PersonRow = Omit<Person, 'created_at'> & {
-  created_at: string | undefined;
-  team_id: number;
-  distinct_id: string;
-  is_deleted: 0;
-};
-
-/**
- * The rows of a batch. `oversized` counts the events whose `$set` would have made the person too
- * large.
- */
-export type BatchRows = { events: EventRow[]; persons: PersonRow[]; oversized: number };
+/** The rows of a batch, and what of its events was not done to their persons. */
+export type BatchRows = { events: EventRow[]; persons: PersonRow[]; warnings: IdentityWarning[] };
 
 /**
  * Makes the rows of the first events, in their order, as many as fit into `bytes_max` bytes as they
@@ -41,12 +30,12 @@ export type BatchRows = { events: EventRow[]; persons: PersonRow[]; oversized: n
 export async function buildRows(
   teamId: number,
   events: IncomingEvent[],
-  before: Map<string, Person>,
+  before: LoadedPersons,
   bytes_max: number,
 ): Promise<BatchRows> {
-  const drafts = new Map<string, PersonDraft & { person_id: string }>();
+  const persons = new PersonBatch(teamId, before);
   const rows: EventRow[] = [];
-  let oversized = 0;
+  const warnings: IdentityWarning[] = [];
   let bytes = 0;
   const turn = openTurns();
   for (const event of events) {
@@ -54,55 +43,34 @@ export async function buildRows(
     if (pause !== undefined) await pause;
     const { uuid, event: name, distinct_id, timestamp } = event;
     const { properties, elements_chain, written } = event;
-    let draft = drafts.get(distinct_id);
-    if (draft === undefined) {
-      const person = before.get(distinct_id);
-      draft = { ...draftOf(person), person_id: person?.person_id ?? personId(teamId, distinct_id) };
-    }
-    const earlier = { ...draft };
-    const isApplied = applySet(draft, event);
-    bytes += event.bytes + draft.properties_bytes;
+    const applied = persons.apply(event);
+    bytes += event.bytes + applied.properties_bytes + applied.moved_bytes;
     if (rows.length > 0 && bytes > bytes_max) {
-      // The event waits for the next batch, and with it what it does to its person.
-      if (drafts.has(distinct_id)) drafts.set(distinct_id, earlier);
+      // The event waits for the next batch, and with it what it does to persons.
+      persons.undo();
       break;
     }
-    drafts.set(distinct_id, draft);
-    if (!isApplied) oversized += 1;
+    for (const reason of applied.warnings) warnings.push(warningOf(reason, event));
     rows.push({
       team_id: teamId,
       uuid,
       event: name,
       distinct_id,
-      person_id: draft.person_id,
+      person_id: applied.person_id,
       properties,
-      person_properties: draft.properties,
+      person_properties: applied.properties,
       elements_chain,
       timestamp,
       written,
     });
   }
-  return { events: rows, persons: versionsOf(teamId, drafts, before), oversized };
+  return { events: rows, persons: persons.versions(), warnings };
 }
 
-function versionsOf(
-  teamId: number,
-  drafts: Map<string, PersonDraft & { person_id: string }>,
-  before: Map<string, Person>,
-): PersonRow[] {
-  return [...drafts]
-    .filter(([, draft]) => draft.is_changed)
-    .map(([distinct_id, { person_id, properties }]) => {
-      const person = before.get(distinct_id);
-      return {
-        person_id,
-        properties,
-        person_version: (person?.person_version ?? 0) + 1,
-        person_distinct_id_version: person?.person_distinct_id_version ?? 1,
-        created_at: person?.created_at,
-        team_id: teamId,
-        distinct_id,
-        is_deleted: 0,
-      };
-    });
+function warningOf(
+  reason: IdentityWarning['reason'],
+  { uuid, event, distinct_id, merge }: IncomingEvent,
+): IdentityWarning {
+  const example = { uuid, event, distinct_id };
+  return { reason, example: merge === undefined ? example : { ...example, other: merge.other } };
 }

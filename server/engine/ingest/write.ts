@@ -81,7 +81,9 @@ export async function writeRows(
     if (error !== undefined)
       deps.log.warn({ err: error, team_id, table, outcome }, 'an insert did not end well');
     if (outcome === 'stored') continue;
-    if (outcome === 'absent') await clearBatch(tx, team_id, batch_id);
+    // Where the persons are there already, whoever settles the batch takes them back.
+    const isUntouched = table === 'persons' || persons.length === 0;
+    if (outcome === 'absent' && isUntouched) await clearBatch(tx, team_id, batch_id);
     return 'unavailable';
   }
   await clearBatch(tx, team_id, batch_id);

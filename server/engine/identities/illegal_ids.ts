@@ -1,0 +1,40 @@
+// Texts that programs send where they know nobody: to merge by them would make one person of
+// everybody.
+const in_any_case = [
+  'anonymous',
+  'distinct_id',
+  'distinctid',
+  'email',
+  'false',
+  'guest',
+  'id',
+  'not_authenticated',
+  'true',
+  'undefined',
+];
+const as_written = ['0', 'NaN', 'None', 'none', 'null', '[object Object]'];
+
+/** Longest distinct id that an event can have, in characters: nothing longer names anybody. */
+export const id_characters_max = 400;
+
+const plain = new Set(in_any_case.flatMap(withQuotes));
+const exact = new Set(as_written.flatMap(withQuotes));
+
+/**
+ * Is this no id of anybody, so that nobody is merged by it? Such are the words of a closed list,
+ * also in quotes, and what no event can have for a distinct id: blank text, null characters, more
+ * than 400 characters.
+ */
+export function isIllegalId(id: string): boolean {
+  return (
+    id.trim() === '' ||
+    id.length > id_characters_max ||
+    id.includes('\0') ||
+    plain.has(id.toLowerCase()) ||
+    exact.has(id)
+  );
+}
+
+function withQuotes(word: string): string[] {
+  return [word, `'${word}'`, `"${word}"`];
+}

@@ -1,0 +1,39 @@
+import { id_characters_max } from './illegal_ids.ts';
+
+/**
+ * What an event asks of identities: that the person of `other` becomes a part of the person of the
+ * event's own distinct id; `is_forced` also where the other one is identified.
+ */
+export type MergeAsk = { other: string; is_forced: boolean };
+
+/** The property that names the other distinct id, by the name of the event. */
+const named_by: { [event: string]: { property: string; is_forced: boolean } | undefined } = {
+  $identify: { property: '$anon_distinct_id', is_forced: false },
+  $create_alias: { property: 'alias', is_forced: false },
+  $merge_dangerously: { property: 'alias', is_forced: true },
+};
+
+/** What the event asks; undefined where it names nobody else. A value that is no text is its JSON. */
+export function readMergeAsk(
+  event: string,
+  properties: Readonly<Record<string, unknown>>,
+): MergeAsk | undefined {
+  const named = Object.hasOwn(named_by, event) ? named_by[event] : undefined;
+  const other = named === undefined ? undefined : properties[named.property];
+  if (named === undefined || other === undefined) return undefined;
+  const text = typeof other === 'string' ? other : JSON.stringify(other);
+  // Longer than an id may be, it is illegal all the same.
+  return { other: text.slice(0, id_characters_max + 1), is_forced: named.is_forced };
+}
+
+/**
+ * The properties that an event has to unset: a list of names, or an object whose names they are.
+ * Whatever else it is names none.
+ */
+export function readUnset(value: unknown): string[] | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const names = Array.isArray(value)
+    ? value.filter((name) => typeof name === 'string')
+    : Object.keys(value);
+  return names.length === 0 ? undefined : names;
+}

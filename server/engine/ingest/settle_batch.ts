@@ -1,0 +1,45 @@
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { endBatch } from './insert.ts';
+
+/** So long may the store take to say what is there, and to take back. */
+const seconds_max = 30;
+
+/**
+ * Settles a batch of which nobody said how it ended: afterwards it is stored whole or not at all.
+ * The store works on it no longer, and where its events are not there, the versions of persons that
+ * were written before them are taken back: sent again, its events must find persons as they were
+ * before them. Exports have not seen these versions, because their watermark stays before the
+ * batch. False when it could not be done. Call it under the project's lock.
+ */
+export async function settleBatch(
+  clickhouse: ClickHouse,
+  team_id: number,
+  batch: { batch_id: string | null; last_inserted_at: string | null },
+): Promise<boolean> {
+  if (batch.batch_id === null || batch.last_inserted_at === null) return true;
+  if (!(await endBatch(clickhouse, batch.batch_id))) return false;
+  const query_params = { team_id, at: Date.parse(batch.last_inserted_at) };
+  const isOfBatch =
+    "team_id = {team_id:Int64} AND inserted_at = fromUnixTimestamp64Milli({at:Int64}, 'UTC')";
+  const abort_signal = AbortSignal.timeout(seconds_max * 1_000);
+  try {
+    const found = await clickhouse.query({
+      query: `SELECT (SELECT count() FROM events WHERE ${isOfBatch}) AS events,
+        (SELECT count() FROM persons WHERE ${isOfBatch}) AS persons`,
+      query_params,
+      abort_signal,
+      format: 'JSONEachRow',
+    });
+    const [counts] = await found.json<{ events: number | string; persons: number | string }>();
+    if (Number(counts?.events) > 0 || Number(counts?.persons) === 0) return true;
+    await clickhouse.command({
+      query: `ALTER TABLE persons DELETE WHERE ${isOfBatch}`,
+      query_params,
+      abort_signal,
+      clickhouse_settings: { mutations_sync: '2' },
+    });
+    return true;
+  } catch {
+    return false;
+  }
+}
