@@ -1,6 +1,7 @@
 import { Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Suspense, lazy, useCallback, useId, useState } from 'react';
+import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 import type { QueryValidation } from '../../server/api/query/schema.ts';
 import { useFault } from '../form/context.ts';
 import { queryLanguage, validateQuery } from './queries.ts';
@@ -18,7 +19,7 @@ export function QueryField({
   change,
 }: {
   project_id: string;
-  model: 'events' | 'persons';
+  model: BatchExport['model'];
   value: string;
   change: (value: string) => void;
 }) {
@@ -39,8 +40,8 @@ export function QueryField({
     <div>
       <p className="field_label">{label}</p>
       <p className="field_hint">
-        One SELECT over events and persons. Its columns are the columns of the export. Ctrl-Space
-        completes.
+        One SELECT over events, persons and person_distinct_ids. Its columns are the columns of the
+        export. Ctrl-Space completes.
       </p>
       <Suspense
         fallback={

@@ -18,6 +18,7 @@ import { UserError } from './user_error.ts';
 import { openContentSource } from './verify_source.ts';
 import type { KnownDelivery } from './verify_source.ts';
 import { withProcess } from './with_process.ts';
+import type { ModelName } from '../engine/models/model.ts';
 
 const silence_milliseconds = 3_600_000;
 const progress_milliseconds = 10_000;
@@ -26,7 +27,7 @@ type ExportRow = {
   id: string;
   name: string;
   team_id: number;
-  model: 'events' | 'persons';
+  model: ModelName;
   custom_query: string | null;
   revision: number;
   destination_type: string;

@@ -1,5 +1,6 @@
 import type { SliceOutcome } from './destination/destination.ts';
 import type { StoredRectangle } from './ledger/rectangles.ts';
+import type { ModelName } from './models/model.ts';
 
 /** After this many failed attempts a run is given up as FailedRetryable. */
 export const attempts_max = 15;
@@ -28,7 +29,7 @@ export type ClaimedRun = {
   receipt: string | null;
   backfill_id: string | null;
   team_id: number;
-  model: 'events' | 'persons';
+  model: ModelName;
   custom_query: string | null;
   destination_type: string;
   destination_config: Record<string, unknown> | null;

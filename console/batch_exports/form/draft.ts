@@ -3,10 +3,17 @@ import type { DestinationType } from '../../../server/api/destinations/schema.ts
 import { configToSend } from '../../destinations/config.ts';
 import type { Config, Typed } from '../../destinations/config.ts';
 
+/** What can be exported, with its name for people. */
+export const model_choices: { value: BatchExport['model']; label: string }[] = [
+  { value: 'events', label: 'Events' },
+  { value: 'persons', label: 'Persons' },
+  { value: 'person_distinct_ids', label: 'Distinct ids of persons' },
+];
+
 /** What a form says of an export, as texts. */
 export type Draft = {
   name: string;
-  model: 'events' | 'persons';
+  model: BatchExport['model'];
   interval: string;
   /** Instants as `datetime-local` has them, in UTC. */
   start_at: string;

@@ -5,7 +5,7 @@ import type { Config } from '../../destinations/config.ts';
 import { ConfigFields, FilterFields, filter_keys } from '../../destinations/config_fields.tsx';
 import { useFault } from '../../form/context.ts';
 import { QueryField } from '../../queries/query_field.tsx';
-import { intervals, storedConfig } from './draft.ts';
+import { intervals, model_choices, storedConfig } from './draft.ts';
 import type { Base, Draft } from './draft.ts';
 
 type Given = {
@@ -96,11 +96,10 @@ function ContentFields({ project_id, draft, change }: Given) {
         name="model"
         label="Model"
         value={model}
-        data={[
-          { value: 'events', label: 'Events' },
-          { value: 'persons', label: 'Persons' },
-        ]}
-        set={(value) => change({ model: value === 'persons' ? 'persons' : 'events' })}
+        data={model_choices}
+        set={(value) =>
+          change({ model: model_choices.find((one) => one.value === value)?.value ?? 'events' })
+        }
       />
       <NativeSelect
         label="Columns"

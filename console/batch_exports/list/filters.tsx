@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { HealthCode } from '../../../server/api/batch_exports/overview/schema.ts';
 import { destinationTypes } from '../../destinations/destinations.ts';
+import { model_choices } from '../form/draft.ts';
 import { healths } from './overview.ts';
 import type { ListSearch } from './overview.ts';
 
@@ -42,11 +43,7 @@ export function Filters({
       <NativeSelect
         aria-label="Model"
         {...choice('model')}
-        data={[
-          { value: '', label: 'Any model' },
-          { value: 'events', label: 'Events' },
-          { value: 'persons', label: 'Persons' },
-        ]}
+        data={[{ value: '', label: 'Any model' }, ...model_choices]}
       />
       <NativeSelect
         aria-label="Destination"

@@ -1,12 +1,10 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { QuerySchema } from '../../engine/query/custom_query.ts';
+import { model_names } from '../../engine/models/model.ts';
 import { intervals } from '../../engine/planning/interval.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { BatchExportRun } from './runs/schema.ts';
-
-/** What can be exported. */
-export const modelNames = ['events', 'persons'] as const;
 
 /** Most characters of a query. */
 export const query_characters_max = 65_536;
@@ -28,7 +26,11 @@ const fields = {
     maxLength: 1000,
     description: 'A name for people.',
   }),
-  model: Type.Enum([...modelNames], { description: 'What is exported: `events` or `persons`.' }),
+  model: Type.Enum([...model_names], {
+    description:
+      'What is exported: `events`, `persons`, or `person_distinct_ids`, which says to which ' +
+      'person a distinct id belongs.',
+  }),
   interval: Type.Enum([...intervals], {
     description:
       'Rhythm of the scheduled runs. Days and weeks turn at midnight of the time zone that ' +
@@ -54,7 +56,7 @@ const fields = {
     Type.String({
       maxLength: query_characters_max,
       description:
-        'One SELECT over `events` and `persons` in the query language ' +
+        'One SELECT over `events`, `persons` and `person_distinct_ids` in the query language ' +
         '(docs/query_language.md). Its columns are the columns of the export; null exports ' +
         'the columns of the model.',
     }),

@@ -10,6 +10,7 @@ import { isInPlace } from './place.ts';
 import type { Place } from './place.ts';
 import { runColumns } from './runs/store.ts';
 import type { BatchExport } from './schema.ts';
+import type { ModelName } from '../../engine/models/model.ts';
 
 /** How many of an export's newest runs stand in `latest_runs`. */
 const latest_runs_max = 10;
@@ -58,7 +59,7 @@ export function findBatchExport(
 /** What users and the planner set of an export. Instants are ISO 8601 text. */
 export type ExportFields = StoredConfig & {
   name: string;
-  model: 'events' | 'persons';
+  model: ModelName;
   custom_query: string | null;
   schema: QuerySchema | null;
   destination_type: string;

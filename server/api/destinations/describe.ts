@@ -1,7 +1,7 @@
 import type { DestinationDefinition } from '../../engine/destination/destination.ts';
 import { models } from '../../engine/models/index.ts';
 import { publicSchema } from '../../platform/http/openapi.ts';
-import { modelNames } from '../batch_exports/schema.ts';
+import { model_names } from '../../engine/models/model.ts';
 import { documentedConfig } from './schema.ts';
 import type { DestinationType } from './schema.ts';
 
@@ -68,7 +68,7 @@ export function describeDestination(definition: DestinationDefinition): Destinat
       values: [...values],
     })),
     formats: formatsOf(definition),
-    models: modelNames.map((model) => ({
+    models: model_names.map((model) => ({
       model,
       columns: models[model].columns[column_set].map(({ name, type: kind, nullable }) => ({
         name,

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static, TObject } from 'typebox';
 import type { DestinationDefinition } from '../../engine/destination/destination.ts';
 import { configSchemaOf } from '../../engine/models/event_filter.ts';
-import { modelNames } from '../batch_exports/schema.ts';
+import { model_names } from '../../engine/models/model.ts';
 
 const keys = (description: string) => Type.Array(Type.String(), { description });
 
@@ -56,7 +56,7 @@ export const DestinationType = Type.Object(
     }),
     models: Type.Array(
       Type.Object({
-        model: Type.Enum([...modelNames]),
+        model: Type.Enum([...model_names]),
         columns: Type.Array(Column, { description: 'What is delivered without a query.' }),
       }),
       { description: 'What can be exported to it.' },

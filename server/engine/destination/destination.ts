@@ -7,6 +7,7 @@ import type { TextRow } from '../models/column.ts';
 import type { Column } from '../models/column.ts';
 import type { ColumnSet } from '../models/column.ts';
 import type { ContentSource } from './content_source.ts';
+import type { ModelName } from '../models/model.ts';
 
 /** JSON as it is stored in a row. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
@@ -23,7 +24,7 @@ export type Delivery = {
   attempt: number;
   batch_export_id: string;
   team_id: number;
-  model: 'events' | 'persons';
+  model: ModelName;
   /** ISO 8601, UTC, half open. */
   data_interval_start: string;
   data_interval_end: string;

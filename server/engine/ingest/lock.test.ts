@@ -75,14 +75,9 @@ async function store(
     log?: typeof log;
   } = {},
 ) {
+  const around = { db, settle_seconds: 15, noteWarning: () => undefined };
   const ingestion = openIngestion(
-    {
-      db,
-      log: fields.log ?? log,
-      clickhouse: fields.through ?? clickhouse,
-      noteWarning: () => undefined,
-      settle_seconds: 15,
-    },
+    { ...around, log: fields.log ?? log, clickhouse: fields.through ?? clickhouse },
     { look_up_seconds_max: fields.seconds ?? 30 },
   );
   const sent = {

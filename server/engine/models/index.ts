@@ -1,9 +1,11 @@
 import { events } from './events.ts';
-import type { Model } from './model.ts';
+import type { Model, ModelName } from './model.ts';
+import { person_distinct_ids } from './person_distinct_ids.ts';
 import { persons } from './persons.ts';
 
 /** What can be exported, one line each. */
-export const models: Record<Model['name'], Model> = {
+export const models: Record<ModelName, Model> = {
   events,
   persons,
+  person_distinct_ids,
 };

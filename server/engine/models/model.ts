@@ -6,12 +6,18 @@ import type { Column } from './column.ts';
 /** ClickHouse text with the parameters that it names (`{name:Type}`). */
 export type QueryText = { text: string; parameters: Record<string, string | number | string[]> };
 
+/** The names of what can be exported; each is a table of the query language as well. */
+export const model_names = ['events', 'persons', 'person_distinct_ids'] as const;
+
+/** One of them. */
+export type ModelName = (typeof model_names)[number];
+
 /**
  * What can be exported: its rows for a selection, and the columns that destinations get unless a
  * query says otherwise.
  */
 export type Model = {
-  name: 'events' | 'persons';
+  name: ModelName;
   /**
    * A subquery that gives exactly the selected rows of one project that pass the filter, which is
    * about events alone. The same selection gives the same rows whenever it is asked, once its

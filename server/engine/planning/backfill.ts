@@ -8,6 +8,7 @@ import type { StoredConfig } from '../destination/stored_config.ts';
 import { intervalCount } from './interval.ts';
 import type { Interval } from './interval.ts';
 import { writeRunLog } from '../run_log.ts';
+import type { ModelName } from '../models/model.ts';
 
 /** Which rows a backfill delivers: those not delivered yet, or all of them once more. */
 export type BackfillMode = 'missing' | 'all';
@@ -31,7 +32,7 @@ export type LockedExport = StoredConfig & {
   revision: number;
   interval: Interval;
   timezone: string;
-  model: 'events' | 'persons';
+  model: ModelName;
   custom_query: string | null;
   destination_type: string;
 };

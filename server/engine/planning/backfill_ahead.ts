@@ -7,6 +7,7 @@ import { subtract, toStored } from '../ledger/rectangles.ts';
 import type { Rectangle } from '../ledger/rectangles.ts';
 import { resolveQuery } from '../query/query.ts';
 import { QueryError } from '../query/query_error.ts';
+import type { ModelName } from '../models/model.ts';
 
 /** A look that takes longer is given up: workers count what it would have told. */
 const look_seconds_max = 30;
@@ -23,7 +24,7 @@ export type Ahead = { until: number; records: Map<number, number>; rest: Rectang
 /** What a backfill selects, and of which export. */
 export type Looked = {
   team_id: number;
-  model: 'events' | 'persons';
+  model: ModelName;
   custom_query: string | null;
   destination_config: Record<string, unknown> | null;
   interval: Interval;

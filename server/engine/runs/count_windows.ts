@@ -2,6 +2,7 @@ import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { fromStored } from '../ledger/rectangles.ts';
 import { selectionCondition } from '../models/selection.ts';
 import type { ClaimedRun } from '../run.ts';
+import type { ModelName } from '../models/model.ts';
 
 /** Exports of one rhythm share a window, so there are few of them; each costs a question. */
 const windows_per_turn_max = 20;
@@ -11,7 +12,7 @@ const question_seconds_max = 10;
 export const few_records = 1_000;
 
 /** The insertions that runs of one model select at most, over all of their projects. */
-type Window = { table: 'events' | 'persons'; inserted_from: number; inserted_to: number };
+type Window = { table: ModelName; inserted_from: number; inserted_to: number };
 
 /** Runs by what they select at most: no row, few rows, more than that or nobody knows. */
 export type Parted<Run> = { quiet: Run[]; small: Run[]; busy: Run[] };

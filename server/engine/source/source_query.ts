@@ -13,6 +13,7 @@ import type { ResolvedQuery } from '../query/query.ts';
 import { QueryError } from '../query/query_error.ts';
 import { querySettings } from '../query/settings.ts';
 import type { QueryParameters } from '../query/values/writer.ts';
+import type { ModelName } from '../models/model.ts';
 
 /**
  * What a run reads: one project's rows of one model within its selection, or what a query makes of
@@ -20,7 +21,7 @@ import type { QueryParameters } from '../query/values/writer.ts';
  */
 export type Source = {
   team_id: number;
-  model: 'events' | 'persons';
+  model: ModelName;
   selection: StoredRectangle[];
   custom_query: string | null;
   /** Says in `include_events` and `exclude_events` which events are read. */

@@ -3,7 +3,7 @@ import type { Delivery } from '../destination/destination.ts';
 /** What of a delivery decides how its table looks. */
 export type Layout = Pick<Delivery, 'model' | 'columns'>;
 
-/** What makes two rows of a model the same row; persons are merged by it. */
+/** What makes two rows of persons or their distinct ids the same row: they are merged by it. */
 export const person_key: readonly string[] = ['team_id', 'distinct_id'];
 
 /**
@@ -32,7 +32,7 @@ function hasOwn(columns: Layout['columns'], name: string): boolean {
 /** Are rows of this delivery merged into those that are there? */
 export function isMerged({ model, columns }: Layout): boolean {
   return (
-    model === 'persons' &&
+    model !== 'events' &&
     person_key.every((name) =>
       columns.some((column) => column.name === name && column.is_calculated !== true),
     )
@@ -40,14 +40,14 @@ export function isMerged({ model, columns }: Layout): boolean {
 }
 
 /**
- * The columns that say which of two rows of a person is newer, as far as the export has them and no
+ * The columns that say which of two rows of a distinct id is newer, as far as the export has them and no
  * query has made them.
  */
 export function versionColumns({ columns }: Pick<Layout, 'columns'>): string[] {
   const own = columns
     .filter((column) => column.is_calculated !== true)
     .map((column) => column.name);
-  return ['person_version', 'person_distinct_id_version'].filter((version) =>
+  return ['person_version', 'person_distinct_id_version', 'version'].filter((version) =>
     own.includes(version),
   );
 }

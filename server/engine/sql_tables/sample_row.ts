@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { NonRetryableError } from '../destination/errors.ts';
+import { versionColumns } from './layout.ts';
 import type { Layout } from './layout.ts';
 
 type Column = Layout['columns'][number];
@@ -28,12 +29,12 @@ export function sampleLine({ values }: SampleRow): string {
 }
 
 /**
- * The layout of a connection test, which is told the columns alone: what has a person's version is
- * an export of persons.
+ * The layout of a connection test, which is told the columns alone: what has a version is an export
+ * of persons, or of their distinct ids.
  */
 export function testedLayout(columns: Column[]): Layout {
   return {
-    model: columns.some((column) => column.name === 'person_version') ? 'persons' : 'events',
+    model: versionColumns({ columns }).length > 0 ? 'persons' : 'events',
     columns,
   };
 }

@@ -21,6 +21,7 @@ import {
 import type { Destination, DestinationSent, FullConfig } from './destination_body.ts';
 import { instantViolations, rangeViolations } from './instants.ts';
 import type { QueryCheck } from './query_check.ts';
+import type { ModelName } from '../../../engine/models/model.ts';
 
 /** What the rules look at beside the body: the export as it is, undefined for a new one. */
 export type Current = {
@@ -102,10 +103,7 @@ function columnViolations(
  * A list that restricts nothing may stand beside any model, so that a client can send back what it
  * read.
  */
-function filterViolations(
-  model: 'events' | 'persons',
-  destination: Destination | undefined,
-): Violation[] {
+function filterViolations(model: ModelName, destination: Destination | undefined): Violation[] {
   if (model === 'events' || destination === undefined) return [];
   const isRestricting = (key: string) =>
     Array.isArray(destination.config[key]) && destination.config[key].length > 0;

@@ -7,11 +7,13 @@ import { QueryError } from '../../../engine/query/query_error.ts';
 import type { QueryFault } from '../../../engine/query/query_error.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
 import { whileWaiting } from '../../../platform/http/while_waiting.ts';
-import { modelNames, query_characters_max } from '../schema.ts';
+import { query_characters_max } from '../schema.ts';
+import { model_names } from '../../../engine/models/model.ts';
+import type { ModelName } from '../../../engine/models/model.ts';
 
 /** What decides which rows and columns an export has. */
 export type Content = {
-  model: 'events' | 'persons';
+  model: ModelName;
   custom_query: string | null;
   schema: QuerySchema | null;
 };
@@ -89,7 +91,7 @@ function wantedContent(raw: unknown, current: Content | undefined): Wanted {
   const isSent =
     custom_query === null || (typeof custom_query === 'string' && !isTooLong(custom_query));
   return {
-    model: modelNames.find((name) => name === model) ?? current?.model ?? 'events',
+    model: model_names.find((name) => name === model) ?? current?.model ?? 'events',
     custom_query: isSent ? custom_query : (current?.custom_query ?? null),
   };
 }

@@ -1,8 +1,9 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { model_names } from '../../../engine/models/model.ts';
 import { PageQuery } from '../../../platform/http/lists/pagination.ts';
 import { nullable } from '../../../platform/nullable.ts';
-import { instant, modelNames } from '../schema.ts';
+import { instant } from '../schema.ts';
 import { run_statuses } from '../runs/schema.ts';
 
 /** What can be done to many at once. */
@@ -49,7 +50,7 @@ const Filter = Type.Object(
         description: 'Exports whose name has this text, whatever the case of its letters.',
       }),
     ),
-    model: Type.Optional(Type.Enum([...modelNames], { description: 'Exports of this model.' })),
+    model: Type.Optional(Type.Enum([...model_names], { description: 'Exports of this model.' })),
     destination_type: Type.Optional(
       Type.String({ maxLength: 100, description: 'Exports to this type of destination.' }),
     ),

@@ -12,13 +12,14 @@ import { checkChangedExport } from '../body/changed_export.ts';
 import { checkNewExport } from '../body/new_export.ts';
 import { checkContent } from '../body/query_check.ts';
 import type { QueryCheck } from '../body/query_check.ts';
+import type { ModelName } from '../../../engine/models/model.ts';
 
 /** An export as it would be, secrets included: to be tried, never to be answered or stored. */
 export type Draft = {
   definition: DestinationDefinition;
   config: FullConfig;
   team_id: number;
-  model: 'events' | 'persons';
+  model: ModelName;
   custom_query: string | null;
   columns: Column[];
 };

@@ -140,12 +140,12 @@ async function told(
   { status, has_begun_to_commit, latest_error, inserted_to }: SelectingRun,
 ): Promise<Judged> {
   if (
-    record.model === 'persons' &&
+    record.model !== 'events' &&
     (await hasLaterVersion(clickhouse, searched.team_id, record, inserted_to))
   )
     return {
       state: 'superseded',
-      detail: 'Its run has a later version of this person, and delivers only the latest one.',
+      detail: 'Its run has a later version of it, and delivers only the latest one.',
     };
   if (status === 'Completed')
     return { state: 'delivered', detail: 'It was delivered: the run has the receipt.' };

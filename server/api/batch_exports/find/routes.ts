@@ -79,11 +79,11 @@ async function recordsOf(
     throw invalid('uuid', 'required', 'Send `uuid`, or `distinct_id` and `day`.');
   if (day === undefined) throw invalid('day', 'required', 'Send the day with `distinct_id`.');
   const range = { team_id, distinct_id, ...dayRange(day, timezone) };
-  const [events, versions] = [
-    await listEvents(clickhouse, range),
-    await listVersions(clickhouse, range),
+  return [
+    ...(await listEvents(clickhouse, range)),
+    ...(await listVersions(clickhouse, 'persons', range)),
+    ...(await listVersions(clickhouse, 'person_distinct_ids', range)),
   ];
-  return [...events, ...versions];
 }
 
 function dayRange(day: string, timezone: string): { from: number; to: number } {

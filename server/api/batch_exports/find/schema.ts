@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
-import { instant, modelNames } from '../schema.ts';
+import { model_names } from '../../../engine/models/model.ts';
+import { instant } from '../schema.ts';
 import { slot_reasons, slot_states } from '../slots/schema.ts';
 
 /** What became of a record in an export: what became of its slot, or why it has none. */
@@ -27,7 +28,8 @@ export const FindQuery = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 400,
-      description: 'A distinct id: the events of one day, and the versions of its person.',
+      description:
+        'A distinct id: of one day its events, the versions of its person, and to whom it came.',
     }),
   ),
   day: Type.Optional(
@@ -56,7 +58,7 @@ const FoundExport = Type.Object({
   state: Type.Enum([...found_states], {
     description:
       'As in `slots/`, and: `excluded`, by the names of events in its config; `not_in_query`; ' +
-      '`not_in_model`, it exports something else; `superseded`, a later version of the person ' +
+      '`not_in_model`, it exports something else; `superseded`, a later version ' +
       'went in the same run; `not_told`, its query makes rows that cannot be told apart.',
   }),
   reason: nullable(Type.Enum([...slot_reasons])),
@@ -76,18 +78,22 @@ const FoundExport = Type.Object({
 export type FoundExport = Static<typeof FoundExport>;
 
 const FoundRecord = Type.Object({
-  model: Type.Enum([...modelNames]),
+  model: Type.Enum([...model_names]),
   uuid: nullable(uuid('The uuid of the event; null for a person.')),
   event: nullable(Type.String({ description: 'The name of the event; null for a person.' })),
   distinct_id: Type.String(),
-  person_version: nullable(Type.Integer({ description: 'Null for an event.' })),
+  person_version: nullable(
+    Type.Integer({
+      description: 'Of `person_distinct_ids` it is their `version`; null for an event.',
+    }),
+  ),
   timestamp: nullable(instant('When the event happened; null for a person.')),
   inserted_at: instant('When the server stored it.'),
   exports: Type.Array(FoundExport, {
     description: `The exports of the project, newest first, at most ${exports_max}.`,
   }),
 });
-/** A stored event or version of a person, and what became of it. */
+/** A stored event, or a version of a person or distinct id, and what became of it. */
 export type FoundRecord = Static<typeof FoundRecord>;
 
 /** The answer of `find/`. */

@@ -29,7 +29,7 @@ function isText(key: string | null | undefined): key is string {
 
 /** The store puts a UUID's second half before its first one; texts go by their bytes. */
 function orderKey(key: string, model: StoredRecord['model']): string {
-  if (model === 'persons') return Buffer.from(key).toString('hex');
+  if (model !== 'events') return Buffer.from(key).toString('hex');
   const digits = key.replaceAll('-', '').toLowerCase();
   return digits.slice(16) + digits.slice(0, 16);
 }

@@ -4,14 +4,15 @@ import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { BatchExportRun } from '../runs/schema.ts';
 import { exports_max, records_max } from './schema.ts';
+import type { ModelName } from '../../../engine/models/model.ts';
 
 /** The longest interval that a run has, and a day for the change of the clocks. */
 const run_days_max = 8;
 const look_seconds_max = 10;
 
-/** A stored event or version of a person; instants in microseconds. */
+/** A stored event, or a version of a person or of a distinct id; instants in microseconds. */
 export type StoredRecord = {
-  model: 'events' | 'persons';
+  model: ModelName;
   uuid: string | null;
   event: string | null;
   distinct_id: string;
@@ -59,16 +60,24 @@ export function listEvents(clickhouse: ClickHouse, day: Day): Promise<StoredReco
   });
 }
 
-/** The versions of a person that were stored then, oldest first, one more than an answer has. */
-export function listVersions(clickhouse: ClickHouse, day: Day): Promise<StoredRecord[]> {
-  return ask(clickhouse, 'persons', {
+/** The column that says which version of a record it is. */
+const version_of = { persons: 'person_version', person_distinct_ids: 'version' } as const;
+
+/** The versions that were stored then, oldest first, one more than an answer has. */
+export function listVersions(
+  clickhouse: ClickHouse,
+  model: keyof typeof version_of,
+  day: Day,
+): Promise<StoredRecord[]> {
+  const version = version_of[model];
+  return ask(clickhouse, model, {
     query: `SELECT NULL AS uuid, NULL AS event, distinct_id,
-        toString(person_version) AS person_version, NULL AS happened_us,
+        toString(${version}) AS person_version, NULL AS happened_us,
         toString(toUnixTimestamp64Micro(inserted_at)) AS inserted_us
-      FROM persons WHERE team_id = {team_id:Int64} AND distinct_id = {distinct_id:String}
+      FROM ${model} WHERE team_id = {team_id:Int64} AND distinct_id = {distinct_id:String}
         AND inserted_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
         AND inserted_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
-      ORDER BY inserted_at, person_version LIMIT ${records_max + 1}`,
+      ORDER BY inserted_at, ${version} LIMIT ${records_max + 1}`,
     query_params: day,
   });
 }
@@ -97,7 +106,7 @@ export type SearchedExport = {
   id: string;
   team_id: number;
   name: string;
-  model: 'events' | 'persons';
+  model: ModelName;
   custom_query: string | null;
   destination_type: string;
   destination_config: Record<string, unknown> | null;
@@ -177,16 +186,17 @@ export function listRunSlices(db: Queryable, run_id: string): Promise<StoredSlic
     FROM batch_export_slices WHERE run_id = ${run_id} ORDER BY number`);
 }
 
-/** True when the run that delivers a version has a later one of the same person. */
+/** True when the run that delivers a version has a later one of the same distinct id. */
 export async function hasLaterVersion(
   clickhouse: ClickHouse,
   team_id: number,
-  { distinct_id, person_version }: StoredRecord,
+  { model, distinct_id, person_version }: StoredRecord,
   inserted_to: number | null,
 ): Promise<boolean> {
+  if (model === 'events') return false;
   const result = await clickhouse.query({
-    query: `SELECT 1 FROM persons WHERE team_id = {team_id:Int64}
-      AND distinct_id = {distinct_id:String} AND person_version > {version:Int64}
+    query: `SELECT 1 FROM ${model} WHERE team_id = {team_id:Int64}
+      AND distinct_id = {distinct_id:String} AND ${version_of[model]} > {version:Int64}
       AND inserted_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC') LIMIT 1`,
     query_params: { team_id, distinct_id, version: person_version, to: inserted_to },
     clickhouse_settings: { max_execution_time: look_seconds_max },

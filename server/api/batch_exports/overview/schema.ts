@@ -3,7 +3,8 @@ import type { Static } from 'typebox';
 import { intervals } from '../../../engine/planning/interval.ts';
 import { PageQuery, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { nullable } from '../../../platform/nullable.ts';
-import { NextRun, instant, modelNames } from '../schema.ts';
+import { model_names } from '../../../engine/models/model.ts';
+import { NextRun, instant } from '../schema.ts';
 import { run_statuses } from '../runs/schema.ts';
 
 /** How an export is, the worst first. */
@@ -37,7 +38,7 @@ export const OverviewQuery = Type.Object({
       description: 'Only exports whose name has this text, whatever the case of its letters.',
     }),
   ),
-  model: Type.Optional(Type.Enum([...modelNames])),
+  model: Type.Optional(Type.Enum([...model_names])),
   destination_type: Type.Optional(Type.String({ maxLength: 100 })),
   ordering: Type.Optional(
     Type.Enum(['-created_at', 'created_at', 'name', '-name', 'health'], {
@@ -61,7 +62,7 @@ export const ExportOverview = Type.Object(
     id: Type.String({ format: 'uuid' }),
     team_id: Type.Integer(),
     name: Type.String(),
-    model: Type.Enum([...modelNames]),
+    model: Type.Enum([...model_names]),
     destination_type: Type.String(),
     interval: Type.Enum([...intervals]),
     paused: Type.Boolean(),

@@ -24,7 +24,7 @@ const types: Record<ColumnType, string> = {
   boolean: 'Bool',
 };
 
-/** What makes two rows of a model the same row; persons are merged by it. */
+/** What makes two rows of persons or their distinct ids the same row: they are merged by it. */
 const person_key = ['team_id', 'distinct_id'];
 const event_order = ['event', 'timestamp', 'uuid'];
 
@@ -42,7 +42,7 @@ export type Layout = Pick<Delivery, 'model' | 'columns'>;
 /** Do rows of this delivery take the place of those that are there? */
 export function isMerged({ model, columns }: Layout): boolean {
   return (
-    model === 'persons' &&
+    model !== 'events' &&
     person_key.every((name) =>
       columns.some((column) => column.name === name && column.is_calculated !== true),
     )
@@ -80,16 +80,13 @@ function engineOf(layout: Layout): string {
   const order = (names: string[]) => `(${names.filter(has).map(identifier).join(', ')})`;
   if (!isMerged(layout))
     return `MergeTree ORDER BY ${order(layout.model === 'events' ? event_order : [])}`;
-  const version = layout.columns.some(
-    (column) =>
-      column.name === 'person_version' &&
-      column.type === 'integer' &&
-      !column.nullable &&
-      column.is_calculated !== true,
-  )
-    ? 'person_version'
-    : '';
-  return `ReplacingMergeTree(${version}) ORDER BY ${order(person_key)}`;
+  const version = ['person_version', 'version'].find((wanted) =>
+    layout.columns.some(
+      ({ name, type, nullable, is_calculated }) =>
+        name === wanted && type === 'integer' && !nullable && is_calculated !== true,
+    ),
+  );
+  return `ReplacingMergeTree(${version ?? ''}) ORDER BY ${order(person_key)}`;
 }
 
 /** The table of this name, or undefined when there is none that the user may see. */

@@ -1,4 +1,5 @@
 import { models } from '../../models/index.ts';
+import { model_names } from '../../models/model.ts';
 import { isPrintedFunction } from './printed_functions.ts';
 
 /**
@@ -23,7 +24,7 @@ const kinds = new Set([
   'OrderByElement',
   'WindowDefinition',
 ]);
-const tables = new Set(['events', 'persons']);
+const tables = new Set<string>(model_names);
 // The printer's own names, and the columns of the store. No other word: behind IN a name would be a
 // table.
 const printed_name = /^(?:t\d+|c\d+|l\d+|column_\d+|order_\d+)(?:_[a-z]\w*)?$/;
@@ -35,7 +36,7 @@ const store_columns = new Set([
 /**
  * What in a tree of EXPLAIN AST (one line for each node, indented by a space for each level) a
  * printed query never has: undefined for one that is as it must be. Guarantee: a tree that passes
- * is a single SELECT without SETTINGS, FORMAT or INTO, reads no table but `events` and `persons`,
+ * is a single SELECT without SETTINGS, FORMAT or INTO, reads no table but those of the models,
  * and calls no function and no table function but those of the list.
  */
 export function findForeignNode(lines: string[]): string | undefined {

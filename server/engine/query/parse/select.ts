@@ -174,7 +174,7 @@ function parseSource(grammar: Grammar): Source {
       ...cursor.since(start),
     };
   }
-  const name = cursor.name('a table (events or persons)');
+  const name = cursor.name('a table (events, persons or person_distinct_ids)');
   if (cursor.isSign('('))
     cursor.fail('Table functions are not part of the language: read from events or persons.');
   if (cursor.isSign('.'))

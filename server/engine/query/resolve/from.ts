@@ -1,3 +1,4 @@
+import { model_names } from '../../models/model.ts';
 import { coerceCondition } from '../values/coerce.ts';
 import { compare } from '../values/compare.ts';
 import type { Context, SelectUse } from './context.ts';
@@ -20,7 +21,7 @@ export type OpenFrom = { text(): string; is_model_table: boolean };
 
 /**
  * Opens what a SELECT reads. The first table gives the run's rows wherever the SELECT itself does;
- * a joined table of the other model, and everything inside a look-up, gives all rows up to the end
+ * a joined table of another model, and everything inside a look-up, gives all rows up to the end
  * of the run's selection.
  */
 export function openFrom(
@@ -71,15 +72,16 @@ function openSource(context: Context, scope: Scope, node: SourceNode, isLookup: 
     });
     return openDerived(context.writer, name, span, select.text, select.columns);
   }
-  if (node.name.text === 'events' || node.name.text === 'persons') {
-    context.tables.add(node.name.text);
+  const model = model_names.find((one) => one === node.name.text);
+  if (model !== undefined) {
+    context.tables.add(model);
     return openTable(
       context.writer,
       name,
       span,
-      node.name.text,
+      model,
       context.rows,
-      isLookup && node.name.text !== context.model,
+      isLookup && model !== context.model,
     );
   }
   throw unknownTable(scope, node.name);
@@ -90,9 +92,9 @@ function unknownTable(scope: Scope, name: Name): Fault {
     'select' in entry ? [entry.name.text] : [],
   ).flat();
   return new Fault(
-    `There is no table \`${name.text}\`: read from events, persons or an entry of WITH.`,
+    `There is no table \`${name.text}\`: read from ${model_names.join(', ')} or an entry of WITH.`,
     name,
-    suggest(name.text, ['events', 'persons', ...entries]),
+    suggest(name.text, [...model_names, ...entries]),
   );
 }
 

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import {
+  count,
+  event,
+  harness,
+  newTeam,
+  open,
+  openAroundTests,
+  select,
+  store,
+} from '../../../test/factories/ingestions.ts';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { openIngestion } from './batcher.ts';
+import type { IdentityWarning } from './identity_warning.ts';
+import { readState } from './lock.ts';
+import { personId } from './person.ts';
+
+openAroundTests();
+
+const identify = (distinct_id: string, other: string, more: object = {}) =>
+  event({ event: '$identify', distinct_id, properties: { $anon_distinct_id: other }, ...more });
+const force = (distinct_id: string, alias: string) =>
+  event({ event: '$merge_dangerously', distinct_id, properties: { alias } });
+
+type Row = {
+  distinct_id: string;
+  belongs_to: string;
+  properties: string;
+  is_deleted: number;
+  person_version: number;
+  person_distinct_id_version: number;
+};
+
+const persons = (teamId: number) =>
+  select<Row>(
+    `SELECT distinct_id, belongs_to, properties, is_deleted,
+      toInt32(person_version) AS person_version,
+      toInt32(person_distinct_id_version) AS person_distinct_id_version
+    FROM persons WHERE team_id = {team_id:Int64}
+    ORDER BY distinct_id, person_version DESC LIMIT 1 BY distinct_id`,
+    teamId,
+  );
+const storedIds = async (teamId: number) =>
+  Object.fromEntries(
+    (
+      await select<{ event: string; person_id: string }>(
+        'SELECT event, person_id FROM events WHERE team_id = {team_id:Int64}',
+        teamId,
+      )
+    ).map(({ event: name, person_id }) => [name, person_id]),
+  );
+
+test('an anonymous visitor becomes a customer, in one batch and over several', async () => {
+  for (const inOne of [true, false]) {
+    const teamId = await newTeam();
+    const id = (distinctId: string) => personId(teamId, distinctId);
+    const sent = [
+      event({ event: 'before', distinct_id: 'v1', $set_once: { from: 'web', plan: 'none' } }),
+      event({ event: 'own', distinct_id: 'ada', $set: { plan: 'pro' } }),
+      identify('ada', 'v1', { $set: { name: 'Ada' } }),
+      event({ event: 'after', distinct_id: 'v1', $set: { seen: 1 }, $unset: ['plan'] }),
+    ];
+    const batches = inOne ? [sent] : sent.map((one) => [one]);
+    // Each by a process that knows nothing of the others.
+    for (const batch of batches) await store(open(), teamId, batch);
+    assert.deepEqual(await persons(teamId), [
+      {
+        distinct_id: 'ada',
+        belongs_to: id('ada'),
+        properties: '{"from":"web","name":"Ada","seen":1}',
+        is_deleted: 0,
+        person_version: inOne ? 1 : 3,
+        person_distinct_id_version: 1,
+      },
+      {
+        distinct_id: 'v1',
+        belongs_to: id('ada'),
+        properties: '{}',
+        is_deleted: 1,
+        person_version: inOne ? 1 : 2,
+        person_distinct_id_version: inOne ? 1 : 2,
+      },
+    ]);
+    assert.deepEqual(await storedIds(teamId), {
+      before: id('v1'),
+      own: id('ada'),
+      $identify: id('ada'),
+      after: id('ada'),
+    });
+  }
+});
+
+test('what is refused is told, and the event is stored all the same', async () => {
+  const teamId = await newTeam();
+  const told: IdentityWarning[] = [];
+  const ingestion = open({}, (_team, warning) => told.push(warning));
+  const [first, second, third] = [
+    identify('ada', 'v1'),
+    identify('bob', 'v1'),
+    identify('bob', '0'),
+  ];
+  await store(ingestion, teamId, [first, second, third]);
+  await store(ingestion, teamId, [identify('bob', 'ada')]);
+  assert.deepEqual(
+    told.map(({ reason, example }) => [reason, example.distinct_id, example.other]),
+    [
+      ['merge_of_identified', 'bob', 'v1'],
+      ['merge_of_illegal_id', 'bob', '0'],
+      ['merge_of_identified', 'bob', 'ada'],
+    ],
+  );
+  assert.equal(told[0]!.example.uuid, second.uuid);
+  assert.deepEqual(await count(teamId), { rows: 4, uuids: 4 });
+  // The refused ones made bob identified.
+  await store(ingestion, teamId, [identify('carl', 'bob')]);
+  assert.equal(told.at(-1)!.reason, 'merge_of_identified');
+});
+
+test('a forced merge moves everybody who belongs to a person, wherever they come from', async () => {
+  const teamId = await newTeam();
+  const ingestion = open();
+  await store(ingestion, teamId, [identify('ada', 'v1'), identify('ada', 'v2')]);
+  await store(open(), teamId, [identify('ada', 'v3'), force('bob', 'v1'), force('carl', 'bob')]);
+  const belongs = (await persons(teamId)).map((row) => [row.distinct_id, row.belongs_to]);
+  const carl = personId(teamId, 'carl');
+  assert.deepEqual(
+    belongs,
+    ['ada', 'bob', 'carl', 'v1', 'v2', 'v3'].map((distinctId) => [distinctId, carl]),
+  );
+  // The process that wrote the first batch has an old idea of them, and learns.
+  await store(ingestion, teamId, [event({ event: 'last', distinct_id: 'v2' })]);
+  assert.equal((await storedIds(teamId))['last'], carl);
+});
+
+test('a merge that does not fit into a batch any more is done in the next one, whole', async () => {
+  const teamId = await newTeam();
+  const large = 'x'.repeat(3_000);
+  await store(open({ batch_bytes_max: 10_000 }), teamId, [
+    event({ distinct_id: 'v1', $set: { a: large } }),
+    identify('ada', 'v1', { $set: { b: large } }),
+    force('bob', 'ada'),
+    event({ event: 'end', distinct_id: 'v1' }),
+  ]);
+  const rows = await persons(teamId);
+  assert.deepEqual(
+    rows.map((row) => [row.distinct_id, Object.keys(JSON.parse(row.properties))]),
+    [
+      ['ada', []],
+      ['bob', ['a', 'b']],
+      ['v1', []],
+    ],
+  );
+  assert.equal((await storedIds(teamId))['end'], personId(teamId, 'bob'));
+});
+
+test('persons of a batch whose events are not stored are taken back', async () => {
+  const teamId = await newTeam();
+  const { db, clickhouse, log } = harness.deps;
+  await store(open(), teamId, [event({ distinct_id: 'v1', $set: { plan: 'none' } })]);
+  const before = await persons(teamId);
+  const uuid = randomUUID();
+  // Once more, v1 is of ada already, and her plan would be theirs.
+  const batch = [
+    event({ distinct_id: 'ada', $set: { plan: 'pro' } }),
+    event({ distinct_id: 'v1', $set: { plan: 'free' } }),
+    identify('ada', 'v1', { uuid }),
+  ];
+  let fails = true;
+  const through: ClickHouse = Object.assign(Object.create(clickhouse) as ClickHouse, {
+    exec: (given: Parameters<ClickHouse['exec']>[0]) => {
+      if (fails && given.query.includes('INTO events')) throw new Error('The store is away.');
+      return clickhouse.exec(given);
+    },
+  });
+  const ingestion = openIngestion({
+    db,
+    clickhouse: through,
+    log,
+    noteWarning: () => undefined,
+    settle_seconds: 15,
+  });
+  const { stored } = await ingestion.add(teamId, batch);
+  assert.deepEqual(await stored, { failure: 'unavailable' });
+  assert.notEqual((await readState(db, teamId)).batch_id, null);
+  assert.equal((await persons(teamId)).length, 2);
+  await store(open(), await newTeam(), [event()]);
+  fails = false;
+  // Another batch comes first, and finds the persons as they were.
+  await store(ingestion, teamId, [event({ event: 'between', distinct_id: 'v1' })]);
+  assert.deepEqual(await persons(teamId), before);
+  await store(ingestion, teamId, batch);
+  assert.deepEqual(
+    (await persons(teamId)).map((row) => [row.distinct_id, row.properties]),
+    [
+      ['ada', '{"plan":"pro"}'],
+      ['v1', '{}'],
+    ],
+  );
+  assert.deepEqual(await count(teamId), { rows: 5, uuids: 5 });
+});

@@ -1,0 +1,33 @@
+import type { Rectangle } from '../ledger/rectangles.ts';
+import type { Model } from './model.ts';
+import { selectionCondition, teamParameter } from './selection.ts';
+
+/**
+ * How the rows of a table of versions are selected: as of the selection's end, of each distinct_id
+ * the latest version whose insertion lies in the selection. All versions are kept in the table, so
+ * a version that comes later changes nothing here.
+ */
+export function latestVersions(
+  table: 'persons' | 'person_distinct_ids',
+  version: string,
+): Pick<Model, 'has_event_time' | 'key' | 'order' | 'relation' | 'versions'> {
+  const selected = (selection: Rectangle[]) =>
+    `SELECT * FROM ${table} WHERE team_id = {team_id:Int64}
+    AND ${selectionCondition(selection, { event: undefined, inserted: 'inserted_at' })}`;
+  return {
+    has_event_time: false,
+    key: 'distinct_id',
+    order: 'inserted_at, distinct_id',
+    relation: (teamId, selection) => ({
+      text:
+        `(${selected(selection)} ORDER BY distinct_id, ${version} DESC LIMIT 1 BY ` +
+        'distinct_id)',
+      parameters: teamParameter(teamId),
+    }),
+    versions: (teamId, selection) => ({
+      text: `(${selected(selection)})`,
+      parameters: teamParameter(teamId),
+      records: 'uniqExact(distinct_id)',
+    }),
+  };
+}
