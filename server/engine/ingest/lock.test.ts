@@ -80,12 +80,8 @@ async function store(
     { ...around, log: fields.log ?? log, clickhouse: fields.through ?? clickhouse },
     { look_up_seconds_max: fields.seconds ?? 30 },
   );
-  const sent = {
-    event: 'e',
-    distinct_id: 'd',
-    uuid: fields.uuid ?? randomUUID(),
-    $set: fields.set,
-  };
+  const uuid = fields.uuid ?? randomUUID();
+  const sent = { event: 'e', distinct_id: 'd', uuid, $set: fields.set };
   const { event } = parseEvent(JSON.stringify(sent), systemClock.now());
   return (await ingestion.add(teamId, [event!])).stored;
 }

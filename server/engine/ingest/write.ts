@@ -53,10 +53,7 @@ export async function writeRows(
   const noted = await noteBatch(deps.db, note);
   if (noted === 'project_gone') return noted;
   if (noted === 'refused') {
-    deps.log.warn(
-      { team_id },
-      'a batch was given up, because its lock was lost before it was written',
-    );
+    deps.log.warn({ team_id }, 'a batch was given up: its lock was lost before it was written');
     return 'unavailable';
   }
   // Persons first: an event is never there before the version of the person that it speaks of.
@@ -82,8 +79,8 @@ export async function writeRows(
       deps.log.warn({ err: error, team_id, table, outcome }, 'an insert did not end well');
     if (outcome === 'stored') continue;
     // Where the persons are there already, whoever settles the batch takes them back.
-    const isUntouched = table === 'persons' || persons.length === 0;
-    if (outcome === 'absent' && isUntouched) await clearBatch(tx, team_id, batch_id);
+    if (outcome === 'absent' && (table === 'persons' || persons.length === 0))
+      await clearBatch(tx, team_id, batch_id);
     return 'unavailable';
   }
   await clearBatch(tx, team_id, batch_id);

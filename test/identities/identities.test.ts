@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runIdentities } from './campaign.ts';
+
+test(
+  'whatever comes of identify, alias, forced merges, properties, repeats and kills: persons are ' +
+    'those of the model, at every watermark (100,000 sequences: npm run identities)',
+  async (context) => {
+    const checked = await runIdentities({
+      sequences: 300,
+      sequences_per_project: 100,
+      kills_per_project: 3,
+      seed: 16,
+      say: (line) => context.diagnostic(line),
+    });
+    assert.ok(checked.kills > 0 && checked.events > 1_500 && checked.watermarks > 3);
+  },
+);

@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { openRandom } from '../chaos/random.ts';
+
+const program = fileURLToPath(new URL('../processes/identities_process.ts', import.meta.url));
+
+/** What is played into which project. */
+export type Play = {
+  database_url: string;
+  clickhouse_url: string;
+  team_id: number;
+  seed: number;
+  project: number;
+  sequences: number;
+  batches: number;
+};
+
+/**
+ * Sends the events of a project in their order by processes of which each but the last is killed
+ * (kill -9) at a random instant after some answers. What was not answered is sent again, and often
+ * the batch before it as well. Gives how many were killed.
+ */
+export async function play(wanted: Play, kills: number): Promise<number> {
+  const random = openRandom(wanted.seed, 2_000_000 + wanted.project);
+  let answered = -1;
+  let killed = 0;
+  while (answered < wanted.batches - 1) {
+    const left = wanted.batches - 1 - answered;
+    const isKilled = killed < kills && left > 1;
+    const end = isKilled
+      ? { at: answered + random.between(1, left - 1), after_ms: random.between(0, 40) }
+      : undefined;
+    const first = Math.max(0, answered + 1 - random.between(0, 1));
+    answered = Math.max(answered, await sendFrom(wanted, first, end));
+    if (isKilled) killed += 1;
+  }
+  return killed;
+}
+
+/** Sends from a batch on until the end or the kill; gives the last batch that was answered. */
+async function sendFrom(
+  { database_url, clickhouse_url, team_id, seed, project, sequences }: Play,
+  first: number,
+  end: { at: number; after_ms: number } | undefined,
+): Promise<number> {
+  const child = spawn(
+    process.execPath,
+    [
+      program,
+      database_url,
+      clickhouse_url,
+      ...[team_id, first, seed, project, sequences].map(String),
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  let answered = -1;
+  const told = createInterface({ input: child.stdout });
+  const exit = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const closed = new Promise<void>((resolve) => told.once('close', resolve));
+  told.on('line', (line) => {
+    answered = Number(line);
+    // The instant is the point: in the middle of whatever it does then.
+    if (answered === end?.at) setTimeout(() => child.kill('SIGKILL'), end.after_ms);
+  });
+  const code = await exit;
+  await closed;
+  if (code !== 0 && code !== null) throw new Error(`The sender ended with ${code}.`);
+  return answered;
+}

@@ -1,0 +1,38 @@
+// A process that takes the events of random sequences, to be killed in the middle of it. Arguments:
+// PostgreSQL URL, ClickHouse URL, team id, number of the first batch, seed, project, sequences.
+// Each stored batch is told as a line with its number on standard output; it ends with the last.
+import { writeSync } from 'node:fs';
+import { openIngestion } from '../../server/engine/ingest/batcher.ts';
+import { parseEvent } from '../../server/engine/ingest/parse.ts';
+import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
+import { systemClock } from '../../server/platform/clock.ts';
+import { silentLog } from '../../server/platform/log.ts';
+import { openDatabase } from '../../server/platform/postgres/database.ts';
+import { batchesOf, eventsOf } from '../identities/sequences.ts';
+
+const [database_url = '', clickhouse_url = '', ...numbers] = process.argv.slice(2);
+const [team_id = 0, first = 0, seed = 0, project = 0, sequences = 0] = numbers.map(Number);
+const db = openDatabase(database_url, { connections_max: 3, application_name: 'identities' });
+const clickhouse = openClickHouse(clickhouse_url, { application: 'identities' });
+const ingestion = openIngestion({
+  db,
+  clickhouse,
+  log: silentLog(),
+  noteWarning: () => undefined,
+  settle_seconds: 15,
+});
+
+const batches = batchesOf(seed, project, eventsOf(seed, project, sequences));
+for (let number = first; number < batches.length;) {
+  const events = batches[number]!.map((sent) => {
+    const read = parseEvent(JSON.stringify(sent), systemClock.now());
+    if (read.event === undefined) throw new Error('The event is wrong.');
+    return read.event;
+  });
+  const result = await (await ingestion.add(team_id, events)).stored;
+  if (result.failure !== undefined) continue;
+  writeSync(1, `${number}\n`);
+  number += 1;
+}
+await ingestion.drain();
+await Promise.all([db.close(), clickhouse.close()]);
