@@ -1,7 +1,7 @@
 // Plays random sequences of identify, alias, forced merges, properties and events into stores of its
 // own, by processes that are killed with -9, and compares events, persons and their distinct ids at
 // several watermarks with a model in plain code. Prints a line for each project; --first-project
-// repeats one. npm run identities [-- --seed 7 --sequences 100000 --per-project 500 --kills 4]
+// repeats one. npm run identities [-- --seed 7 --sequences 100000 --per-project 2500 --kills 3]
 import { parseArgs } from 'node:util';
 import { runIdentities } from '../test/identities/campaign.ts';
 
@@ -9,8 +9,8 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     sequences: { type: 'string', default: '100000' },
-    'per-project': { type: 'string', default: '500' },
-    kills: { type: 'string', default: '4' },
+    'per-project': { type: 'string', default: '2500' },
+    kills: { type: 'string', default: '3' },
     'first-project': { type: 'string', default: '0' },
   },
 });

@@ -18,7 +18,7 @@ export type Play = {
 
 /**
  * Sends the events of a project in their order by processes of which each but the last is killed
- * (kill -9) at a random instant after some answers. What was not answered is sent again, and often
+ * (kill -9) in the middle of a batch after some answers. What was not answered is sent again, and often
  * the batch before it as well. Gives how many were killed.
  */
 export async function play(wanted: Play, kills: number): Promise<number> {
@@ -29,7 +29,7 @@ export async function play(wanted: Play, kills: number): Promise<number> {
     const left = wanted.batches - 1 - answered;
     const isKilled = killed < kills && left > 1;
     const end = isKilled
-      ? { at: answered + random.between(1, left - 1), after_ms: random.between(0, 40) }
+      ? { at: answered + random.between(1, Math.min(5, left - 1)), share: random.next() * 1.2 }
       : undefined;
     const first = Math.max(0, answered + 1 - random.between(0, 1));
     answered = Math.max(answered, await sendFrom(wanted, first, end));
@@ -42,7 +42,7 @@ export async function play(wanted: Play, kills: number): Promise<number> {
 async function sendFrom(
   { database_url, clickhouse_url, team_id, seed, project, sequences }: Play,
   first: number,
-  end: { at: number; after_ms: number } | undefined,
+  end: { at: number; share: number } | undefined,
 ): Promise<number> {
   const child = spawn(
     process.execPath,
@@ -55,13 +55,16 @@ async function sendFrom(
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   let answered = -1;
+  let began = performance.now();
   const told = createInterface({ input: child.stdout });
   const exit = new Promise<number | null>((resolve) => child.once('exit', resolve));
   const closed = new Promise<void>((resolve) => told.once('close', resolve));
   told.on('line', (line) => {
     answered = Number(line);
-    // The instant is the point: in the middle of whatever it does then.
-    if (answered === end?.at) setTimeout(() => child.kill('SIGKILL'), end.after_ms);
+    // The instant is the point: in the middle of whatever it does then, by how long a batch takes.
+    const batch_ms = performance.now() - began;
+    began = performance.now();
+    if (answered === end?.at) setTimeout(() => child.kill('SIGKILL'), end.share * batch_ms);
   });
   const code = await exit;
   await closed;

@@ -31,12 +31,13 @@ const kinds = [
  */
 export function eventsOf(seed: number, project: number, sequences: number): SentEvent[] {
   const random = openRandom(seed, project);
-  const open = Array.from({ length: sequences }, (_none, number) => ({
-    number,
-    left: random.between(2, events_per_sequence_max),
-  }));
+  // Few at a time share batches with themselves, many with others.
+  const open_max = random.one([1, 3, 30]);
+  const open: { number: number; left: number }[] = [];
   const events: SentEvent[] = [];
-  while (open.length > 0) {
+  for (let number = 0; number < sequences || open.length > 0;) {
+    for (; open.length < open_max && number < sequences; number += 1)
+      open.push({ number, left: random.between(2, events_per_sequence_max) });
     const at = random.between(0, open.length - 1);
     const sequence = open[at]!;
     const uuid = `00000000-0000-4000-8000-${events.length.toString(16).padStart(12, '0')}`;
@@ -80,7 +81,8 @@ function eventOf(random: Random, sequence: number): Omit<SentEvent, 'uuid'> {
 /** The events cut into the batches in which they are handed in, by the same seed. */
 export function batchesOf(seed: number, project: number, events: SentEvent[]): SentEvent[][] {
   const random = openRandom(seed, 1_000_000 + project);
-  const largest = random.one([8, 40, 200, 400]);
+  // Larger ones where there is much, so that it ends.
+  const largest = random.one([10, 40, 200]) * Math.max(1, Math.round(events.length / 2_000));
   const batches: SentEvent[][] = [];
   for (let from = 0; from < events.length; from += batches.at(-1)!.length)
     batches.push(events.slice(from, from + random.between(1, largest)));
