@@ -23,3 +23,19 @@ export async function storedEvents(
   });
   return found.json<StoredEvent>();
 }
+
+/** The distinct ids of each person of a project of whom anything is known. */
+export async function storedPeople(
+  { clickhouse }: Pick<Deps, 'clickhouse'>,
+  team_id: number,
+): Promise<string[][]> {
+  const found = await clickhouse.query({
+    query: `SELECT arraySort(groupArray(distinct_id)) AS ids FROM (
+        SELECT distinct_id, person_id FROM person_distinct_ids WHERE team_id = {team_id:Int64}
+        ORDER BY distinct_id, version DESC LIMIT 1 BY distinct_id)
+      GROUP BY person_id ORDER BY ids`,
+    query_params: { team_id },
+    format: 'JSONEachRow',
+  });
+  return (await found.json<{ ids: string[] }>()).map(({ ids }) => ids);
+}

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { eventually } from '../../../test/eventually.ts';
-import { storedEvents } from '../../../test/factories/stored_events.ts';
+import { storedEvents, storedPeople } from '../../../test/factories/stored_events.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { startChromium } from '../../../test/processes/chromium.ts';
@@ -86,6 +86,14 @@ for (const client of browser_clients)
       return seen.length >= wanted.length;
     }).catch(() => assert.fail(told()));
     assert.deepEqual(seen, wanted, told());
+    // Who was anonymous until then is the same person.
+    if (client.wanted.some(([event]) => event === '$identify')) {
+      const people = await storedPeople(harness.deps, project.id);
+      assert.deepEqual(
+        [people.length, people[0]?.length, people[0]?.includes('ada')],
+        [1, 2, true],
+      );
+    }
     await context.close();
     assert.deepEqual(complaints, []);
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { storedEvents } from '../../../test/factories/stored_events.ts';
+import { storedEvents, storedPeople } from '../../../test/factories/stored_events.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { node_clients } from '../../../test/sdks/node_clients.ts';
@@ -35,4 +35,7 @@ for (const { name, path, send, wanted } of node_clients)
     });
     const sorted = (events: readonly unknown[]) => events.map((one) => JSON.stringify(one)).sort();
     assert.deepEqual(sorted(stored), sorted(wanted));
+    const people = await storedPeople(harness.deps, project.id);
+    if (wanted.some(([event]) => event === '$create_alias'))
+      assert.deepEqual(people, [['ada', 'visitor']]);
   });

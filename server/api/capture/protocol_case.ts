@@ -15,6 +15,9 @@ export type WantedEvent = {
   properties?: object;
   set?: object;
   set_once?: object;
+  unset?: string[];
+  /** Who else is to be the same person. */
+  merge?: { other: string; is_forced: boolean } | undefined;
   warnings?: WarningReason[];
 };
 

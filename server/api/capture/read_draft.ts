@@ -64,6 +64,12 @@ export function readDraft(draft: Draft, clocks: Clocks): Read<PlainEvent> {
     );
   if (read.event.bytes > event_size_bytes_max) return refuse('event_too_large');
   if (read.event.is_set_too_large) warn('set_ignored');
+  const { merge } = read.event;
+  // The other distinct id as events have it.
+  if (merge !== undefined) {
+    const other = shortText(merge.other, 'distinct_id_cut', warn) ?? '';
+    read.event.merge = { ...merge, other };
+  }
   return { read, warnings, uuid: sent_uuid };
 }
 
@@ -156,5 +162,7 @@ function propertiesOf(draft: Draft, warn: Warn): Record<string, unknown> {
     else delete properties[name];
   }
   if (draft.unset !== undefined && draft.unset !== null) properties['$unset'] ??= draft.unset;
+  const { $unset: unset } = properties;
+  if (unset !== undefined && unset !== null && typeof unset !== 'object') warn('set_ignored');
   return properties;
 }

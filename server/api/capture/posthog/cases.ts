@@ -152,6 +152,8 @@ export const posthog_cases: readonly ProtocolCase[] = [
         distinct_id: 'ada',
         set: { name: 'Ada' },
         set_once: { from: 'web' },
+        unset: ['old'],
+        merge: { other: 'v1', is_forced: false },
         properties: {
           distinct_id: 'ada',
           $anon_distinct_id: 'v1',
@@ -160,8 +162,43 @@ export const posthog_cases: readonly ProtocolCase[] = [
           $unset: ['old'],
         },
       },
-      { event: '$create_alias', distinct_id: 'ada', properties: { alias: 'v2' } },
-      { event: '$groupidentify', distinct_id: '$company_acme' },
+      {
+        event: '$create_alias',
+        distinct_id: 'ada',
+        properties: { alias: 'v2' },
+        merge: { other: 'v2', is_forced: false },
+      },
+      { event: '$groupidentify', distinct_id: '$company_acme', merge: undefined },
+    ],
+  },
+  {
+    says: 'the other distinct id is read as those of events are',
+    path: '/batch/',
+    body: {
+      api_key: key,
+      batch: [
+        {
+          event: '$merge_dangerously',
+          distinct_id: 'ada',
+          properties: { alias: 'v'.repeat(300) },
+          $unset: 'old',
+        },
+        { event: '$identify', distinct_id: 'ada', properties: { $anon_distinct_id: 7 } },
+      ],
+    },
+    wanted: [
+      {
+        event: '$merge_dangerously',
+        distinct_id: 'ada',
+        merge: { other: 'v'.repeat(200), is_forced: true },
+        warnings: ['set_ignored', 'distinct_id_cut'],
+      },
+      {
+        event: '$identify',
+        distinct_id: 'ada',
+        merge: { other: '7', is_forced: false },
+        warnings: [],
+      },
     ],
   },
   {

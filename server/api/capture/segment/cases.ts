@@ -48,6 +48,7 @@ export const segment_cases: readonly ProtocolCase[] = [
         event: '$identify',
         distinct_id: 'ada',
         set: { name: 'Ada' },
+        merge: { other: 'v1', is_forced: false },
         properties: {
           userId: 'ada',
           anonymousId: 'v1',
@@ -81,7 +82,12 @@ export const segment_cases: readonly ProtocolCase[] = [
           $group_set: { size: 3 },
         },
       },
-      { event: '$create_alias', distinct_id: 'ada', properties: { userId: 'ada', alias: 'v1' } },
+      {
+        event: '$create_alias',
+        distinct_id: 'ada',
+        properties: { userId: 'ada', alias: 'v1' },
+        merge: { other: 'v1', is_forced: false },
+      },
       { refused: 'event_name_missing' },
       { refused: 'distinct_id_missing' },
     ],
