@@ -23,9 +23,10 @@ export class People {
   take({ uuid, event, distinct_id, properties }: SentEvent): string | undefined {
     if (this.#seen.has(uuid)) return undefined;
     this.#seen.add(uuid);
-    if (event === '$identify') this.#merge(properties['$anon_distinct_id'], distinct_id, false);
-    if (event === '$create_alias') this.#merge(properties['alias'], distinct_id, false);
-    if (event === '$merge_dangerously') this.#merge(properties['alias'], distinct_id, true);
+    const { $anon_distinct_id: anonymous, alias } = properties as Record<string, string>;
+    if (event === '$identify') this.#merge(anonymous, distinct_id, false);
+    if (event === '$create_alias') this.#merge(alias, distinct_id, false);
+    if (event === '$merge_dangerously') this.#merge(alias, distinct_id, true);
     const person = this.of(distinct_id);
     for (const [key, value] of Object.entries(properties['$set_once'] ?? {}))
       if (!person.properties.has(key) && !Object.hasOwn(properties['$set'] ?? {}, key))
@@ -60,10 +61,10 @@ export class People {
     return new Map(all.map((person) => [person.name, person]));
   }
 
-  #merge(other: unknown, distinct_id: string, is_forced: boolean): void {
+  #merge(other: string | undefined, distinct_id: string, is_forced: boolean): void {
     if (other === undefined || other === distinct_id) return;
-    if (nobody.includes(distinct_id) || nobody.includes(String(other))) return;
-    const [from, into] = [this.of(String(other)), this.of(distinct_id)];
+    if (nobody.includes(distinct_id) || nobody.includes(other)) return;
+    const [from, into] = [this.of(other), this.of(distinct_id)];
     if (from !== into && (is_forced || !from.is_identified)) {
       for (const [key, value] of from.properties)
         if (!into.properties.has(key)) into.properties.set(key, value);

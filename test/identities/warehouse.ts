@@ -72,6 +72,6 @@ export class Warehouse {
 }
 
 function plain(value: unknown): string | number {
-  if (typeof value === 'boolean') return Number(value);
+  if (typeof value === 'boolean' || typeof value === 'bigint') return Number(value);
   return typeof value === 'string' || typeof value === 'number' ? value : JSON.stringify(value);
 }

@@ -114,7 +114,7 @@ test('the language is told: tables with their columns, functions that can be cal
   }
   assert.deepEqual(
     body.tables.map(({ name }: { name: string }) => name),
-    ['events', 'persons'],
+    ['events', 'persons', 'person_distinct_ids'],
   );
   const names = body.functions.map(({ name }: { name: string }) => name);
   assert.ok(names.includes('toFloat64') && names.includes('count') && names.includes('row_number'));

@@ -1,8 +1,9 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { model_names } from '../../engine/models/model.ts';
 import { nullable } from '../../platform/nullable.ts';
 
-const model = Type.Enum(['events', 'persons'], {
+const model = Type.Enum([...model_names], {
   description:
     'The model of the export that the query is for: it decides which rows the tables give.',
 });

@@ -155,6 +155,45 @@ test('a merge that does not fit into a batch any more is done in the next one, w
   assert.equal((await storedIds(teamId))['end'], personId(teamId, 'bob'));
 });
 
+test('what was stored before merges were known goes on, each distinct id a person', async () => {
+  const teamId = await newTeam();
+  const id = personId(teamId, 'v1');
+  const values = [1, 2].map((person_version) => ({
+    team_id: teamId,
+    distinct_id: 'v1',
+    person_id: id,
+    properties: '{"plan":"none"}',
+    person_version,
+    person_distinct_id_version: 1,
+    is_deleted: 0,
+    created_at: '2024-01-01 00:00:00.000000',
+    inserted_at: `2024-01-0${person_version} 00:00:00.000000`,
+  }));
+  await harness.deps.clickhouse.insert({ table: 'persons', values, format: 'JSONEachRow' });
+  const mapped = () =>
+    select<{ person_id: string; version: number }>(
+      `SELECT person_id, toInt32(version) AS version FROM person_distinct_ids
+      WHERE team_id = {team_id:Int64} AND distinct_id = 'v1' ORDER BY version`,
+      teamId,
+    );
+  assert.deepEqual(await mapped(), [{ person_id: id, version: 1 }]);
+  await store(open(), teamId, [identify('ada', 'v1')]);
+  const ada = personId(teamId, 'ada');
+  assert.deepEqual(await mapped(), [
+    { person_id: id, version: 1 },
+    { person_id: ada, version: 2 },
+  ]);
+  const [row] = await select<{ created: string; properties: string }>(
+    `SELECT toString(created_at) AS created, properties FROM persons
+    WHERE team_id = {team_id:Int64} AND distinct_id = 'ada'`,
+    teamId,
+  );
+  assert.deepEqual(row, {
+    created: '2024-01-01 00:00:00.000000',
+    properties: '{"plan":"none"}',
+  });
+});
+
 test('persons of a batch whose events are not stored are taken back', async () => {
   const teamId = await newTeam();
   const { db, clickhouse, log } = harness.deps;

@@ -9,9 +9,14 @@ import type { TwoProjects } from './cases/two_projects.ts';
 import { working_conversions } from './cases/works_conversions.ts';
 import { working_functions } from './cases/works_functions.ts';
 import { working_rows } from './cases/works_rows.ts';
-import { working_persons, working_tables } from './cases/works_tables.ts';
+import {
+  working_person_distinct_ids,
+  working_persons,
+  working_tables,
+} from './cases/works_tables.ts';
 import { working_values } from './cases/works_values.ts';
 import type { WorkingQuery } from './cases/works_values.ts';
+import type { ModelName } from '../models/model.ts';
 
 let stores: TestStores;
 let projects: TwoProjects;
@@ -33,13 +38,14 @@ function inOrder(rows: unknown[][], isOrdered: boolean): string[] {
   return isOrdered ? lines : lines.sort();
 }
 
-const tables: [string, 'events' | 'persons', WorkingQuery[]][] = [
+const tables: [string, ModelName, WorkingQuery[]][] = [
   ['columns, properties, operators and instants', 'events', working_values],
   ['conditional functions and conversions', 'events', working_conversions],
   ['functions', 'events', working_functions],
   ['aggregates, windows, order and limits', 'events', working_rows],
   ['subqueries, WITH, joins and unions', 'events', working_tables],
   ['an export of persons', 'persons', working_persons],
+  ['an export of distinct ids', 'person_distinct_ids', working_person_distinct_ids],
 ];
 
 test('at least 150 queries are tried', () => {

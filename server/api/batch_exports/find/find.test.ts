@@ -175,13 +175,15 @@ test('a person is found by the versions that were stored on the day', async () =
     { key: home.key },
   );
   assert.deepEqual(
-    body.records.map(({ person_version, exports }: FoundRecord) => [
+    body.records.map(({ model, person_version, exports }: FoundRecord) => [
+      model,
       person_version,
       exports[0]!.state,
     ]),
     [
-      [1, 'superseded'],
-      [2, 'delivered'],
+      ['persons', 1, 'superseded'],
+      ['persons', 2, 'delivered'],
+      ['person_distinct_ids', 0, 'not_in_model'],
     ],
   );
 });

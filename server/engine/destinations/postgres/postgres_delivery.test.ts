@@ -12,6 +12,7 @@ import {
 import { proxyCertificate } from '../../../../test/servers/postgres_proxy.ts';
 import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
+import { person_distinct_ids as idsModel } from '../../models/person_distinct_ids.ts';
 import { persons as personsModel } from '../../models/persons.ts';
 import { postgresError } from '../../sql_tables/postgres_faults.ts';
 import type { PostgresConfig } from './config.ts';
@@ -80,6 +81,25 @@ test('persons are merged: a row gives way to a higher version only', async () =>
     found.rows.map((person) => `${person.distinct_id} ${person.name}`),
     ['a five', 'b two', 'c remapped', 'd high'],
   );
+});
+
+test('distinct ids of persons are merged: one gives way to a higher version only', async () => {
+  const config = { ...(await freshConfig()), table_name: 'ids' };
+  const columns = idsModel.columns.tables;
+  const [ada, bob] = [1, 2].map((n) => `018f0000-0000-7000-8000-00000000000${n}`);
+  const row = (distinct: string, person: string, version: number) =>
+    `7\t${distinct}\t${person}\t${version}\tfalse\t2020-01-01T00:00:00.000000Z\n`;
+  const send = (text: string) =>
+    deliver(config, freshDelivery({ model: 'person_distinct_ids', columns }), text);
+  await send(row('a', ada!, 1) + row('b', ada!, 3));
+  await send(row('a', bob!, 2) + row('b', bob!, 2));
+  const { rows } = await pool.query(
+    `SELECT distinct_id, person_id FROM ${inSchema(config, 'ids')} ORDER BY 1`,
+  );
+  assert.deepEqual(rows, [
+    { distinct_id: 'a', person_id: bob },
+    { distinct_id: 'b', person_id: ada },
+  ]);
 });
 
 test('verify compares persons by key, once each however often they were delivered', async () => {

@@ -3,6 +3,7 @@ import { checkByEngine, gateRelation } from '../gate/check_by_engine.ts';
 import { queryRelation, resolveQuery } from '../query.ts';
 import type { QueryRelation, QueryRun, ResolvedQuery } from '../query.ts';
 import { querySettings } from '../settings.ts';
+import type { ModelName } from '../../models/model.ts';
 
 /** Bounds that keep a test short. */
 export const settings = querySettings({
@@ -16,7 +17,7 @@ export const settings = querySettings({
 export type CheckedQuery = { query: ResolvedQuery; relation: QueryRelation };
 
 /** Reads and prints a query for a run. Throws a `QueryError`. */
-export function printQuery(text: string, model: 'events' | 'persons', run: QueryRun): CheckedQuery {
+export function printQuery(text: string, model: ModelName, run: QueryRun): CheckedQuery {
   const query = resolveQuery(text, { model });
   return { query, relation: queryRelation(query, run) };
 }
@@ -25,7 +26,7 @@ export function printQuery(text: string, model: 'events' | 'persons', run: Query
 export async function checkQuery(
   clickhouse: ClickHouse,
   text: string,
-  model: 'events' | 'persons',
+  model: ModelName,
   run: QueryRun,
 ): Promise<CheckedQuery> {
   const printed = printQuery(text, model, run);

@@ -280,6 +280,7 @@ function foreignPerson({ n, person_version, inserted_at }: PersonRow) {
     person_version: person_version + 987654,
     person_distinct_id_version: 987654,
     is_deleted: 0,
+    merged_into: 'foreign',
     created_at,
     inserted_at,
   };

@@ -154,6 +154,11 @@ export const working_tables: WorkingQuery[] = [
     'SELECT distinct_id, person_version FROM persons',
     'SELECT distinct_id, person_version FROM people_changed',
   ],
+  [
+    'SELECT e.uuid, coalesce(d.person_id, e.person_id) AS person, d.version AS v FROM events e ' +
+      'LEFT JOIN person_distinct_ids d ON d.distinct_id = e.distinct_id',
+    "SELECT uuid, person_id, if(distinct_id IN ('d1', 'd2'), 1, NULL) FROM mine",
+  ],
   ['SELECT team_id AS event, event AS team_id FROM events', 'SELECT 11, event FROM mine'],
   [
     'SELECT uuid AS events, event AS persons FROM events AS persons',
@@ -168,6 +173,20 @@ export const working_tables: WorkingQuery[] = [
       '`é 😀` FROM events)',
     'SELECT event, distinct_id, uuid FROM mine',
   ],
+];
+
+/** For an export of distinct ids, of which January has one that is new. */
+export const working_person_distinct_ids: WorkingQuery[] = [
+  [
+    'SELECT * FROM person_distinct_ids',
+    "SELECT 11, distinct_id, person_id, 1, false, inserted_at FROM people WHERE distinct_id = 'd2'",
+  ],
+  [
+    'SELECT d.distinct_id, p.properties.plan AS plan FROM person_distinct_ids d JOIN persons p ' +
+      'ON p.person_id = d.person_id',
+    "SELECT 'd2', 'free'",
+  ],
+  ['SELECT max(version) AS v FROM person_distinct_ids', 'SELECT 1'],
 ];
 
 /** For an export of persons. */

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { parseEvent } from './parse.ts';
+import { PersonBatch } from './person_batch.ts';
+
+type Pair = [into: string, other: string];
+
+/** To whom each distinct id belongs, and with which properties, after these identifications. */
+function persons(pairs: Pair[], before: object[] = []) {
+  const batch = new PersonBatch(1, { persons: new Map(), others: new Map() });
+  const identifications = pairs.map(([distinct_id, other]) => ({
+    event: '$identify',
+    distinct_id,
+    properties: { $anon_distinct_id: other },
+  }));
+  for (const sent of [...before, ...identifications])
+    batch.apply(parseEvent(JSON.stringify(sent), 0).event!);
+  const rows = batch.versions();
+  return Object.fromEntries(
+    rows.map((row) => [row.distinct_id, [row.belongs_to, row.is_deleted, row.properties]]),
+  );
+}
+
+test('in whatever order visitors become their one customer, the persons are the same', () => {
+  const customer = fc.constantFrom('ada', 'bob', 'carl');
+  const customers = fc.array(customer, { minLength: 1, maxLength: 12 });
+  const orders = customers.chain((all) => {
+    const pairs = all.map((into, number): Pair => [into, `v${number}`]);
+    return fc.tuple(
+      fc.shuffledSubarray(pairs, { minLength: pairs.length }),
+      fc.shuffledSubarray(pairs, { minLength: pairs.length }),
+    );
+  });
+  fc.assert(
+    fc.property(orders, ([one, other]) => assert.deepEqual(persons(one), persons(other))),
+    { numRuns: 300 },
+  );
+});
+
+test('where the order does decide: the first customer has the visitor, the first value stays', () => {
+  const first = persons([
+    ['ada', 'v1'],
+    ['bob', 'v1'],
+  ]);
+  const second = persons([
+    ['bob', 'v1'],
+    ['ada', 'v1'],
+  ]);
+  assert.deepEqual([first['v1']![0], second['v1']![0]], [first['ada']![0], first['bob']![0]]);
+  const visited = [1, 2].map((a) => ({ event: 'e', distinct_id: `v${a}`, $set: { a } }));
+  const ofAda = (others: string[]) =>
+    persons(
+      others.map((other): Pair => ['ada', other]),
+      visited,
+    )['ada']![2];
+  assert.deepEqual([ofAda(['v1', 'v2']), ofAda(['v2', 'v1'])], ['{"a":1}', '{"a":2}']);
+});
+
+test('what the latest event did is taken back, whatever it was', () => {
+  const visited = [1, 2, 3].map((a) => ({ event: 'e', distinct_id: `v${a}`, $set: { a } }));
+  const pairs: Pair[] = [
+    ['v2', 'v1'],
+    ['v2', 'v3'],
+  ];
+  const asks = ['$identify', '$merge_dangerously'].map((event) => ({
+    event,
+    distinct_id: 'ada',
+    properties: { $anon_distinct_id: 'v9', alias: 'v2', $set: { b: 1 } },
+  }));
+  for (const ask of asks) {
+    const batch = new PersonBatch(1, { persons: new Map(), others: new Map() });
+    const apply = (sent: object) => batch.apply(parseEvent(JSON.stringify(sent), 0).event!);
+    const force = (distinct_id: string) =>
+      apply({ event: '$merge_dangerously', distinct_id, properties: { alias: 'v2' } });
+    for (const sent of visited) apply(sent);
+    for (const [distinct_id, other] of pairs)
+      apply({ event: '$identify', distinct_id, properties: { $anon_distinct_id: other } });
+    const before = structuredClone(batch.versions());
+    assert.equal(apply(ask).person_id === before[0]!.person_id, false);
+    batch.undo();
+    assert.deepEqual(batch.versions(), before);
+    // Also who belongs to whom: all of them go on together.
+    force('bob');
+    const moved = batch.versions().filter(({ belongs_to }) => belongs_to === before[1]!.belongs_to);
+    assert.deepEqual(moved, []);
+  }
+});

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { models } from '../models/index.ts';
+import { model_names } from '../models/model.ts';
+import { tableStatement } from '../destinations/clickhouse/table.ts';
+import { isMerged, keyColumn, versionColumns } from './layout.ts';
+import { testedLayout } from './sample_row.ts';
+
+test('rows of events are added, those of the other models merged by key and version', () => {
+  const seen = model_names.map((model) => {
+    const { tables: columns } = models[model].columns;
+    const layout = { model, columns };
+    const engine = /ENGINE =\s+(\w+(?:\(\w*\))?)/.exec(tableStatement('t', layout))?.[1];
+    const tested = isMerged(testedLayout(columns));
+    assert.equal(tested, isMerged(layout), 'a connection test merges as the export does');
+    return [model, keyColumn(layout), isMerged(layout), versionColumns(layout), engine];
+  });
+  assert.deepEqual(seen, [
+    ['events', 'uuid', false, [], 'MergeTree'],
+    [
+      'persons',
+      'distinct_id',
+      true,
+      ['person_version', 'person_distinct_id_version'],
+      'ReplacingMergeTree(person_version)',
+    ],
+    ['person_distinct_ids', 'distinct_id', true, ['version'], 'ReplacingMergeTree(version)'],
+  ]);
+});
