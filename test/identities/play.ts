@@ -18,8 +18,8 @@ export type Play = {
 
 /**
  * Sends the events of a project in their order by processes of which each but the last is killed
- * (kill -9) in the middle of a batch after some answers. What was not answered is sent again, and often
- * the batch before it as well. Gives how many were killed.
+ * (kill -9) in the middle of a batch after some answers. What was not answered is sent again, and
+ * often the batch before it as well. Gives how many were killed.
  */
 export async function play(wanted: Play, kills: number): Promise<number> {
   const random = openRandom(wanted.seed, 2_000_000 + wanted.project);

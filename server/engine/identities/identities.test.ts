@@ -45,7 +45,7 @@ const asks: [string, Record<string, unknown>, ReturnType<typeof readMergeAsk>][]
   ['toString', { alias: 'v1' }, undefined],
 ];
 for (const [event, properties, ask] of asks)
-  test(`${event} with ${JSON.stringify(properties).slice(0, 40)} asks for ${ask?.other.slice(0, 9)}`, () =>
+  test(`what ${event} asks with ${JSON.stringify(properties).slice(0, 40)}`, () =>
     assert.deepEqual(readMergeAsk(event, properties), ask));
 
 test('what is to be unset is a list of names or an object that has them', () => {

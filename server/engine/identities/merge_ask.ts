@@ -13,7 +13,7 @@ const named_by: { [event: string]: { property: string; is_forced: boolean } | un
   $merge_dangerously: { property: 'alias', is_forced: true },
 };
 
-/** What the event asks; undefined where it names nobody else. A value that is no text is its JSON. */
+/** What the event asks; undefined where it names nobody else. What is no text is its JSON. */
 export function readMergeAsk(
   event: string,
   properties: Readonly<Record<string, unknown>>,

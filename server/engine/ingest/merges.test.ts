@@ -118,7 +118,7 @@ test('what is refused is told, and the event is stored all the same', async () =
   assert.equal(told.at(-1)!.reason, 'merge_of_identified');
 });
 
-test('a forced merge moves everybody who belongs to a person, wherever they come from', async () => {
+test('a forced merge moves everybody who belongs to a person, wherever from', async () => {
   const teamId = await newTeam();
   const ingestion = open();
   await store(ingestion, teamId, [identify('ada', 'v1'), identify('ada', 'v2')]);

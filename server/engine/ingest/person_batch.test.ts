@@ -38,7 +38,7 @@ test('in whatever order visitors become their one customer, the persons are the 
   );
 });
 
-test('where the order does decide: the first customer has the visitor, the first value stays', () => {
+test('where order decides: the first customer has the visitor, the first value stays', () => {
   const first = persons([
     ['ada', 'v1'],
     ['bob', 'v1'],

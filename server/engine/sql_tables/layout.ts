@@ -40,8 +40,8 @@ export function isMerged({ model, columns }: Layout): boolean {
 }
 
 /**
- * The columns that say which of two rows of a distinct id is newer, as far as the export has them and no
- * query has made them.
+ * The columns that say which of two rows of a distinct id is newer, as far as the export has them
+ * and no query has made them.
  */
 export function versionColumns({ columns }: Pick<Layout, 'columns'>): string[] {
   const own = columns
