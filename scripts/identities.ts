@@ -1,7 +1,8 @@
 // Plays random sequences of identify, alias, forced merges, properties and events into stores of
-// its own, by processes that are killed with -9, and compares events, persons and their distinct ids at
-// several watermarks with a model in plain code. Prints a line for each project; --first-project
-// repeats one. npm run identities [-- --seed 7 --sequences 100000 --per-project 2500 --kills 3]
+// its own, by processes that are killed with -9, and compares events, persons and their distinct
+// ids at several watermarks with a model in plain code. Prints a line for each project;
+// --first-project repeats one. npm run identities [-- --seed 7 --sequences 100000
+// --per-project 2500 --kills 3]
 import { parseArgs } from 'node:util';
 import { runIdentities } from '../test/identities/campaign.ts';
 

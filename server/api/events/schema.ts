@@ -43,6 +43,11 @@ const Event = Type.Object(
           'Properties of the person to set where there are none; also inside `properties`.',
       }),
     ),
+    $unset: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Names of properties that the person is to lose; also inside `properties`.',
+      }),
+    ),
   },
   { title: 'Event' },
 );

@@ -57,18 +57,25 @@ export async function flushEvents(
   const isDuplicate: boolean[] = [];
   let wanted = events.length;
   while (isDuplicate.length < events.length) {
-    const { is_duplicate, failure } = await flushBatch(
-      deps,
-      teamId,
-      events.slice(isDuplicate.length, isDuplicate.length + wanted),
-    );
+    const batch = upToForcedMerge(events.slice(isDuplicate.length, isDuplicate.length + wanted));
+    const { is_duplicate, failure } = await flushBatch(deps, teamId, batch);
     isDuplicate.push(...is_duplicate);
     if (failure !== undefined) return { is_duplicate: isDuplicate, failure };
     // Where persons are large few events fit, and looking all the others up again each time would
     // take longer than writing.
-    wanted = 2 * is_duplicate.length;
+    const fits = is_duplicate.length === batch.length;
+    wanted = Math.max(2 * is_duplicate.length, fits ? wanted : 0);
   }
   return { is_duplicate: isDuplicate };
+}
+
+/**
+ * A forced merge may move thousands of distinct ids, and whose they are must be known before: so it
+ * comes first in its batch.
+ */
+function upToForcedMerge(events: IncomingEvent[]): IncomingEvent[] {
+  const at = events.findIndex(({ merge }, index) => index > 0 && merge?.is_forced === true);
+  return at === -1 ? events : events.slice(0, at);
 }
 
 /** One batch: as many of the first events as fit, at least one unless it fails. */

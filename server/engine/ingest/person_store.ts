@@ -25,10 +25,8 @@ export type PersonStore = {
     distinctIds: Iterable<string>,
     signal: AbortSignal,
   ): Promise<Map<string, Person>>;
-  /**
-   * Distinct ids that were merged into one of these at some time; of each as many as may be moved.
-   */
-  findOthers(teamId: number, leaders: string[], signal: AbortSignal): Promise<string[]>;
+  /** The other distinct ids that belong to a person; as many as may be moved. */
+  findOthers(teamId: number, leader: string, signal: AbortSignal): Promise<string[]>;
   /** Remembers versions that were stored by the batch that made `generation`. */
   remember(teamId: number, generation: number, persons: Iterable<[string, Person]>): void;
   /** Forgets a project, after a batch whose fate is unknown. */
@@ -76,7 +74,7 @@ export function openPersonStore(clickhouse: ClickHouse): PersonStore {
         }),
       );
     },
-    findOthers: (teamId, leaders, signal) => selectOthers(clickhouse, teamId, leaders, signal),
+    findOthers: (teamId, leader, signal) => selectOthers(clickhouse, teamId, leader, signal),
     remember: (teamId, generation, changed) => {
       const cache = teams.get(teamId);
       if (cache === undefined) return;
@@ -109,21 +107,19 @@ async function selectLatest(
   return result.json<Person & { distinct_id: string }>();
 }
 
-// Reads the project's `merged_into`, which few rows have: only a forced merge of an identified
-// person asks.
+// Reads the project's `merged_into`: only a forced merge of an identified person asks. Whoever was
+// merged into a person that is not merged itself is still with them.
 async function selectOthers(
   clickhouse: ClickHouse,
   teamId: number,
-  leaders: string[],
+  leader: string,
   signal: AbortSignal,
 ): Promise<string[]> {
-  if (leaders.length === 0) return [];
   const result = await clickhouse.query({
-    query: `SELECT DISTINCT merged_into, distinct_id FROM persons
-      WHERE team_id = {team_id:Int64} AND merged_into IN ${listOf(leaders)}
-      ORDER BY merged_into, distinct_id LIMIT ${moved_ids_max} BY merged_into`,
-    query_params: { team_id: teamId },
-    clickhouse_settings: { max_query_size: '16000000' },
+    query: `SELECT DISTINCT distinct_id FROM persons
+      WHERE team_id = {team_id:Int64} AND merged_into = {leader:String}
+      ORDER BY distinct_id LIMIT ${moved_ids_max}`,
+    query_params: { team_id: teamId, leader },
     format: 'JSONEachRow',
     abort_signal: signal,
   });

@@ -9,7 +9,8 @@ const seconds_max = 30;
  * The store works on it no longer, and where its events are not there, the versions of persons that
  * were written before them are taken back: sent again, its events must find persons as they were
  * before them. Exports have not seen these versions, because their watermark stays before the
- * batch. False when it could not be done. Call it under the project's lock.
+ * batch. False when the store may still work on it; throws what the store throws. Call it under the
+ * project's lock.
  */
 export async function settleBatch(
   clickhouse: ClickHouse,
@@ -22,24 +23,20 @@ export async function settleBatch(
   const isOfBatch =
     "team_id = {team_id:Int64} AND inserted_at = fromUnixTimestamp64Milli({at:Int64}, 'UTC')";
   const abort_signal = AbortSignal.timeout(seconds_max * 1_000);
-  try {
-    const found = await clickhouse.query({
-      query: `SELECT (SELECT count() FROM events WHERE ${isOfBatch}) AS events,
-        (SELECT count() FROM persons WHERE ${isOfBatch}) AS persons`,
-      query_params,
-      abort_signal,
-      format: 'JSONEachRow',
-    });
-    const [counts] = await found.json<{ events: number | string; persons: number | string }>();
-    if (Number(counts?.events) > 0 || Number(counts?.persons) === 0) return true;
+  const found = await clickhouse.query({
+    query: `SELECT (SELECT count() FROM events WHERE ${isOfBatch}) AS events,
+      (SELECT count() FROM persons WHERE ${isOfBatch}) AS persons`,
+    query_params,
+    abort_signal,
+    format: 'JSONEachRow',
+  });
+  const [counts] = await found.json<{ events: number | string; persons: number | string }>();
+  if (Number(counts?.events) === 0 && Number(counts?.persons) > 0)
     await clickhouse.command({
       query: `ALTER TABLE persons DELETE WHERE ${isOfBatch}`,
       query_params,
       abort_signal,
       clickhouse_settings: { mutations_sync: '2' },
     });
-    return true;
-  } catch {
-    return false;
-  }
+  return true;
 }
