@@ -10,8 +10,8 @@ export type LoadedPersons = { persons: Map<string, Person>; others: Map<string, 
 
 /**
  * Loads the persons of the events' distinct ids, of those that they want merged, and those whom
- * they all belong to. A forced merge must be the first of the events. Persons whose distinct ids belong to themselves cost one look-up for all of
- * them together, and none where they are remembered.
+ * they all belong to. A forced merge must be the first of the events. Persons whose distinct ids
+ * belong to themselves cost one look-up for all of them together, none where they are remembered.
  */
 export async function loadPersons(
   store: PersonStore,
