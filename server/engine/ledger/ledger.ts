@@ -26,10 +26,14 @@ export async function takenOf(
   db: Queryable,
   exports: { id: string; revision: number }[],
 ): Promise<Map<string, Rectangle[]>> {
-  return areasOf(db, exports, sql`
+  return areasOf(
+    db,
+    exports,
+    sql`
     SELECT wanted.id, ledger.delivered AS area FROM wanted JOIN batch_export_ledgers ledger
       ON ledger.batch_export_id = wanted.id AND ledger.revision = wanted.revision
-    UNION ALL ${in_hand}`);
+    UNION ALL ${in_hand}`,
+  );
 }
 
 /** Of what `takenOf` gives, what is not in the ledgers. */
