@@ -45,7 +45,17 @@ export function MemberSection({
                   page={page}
                 />
               )}
-              <Rows columns={['Name', 'Address', 'Level', 'Second factor', 'Joined', 'Change']}>
+              <Rows
+                columns={[
+                  'Name',
+                  'Address',
+                  'Level',
+                  'Second factor',
+                  'Last seen',
+                  'Joined',
+                  'Change',
+                ]}
+              >
                 {results.map((member) => (
                   <Row key={member.id} member={member} is_oneself={member.user.uuid === own?.uuid}>
                     {member.user.uuid === own?.uuid || mayManage(organization, member) ? (
@@ -87,7 +97,7 @@ function Row({
   is_oneself: boolean;
   children: ReactNode;
 }) {
-  const { user, level, joined_at, is_2fa_enabled, has_social_auth } = member;
+  const { user, level, joined_at, last_seen_at, is_2fa_enabled, has_social_auth } = member;
   return (
     <Table.Tr>
       <Table.Th scope="row">
@@ -101,6 +111,13 @@ function Row({
       <Table.Td data-label="Level">{levelWord(level)}</Table.Td>
       <Table.Td data-label="2nd factor" className={is_2fa_enabled ? 'good' : 'warn'}>
         {is_2fa_enabled ? 'Set up' : has_social_auth ? 'None here; has a provider' : 'None'}
+      </Table.Td>
+      <Table.Td data-label="Last seen">
+        {last_seen_at === null ? (
+          <span className="muted">Not yet</span>
+        ) : (
+          <Instant at={last_seen_at} />
+        )}
       </Table.Td>
       <Table.Td data-label="Joined">
         <Instant at={joined_at} />
