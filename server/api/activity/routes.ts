@@ -2,8 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { findChainState } from '../../platform/activity/check.ts';
 import { answerKeyset, cursorPageOf, keysetAsked } from '../../platform/http/lists/cursor.ts';
-import { invalid, notFound } from '../../platform/http/errors.ts';
-import { Problem } from '../../platform/http/responses.ts';
+import { invalid } from '../../platform/http/errors.ts';
 import { takesJson } from '../../platform/http/caller/guard.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { answerFile, lines_type } from './file.ts';
@@ -68,15 +67,7 @@ export function activityRoutes(app: FastifyInstance, deps: Deps): void {
 
 /** `chain/` of both logs: is what they say what was written? */
 function chainRoutes(app: FastifyInstance, { db, secrets }: Deps): void {
-  const response = {
-    200: ActivityChain,
-    404: { ...Problem, description: 'The log has no entry yet.' },
-  };
-  const answer = async (chain_id: string) => {
-    const state = await findChainState(db, secrets, chain_id);
-    if (state === undefined) throw notFound();
-    return state;
-  };
+  const response = { 200: ActivityChain };
   app.get(
     '/api/organizations/:organization_id/activity/chain/',
     {
@@ -87,7 +78,7 @@ function chainRoutes(app: FastifyInstance, { db, secrets }: Deps): void {
         response,
       },
     },
-    (request) => answer(request.access.organization_id),
+    (request) => findChainState(db, secrets, request.access.organization_id),
   );
   app.get(
     '/api/users/@me/activity/chain/',
@@ -100,7 +91,7 @@ function chainRoutes(app: FastifyInstance, { db, secrets }: Deps): void {
         response,
       },
     },
-    (request) => answer(request.caller.user_uuid),
+    (request) => findChainState(db, secrets, request.caller.user_uuid),
   );
 }
 

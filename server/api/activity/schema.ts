@@ -78,7 +78,7 @@ export type ActivityRow = Static<typeof ActivityEntry>;
 /** How a chain of the log stands. */
 export const ActivityChain = Type.Object(
   {
-    number: Type.Integer({ description: 'The number of its latest entry.' }),
+    number: Type.Integer({ description: 'The number of its latest entry; 0: it has none.' }),
     hash: Type.String({ description: 'The hash of that entry, which is over all before it.' }),
     check: nullable(
       Type.Object(

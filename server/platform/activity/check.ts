@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { Database, Queryable } from '../postgres/database.ts';
 import type { Secrets } from '../secrets/secrets.ts';
+import { genesis_hash } from './chain.ts';
 import { verifyActivity } from './verify.ts';
 
 /** Each chain is read again so often. */
@@ -24,6 +25,8 @@ export type ChainCheck = {
   detail: string | null;
 };
 
+const no_entry = { number: 0, hash: genesis_hash.toString('hex') };
+
 /** How a chain stands: its end, and its last check; null: none yet, or not one of this server. */
 export type ChainState = { number: number; hash: string; check: ChainCheck | null };
 
@@ -40,14 +43,13 @@ export async function checkChains(
     const chain_id = await claimChain(db, clock.now());
     if (chain_id === undefined) break;
     // Before it is read: what is appended meanwhile belongs to the next check.
-    const end = await findEnd(db, chain_id);
+    const end = (await findEnd(db, chain_id)) ?? no_entry;
     const { faults_found, faults } = await verifyActivity(db, secrets, chain_id);
     if (faults_found > 0)
       log.error({ chain_id, faults: faults.slice(0, 10) }, 'the activity log was tampered with');
     await storeCheck(db, secrets, chain_id, {
       checked_at: isoInstant(clock.now()),
-      number: end?.number ?? 0,
-      hash: end?.hash ?? '',
+      ...end,
       faults_found,
       detail: faults[0] === undefined ? null : `Entry ${faults[0].number}: ${faults[0].detail}`,
     });
@@ -95,14 +97,13 @@ async function storeCheck(
     WHERE chain_id = ${chain_id}::uuid`);
 }
 
-/** How the chain stands; undefined without a single entry. */
+/** How the chain stands; without a single entry its end is 0, with the hash before all. */
 export async function findChainState(
   db: Queryable,
   secrets: Secrets,
   chain_id: string,
-): Promise<ChainState | undefined> {
-  const end = await findEnd(db, chain_id);
-  if (end === undefined) return undefined;
+): Promise<ChainState> {
+  const end = (await findEnd(db, chain_id)) ?? no_entry;
   const row = await db.row<ChainCheck & { seal: Buffer }>(sql`
     SELECT checked_at, number, encode(hash, 'hex') AS hash, faults_found, detail, seal
     FROM activity_checks WHERE chain_id = ${chain_id}::uuid AND checked_at IS NOT NULL`);

@@ -107,9 +107,12 @@ function touch(context: HttpContext, found: Found, request: FastifyRequest): voi
   if (found.organization_id !== null && isDue(found.last_seen_at))
     move(
       'last_seen_at',
-      sql`UPDATE members SET last_seen_at = ${moment}::timestamptz
-        WHERE user_id = ${found.user_id} AND organization_id = ${found.organization_id}::uuid
-          AND ${isOld(sql`last_seen_at`)}`,
+      // SKIP LOCKED: a long change holds the membership, and requests would wait for it, each with
+      // a connection.
+      sql`UPDATE members SET last_seen_at = ${moment}::timestamptz WHERE id = (
+        SELECT id FROM members WHERE user_id = ${found.user_id}
+          AND organization_id = ${found.organization_id}::uuid AND ${isOld(sql`last_seen_at`)}
+        FOR NO KEY UPDATE SKIP LOCKED)`,
     );
 }
 
