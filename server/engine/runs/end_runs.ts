@@ -147,7 +147,8 @@ async function writeEnds(
       FOR NO KEY UPDATE OF run ${unlocked(patience)}
     )
     UPDATE batch_export_runs run SET status = ended.status, error_code = ended.code,
-      latest_error = ended.message, steps = ended.steps, finished_at = now(), last_updated_at = now(),
+      latest_error = ended.message, steps = ended.steps, finished_at = now(),
+      last_updated_at = now(),
       receipt = coalesce(ended.receipt, run.receipt), started_at = coalesce(run.started_at, now()),
       committing_at = CASE WHEN ended.receipt IS NULL THEN run.committing_at ELSE now() END,
       records_total_count = CASE WHEN ended.receipt IS NULL THEN run.records_total_count
