@@ -11,8 +11,8 @@ import type { TxtAnswer } from './txt_answer.ts';
 export type Dns = {
   /**
    * The TXT records of a name, as `combineAnswers` makes one answer out of those of all resolvers,
-   * and what each of them said. Guarantee: settles within the time limit, and throws for no fault of
-   * DNS, only the signal's reason when the caller gives up.
+   * and what each of them said. Guarantee: settles within the time limit, and throws for no fault
+   * of DNS, only the signal's reason when the caller gives up.
    */
   lookupTxt(name: string, signal?: AbortSignal): Promise<LookedUp>;
 };

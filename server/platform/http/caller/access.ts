@@ -159,7 +159,8 @@ const in_organization = `SELECT m.organization_id, m.level, m.last_seen_at, o.en
   JOIN organizations o ON o.id = m.organization_id WHERE k.scoped_teams IS NULL
     AND ${organization_allowed}`;
 const in_project = `SELECT m.organization_id, m.level, m.last_seen_at, o.enforce_2fa,
-  p.id AS team_id, p.timezone FROM projects p JOIN members m ON m.organization_id = p.organization_id
+  p.id AS team_id, p.timezone
+  FROM projects p JOIN members m ON m.organization_id = p.organization_id
   JOIN organizations o ON o.id = m.organization_id WHERE (k.scoped_teams IS NULL
     OR p.id = ANY (k.scoped_teams)) AND ${organization_allowed}`;
 
