@@ -14,6 +14,8 @@ import { levelWord } from './level_names.ts';
 import { ManageMember } from './manage_member.tsx';
 import { members, nameOf } from './members.ts';
 
+const columns = ['Name', 'Address', 'Level', 'Second factor', 'Last seen', 'Joined', 'Change'];
+
 /** The members as a table; who is chosen stands above it, with what can be done. */
 export function MemberSection({
   organization,
@@ -45,17 +47,7 @@ export function MemberSection({
                   page={page}
                 />
               )}
-              <Rows
-                columns={[
-                  'Name',
-                  'Address',
-                  'Level',
-                  'Second factor',
-                  'Last seen',
-                  'Joined',
-                  'Change',
-                ]}
-              >
+              <Rows columns={columns}>
                 {results.map((member) => (
                   <Row key={member.id} member={member} is_oneself={member.user.uuid === own?.uuid}>
                     {member.user.uuid === own?.uuid || mayManage(organization, member) ? (

@@ -54,7 +54,7 @@ test('aliases in a circle end at once, whatever their case', async () => {
 
 test('a cut off answer is asked for over TCP', async () => {
   server.set('cut.test', { records: [txt('value')], truncated: true });
-  (await resolvers([server.address], 5_000).lookupTxt('cut.test')).answer;
+  await resolvers([server.address], 5_000).lookupTxt('cut.test');
   assert.deepEqual(
     server.queries.filter(({ name }) => name === 'cut.test'),
     [
