@@ -6,7 +6,10 @@ import { interrupt, runNode } from './child.ts';
 const benchmarks = {
   api_while_exporting: 'readers of the API beside an export',
   backfill_memory: 'memory during weeks of backfill',
+  bulk_retry: 'thousands of failed runs, retried by a bulk action',
   claim_lag: 'how late due exports are claimed',
+  console: 'the console over 10,000 exports and 1,000,000 runs, in Chromium',
+  console_map: "drawing the console's map of 200,000 slots",
   empty_backfill: 'a backfill over a range without events',
   export: 'events and bytes in a second, by format',
   export_elsewhere: 'exports to databases and stores, beside their own loaders',
@@ -15,6 +18,7 @@ const benchmarks = {
   ingestion: 'events taken in, in a second, beside another checkout',
   organization_read: 'one read of the API, beside a bare server',
   query: 'a query of the query language, parsed and resolved',
+  slots: 'what became of 200,000 slots of one export with 1,000,000 runs',
 };
 
 const [name = '', ...options] = process.argv.slice(2);

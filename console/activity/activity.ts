@@ -1,4 +1,9 @@
-import type { ActivityRow, ActivityWanted } from '../../server/api/activity/schema.ts';
+import type { Static } from 'typebox';
+import type {
+  ActivityChain,
+  ActivityRow,
+  ActivityWanted,
+} from '../../server/api/activity/schema.ts';
 import { reading } from '../http/reading.ts';
 import { organizationPath } from '../organizations/organization.ts';
 
@@ -12,6 +17,13 @@ export type Filter = ActivityWanted & { cursor?: string };
 export function activityOf(organization_id: string, filter: Filter) {
   const query = new URLSearchParams({ limit: '50', ...filter }).toString();
   return reading<Continued<ActivityRow>>(`${organizationPath(organization_id)}activity/?${query}`);
+}
+
+/** How the chain of an organization's log stands. */
+export function chainOf(organization_id: string) {
+  return reading<Static<typeof ActivityChain>>(
+    `${organizationPath(organization_id)}activity/chain/`,
+  );
 }
 
 /** The cursor in the address of another page of a list. */

@@ -7,7 +7,7 @@ import { pathOf } from '../http/reading.ts';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
-import { activityOf, cursorOf } from './activity.ts';
+import { activityOf, chainOf, cursorOf } from './activity.ts';
 import type { Continued, Filter } from './activity.ts';
 import { missingBetween, shownValue } from './chain.ts';
 import { FilterForm } from './filter_form.tsx';
@@ -31,7 +31,7 @@ export function ActivityPage() {
       <Shown query={query}>
         {(page) => (
           <>
-            <ChainState entries={page.results} filter={filter} />
+            <ChainState entries={page.results} filter={filter} organization_id={organization_id} />
             {page.results.length === 0 && <p className="empty">Nothing fits these filters.</p>}
             <ol className="records" reversed>
               {page.results.map((entry) => (
@@ -49,8 +49,16 @@ export function ActivityPage() {
   );
 }
 
-/** How the chain of the log stands, as far as it is on the screen. */
-function ChainState({ entries, filter }: { entries: ActivityRow[]; filter: Filter }) {
+/** How the chain of the log stands: as far as it is on the screen, and as the server found it. */
+function ChainState({
+  entries,
+  filter,
+  organization_id,
+}: {
+  entries: ActivityRow[];
+  filter: Filter;
+  organization_id: string;
+}) {
   const [newest] = entries;
   const is_whole = Object.keys(filter).every((name) => name === 'cursor');
   if (newest === undefined || !is_whole) return undefined;
@@ -62,11 +70,31 @@ function ChainState({ entries, filter }: { entries: ActivityRow[]; filter: Filte
           ? `Entries ${entries.at(-1)!.number} to ${newest.number} follow each other without a gap.`
           : `Entries are missing: ${missing.slice(0, 20).join(', ')}.`}
       </p>
+      <LastCheck organization_id={organization_id} />
       <p className="muted">
         Entry {newest.number} seals all before it: <code>{newest.hash}</code>. The key of the seal
         is the server’s: <code>npm run sluice -- doctor</code> checks every entry.
       </p>
     </div>
+  );
+}
+
+/** What the server found when it last read all entries again. */
+function LastCheck({ organization_id }: { organization_id: string }) {
+  const { data } = useQuery(chainOf(organization_id));
+  if (data === undefined) return null;
+  const { check } = data;
+  if (check === null)
+    return <p className="muted">The server has not read all entries again yet; it does daily.</p>;
+  const { number, faults_found, detail, checked_at } = check;
+  return (
+    <p className={faults_found === 0 ? 'good' : 'bad'}>
+      {faults_found === 0
+        ? `All entries up to ${number} are as they were written: the server read them again `
+        : `${faults_found} of the entries up to ${number} are not as they were written ` +
+          `(${detail}): the server read them again `}
+      <Instant at={checked_at} />.
+    </p>
   );
 }
 

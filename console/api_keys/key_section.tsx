@@ -98,7 +98,7 @@ function CreateKey({ made }: { made: (key: NewKey) => void }) {
 }
 
 function Key({ api_key }: { api_key: ApiKeyRow }) {
-  const { id, label, mask_value, scopes, expires_at, last_used_at, created_at } = api_key;
+  const { id, label, mask_value, scopes, expires_at, created_at } = api_key;
   const done = useDone();
   return (
     <li>
@@ -116,14 +116,7 @@ function Key({ api_key }: { api_key: ApiKeyRow }) {
               works until <Instant at={expires_at} is_exact />
             </>
           )}
-          ,{' '}
-          {last_used_at === null ? (
-            'never used'
-          ) : (
-            <>
-              last used <Instant at={last_used_at} />
-            </>
-          )}
+          , <LastUse api_key={api_key} />
         </p>
       </div>
       <Form
@@ -138,5 +131,22 @@ function Key({ api_key }: { api_key: ApiKeyRow }) {
         }
       />
     </li>
+  );
+}
+
+function LastUse({ api_key }: { api_key: ApiKeyRow }) {
+  const { last_used_at, last_used_ip, last_used_user_agent } = api_key;
+  if (last_used_at === null) return 'never used';
+  return (
+    <>
+      last used <Instant at={last_used_at} />
+      {last_used_ip !== null && ` from ${last_used_ip}`}
+      {last_used_user_agent !== null && last_used_user_agent !== '' && (
+        <>
+          {' '}
+          by <bdi className="long">{last_used_user_agent}</bdi>
+        </>
+      )}
+    </>
   );
 }

@@ -1,3 +1,4 @@
+import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { DomainRow } from '../../server/api/domains/schema.ts';
@@ -6,6 +7,7 @@ import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
 import { Command } from '../page/command.tsx';
 import { Page } from '../page/page.tsx';
+import { Rows } from '../page/rows.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
@@ -77,7 +79,7 @@ function RecordToAdd({ domain: { domain, verification_challenge } }: { domain: D
 type Given = { domain: DomainRow; organization_id: string };
 
 function Proof({ domain: { id, verification }, organization_id }: Given) {
-  const { state, reason, last_checked_at, next_check_at } = verification;
+  const { state, reason, answers, last_checked_at, next_check_at } = verification;
   const { word, tone } = proof_states[state];
   const done = useDone();
   return (
@@ -102,6 +104,7 @@ function Proof({ domain: { id, verification }, organization_id }: Given) {
         )}
         .
       </p>
+      <Answers answers={answers} />
       <Form
         path={`${domainPath(organization_id, id)}verify/`}
         done={() => done('The record was looked up.', domainOf(organization_id, id))}
@@ -109,6 +112,31 @@ function Proof({ domain: { id, verification }, organization_id }: Given) {
         tone="plain"
       />
     </>
+  );
+}
+
+const outcomes = {
+  met: { word: 'Has it', tone: 'good' },
+  missing: { word: 'Has not', tone: 'bad' },
+  unanswered: { word: 'No answer', tone: 'warn' },
+};
+
+/** What each resolver said at the last look. */
+function Answers({ answers }: Pick<DomainRow['verification'], 'answers'>) {
+  if (answers.length === 0) return null;
+  return (
+    <Rows columns={['Resolver', 'The record', 'What it said', 'Took']}>
+      {answers.map(({ resolver, outcome, detail, took_ms }) => (
+        <Table.Tr key={resolver}>
+          <Table.Th scope="row">{resolver}</Table.Th>
+          <Table.Td data-label="The record" className={outcomes[outcome].tone}>
+            {outcomes[outcome].word}
+          </Table.Td>
+          <Table.Td data-label="It said">{detail}</Table.Td>
+          <Table.Td data-label="Took">{took_ms} ms</Table.Td>
+        </Table.Tr>
+      ))}
+    </Rows>
   );
 }
 

@@ -14,6 +14,8 @@ import { levelWord } from './level_names.ts';
 import { ManageMember } from './manage_member.tsx';
 import { members, nameOf } from './members.ts';
 
+const columns = ['Name', 'Address', 'Level', 'Second factor', 'Last seen', 'Joined', 'Change'];
+
 /** The members as a table; who is chosen stands above it, with what can be done. */
 export function MemberSection({
   organization,
@@ -45,7 +47,7 @@ export function MemberSection({
                   page={page}
                 />
               )}
-              <Rows columns={['Name', 'Address', 'Level', 'Second factor', 'Joined', 'Change']}>
+              <Rows columns={columns}>
                 {results.map((member) => (
                   <Row key={member.id} member={member} is_oneself={member.user.uuid === own?.uuid}>
                     {member.user.uuid === own?.uuid || mayManage(organization, member) ? (
@@ -87,7 +89,7 @@ function Row({
   is_oneself: boolean;
   children: ReactNode;
 }) {
-  const { user, level, joined_at, is_2fa_enabled, has_social_auth } = member;
+  const { user, level, joined_at, last_seen_at, is_2fa_enabled, has_social_auth } = member;
   return (
     <Table.Tr>
       <Table.Th scope="row">
@@ -101,6 +103,13 @@ function Row({
       <Table.Td data-label="Level">{levelWord(level)}</Table.Td>
       <Table.Td data-label="2nd factor" className={is_2fa_enabled ? 'good' : 'warn'}>
         {is_2fa_enabled ? 'Set up' : has_social_auth ? 'None here; has a provider' : 'None'}
+      </Table.Td>
+      <Table.Td data-label="Last seen">
+        {last_seen_at === null ? (
+          <span className="muted">Not yet</span>
+        ) : (
+          <Instant at={last_seen_at} />
+        )}
       </Table.Td>
       <Table.Td data-label="Joined">
         <Instant at={joined_at} />

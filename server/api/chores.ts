@@ -3,6 +3,7 @@ import { removeProjects } from '../engine/erasure/remove_projects.ts';
 import { judgeFreshness } from '../engine/health/freshness.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
+import { checkChains } from '../platform/activity/check.ts';
 import type { Chore } from '../platform/chores.ts';
 import { sweepBulkActions } from './batch_exports/bulk_actions/sweep.ts';
 import { workBulkActions } from './batch_exports/bulk_actions/work.ts';
@@ -61,6 +62,11 @@ export function choresOf(deps: Deps): Chore[] {
       name: 'removal of sign-ins that have expired',
       interval_ms: 600_000,
       work: () => sweepSingleSignOn(deps),
+    },
+    {
+      name: 'check of the activity log',
+      interval_ms: 600_000,
+      work: (signal) => checkChains(deps, signal),
     },
     {
       name: 'removal of sessions, links and series of attempts that have ended',

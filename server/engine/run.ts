@@ -5,6 +5,27 @@ import type { ModelName } from './models/model.ts';
 /** After this many failed attempts a run is given up as FailedRetryable. */
 export const attempts_max = 15;
 
+/** What a worker does with a run, in order; reading and sending take turns. */
+export type WorkStep = 'counted' | 'read' | 'sent' | 'committed';
+
+/**
+ * How long the steps of one attempt took, in milliseconds; null: it did not come to that.
+ *
+ * `waited`: until a worker took it, from when the run was planned, or anything was last heard of
+ * the attempt before. `counted`: until it was known what is to be written. `read`: while the source
+ * was waited for. `sent`: all else of the writing, from the opening of the destination to the last
+ * slice that is safe. `committed`: while the destination was to show it. They follow one another
+ * and never overlap.
+ */
+export type AttemptSteps = Record<`${WorkStep}_ms`, number | null> & {
+  attempt: number;
+  began_at: string;
+  waited_ms: number;
+};
+
+/** So many attempts of a run are remembered, the latest. */
+export const remembered_attempts_max = 20;
+
 /**
  * A run in the hands of one worker. `attempt` is its hold: a statement that finds another number
  * there changes nothing.
@@ -36,6 +57,8 @@ export type ClaimedRun = {
   destination_secrets: Buffer | null;
   export_revision: number;
   is_deleted: boolean;
+  /** Of its attempts, this one last; without any where no worker has had it. */
+  steps: AttemptSteps[];
 };
 
 /**

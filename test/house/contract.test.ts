@@ -40,7 +40,9 @@ const additions: Record<string, string[]> = {
     'delivery_id',
     'error_code',
     'kind',
+    'steps',
   ],
+  member: ['last_seen_at'],
 };
 
 /** Fields that only the answer has that makes the record. */

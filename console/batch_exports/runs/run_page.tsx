@@ -10,11 +10,12 @@ import { Shown } from '../../page/shown.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { exactly, seconds } from '../../time/words.ts';
 import { useExport } from '../export_context.ts';
-import { counted, inBytes, inTime } from '../quantities.ts';
+import { counted, inBytes } from '../quantities.ts';
 import { run_states } from '../state.ts';
+import { AttemptBars } from './attempt_bars.tsx';
 import { RunActions } from './run_actions.tsx';
 import { RunLog } from './run_log.tsx';
-import { oneRun, receiptOf, runPath, timesOf } from './runs.ts';
+import { oneRun, receiptOf, runPath } from './runs.ts';
 import { outcomeOf, stepsOf } from './steps.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/runs/$run_id');
@@ -75,15 +76,11 @@ function Outcome({ run }: { run: BatchExportRun }) {
 }
 
 function Steps({ run }: { run: BatchExportRun }) {
-  const { path } = useExport();
-  const { data } = useQuery(timesOf(path, run));
-  const steps = stepsOf(
-    run,
-    data?.results.find((point) => point.run === run.id),
-  );
+  const steps = stepsOf(run);
   return (
     <section className="part">
       <h2>Steps</h2>
+      <AttemptBars attempts={run.steps} />
       <Table className="cards">
         <Table.Thead>
           <Table.Tr>
@@ -94,14 +91,14 @@ function Steps({ run }: { run: BatchExportRun }) {
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {steps.map(({ name, at, seconds: took, told }) => (
+          {steps.map(({ name, at, took, told }) => (
             <Table.Tr key={name}>
               <Table.Th scope="row">{name}</Table.Th>
               <Table.Td data-label="At">
                 {at === null ? <span className="muted">-</span> : <ToTheSecond at={at} />}
               </Table.Td>
               <Table.Td data-label="Took" className="number">
-                {took === null ? <span className="muted">-</span> : inTime(took)}
+                {took ?? <span className="muted">-</span>}
               </Table.Td>
               <Table.Td data-label="Result">{told}</Table.Td>
             </Table.Tr>

@@ -1,6 +1,5 @@
 import type { Static } from 'typebox';
 import type { BatchExportRunLogs } from '../../../server/api/batch_exports/logs/schema.ts';
-import type { BatchExportMetrics } from '../../../server/api/batch_exports/metrics/schema.ts';
 import type { BatchExportRun, Receipt } from '../../../server/api/batch_exports/runs/schema.ts';
 import { reading } from '../../http/reading.ts';
 import { readingPages } from '../../http/reading_pages.ts';
@@ -55,14 +54,4 @@ export function logOf(
     `${runPath(path, run_id)}logs/?${query.toString()}`,
     { is_busy: isOpen },
   );
-}
-
-/** How long the run took, as the metrics of the export have it. */
-export function timesOf(path: string, { created_at }: BatchExportRun) {
-  const at = Math.floor(Date.parse(created_at));
-  const query = new URLSearchParams({
-    after: new Date(at).toISOString(),
-    before: new Date(at + 1).toISOString(),
-  });
-  return reading<Static<typeof BatchExportMetrics>>(`${path}metrics/?${query.toString()}`);
 }

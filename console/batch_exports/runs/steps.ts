@@ -1,49 +1,101 @@
-import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
-import type { MetricPoint } from '../../../server/api/batch_exports/metrics/schema.ts';
-import { counted, inBytes } from '../quantities.ts';
+import type { Static } from 'typebox';
+import type {
+  AttemptSteps,
+  BatchExportRun,
+} from '../../../server/api/batch_exports/runs/schema.ts';
+import { counted, inBytes, inTime } from '../quantities.ts';
+
+/** The times of one attempt at a run. */
+export type Attempt = Static<typeof AttemptSteps>;
+
+/** What a worker does, in order. */
+export const work_steps = ['counted', 'read', 'sent', 'committed'] as const;
 
 /** A step of a run: what happened, when it began, and how long it took as far as that is known. */
-export type Step = { name: string; at: string | null; seconds: number | null; told: string };
+export type Step = { name: string; at: string | null; took: string | null; told: string };
 
-/** The steps of a run, as far as the run and its metrics tell them. */
-export function stepsOf(run: BatchExportRun, point: MetricPoint | undefined): Step[] {
-  const worked = point?.duration_seconds ?? null;
-  const began =
-    worked === null || run.finished_at === null
-      ? null
-      : new Date(Date.parse(run.finished_at) - worked * 1000).toISOString();
-  const waited = began === null ? null : (Date.parse(began) - Date.parse(run.created_at)) / 1000;
+/** The steps of a run, with the times of its latest attempt. */
+export function stepsOf(run: BatchExportRun): Step[] {
+  const attempt = run.steps.at(-1);
   const { records_total_count: total, records_completed: done } = run;
+  // Reading and sending take turns, so they begin together.
+  const counted_at = attempt?.began_at ?? null;
+  const written_at = later(counted_at, attempt?.counted_ms);
+  const committed_at = later(written_at, sumOf(attempt?.read_ms, attempt?.sent_ms));
+  const safe = run.cursor === null ? '' : `, ${counted(Number(run.cursor), 'slice')} safe`;
+  const isOver = run.finished_at !== null;
   return [
     {
       name: 'Waited for a worker',
       at: run.created_at,
-      seconds: waited === null ? null : Math.max(0, waited),
-      told: run.status === 'Starting' ? 'It waits.' : began === null ? '' : 'A worker took it.',
+      took: took(attempt?.waited_ms),
+      told: waitedFor(run),
     },
     {
       name: 'Counted at the source',
-      at: began,
-      seconds: null,
+      at: counted_at,
+      took: took(attempt?.counted_ms),
       told: total === null ? 'Not yet.' : `${counted(total, 'row')}.`,
     },
     {
-      name: 'Read and sent',
-      at: began,
-      seconds: worked,
+      name: 'Read',
+      at: written_at,
+      took: took(attempt?.read_ms),
+      told: 'While the source was waited for.',
+    },
+    {
+      name: 'Sent',
+      at: written_at,
+      took: took(attempt?.sent_ms),
       told:
         done === null
           ? 'Not yet.'
-          : `${counted(done, 'row')}, ${inBytes(run.bytes_completed)}` +
-            `${run.cursor === null ? '' : `, ${counted(Number(run.cursor), 'slice')} safe`}.`,
+          : `${counted(done, 'row')}, ${inBytes(run.bytes_completed)}${safe}.`,
     },
     {
-      name: run.status === 'Completed' ? 'Committed' : 'Ended',
-      at: run.finished_at,
-      seconds: null,
+      name: run.status === 'Completed' || !isOver ? 'Committed' : 'Ended',
+      at: run.status === 'Completed' ? (committed_at ?? run.finished_at) : run.finished_at,
+      took: took(attempt?.committed_ms),
       told: run.status === 'Completed' ? 'Its receipt is signed.' : (run.latest_error ?? ''),
     },
-  ].filter(({ told, at }) => told !== '' || at !== null);
+  ].filter(({ name, at, took: length, told }) =>
+    name === 'Read' || name === 'Sent' ? length !== null : told !== '' || at !== null,
+  );
+}
+
+function waitedFor({ status, steps, finished_at }: BatchExportRun): string {
+  if (steps.length > 1) return `A worker took it, for the ${ordinal(steps.at(-1)!.attempt)} time.`;
+  if (steps.length === 1) return 'A worker took it.';
+  if (status === 'Starting') return 'It waits.';
+  return finished_at === null ? '' : 'No worker had it.';
+}
+
+function ordinal(number: number): string {
+  const ends = { one: 'st', two: 'nd', few: 'rd', other: 'th', many: 'th', zero: 'th' };
+  return `${number}${ends[new Intl.PluralRules('en', { type: 'ordinal' }).select(number)]}`;
+}
+
+/** The times of an attempt in words, as far as it came: `counted 40 ms, read 1.2 s`. */
+export function attemptInWords(attempt: Attempt): string {
+  const told = work_steps.flatMap((step) => {
+    const length = took(attempt[`${step}_ms`]);
+    return length === null ? [] : [`${step} ${length}`];
+  });
+  return [`waited ${took(attempt.waited_ms)}`, ...told].join(', ');
+}
+
+function took(milliseconds: number | null | undefined): string | null {
+  if (milliseconds === null || milliseconds === undefined) return null;
+  return milliseconds < 950 ? `${milliseconds} ms` : inTime(milliseconds / 1000);
+}
+
+function later(at: string | null, milliseconds: number | null | undefined): string | null {
+  if (at === null || milliseconds === null || milliseconds === undefined) return null;
+  return new Date(Date.parse(at) + milliseconds).toISOString();
+}
+
+function sumOf(one: number | null | undefined, other: number | null | undefined): number | null {
+  return one === null && other === null ? null : (one ?? 0) + (other ?? 0);
 }
 
 /** What came of a run, in a sentence. */

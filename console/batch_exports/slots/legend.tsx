@@ -1,10 +1,11 @@
+import { memo } from 'react';
 import type { Span } from './boundaries.ts';
 import { countsIn } from './drawn.ts';
 import type { Drawn } from './drawn.ts';
 import { kind_names, kinds } from './kinds.ts';
 
-/** What each colour says, and how many slots of it are shown. */
-export function Legend({ drawn, view }: { drawn: Drawn; view: Span }) {
+/** What each colour says, and how many slots of it are shown. Kept while only the cursor moves. */
+export const Legend = memo(function Legend({ drawn, view }: { drawn: Drawn; view: Span }) {
   const counts = countsIn(drawn, view);
   return (
     <ul className="legend" aria-label="Slots in view">
@@ -20,4 +21,4 @@ export function Legend({ drawn, view }: { drawn: Drawn; view: Span }) {
       })}
     </ul>
   );
-}
+});

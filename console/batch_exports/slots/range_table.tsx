@@ -1,6 +1,6 @@
 import { Button, NativeSelect, Pagination, Table } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
-import { useState } from 'react';
+import { memo, useState } from 'react';
 import type { SlotRange } from '../../../server/api/batch_exports/slots/schema.ts';
 import { Instant } from '../../time/instant.tsx';
 import type { Span } from './boundaries.ts';
@@ -11,8 +11,11 @@ import { inWords, kindOf, kinds } from './kinds.ts';
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/');
 const rows_max = 25;
 
-/** The ranges of the view as a table: the same as the map, for whoever reads rather than looks. */
-export function RangeTable({
+/**
+ * The ranges of the view as a table: the same as the map, for whoever reads rather than looks. Kept
+ * while only the cursor moves.
+ */
+export const RangeTable = memo(function RangeTable({
   drawn,
   view,
   setSelection,
@@ -66,13 +69,13 @@ export function RangeTable({
       )}
     </section>
   );
-}
+});
 
-function rangesIn({ ranges, to }: Drawn, view: Span, has_all: boolean): SlotRange[] {
+function rangesIn(drawn: Drawn, view: Span, has_all: boolean): SlotRange[] {
   const inside: SlotRange[] = [];
-  for (let index = firstEndingAfter({ to }, view.from); index < ranges.length; index += 1) {
-    const range = ranges[index]!;
-    if (Date.parse(range.start_at) >= view.to) break;
+  for (let index = firstEndingAfter(drawn, view.from); index < drawn.ranges.length; index += 1) {
+    const range = drawn.ranges[index]!;
+    if (drawn.from[index]! >= view.to) break;
     const { is_trouble } = kinds[kindOf(range)];
     if (has_all || is_trouble || range.state === 'missing') inside.push(range);
   }

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import { findChainState } from '../../platform/activity/check.ts';
 import { answerKeyset, cursorPageOf, keysetAsked } from '../../platform/http/lists/cursor.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import { takesJson } from '../../platform/http/caller/guard.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { answerFile, lines_type } from './file.ts';
-import { ActivityEntry, ActivityQuery, activity_orders } from './schema.ts';
+import { ActivityChain, ActivityEntry, ActivityQuery, activity_orders } from './schema.ts';
 import { listActivity } from './store.ts';
 import type { ActivityView } from './store.ts';
 
@@ -28,6 +29,7 @@ const listing = {
  * are written by the changes themselves.
  */
 export function activityRoutes(app: FastifyInstance, deps: Deps): void {
+  chainRoutes(app, deps);
   app.get(
     '/api/organizations/:organization_id/activity/',
     {
@@ -60,6 +62,36 @@ export function activityRoutes(app: FastifyInstance, deps: Deps): void {
         caller: request.caller,
         sees_addresses: true,
       }),
+  );
+}
+
+/** `chain/` of both logs: is what they say what was written? */
+function chainRoutes(app: FastifyInstance, { db, secrets }: Deps): void {
+  const response = { 200: ActivityChain };
+  app.get(
+    '/api/organizations/:organization_id/activity/chain/',
+    {
+      config: { scope: 'activity_log:read', within: 'organization' },
+      schema: {
+        summary: "Retrieve the state of the chain of the organization's log",
+        tags: ['activity'],
+        response,
+      },
+    },
+    (request) => findChainState(db, secrets, request.access.organization_id),
+  );
+  app.get(
+    '/api/users/@me/activity/chain/',
+    {
+      config: { scope: 'user:read' },
+      schema: {
+        summary: 'Retrieve the state of the chain of your own log',
+        operationId: 'users_me_activity_chain_retrieve',
+        tags: ['activity'],
+        response,
+      },
+    },
+    (request) => findChainState(db, secrets, request.caller.user_uuid),
   );
 }
 

@@ -75,6 +75,35 @@ export const ActivityEntry = Type.Object(
 /** An entry's row as SELECT gives it. */
 export type ActivityRow = Static<typeof ActivityEntry>;
 
+/** How a chain of the log stands. */
+export const ActivityChain = Type.Object(
+  {
+    number: Type.Integer({ description: 'The number of its latest entry; 0: it has none.' }),
+    hash: Type.String({ description: 'The hash of that entry, which is over all before it.' }),
+    check: nullable(
+      Type.Object(
+        {
+          checked_at: Type.String({ format: 'date-time' }),
+          number: Type.Integer({ description: 'The latest entry then.' }),
+          hash: Type.String({ description: 'Its hash then.' }),
+          faults_found: Type.Integer({
+            description: 'Entries that are missing, or not as they were written; 0: none.',
+          }),
+          detail: nullable(
+            Type.String({ description: 'The first of them in a sentence; null without any.' }),
+          ),
+        },
+        {
+          description:
+            'What the server found when it last read every entry again, which it does once a ' +
+            'day. Null: it has not yet, or what the database says of it is not from this server.',
+        },
+      ),
+    ),
+  },
+  { title: 'ActivityChain' },
+);
+
 const name = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
 

@@ -42,6 +42,8 @@ test('a key is made, shown once, and works with its scopes', async () => {
       scoped_teams: [],
       expires_at: '2030-06-01T10:00:00.000000Z',
       last_used_at: null,
+      last_used_ip: null,
+      last_used_user_agent: null,
       created_at: '',
     },
   );
@@ -211,7 +213,10 @@ test('@current: any key learns about itself and its owner; a session has none', 
     const { value, ...made } = await makeKey(person, { scopes, scoped_teams: [person.project.id] });
     const { status, body } = await harness.request('GET', `${list}@current/`, { key: value });
     const { user, ...key } = body;
-    assert.deepEqual([status, { ...key, last_used_at: null }], [200, made]);
+    assert.deepEqual(
+      [status, { ...key, last_used_at: null, last_used_ip: null, last_used_user_agent: null }],
+      [200, made],
+    );
     assert.deepEqual(
       [user.id, user.uuid, user.email],
       [person.user.id, person.user.uuid, person.user.email],

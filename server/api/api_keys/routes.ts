@@ -241,7 +241,11 @@ function entryOf(
   after: (ApiKeyRow & { replaced_by?: string }) | undefined,
 ): Entry {
   const { id, label } = (before ?? after)!;
-  const changes = changesOf(before, after, ['last_used_at']);
+  const changes = changesOf(before, after, [
+    'last_used_at',
+    'last_used_ip',
+    'last_used_user_agent',
+  ]);
   return {
     activity,
     scope: 'personal_api_key',

@@ -30,6 +30,12 @@ const record = {
   last_used_at: nullable(
     Type.String({ format: 'date-time', description: 'Exact to the minute; null: never used.' }),
   ),
+  last_used_ip: nullable(Type.String({ description: 'The address that it was used from then.' })),
+  last_used_user_agent: nullable(
+    Type.String({
+      description: 'What the client called itself then; at most 400 characters.',
+    }),
+  ),
   created_at: Type.String({ format: 'date-time' }),
 };
 

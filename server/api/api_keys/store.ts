@@ -24,7 +24,7 @@ export type ApiKeyFields = {
 const columns = sql`
   k.id, k.label, k.mask_value, k.scopes, coalesce(k.scoped_organizations,
     '{}') AS scoped_organizations, coalesce(k.scoped_teams, '{}') AS scoped_teams, k.expires_at,
-  k.last_used_at, k.created_at`;
+  k.last_used_at, k.last_used_ip, k.last_used_user_agent, k.created_at`;
 
 /** One page of the person's keys, newest first (ties by id). Leans on personal_api_keys_by_user. */
 export function listApiKeys(user_id: number, page: Page): Sql {

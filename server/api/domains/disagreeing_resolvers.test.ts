@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { ShownAnswer } from './answers.ts';
 import type { DnsBehaviour, DnsRecord } from '../../../test/servers/dns_server.ts';
 import { openDomainWorld, proofNameOf, proofOf } from '../../../test/factories/domains.ts';
 import type { DomainWorld } from '../../../test/factories/domains.ts';
@@ -58,6 +59,13 @@ const disagreeing: [string, (DnsBehaviour | 'proof')[], string, RegExp][] = [
   ],
 ];
 
+const outcomeOf = (behaviour: DnsBehaviour | 'proof') =>
+  behaviour === 'proof'
+    ? 'met'
+    : behaviour.silent !== undefined || ['SERVFAIL', 'REFUSED'].includes(behaviour.rcode ?? '')
+      ? 'unanswered'
+      : 'missing';
+
 for (const [title, behaviours, state, reason] of disagreeing) {
   test(`three resolvers: ${title}`, async () => {
     const home = await several.harness.newOrganization();
@@ -71,5 +79,12 @@ for (const [title, behaviours, state, reason] of disagreeing) {
     const { verification } = await several.verify(home, domain);
     assert.equal(verification.state, state);
     assert.match(verification.reason, reason);
+    assert.deepEqual(
+      verification.answers.map((answer: ShownAnswer) => [answer.resolver, answer.outcome]),
+      behaviours.map((behaviour, index) => [
+        `resolver ${index + 1} of the server`,
+        outcomeOf(behaviour),
+      ]),
+    );
   });
 }

@@ -1,8 +1,9 @@
 import { isoInstant } from '../../platform/clock.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import type { Activity } from '../../platform/activity/chain.ts';
-import type { TxtAnswer } from '../../platform/dns/txt_answer.ts';
+import type { LookedUp } from '../../platform/dns/dns.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
+import { shownAnswers } from './answers.ts';
 import { challengeName, judgeAnswer } from './challenge.ts';
 import { afterCheck, isMissingTold, lapseInstant, nextCheck } from './checks.ts';
 import type { DomainProof } from './checks.ts';
@@ -35,7 +36,7 @@ export async function settleAnswer(
   tx: Transaction,
   organization_id: string,
   id: string,
-  answer: TxtAnswer,
+  { answer, answers }: LookedUp,
   now: number,
 ): Promise<Settled | undefined> {
   const stored = await lockProof(tx, id);
@@ -45,6 +46,7 @@ export async function settleAnswer(
   const proof = afterCheck(stored.proof, outcome, now);
   const next_check_at = nextCheck(proof, now);
   await saveProof(tx, id, proof, {
+    answers: shownAnswers(stored.domain, stored.verification_challenge, answers),
     reason: `${reason}${outlook(proof, next_check_at)}`,
     last_checked_at: now,
     next_check_at,

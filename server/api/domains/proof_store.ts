@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { ShownAnswer } from './answers.ts';
 import type { DomainProof } from './checks.ts';
 
 /** The proof of a claim as it is stored; instants in ms. */
@@ -45,12 +46,18 @@ export async function saveProof(
   tx: Transaction,
   id: string,
   proof: DomainProof,
-  check: { reason: string; last_checked_at: number; next_check_at: number | null },
+  check: {
+    reason: string;
+    answers: ShownAnswer[];
+    last_checked_at: number;
+    next_check_at: number | null;
+  },
 ): Promise<void> {
   await tx.run(sql`
     UPDATE domains SET state = ${proof.state}, since_at = ${text(proof.since_at)}::timestamptz,
       missing_since_at = ${text(proof.missing_since_at)}::timestamptz,
-      reason = ${check.reason}, last_checked_at = ${text(check.last_checked_at)}::timestamptz,
+      reason = ${check.reason}, answers = ${JSON.stringify(check.answers)},
+        last_checked_at = ${text(check.last_checked_at)}::timestamptz,
         next_check_at = ${text(check.next_check_at)}::timestamptz,
       checking_until = NULL
     WHERE id = ${id}::uuid`);

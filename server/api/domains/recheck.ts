@@ -48,9 +48,9 @@ async function recheck(
   { id, organization_id, domain }: DueDomain,
   signal: AbortSignal,
 ): Promise<void> {
-  const answer = await deps.dns.lookupTxt(challengeName(domain), signal);
+  const looked_up = await deps.dns.lookupTxt(challengeName(domain), signal);
   const told = await deps.db.transaction(async (tx) => {
-    const settled = await settleAnswer(tx, organization_id, id, answer, deps.clock.now());
+    const settled = await settleAnswer(tx, organization_id, id, looked_up, deps.clock.now());
     if (settled === undefined) return undefined;
     const { before, after, notice } = settled;
     const audience = notice === undefined ? undefined : await findAudience(tx, organization_id);

@@ -161,11 +161,11 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
       // Before the transaction: DNS may take its time, and a lock may not be held that long.
       const { id, domain } = await getDomain(deps.db, request);
       body(request, NoFields);
-      const answer = await deps.dns.lookupTxt(challengeName(domain));
+      const looked_up = await deps.dns.lookupTxt(challengeName(domain));
       return write(request, reply, 200, async (tx, record, afterwards) => {
         const { organization_id } = request.access;
         const settled =
-          (await settleAnswer(tx, organization_id, id, answer, deps.clock.now())) ?? missing();
+          (await settleAnswer(tx, organization_id, id, looked_up, deps.clock.now())) ?? missing();
         const { after, notice } = settled;
         if (notice !== undefined) {
           const audience = await findAudience(tx, organization_id);

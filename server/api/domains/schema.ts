@@ -35,6 +35,26 @@ const Verification = Type.Object(
         'When the server looks it up next; null: no more by itself, only when `verify/` asks.',
       ),
     ),
+    answers: Type.Array(
+      Type.Object(
+        {
+          resolver: Type.String({
+            description: 'Its address; one in the server’s own network is told by its number.',
+          }),
+          outcome: Type.Enum(['met', 'missing', 'unanswered'], {
+            description: '`met`: it has the challenge. `missing`: it has not. Else nobody knows.',
+          }),
+          detail: Type.String({ description: 'What it answered and what to do, for people.' }),
+          took_ms: Type.Integer({ minimum: 0 }),
+        },
+        { title: 'ResolverAnswer' },
+      ),
+      {
+        description:
+          'What each resolver said at `last_checked_at`; empty before the first time. One that ' +
+          'has the record is enough; the others have a second more then.',
+      },
+    ),
   },
   { description: 'Where the proof stands.' },
 );

@@ -23,7 +23,7 @@ const columns = sql`
     d.saml_acs_url, d.saml_x509_cert,
   json_build_object('state', d.state, 'reason', d.reason, 'last_checked_at',
     wire_instant(d.last_checked_at),
-    'next_check_at', wire_instant(d.next_check_at)) AS verification`;
+    'next_check_at', wire_instant(d.next_check_at), 'answers', d.answers) AS verification`;
 
 /**
  * One page of the organization's domains by name, in the order of ASCII. Leans on

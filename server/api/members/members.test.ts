@@ -69,6 +69,7 @@ test('the list has the active members, newest first, with the fields of the cont
     'updated_at',
     'is_2fa_enabled',
     'has_social_auth',
+    'last_seen_at',
   ]);
   const shown = await harness.request('GET', `/api/organizations/${organization.id}/`, { key });
   assert.equal(shown.body.member_count, '3');

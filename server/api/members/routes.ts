@@ -164,6 +164,7 @@ function entryOf(activity: string, before: MemberRow, after: MemberRow | undefin
     'id',
     'user',
     'updated_at',
+    'last_seen_at',
     'is_2fa_enabled',
     'has_social_auth',
   ]);

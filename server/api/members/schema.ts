@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { nullable } from '../../platform/nullable.ts';
 import { User } from '../users/schema.ts';
 
 /** What a member may do: 1 member, 8 administrator, 15 owner. */
@@ -28,6 +29,14 @@ export const Member = Type.Object(
     has_social_auth: Type.Boolean({
       description: 'Whether the person signs in through another provider.',
     }),
+    last_seen_at: nullable(
+      Type.String({
+        format: 'date-time',
+        description:
+          'When the person last asked for something of this organization, in a session or with a ' +
+          'key; exact to the minute. Null: not since the server notes it.',
+      }),
+    ),
   },
   { title: 'Member' },
 );

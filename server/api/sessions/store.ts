@@ -4,6 +4,7 @@ import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Caller } from '../../platform/http/caller/access.ts';
+import { userAgentOf } from '../../platform/http/caller/auth.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import {
   makeSessionToken,
@@ -15,8 +16,6 @@ import {
 import type { Afterwards } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { SessionRow } from './schema.ts';
-
-const user_agent_length_max = 400;
 
 const columns = (caller: Pick<Caller, 'session_id'>) => sql`
   s.id, s.method, s.ip, s.user_agent, s.created_at, s.last_used_at, s.expires_at,
@@ -83,7 +82,7 @@ export async function startSession(
   const token = makeSessionToken();
   const id = uuidv7();
   const expires_at_ms = now + session_lifetime_ms;
-  const user_agent = (request.headers['user-agent'] ?? '').slice(0, user_agent_length_max);
+  const user_agent = userAgentOf(request);
   const [row] = await tx.rows<SessionRow>(sql`
     INSERT INTO sessions AS s (id, user_id, token_hash, token_created_at, method, ip, user_agent,
       created_at, last_used_at, expires_at)

@@ -5,6 +5,7 @@ import { noteInRunLog } from '../run_log.ts';
 import type { LogLevel } from '../run_log.ts';
 import type { ClaimedRun } from '../run.ts';
 import type { StallWatch } from './stall.ts';
+import type { StepClock } from './step_clock.ts';
 import { openSourceQuery } from '../source/source_query.ts';
 import type { SourceQuery } from '../source/source_query.ts';
 
@@ -19,6 +20,7 @@ export type Attempt = Order & {
   engine: Engine;
   run: ClaimedRun;
   signal: AbortSignal;
+  clock: StepClock;
   /**
    * Opened when it is needed first: a delivery that is there already is settled without the
    * analytics store.
@@ -33,8 +35,13 @@ export type Attempt = Order & {
 export type WatchedAttempt = Attempt & { watch: StallWatch };
 
 /** The attempt at a run; throws where the run cannot be read as an order any more. */
-export function openAttempt(engine: Engine, run: ClaimedRun, signal: AbortSignal): Attempt {
-  return { engine, run, ...openOrder(engine, run), signal };
+export function openAttempt(
+  engine: Engine,
+  run: ClaimedRun,
+  signal: AbortSignal,
+  clock: StepClock,
+): Attempt {
+  return { engine, run, ...openOrder(engine, run), signal, clock };
 }
 
 /** The reading of the source of the attempt: opened once. */

@@ -9,6 +9,7 @@ import { beginCommit, listSlices, storeSlices } from '../runs/runs.ts';
 import { endRun } from '../runs/end_runs.ts';
 import type { ClaimedRun, StoredSlice } from '../run.ts';
 import { StallWatch } from './stall.ts';
+import { openStepClock } from './step_clock.ts';
 import { cutSlicesOnce } from '../source/recent_cuts.ts';
 import { openAttempt, readingOf, say } from './attempt.ts';
 import type { Attempt, WatchedAttempt } from './attempt.ts';
@@ -32,10 +33,12 @@ export async function executeRun(
   onStall: (isSilent: boolean) => void = () => undefined,
 ): Promise<void> {
   if (run.break_offs >= break_offs_max) return giveUp(engine, run);
+  const clock = openStepClock(run);
   try {
-    const attempt = openAttempt(engine, run, signal);
+    const attempt = openAttempt(engine, run, signal, clock);
     await (isUnwanted(run) ? cancel(attempt) : deliver(attempt, onStall));
   } catch (error) {
+    clock.stop();
     await settle(engine, run, error, signal);
   }
 }
@@ -48,7 +51,8 @@ function isUnwanted(run: ClaimedRun): boolean {
 }
 
 async function deliver(attempt: Attempt, onStall: (isSilent: boolean) => void): Promise<void> {
-  const { engine, run, definition, config } = attempt;
+  const { engine, run, definition, config, clock } = attempt;
+  clock.enter('counted');
   const slices = await slicesOf(attempt);
   const total = slices.reduce((sum, slice) => sum + slice.records, 0);
   await say(
@@ -56,11 +60,12 @@ async function deliver(attempt: Attempt, onStall: (isSilent: boolean) => void): 
     'INFO',
     `Attempt ${run.attempt}: ${counted(total, 'row')} in ${counted(slices.length, 'slice')}.`,
   );
+  clock.enter(slices.length === 0 ? 'committed' : 'sent');
   if (slices.length === 0) {
     // Nothing to deliver: the destination is not even contacted, the receipt says so.
     if (!(await beginCommit(engine, run, receiptText(engine, run, attempt))))
       return cancel(attempt);
-    return endRun(engine, run, { status: 'Completed' });
+    return complete(attempt);
   }
   const watch = new StallWatch(engine, run, attempt.signal, onStall);
   try {
@@ -83,17 +88,18 @@ async function deliverTo(
   sink: Sink,
   slices: StoredSlice[],
 ): Promise<void> {
-  const { engine, run, watch } = attempt;
+  const { engine, run, clock, watch } = attempt;
   if (
     run.receipt !== null &&
     (await watch.during('asking whether the delivery is there', () => sink.isCommitted()))
   )
-    return endRun(engine, run, { status: 'Completed' });
+    return complete(attempt);
   const outcomes = await writeSlices(attempt, sink, slices);
   const text =
     run.committing_at !== null && run.receipt !== null && sameOutcomes(run.receipt, outcomes)
       ? run.receipt
       : receiptText(engine, run, attempt, { slices, outcomes });
+  clock.enter('committed');
   if (!(await beginCommit(engine, run, text))) {
     await watch.during('removing the delivery', () => sink.abort(outcomes));
     return endCancelled(attempt);
@@ -101,7 +107,12 @@ async function deliverTo(
   await watch.during('showing the delivery', () =>
     sink.commit(outcomes, { name: 'manifest', text }),
   );
-  await endRun(engine, run, { status: 'Completed' });
+  await complete(attempt);
+}
+
+function complete({ engine, run, clock }: Attempt): Promise<void> {
+  clock.stop();
+  return endRun(engine, run, { status: 'Completed' });
 }
 
 async function slicesOf(attempt: Attempt): Promise<StoredSlice[]> {
@@ -111,6 +122,7 @@ async function slicesOf(attempt: Attempt): Promise<StoredSlice[]> {
     run.selection.length === 0
       ? []
       : await cutSlicesOnce(engine, await readingOf(attempt), sizeBoundOf(attempt), attempt.signal);
+  attempt.clock.enter('counted');
   await storeSlices(engine, run, slices);
   return slices;
 }

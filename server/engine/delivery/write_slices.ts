@@ -9,6 +9,7 @@ import type { StoredSlice } from '../run.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import { hasDigest, withDigest } from './slice_digest.ts';
 import { streamSliceOnce } from '../source/recent_slices.ts';
+import { followSource } from './step_clock.ts';
 import { readingOf, say } from './attempt.ts';
 import type { WatchedAttempt } from './attempt.ts';
 
@@ -34,6 +35,7 @@ export async function writeSlices(
     const started = performance.now();
     const { outcome, changed } = await writeSlice(attempt, sink, slice, slices.length);
     outcomes.set(slice.number, outcome);
+    attempt.clock.enter('sent');
     await storeProgress(engine, run, [...outcomes.values()]);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
     await say(
@@ -56,12 +58,13 @@ async function writeSlice(
   slice: StoredSlice,
   total: number,
 ): Promise<{ outcome: SliceOutcome; changed: string | undefined }> {
-  const { signal } = attempt;
+  const { signal, clock } = attempt;
+  clock.enter('read');
   // Ends the query as well when the sink fails first.
   const reading = new AbortController();
   const { source, digest, encoding } = await openSource(attempt, slice, reading.signal);
   let isRead = false;
-  source.once('end', () => (isRead = true));
+  followSource(clock, source, () => (isRead = true));
   const stage = encodeStage(encoding);
   const bytes = stage.pipeline(source);
   // A sink that waits for its place has not begun to read: without a listener the stop would end

@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { fromStored, subtract, toStored, union } from './rectangles.ts';
 import type { Rectangle, StoredRectangle } from './rectangles.ts';
@@ -25,19 +26,41 @@ export async function takenOf(
   db: Queryable,
   exports: { id: string; revision: number }[],
 ): Promise<Map<string, Rectangle[]>> {
-  // The second half is answered by the index batch_export_runs_taken, which has the same condition.
+  return areasOf(
+    db,
+    exports,
+    sql`
+    SELECT wanted.id, ledger.delivered AS area FROM wanted JOIN batch_export_ledgers ledger
+      ON ledger.batch_export_id = wanted.id AND ledger.revision = wanted.revision
+    UNION ALL ${in_hand}`,
+  );
+}
+
+/** Of what `takenOf` gives, what is not in the ledgers. */
+export async function inHandOf(
+  db: Queryable,
+  exports: { id: string; revision: number }[],
+): Promise<Map<string, Rectangle[]>> {
+  return areasOf(db, exports, in_hand);
+}
+
+// Answered by the index batch_export_runs_taken, which has the same condition.
+const in_hand = sql`
+  SELECT wanted.id, run.selection AS area FROM wanted JOIN batch_export_runs run
+    ON run.batch_export_id = wanted.id AND run.revision = wanted.revision
+  WHERE run.status IN ('Starting', 'Running') OR (run.status <> 'Completed'
+    AND run.committing_at IS NOT NULL)`;
+
+async function areasOf(
+  db: Queryable,
+  exports: { id: string; revision: number }[],
+  areas: Sql,
+): Promise<Map<string, Rectangle[]>> {
   const rows = await db.rows<{ id: string; area: StoredRectangle[] }>(sql`
     WITH wanted AS (
       SELECT id, revision FROM unnest(${exports.map(({ id }) => id)}::uuid[],
         ${exports.map(({ revision }) => revision)}::int[]) AS wanted (id, revision)
-    )
-    SELECT wanted.id, ledger.delivered AS area FROM wanted JOIN batch_export_ledgers ledger
-      ON ledger.batch_export_id = wanted.id AND ledger.revision = wanted.revision
-    UNION ALL
-    SELECT wanted.id, run.selection AS area FROM wanted JOIN batch_export_runs run
-      ON run.batch_export_id = wanted.id AND run.revision = wanted.revision
-    WHERE run.status IN ('Starting', 'Running') OR (run.status <> 'Completed'
-      AND run.committing_at IS NOT NULL)`);
+    ) ${areas}`);
   const taken = new Map<string, Rectangle[]>();
   for (const { id, area } of rows) taken.set(id, [...(taken.get(id) ?? []), ...fromStored(area)]);
   return taken;

@@ -137,8 +137,9 @@ async function writeEnds(
         ${errors.map((error) => error?.code ?? null)}::text[],
         ${errors.map((error) => error?.message ?? null)}::text[],
         ${endings.map(({ receipt }) => receipt ?? null)}::text[],
-        ${keeps_rows.map((keeps) => keeps === true)}::boolean[])
-        AS ended (id, attempt, status, code, message, receipt, keeps_rows)
+        ${keeps_rows.map((keeps) => keeps === true)}::boolean[],
+        ${endings.map(({ run }) => JSON.stringify(run.steps))}::jsonb[])
+        AS ended (id, attempt, status, code, message, receipt, keeps_rows, steps)
     ), held AS MATERIALIZED (
       SELECT run.id FROM batch_export_runs run JOIN ended USING (id, attempt)
       WHERE run.status IN ('Starting', 'Running')
@@ -146,7 +147,8 @@ async function writeEnds(
       FOR NO KEY UPDATE OF run ${unlocked(patience)}
     )
     UPDATE batch_export_runs run SET status = ended.status, error_code = ended.code,
-      latest_error = ended.message, finished_at = now(), last_updated_at = now(),
+      latest_error = ended.message, steps = ended.steps, finished_at = now(),
+      last_updated_at = now(),
       receipt = coalesce(ended.receipt, run.receipt), started_at = coalesce(run.started_at, now()),
       committing_at = CASE WHEN ended.receipt IS NULL THEN run.committing_at ELSE now() END,
       records_total_count = CASE WHEN ended.receipt IS NULL THEN run.records_total_count

@@ -50,19 +50,20 @@ const cut = step<{ run: ClaimedRun; slices: StoredSlice[] }>((db, items, locking
     id: run.id,
     attempt: run.attempt,
     slices,
+    steps: run.steps,
     total: slices.reduce((sum, slice) => sum + slice.records, 0),
   }));
   // Fenced like `hold`: without the run's row there is nothing to insert beside.
   return db.rows(sql`
     WITH wanted AS MATERIALIZED (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(cuts)}::jsonb) AS wanted (id uuid,
-        attempt int, total bigint, slices jsonb)
+        attempt int, total bigint, slices jsonb, steps jsonb)
     ), free AS MATERIALIZED (
       SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id
         AND wanted.attempt = run.attempt WHERE run.status = 'Running' ${locking}
     ), held AS (
       UPDATE batch_export_runs run SET records_total_count = wanted.total, records_completed = 0,
-        silent_workers = '{}', last_updated_at = now()
+        silent_workers = '{}', steps = wanted.steps, last_updated_at = now()
       FROM wanted WHERE run.id = wanted.id AND run.attempt = wanted.attempt
         AND run.status = 'Running' AND run.id IN (SELECT id FROM free) RETURNING run.id, run.attempt
     ), cut AS (
@@ -95,17 +96,19 @@ const advance = step<{ run: ClaimedRun; outcomes: SliceOutcome[] }>((db, items, 
     attempt: run.attempt,
     ...progressOf(outcomes),
     latest: outcomes.at(-1) ?? null,
+    steps: run.steps,
   }));
   return db.rows(sql`
     WITH wanted AS MATERIALIZED (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(advances)}::jsonb) AS wanted (id uuid,
-        attempt int, slices int, records bigint, bytes bigint, latest jsonb)
+        attempt int, slices int, records bigint, bytes bigint, latest jsonb, steps jsonb)
     ), free AS MATERIALIZED (
       SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id
         AND wanted.attempt = run.attempt WHERE run.status = 'Running' ${locking}
     ), held AS (
       UPDATE batch_export_runs run SET records_completed = wanted.records,
         bytes_completed = wanted.bytes, "cursor" = nullif(wanted.slices, 0)::text,
+        steps = wanted.steps,
         silent_workers = CASE WHEN wanted.slices > slices_safe_max THEN '{}'
           ELSE silent_workers END, slices_safe_max = greatest(slices_safe_max, wanted.slices),
           last_updated_at = now()
@@ -166,16 +169,17 @@ export async function beginCommit(
 }
 
 const mark = step<{ run: ClaimedRun; receipt: string }>((db, items, locking) => {
-  const [ids, attempts, receipts] = [
+  const [ids, attempts, receipts, steps] = [
     items.map(({ run }) => run.id),
     items.map(({ run }) => run.attempt),
     items.map(({ receipt }) => receipt),
+    items.map(({ run }) => JSON.stringify(run.steps)),
   ];
   // One statement decides between a cancel and this: who changes the row first wins.
   return db.rows(sql`
     WITH wanted AS MATERIALIZED (
-      SELECT * FROM unnest(${ids}::uuid[], ${attempts}::int[], ${receipts}::text[]) AS wanted (id,
-        attempt, receipt)
+      SELECT * FROM unnest(${ids}::uuid[], ${attempts}::int[], ${receipts}::text[],
+        ${steps}::jsonb[]) AS wanted (id, attempt, receipt, steps)
     ), free AS MATERIALIZED (
       SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id
         AND wanted.attempt = run.attempt
@@ -183,6 +187,7 @@ const mark = step<{ run: ClaimedRun; receipt: string }>((db, items, locking) => 
         OR run.committing_at IS NOT NULL) ${locking}
     )
     UPDATE batch_export_runs run SET receipt = wanted.receipt, committing_at = now(),
+      steps = wanted.steps,
       silent_workers = CASE WHEN committing_at IS NULL THEN '{}'
       ELSE silent_workers END, last_updated_at = now()
     FROM wanted WHERE run.id = wanted.id AND run.attempt = wanted.attempt AND run.status = 'Running'
@@ -229,7 +234,8 @@ export async function retryLater(
       tx,
       run,
       sql`failures = ${failures}, latest_error = ${error.message}, error_code = ${error.code},
-        worker_id = NULL, due_at = now() + make_interval(secs => ${delay_seconds})`,
+        worker_id = NULL, due_at = now() + make_interval(secs => ${delay_seconds}),
+        steps = ${JSON.stringify(run.steps)}`,
     );
     await writeRunLog(tx, {
       batch_export_id: run.batch_export_id,

@@ -1,6 +1,7 @@
-import sql from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import type { Database, Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { break_offs_alone } from '../runs/worker_crashes.ts';
+import { remembered_attempts_max } from '../run.ts';
 import type { ClaimedRun } from '../run.ts';
 
 /**
@@ -231,11 +232,18 @@ async function claimAll(
   // SKIP LOCKED: whoever waits for a row here would keep all workers waiting.
   const taken = await queryable.rows<ClaimedRun>(sql`
     WITH waiting AS MATERIALIZED (
-      SELECT id, batch_export_id FROM batch_export_runs WHERE id = ANY (${runIds}::uuid[])
+      SELECT id, batch_export_id, CASE WHEN attempt = 0 THEN created_at
+        ELSE last_updated_at END AS waits_since
+      FROM batch_export_runs WHERE id = ANY (${runIds}::uuid[])
         AND status IN ('Starting', 'Running') AND worker_id IS NULL FOR NO KEY UPDATE SKIP LOCKED
     )
     UPDATE batch_export_runs run SET attempt = attempt + 1, worker_id = ${workerId},
       status = 'Running', started_at = coalesce(started_at, now()), last_updated_at = now(),
+      steps = jsonb_path_query_array(steps,
+        '$[last - ${raw(String(remembered_attempts_max - 2))} to last]')
+        || jsonb_build_object('attempt', attempt + 1, 'began_at', wire_instant(now()), 'waited_ms',
+          floor(extract(epoch FROM now() - waiting.waits_since) * 1000)::bigint,
+          'counted_ms', NULL, 'read_ms', NULL, 'sent_ms', NULL, 'committed_ms', NULL),
       model = now.model, custom_query = now.custom_query, destination_type = now.destination_type,
         destination_config = now.destination_config, destination_secrets = now.destination_secrets
     FROM waiting JOIN batch_exports export ON export.id = waiting.batch_export_id, LATERAL (
@@ -260,7 +268,7 @@ async function claimAll(
       run.selection, run.records_total_count, run.cancel_requested_at, run.committing_at,
         run.receipt, run.backfill_id,
       run.team_id, run.model, run.custom_query, run.destination_type, run.destination_config,
-        run.destination_secrets,
+        run.destination_secrets, run.steps,
       export.revision AS export_revision, export.deleted_at IS NOT NULL AS is_deleted`);
   const known = new Map(taken.map((run) => [run.id, run]));
   return runIds.flatMap((id) => known.get(id) ?? []);

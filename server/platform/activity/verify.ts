@@ -1,4 +1,6 @@
-import sql from 'sql-template-tag';
+import { setImmediate as letOthers } from 'node:timers/promises';
+import sql, { empty } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import type { Database, Transaction } from '../postgres/database.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { genesis_hash, hashOf, sealOf } from './chain.ts';
@@ -28,23 +30,24 @@ const changed_entry =
   'The entry is not what the server wrote here, or the head of the chain had been changed ' +
   'when it was written.';
 const faults_kept_max = 1_000;
-const read_at_once = 5_000;
+const read_at_once = 1_000;
 const before_all = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Reads every entry again and says where a chain was edited, thinned out, reordered, added to or
  * cut. Reads one state of the database in portions, so memory does not grow. It cannot see that a
  * whole chain was removed together with its head, nor that a chain and its head were put back from
- * a copy of an earlier moment.
+ * a copy of an earlier moment. With `chain_id` it reads that chain alone.
  */
-export async function verifyActivity(db: Database, secrets: Secrets): Promise<VerifiedActivity> {
+export async function verifyActivity(
+  db: Database,
+  secrets: Secrets,
+  chain_id?: string,
+): Promise<VerifiedActivity> {
   return db.transaction(async (tx) => {
     await tx.text('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
-    const heads = new Map(
-      (await tx.rows<Head>(sql`SELECT chain_id, number, hash, seal FROM activity_heads`)).map(
-        (head) => [head.chain_id, head],
-      ),
-    );
+    const found_heads = await listHeads(tx, chain_id);
+    const heads = new Map(found_heads.map((head) => [head.chain_id, head]));
     const found: VerifiedActivity = {
       entries: 0,
       chains: heads.size,
@@ -62,7 +65,8 @@ export async function verifyActivity(db: Database, secrets: Secrets): Promise<Ve
       heads.delete(end.chain_id);
     };
     let end: ChainEnd | undefined;
-    for (let rows = await portion(tx, end); rows.length > 0; rows = await portion(tx, end)) {
+    const next = () => portion(tx, end, chain_id);
+    for (let rows = await next(); rows.length > 0; rows = await next()) {
       for (const row of rows) {
         if (end !== undefined && end.chain_id !== row.chain_id) endChain(end);
         const detail = entryFault(
@@ -75,6 +79,7 @@ export async function verifyActivity(db: Database, secrets: Secrets): Promise<Ve
         end = row;
       }
       found.entries += rows.length;
+      await letOthers();
     }
     if (end !== undefined) endChain(end);
     // What is left are heads of chains without a single entry.
@@ -85,14 +90,27 @@ export async function verifyActivity(db: Database, secrets: Secrets): Promise<Ve
 }
 
 /** The next entries by chain and number; leans on activity_number_unique. */
-function portion(tx: Transaction, after: ChainEnd | undefined): Promise<StoredEntry[]> {
+function portion(
+  tx: Transaction,
+  after: ChainEnd | undefined,
+  chain_id: string | undefined,
+): Promise<StoredEntry[]> {
   return tx.rows<StoredEntry>(sql`
     SELECT id, chain_id, number, organization_id, activity, scope, item_id, item_name,
       changes::text AS changes, user_id, user_uuid, user_email, key_id, key_mask, session_id, ip,
       request_id, created_at, previous_hash, hash
     FROM activity WHERE (chain_id, number) > (${after?.chain_id ?? before_all}::uuid,
-      ${after?.number ?? 0}::bigint)
+      ${after?.number ?? 0}::bigint) ${ofChain(chain_id)}
     ORDER BY chain_id, number LIMIT ${read_at_once}`);
+}
+
+function listHeads(tx: Transaction, chain_id: string | undefined): Promise<Head[]> {
+  return tx.rows<Head>(sql`SELECT chain_id, number, hash, seal FROM activity_heads
+    WHERE true ${ofChain(chain_id)}`);
+}
+
+function ofChain(chain_id: string | undefined): Sql {
+  return chain_id === undefined ? empty : sql`AND chain_id = ${chain_id}::uuid`;
 }
 
 function beginning(chain_id: string): ChainEnd {

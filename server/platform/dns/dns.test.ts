@@ -227,7 +227,7 @@ for (const [index, { title, behaviour, expected, limit_ms }] of faults.entries()
     const name = `case-${index}.test`;
     server.set(name, behaviour);
     assert.deepEqual(
-      await resolvers([server.address], limit_ms ?? 5_000).lookupTxt(name),
+      (await resolvers([server.address], limit_ms ?? 5_000).lookupTxt(name)).answer,
       expected,
     );
   });

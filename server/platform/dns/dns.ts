@@ -10,12 +10,17 @@ import type { TxtAnswer } from './txt_answer.ts';
  */
 export type Dns = {
   /**
-   * The TXT records of a name, as `combineAnswers` makes one answer out of those of all resolvers.
-   * Guarantee: settles within the time limit, and throws for no fault of DNS, only the signal's
-   * reason when the caller gives up.
+   * The TXT records of a name, as `combineAnswers` makes one answer out of those of all resolvers,
+   * and what each of them said. Guarantee: settles within the time limit, and throws for no fault
+   * of DNS, only the signal's reason when the caller gives up.
    */
-  lookupTxt(name: string, signal?: AbortSignal): Promise<TxtAnswer>;
+  lookupTxt(name: string, signal?: AbortSignal): Promise<LookedUp>;
 };
+
+/** What one resolver answered, by its address as it is configured. */
+export type ResolverAnswer = { server: string; answer: TxtAnswer; took_ms: number };
+/** What a look-up gave. */
+export type LookedUp = { answer: TxtAnswer; answers: ResolverAnswer[] };
 
 /** What the other resolvers still have of the time limit when one of them has found records. */
 const rest_of_time_limit = 1 / 5;
@@ -34,9 +39,12 @@ export function openDns(options: { servers: string[]; time_limit_ms?: number; lo
       const asked = servers.length > 0 ? servers : new Resolver().getServers();
       const answers = await askAll(asked, name, time_limit_ms, signal);
       signal?.throwIfAborted();
-      const answer = combineAnswers(answers);
+      const answer = combineAnswers(answers.map((one) => one.answer));
       log.debug(
-        { name, outcomes: asked.map((server, index) => ({ server, ...briefly(answers[index]!) })) },
+        {
+          name,
+          outcomes: answers.map((one) => ({ server: one.server, ...briefly(one.answer) })),
+        },
         'TXT records looked up',
       );
       if (answer.outcome === 'unanswered' && answer.reason === 'unreachable')
@@ -44,7 +52,7 @@ export function openDns(options: { servers: string[]; time_limit_ms?: number; lo
           { servers: asked },
           'No DNS server can be reached: check the network, or name others in SLUICE_DNS_SERVERS.',
         );
-      return answer;
+      return { answer, answers };
     },
   };
 }
@@ -68,7 +76,7 @@ async function askAll(
   name: string,
   time_limit_ms: number,
   signal: AbortSignal | undefined,
-): Promise<TxtAnswer[]> {
+): Promise<ResolverAnswer[]> {
   const stop = new AbortController();
   const giveUp = () => stop.abort();
   const timers = [setTimeout(giveUp, time_limit_ms)];
@@ -76,12 +84,13 @@ async function askAll(
   try {
     return await Promise.all(
       servers.map(async (server) => {
+        const began_at = performance.now();
         const answer = await askResolver(server, name, time_limit_ms, stop.signal);
         // What is not there is believed only when nobody says otherwise in the whole time; records
         // are not held up by a dead resolver.
         if (answer.outcome === 'found')
           timers.push(setTimeout(giveUp, time_limit_ms * rest_of_time_limit));
-        return answer;
+        return { server, answer, took_ms: Math.round(performance.now() - began_at) };
       }),
     );
   } finally {

@@ -74,7 +74,7 @@ for (const [index, { title, behaviours, expected }] of cases.entries()) {
       time_limit_ms: 2_000,
       log,
     });
-    assert.deepEqual(await dns.lookupTxt(name), expected);
+    assert.deepEqual((await dns.lookupTxt(name)).answer, expected);
   });
 }
 
@@ -86,7 +86,7 @@ test('with half of the resolvers dead a record is found without waiting for them
     log,
   });
   const begun = performance.now();
-  assert.deepEqual(await dns.lookupTxt('half.test'), found);
+  assert.deepEqual((await dns.lookupTxt('half.test')).answer, found);
   assert.ok(performance.now() - begun < 1_500);
 });
 
@@ -98,12 +98,27 @@ test('with half of the resolvers dead, no record is said within the limit', asyn
     log,
   });
   const begun = performance.now();
-  assert.deepEqual(await dns.lookupTxt('nothing.test'), { outcome: 'no_records' });
+  assert.deepEqual((await dns.lookupTxt('nothing.test')).answer, { outcome: 'no_records' });
   assert.ok(performance.now() - begun < 1_500);
 });
 
+test('each resolver is told with what it said, in the order of the settings', async () => {
+  servers.forEach((server, index) => server.set('each.test', index === 1 ? value : {}));
+  const addresses = [closed_address, ...servers.slice(0, 2).map(({ address }) => address)];
+  const { answers } = await openDns({ servers: addresses, log }).lookupTxt('each.test');
+  assert.deepEqual(
+    answers.map(({ server, answer }) => [server, answer]),
+    [
+      [closed_address, { outcome: 'unanswered', reason: 'unreachable' }],
+      [addresses[1], { outcome: 'no_records' }],
+      [addresses[2], found],
+    ],
+  );
+  assert.ok(answers.every(({ took_ms }) => Number.isInteger(took_ms) && took_ms >= 0));
+});
+
 test('a closed port is unreachable, at once', async () => {
-  assert.deepEqual(await openDns({ servers: [closed_address], log }).lookupTxt('a.test'), {
+  assert.deepEqual((await openDns({ servers: [closed_address], log }).lookupTxt('a.test')).answer, {
     outcome: 'unanswered',
     reason: 'unreachable',
   });
@@ -112,10 +127,13 @@ test('a closed port is unreachable, at once', async () => {
 test('a truncated answer of a server without TCP is unanswered', async () => {
   const server = await openDnsServer({ tcp: false });
   server.set('cut.test', { ...value, truncated: true });
-  assert.deepEqual(await openDns({ servers: [server.address], log }).lookupTxt('cut.test'), {
-    outcome: 'unanswered',
-    reason: 'unreachable',
-  });
+  assert.deepEqual(
+    (await openDns({ servers: [server.address], log }).lookupTxt('cut.test')).answer,
+    {
+      outcome: 'unanswered',
+      reason: 'unreachable',
+    },
+  );
   await server.close();
 });
 

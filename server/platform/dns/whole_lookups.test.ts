@@ -36,9 +36,9 @@ test('an alias that comes alone is followed, 8 at most', async () => {
   for (let step = 1; step <= 9; step += 1)
     server.set(`step-${step}.test`, { records: [alias(`step-${step - 1}.test`)] });
   server.set('step-0.test', { records: [txt('value')] });
-  assert.deepEqual(await dns.lookupTxt('step-1.test'), found('value'));
-  assert.deepEqual(await dns.lookupTxt('step-8.test'), found('value'));
-  assert.deepEqual(await dns.lookupTxt('step-9.test'), unanswered('alias_loop'));
+  assert.deepEqual((await dns.lookupTxt('step-1.test')).answer, found('value'));
+  assert.deepEqual((await dns.lookupTxt('step-8.test')).answer, found('value'));
+  assert.deepEqual((await dns.lookupTxt('step-9.test')).answer, unanswered('alias_loop'));
 });
 
 test('aliases in a circle end at once, whatever their case', async () => {
@@ -46,7 +46,7 @@ test('aliases in a circle end at once, whatever their case', async () => {
   server.set('blue.test', { records: [alias('Red.test')] });
   const before = server.queries.length;
   assert.deepEqual(
-    await resolvers([server.address], 5_000).lookupTxt('red.test'),
+    (await resolvers([server.address], 5_000).lookupTxt('red.test')).answer,
     unanswered('alias_loop'),
   );
   assert.equal(server.queries.length - before, 4);
@@ -67,17 +67,17 @@ test('a cut off answer is asked for over TCP', async () => {
 test('nothing is remembered between look-ups', async () => {
   const dns = resolvers([server.address], 5_000);
   server.set('changing.test', { records: [txt('old')] });
-  assert.deepEqual(await dns.lookupTxt('changing.test'), found('old'));
+  assert.deepEqual((await dns.lookupTxt('changing.test')).answer, found('old'));
   server.set('changing.test', { records: [txt('new')] });
-  assert.deepEqual(await dns.lookupTxt('changing.test'), found('new'));
+  assert.deepEqual((await dns.lookupTxt('changing.test')).answer, found('new'));
 });
 
 test('names that cannot be asked for are malformed, and no search domain is tried', async () => {
   const dns = resolvers([server.address], 5_000);
   for (const name of ['a..test', `${'x'.repeat(64)}.test`, `${'x.'.repeat(130)}test`])
-    assert.deepEqual(await dns.lookupTxt(name), unanswered('malformed'), name);
+    assert.deepEqual((await dns.lookupTxt(name)).answer, unanswered('malformed'), name);
   const before = server.queries.length;
-  assert.deepEqual(await dns.lookupTxt('single'), unknown);
+  assert.deepEqual((await dns.lookupTxt('single')).answer, unknown);
   assert.equal(server.queries.length - before, 1);
 });
 
@@ -94,7 +94,9 @@ test('no bytes that a resolver can send make it throw', async () => {
       return dns.lookupTxt(`noise-${index}.test`);
     }),
   );
-  for (const { outcome } of answers)
+  for (const {
+    answer: { outcome },
+  } of answers)
     assert.ok(['found', 'no_records', 'no_such_name', 'unanswered'].includes(outcome));
 });
 
@@ -106,7 +108,7 @@ test('an abort ends the look-up with its reason, and no other one', async () => 
   aborted.abort(new Error('enough'));
   await assert.rejects(ended, /enough/);
   await assert.rejects(dns.lookupTxt('slow.test', aborted.signal), /enough/);
-  assert.deepEqual(await given, found('value'));
+  assert.deepEqual((await given).answer, found('value'));
 });
 
 test('a server that is not an address is refused when the look-up is opened', () => {

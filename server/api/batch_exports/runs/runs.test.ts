@@ -125,6 +125,7 @@ test('a run has the fields of the contract, and its counters stay 32-bit', async
     kind: 'scheduled',
     bytes_completed: 0,
     error_code: null,
+    steps: [],
   });
   const second = await withExport();
   assert.equal((await second.get(`${id}/`)).status, 404);

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { remembered_attempts_max } from '../../../engine/run.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
 
@@ -34,6 +35,36 @@ const counter = (description: string) =>
       description: `${description} Stays at ${counter_max} when there are more.`,
     }),
   );
+
+const step = (description: string) =>
+  nullable(
+    Type.Integer({
+      minimum: 0,
+      description: `Milliseconds ${description} Null when it did not come to that.`,
+    }),
+  );
+
+/** How long the steps of one attempt at a run took. */
+export const AttemptSteps = Type.Object(
+  {
+    attempt: Type.Integer({ minimum: 1 }),
+    began_at: instant('When a worker took the run.'),
+    waited_ms: Type.Integer({
+      minimum: 0,
+      description:
+        'Milliseconds until then: of the first attempt since the run was planned, of another one ' +
+        'since anything was last heard of the attempt before.',
+    }),
+    counted_ms: step('until it was known what is to be written.'),
+    read_ms: step('of the writing in which the source was waited for.'),
+    sent_ms: step(
+      'of the writing that are not `read_ms`, from the opening of the destination until all ' +
+        'slices are safe there.',
+    ),
+    committed_ms: step('in which the destination was to show what was written.'),
+  },
+  { title: 'AttemptSteps' },
+);
 
 /** One run as it is on the wire. */
 export const BatchExportRun = Type.Object(
@@ -90,6 +121,13 @@ export const BatchExportRun = Type.Object(
       description: 'Bytes that are safe at the destination, after compression.',
     }),
     error_code: nullable(Type.String({ description: 'Short name of the latest error.' })),
+    steps: Type.Array(AttemptSteps, {
+      description:
+        `The latest ${remembered_attempts_max} attempts at the run, oldest first, with the time ` +
+        'of each step. Reading and sending go side by side, and each millisecond counts for one ' +
+        'of them: the steps of an attempt never overlap, and their sum is its length. While a ' +
+        'run is under way they are as of its latest slice. Empty when no worker has had it.',
+    }),
   },
   { title: 'BatchExportRun' },
 );

@@ -31,7 +31,8 @@ export function runColumns(instant: (column: Sql) => Sql): Sql {
     ${instant(sql`r.last_updated_at`)} AS last_updated_at,
       ${capped(sql`r.records_total_count`)} AS records_total_count,
       r.batch_export_id AS batch_export,
-    r.backfill_id AS backfill, ${run_kind} AS kind, r.delivery_id, r.bytes_completed, r.error_code`;
+    r.backfill_id AS backfill, ${run_kind} AS kind, r.delivery_id, r.bytes_completed, r.error_code,
+    r.steps`;
 }
 
 const columns = runColumns((column) => column);

@@ -27,13 +27,13 @@ export async function listSlotRanges(
   scheduled: Scheduled,
   { after, before, limit }: SlotsWanted,
 ): Promise<SlotRange[]> {
-  const runs = await listRunRanges(tx, scheduled, {
+  const { ranges: runs, next_start } = await listRunRanges(tx, scheduled, {
     after: isoInstant(after),
     before: isoInstant(before),
     limit,
   });
-  // The one more says where what is known of ends.
-  const end = runs.length > limit ? Date.parse(runs[limit]!.start_at) : before;
+  // Where what is known of ends.
+  const end = next_start === null ? before : Date.parse(next_start);
   const ranges: Range[] = [];
   const gaps = openGapReader(scheduled, settle_seconds * 1000);
   let reached = after;
@@ -43,7 +43,7 @@ export async function listSlotRanges(
       ranges.push({ state, reason, from, to: until, slots, ...no_runs });
     reached = to;
   };
-  for (const run of runs.slice(0, limit)) {
+  for (const run of runs) {
     fill(Math.min(Date.parse(run.start_at), end));
     ranges.push(rangeOf(run));
     reached = Date.parse(run.end_at);

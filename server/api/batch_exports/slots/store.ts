@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
-import { takenOf } from '../../../engine/ledger/ledger.ts';
+import type { Sql } from 'sql-template-tag';
+import { inHandOf } from '../../../engine/ledger/ledger.ts';
 import { fromStored } from '../../../engine/ledger/rectangles.ts';
 import type { StoredRectangle } from '../../../engine/ledger/rectangles.ts';
 import { coveredSpans, multirangeText } from '../../../engine/ledger/spans.ts';
@@ -23,7 +24,7 @@ export type Scheduled = {
   end_at: string | null;
   paused: boolean;
   planned_until: string;
-  /** Insertion times that are wholly delivered, and those that other runs have as well. */
+  /** Insertion times that are wholly delivered, and those that are so with what runs have. */
   delivered: Span[];
   taken: Span[];
   /** While it was paused. */
@@ -74,11 +75,13 @@ export async function findScheduled(
       ON l.batch_export_id = e.id AND l.revision = e.revision WHERE e.id = ${id}`);
   if (row === undefined) return undefined;
   const now = await databaseInstant(tx);
-  const taken = (await takenOf(tx, [row])).get(id) ?? [];
+  const areas = fromStored(row.delivered ?? []);
+  const delivered = coveredSpans(areas);
+  const in_hand = (await inHandOf(tx, [row])).get(id);
   return {
     ...row,
-    delivered: coveredSpans(fromStored(row.delivered ?? [])),
-    taken: coveredSpans(taken),
+    delivered,
+    taken: in_hand === undefined ? delivered : coveredSpans([...areas, ...in_hand]),
     pauses: await listPauses(tx, organization_id, row),
     earlier: row.revision === 1 ? [] : await listEarlier(tx, row),
     now,
@@ -120,62 +123,127 @@ async function listEarlier(
   return rows.map(({ from_at, to_at }) => ({ from: Date.parse(from_at), to: Date.parse(to_at) }));
 }
 
+/** Ranges of runs, and where the one begins that did not fit any more; null: these are all. */
+export type RunRanges = { ranges: RunRange[]; next_start: string | null };
+
 /**
  * The runs of the schedule that touch the range, of each slot the latest, as ranges of slots that
- * are alike, oldest first; one more than the limit at most. First tries come from
- * batch_export_runs_scheduled_unique, retries from batch_export_runs_repeats, so that runs of
- * backfills are not looked at.
+ * are alike, in the order of their ends; as many as the limit at most.
  */
-export function listRunRanges(
+export async function listRunRanges(
   tx: Transaction,
+  scheduled: Scheduled,
+  wanted: { after: string; before: string; limit: number },
+): Promise<RunRanges> {
+  const edges = await tx.rows<RunEdge>(runEdges(scheduled, wanted));
+  const ranges: RunRange[] = [];
+  let begun: RunEdge | undefined;
+  for (const edge of edges) {
+    if (edge.begins) {
+      if (begun !== undefined) ranges.push(rangeBetween(begun, before(edge)));
+      if (ranges.length === wanted.limit) return { ranges, next_start: edge.start_at };
+      begun = edge;
+    }
+    if (edge.is_last) ranges.push(rangeBetween(begun!, edge));
+  }
+  return { ranges, next_start: null };
+}
+
+/** A run at which a range begins, or the last one; `completed` and `total` are sums up to it. */
+type RunEdge = Omit<RunRange, 'slots' | 'first_run' | 'last_run'> &
+  RangeEnd & { begins: boolean; is_last: boolean; end_before: string; id_before: string };
+
+/** The last run of a range: which one it is of all, and their sums up to and with it. */
+type RangeEnd = { id: string; end_at: string; number: number; completed: number; total: number };
+
+/** Of the spans those that are not in the others as they are. */
+function beyond(others: Span[], spans: Span[]): Span[] {
+  const known = new Map(others.map(({ from, to }) => [from, to]));
+  return spans.filter(({ from, to }) => known.get(from) !== to);
+}
+
+/** The run before this one. */
+function before(edge: RunEdge): RangeEnd {
+  return {
+    id: edge.id_before,
+    end_at: edge.end_before,
+    number: edge.number - 1,
+    completed: edge.completed - edge.records_completed,
+    total: edge.total - edge.records_total_count,
+  };
+}
+
+function rangeBetween(begun: RunEdge, end: RangeEnd): RunRange {
+  const earlier = before(begun);
+  return {
+    state: begun.state,
+    start_at: begun.start_at,
+    end_at: end.end_at,
+    slots: end.number - earlier.number,
+    first_run: begun.id,
+    last_run: end.id,
+    records_completed: end.completed - earlier.completed,
+    records_total_count: end.total - earlier.total,
+  };
+}
+
+/**
+ * The edges of the ranges. One pass over the runs, which stops when there are enough: groups would
+ * have to be sorted and summed, all of them, before the first is known. First tries come from
+ * batch_export_runs_scheduled_unique in the order of their ends, retries from
+ * batch_export_runs_repeats, so that runs of backfills are not looked at.
+ */
+function runEdges(
   { id, revision, delivered, taken }: Scheduled,
-  { after, before, limit }: { after: string; before: string; limit: number },
-): Promise<RunRange[]> {
+  { after, before: until, limit }: { after: string; before: string; limit: number },
+): Sql {
   const range = sql`tstzrange(latest.start_at, latest.end_at)`;
-  return tx.rows<RunRange>(sql`
+  const ends_near = sql`r.data_interval_end > ${after}::timestamptz
+    AND r.data_interval_end < ${until}::timestamptz + make_interval(days => ${run_days_max})`;
+  return sql`
     WITH areas AS MATERIALIZED (
       -- Read once: in the conditions below the texts would be read for each row.
-      SELECT ${multirangeText(delivered)}::tstzmultirange AS delivered,
-        ${multirangeText([...delivered, ...taken])}::tstzmultirange AS taken
+      SELECT delivered, CASE WHEN isempty(more) THEN delivered ELSE delivered + more END AS taken
+      FROM (SELECT ${multirangeText(delivered)}::tstzmultirange AS delivered,
+        ${multirangeText(beyond(delivered, taken))}::tstzmultirange AS more) read
     ), runs AS (
       SELECT * FROM batch_export_runs r WHERE r.batch_export_id = ${id}
         AND r.revision = ${revision} AND r.backfill_id IS NULL AND r.id = r.delivery_id
-        AND r.data_interval_end > ${after}::timestamptz
-        AND r.data_interval_end < ${before}::timestamptz + make_interval(days => ${run_days_max})
+        AND r.data_interval_start < ${until}::timestamptz AND ${ends_near}
       UNION ALL
+      -- A sum, so that the index by this column is not taken, in which all runs are.
       SELECT * FROM batch_export_runs r WHERE r.batch_export_id = ${id}
         AND r.revision = ${revision} AND r.backfill_id IS NULL AND r.id <> r.delivery_id
-        AND NOT r.is_make_up AND r.data_interval_end > ${after}::timestamptz
+        AND NOT r.is_make_up
+        AND r.data_interval_start + interval '0' < ${until}::timestamptz AND ${ends_near}
     ), latest AS (
-      SELECT DISTINCT ON (r.data_interval_start, r.data_interval_end) r.id, r.status,
+      SELECT DISTINCT ON (r.data_interval_end, r.data_interval_start) r.id, r.status,
         r.data_interval_start AS start_at, r.data_interval_end AS end_at,
-        r.committing_at IS NOT NULL AS has_begun_to_commit, r.records_completed,
-        r.records_total_count
-      FROM runs r WHERE r.data_interval_start < ${before}::timestamptz
-      ORDER BY r.data_interval_start, r.data_interval_end, r.created_at DESC, r.id DESC
-    ), judged AS MATERIALIZED (
-      -- Judged once: the windows below would carry the areas along with each row.
+        r.committing_at IS NOT NULL AS has_begun_to_commit,
+        coalesce(r.records_completed, 0) AS records_completed,
+        coalesce(r.records_total_count, 0) AS records_total_count
+      FROM runs r
+      ORDER BY r.data_interval_end, r.data_interval_start, r.created_at DESC, r.id DESC
+    ), judged AS (
       SELECT latest.*, CASE
-        WHEN ${range} <@ areas.delivered THEN 'delivered'
+        WHEN ${range} <@ (SELECT delivered FROM areas) THEN 'delivered'
         WHEN latest.status IN ('Starting', 'Running') THEN 'under_way'
         WHEN latest.status <> 'Completed' AND latest.has_begun_to_commit THEN 'in_doubt'
-        WHEN ${range} <@ areas.taken THEN 'under_way'
+        WHEN ${range} <@ (SELECT taken FROM areas) THEN 'under_way'
         WHEN latest.status = 'Completed' THEN 'left_by_another_run'
         WHEN latest.status = 'Cancelled' THEN 'cancelled' ELSE 'failed' END AS state
-      FROM latest CROSS JOIN areas
+      -- With an offset each is judged once, and not wherever its state is asked for.
+      FROM latest ORDER BY latest.end_at, latest.start_at OFFSET 0
     ), marked AS (
-      SELECT judged.*,
+      -- Sums as floating point are exact up to 2^53, and ten times as fast as numeric.
+      SELECT judged.*, row_number() OVER side AS number, lead(true) OVER side IS NULL AS is_last,
+        lag(end_at) OVER side AS end_before, lag(id) OVER side AS id_before,
         (state, start_at) IS DISTINCT FROM (lag(state) OVER side, lag(end_at) OVER side) AS begins,
-        (state, end_at) IS DISTINCT FROM (lead(state) OVER side, lead(start_at) OVER side) AS ends
-      FROM judged WINDOW side AS (ORDER BY start_at, end_at)
-    ), numbered AS (
-      SELECT marked.*, count(*) FILTER (WHERE begins) OVER (ORDER BY start_at, end_at) AS number
-      FROM marked
+        sum(records_completed::float8) OVER side AS completed,
+        sum(records_total_count::float8) OVER side AS total
+      FROM judged WINDOW side AS (ORDER BY end_at, start_at)
     )
-    SELECT min(state) AS state, min(start_at) AS start_at, max(end_at) AS end_at,
-      count(*) AS slots, min(id::text) FILTER (WHERE begins) AS first_run,
-      min(id::text) FILTER (WHERE ends) AS last_run,
-      coalesce(sum(records_completed), 0)::bigint AS records_completed,
-      coalesce(sum(records_total_count), 0)::bigint AS records_total_count
-    FROM numbered GROUP BY number ORDER BY number LIMIT ${limit + 1}`);
+    SELECT id, state, start_at, end_at, begins, is_last, number, end_before, id_before,
+      completed, total, records_completed, records_total_count
+    FROM marked WHERE begins OR is_last ORDER BY end_at, start_at LIMIT ${limit + 1}`;
 }

@@ -57,6 +57,8 @@ export type Found = Caller & {
   is_previous_token: boolean;
   organization_id: string | null;
   level: 1 | 8 | 15 | null;
+  /** When the user was last seen in the target's organization. */
+  last_seen_at: string | null;
   enforce_2fa: boolean | null;
   team_id: number | null;
   timezone: string | null;
@@ -152,11 +154,12 @@ function kindOf(target: Target): Kind {
 const organization_allowed =
   'm.user_id = k.user_id AND (k.scoped_organizations IS NULL OR m.organization_id = ANY ' +
   '(k.scoped_organizations))';
-const in_organization = `SELECT m.organization_id, m.level, o.enforce_2fa, NULL::integer AS team_id,
-  NULL::text AS timezone FROM members m
+const in_organization = `SELECT m.organization_id, m.level, m.last_seen_at, o.enforce_2fa,
+  NULL::integer AS team_id, NULL::text AS timezone FROM members m
   JOIN organizations o ON o.id = m.organization_id WHERE k.scoped_teams IS NULL
     AND ${organization_allowed}`;
-const in_project = `SELECT m.organization_id, m.level, o.enforce_2fa, p.id AS team_id, p.timezone
+const in_project = `SELECT m.organization_id, m.level, m.last_seen_at, o.enforce_2fa,
+  p.id AS team_id, p.timezone
   FROM projects p JOIN members m ON m.organization_id = p.organization_id
   JOIN organizations o ON o.id = m.organization_id WHERE (k.scoped_teams IS NULL
     OR p.id = ANY (k.scoped_teams)) AND ${organization_allowed}`;
@@ -204,8 +207,8 @@ function accessSql(credential: Credential['kind'], kind: Kind, batch: Asked[], n
     kind === 'none'
       ? ['', '']
       : [
-          ', target.organization_id, target.level, target.enforce_2fa, target.team_id, ' +
-            'target.timezone',
+          ', target.organization_id, target.level, target.last_seen_at, target.enforce_2fa, ' +
+            'target.team_id, target.timezone',
           `LEFT JOIN LATERAL (${targets[kind]}) target ON true`,
         ];
   return sql`

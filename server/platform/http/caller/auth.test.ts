@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { eventually } from '../../../../test/eventually.ts';
 import { openHarness } from '../../../../test/harness.ts';
 import type { Harness } from '../../../../test/harness.ts';
 import { makeApiKey } from './api_key.ts';
@@ -107,10 +108,52 @@ test('last_used_at moves with use, at most once a minute', async () => {
   await usedAt(first + 60_000);
 });
 
+test('a key tells from where it was used last, and a member when they were seen', async () => {
+  const { user, organization, key } = await harness.newOrganization();
+  const other = await harness.newMember(organization.id, 1);
+  const cookie = await harness.newSession(other.user);
+  const asks = (path: string, headers: Record<string, string>) =>
+    harness.request('GET', path, { headers });
+  const seen = () =>
+    harness.deps.db.rows<{ last_seen_at: string | null }>(sql`SELECT last_seen_at FROM members
+      WHERE organization_id = ${organization.id}::uuid ORDER BY level DESC`);
+  // Asks for nothing of the organization, so that nobody is seen there.
+  await asks(list, { authorization: `Bearer ${key}`, 'user-agent': `curl/8 ${'x'.repeat(500)}` });
+  const used = () =>
+    harness.deps.db.row<{ ip: string | null; agent: string | null }>(sql`
+      SELECT last_used_ip AS ip, last_used_user_agent AS agent FROM personal_api_keys
+      WHERE user_id = ${user.id}`);
+  await eventually('The use is noted.', async () => (await used())!.ip !== null);
+  assert.deepEqual(await used(), { ip: '127.0.0.1', agent: `curl/8 ${'x'.repeat(393)}` });
+  assert.deepEqual(await seen(), [{ last_seen_at: null }, { last_seen_at: null }]);
+  const first = now;
+  await asks(`${list}${organization.id}/`, { cookie });
+  const isSeen = (at: number) =>
+    eventually('The member is seen.', async () => {
+      const [, row] = await seen();
+      return Date.parse(row!.last_seen_at ?? '') === at;
+    });
+  await isSeen(first);
+  now += 59_000;
+  await asks(`${list}${organization.id}/`, { cookie });
+  now += 1_000;
+  await asks(`${list}${organization.id}/`, { cookie });
+  await isSeen(first + 60_000);
+  const [owner] = await seen();
+  assert.equal(owner!.last_seen_at, null);
+});
+
 test('reading one organization takes two round trips to the database', async () => {
   const { organization, key } = await harness.newOrganization();
   const path = `/api/organizations/${organization.id}/`;
   await harness.request('GET', path, { key });
+  await eventually('The use is noted.', async () => {
+    const noted = await harness.deps.db.row(sql`
+      SELECT 1 FROM members m JOIN personal_api_keys k ON k.user_id = m.user_id
+      WHERE m.organization_id = ${organization.id}::uuid AND m.last_seen_at IS NOT NULL
+        AND k.last_used_at IS NOT NULL`);
+    return noted !== undefined;
+  });
   const count = harness.deps.db.statementCount();
   await harness.request('GET', path, { key });
   assert.ok(harness.deps.db.statementCount() - count <= 2);

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../../clock.ts';
 import type { AccessFinder, Credential, Found, Target } from './access.ts';
 import { isWellFormedApiKey } from './api_key.ts';
@@ -12,6 +13,7 @@ import { isStale, isWellFormedSessionToken, sessionTokenOf } from './session.ts'
 // RFC 9110, 11.1: the name of a scheme is case-insensitive.
 const bearer = /^Bearer +(\S+) *$/i;
 const touch_interval_ms = 60_000;
+const user_agent_length_max = 400;
 
 const refusals = {
   key: 'The personal API key in the Authorization header is unknown, expired or revoked.',
@@ -47,7 +49,7 @@ export async function authenticate(
       'authentication_failed',
       refusals[isWriteKey(shown.text) ? 'write_key' : shown.kind],
     );
-  touch(context, found);
+  touch(context, found, request);
   return found;
 }
 
@@ -77,22 +79,44 @@ export function showsCredential(request: FastifyRequest): boolean {
   return request.headers.authorization !== undefined || sessionTokenOf(request) !== undefined;
 }
 
-/** Moves `last_used_at`, at most once a minute and not in the request's way. */
-function touch(context: HttpContext, found: Found): void {
+/**
+ * Moves `last_used_at` of the credential and `last_seen_at` of the member, each at most once a
+ * minute and not in the request's way.
+ */
+function touch(context: HttpContext, found: Found, request: FastifyRequest): void {
   const now = context.clock.now();
-  if (found.last_used_at !== null && now - Date.parse(found.last_used_at) < touch_interval_ms)
-    return;
   const [moment, before] = [isoInstant(now), isoInstant(now - touch_interval_ms)];
+  const isDue = (at: string | null) => at === null || now - Date.parse(at) >= touch_interval_ms;
   // Requests that arrive together would each see the old instant; the condition lets one of them
   // move it.
-  const moved =
-    found.key_id !== null
-      ? sql`UPDATE personal_api_keys SET last_used_at = ${moment}::timestamptz
-        WHERE id = ${found.key_id} AND (last_used_at IS NULL
-        OR last_used_at <= ${before}::timestamptz)`
-      : sql`UPDATE sessions SET last_used_at = ${moment}::timestamptz WHERE id = ${found.session_id}
-        AND last_used_at <= ${before}::timestamptz`;
-  context.db
-    .run(moved)
-    .catch((error: unknown) => context.log.warn({ err: error }, 'last_used_at could not be moved'));
+  const isOld = (column: Sql) => sql`(${column} IS NULL OR ${column} <= ${before}::timestamptz)`;
+  const move = (what: string, moved: Sql) =>
+    void context.db
+      .run(moved)
+      .catch((error: unknown) => context.log.warn({ err: error }, `${what} could not be moved`));
+  if (isDue(found.last_used_at))
+    move(
+      'last_used_at',
+      found.key_id !== null
+        ? sql`UPDATE personal_api_keys SET last_used_at = ${moment}::timestamptz,
+            last_used_ip = ${request.ip}, last_used_user_agent = ${userAgentOf(request)}
+          WHERE id = ${found.key_id} AND ${isOld(sql`last_used_at`)}`
+        : sql`UPDATE sessions SET last_used_at = ${moment}::timestamptz
+          WHERE id = ${found.session_id} AND ${isOld(sql`last_used_at`)}`,
+    );
+  if (found.organization_id !== null && isDue(found.last_seen_at))
+    move(
+      'last_seen_at',
+      // SKIP LOCKED: a long change holds the membership, and requests would wait for it, each with
+      // a connection.
+      sql`UPDATE members SET last_seen_at = ${moment}::timestamptz WHERE id = (
+        SELECT id FROM members WHERE user_id = ${found.user_id}
+          AND organization_id = ${found.organization_id}::uuid AND ${isOld(sql`last_seen_at`)}
+        FOR NO KEY UPDATE SKIP LOCKED)`,
+    );
+}
+
+/** What the client calls itself; at most 400 characters. */
+export function userAgentOf(request: FastifyRequest): string {
+  return (request.headers['user-agent'] ?? '').slice(0, user_agent_length_max);
 }

@@ -1,0 +1,185 @@
+// The console over 10,000 exports and 1,000,000 runs, in Chromium: from the navigation to the first
+// painted list and to the painted map of 200,000 slots, and how long interactions take until the
+// next picture. Run: npm run bench console [rounds]
+import os from 'node:os';
+import type { Browser, CDPSession, Page } from 'playwright-core';
+import { newExport } from '../test/factories/batch_exports.ts';
+import { openTestClock } from '../test/factories/people.ts';
+import { openPageServer } from '../test/console/page_server.ts';
+import { openSignedIn } from '../test/console/visitor.ts';
+import type { Visitor } from '../test/console/visitor.ts';
+import { startChromium } from '../test/processes/chromium.ts';
+import { history_start, plantExports, plantHistory } from './planted_runs.ts';
+
+const exports = 10_000;
+const slots = 200_000;
+const runs_each = 80;
+const rounds = Number(process.argv[2] ?? 10);
+
+/** What is on the screen at first, by its selector. */
+const first_row = '.export_row a';
+const map = 'canvas.slot_map';
+
+/** In the page: when the selector was there and its picture was shown, since the navigation. */
+const painted = `(selector) => new Promise((done) => {
+  const look = () => document.querySelector(selector) === null
+    ? requestAnimationFrame(look)
+    : requestAnimationFrame(() => setTimeout(() => done(performance.now())));
+  look();
+})`;
+/** In the page: keeps how long interactions took until the next picture, where 16 ms or more. */
+const watch = `globalThis.interactions = new Map();
+  new PerformanceObserver((list) => {
+    for (const { interactionId: id, duration } of list.getEntries())
+      if (id) interactions.set(id, Math.max(duration, interactions.get(id) ?? 0));
+  }).observe({ type: 'event', durationThreshold: 16, buffered: true });`;
+const nextPicture = `() => new Promise((done) => {
+  requestAnimationFrame(() => setTimeout(done));
+})`;
+/** In the page: how long the answers of the API took, together. */
+const answers = `() => performance.getEntriesByType('resource')
+  .filter(({ name }) => name.includes('/api/')).reduce((sum, { duration }) => sum + duration, 0)`;
+
+type Measured = { painted: number; answers: number; processor: number };
+
+async function open(page: Page, path: string, selector: string): Promise<Measured> {
+  const before = process.cpuUsage();
+  await page.goto(path, { waitUntil: 'commit' });
+  const at = await page.evaluate<number>(`(${painted})(${JSON.stringify(selector)})`);
+  const { user, system } = process.cpuUsage(before);
+  return {
+    painted: at,
+    answers: await page.evaluate<number>(`(${answers})()`),
+    processor: (user + system) / 1000,
+  };
+}
+
+/** Each round in a browser without a cache (cold), and once more in it (warm). */
+async function navigations(
+  newVisitor: () => Promise<Visitor>,
+  name: string,
+  path: string,
+  selector: string,
+): Promise<void> {
+  const cold: Measured[] = [];
+  const warm: Measured[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const { page, context } = await newVisitor();
+    cold.push(await open(page, path, selector));
+    warm.push(await open(page, path, selector));
+    await context.close();
+  }
+  tell(`${name}, cold`, cold);
+  tell(`${name}, warm`, warm);
+}
+
+function tell(name: string, measured: Measured[]): void {
+  const of = (key: keyof Measured) => spread(measured.map((one) => one[key]));
+  console.log(
+    `${name}: painted after ${of('painted')}; answers of the API ${of('answers')}; ` +
+      `processor time of the server ${of('processor')}`,
+  );
+}
+
+/** The median with the least and the most, in ms. */
+function spread(values: number[]): string {
+  const sorted = values.toSorted((one, other) => one - other);
+  const [least, median, most] = [0, sorted.length >> 1, sorted.length - 1].map((at) =>
+    Math.round(sorted[at]!),
+  );
+  return `${median} ms (${least} to ${most})`;
+}
+
+/** What a person does, one after the other, each followed by its picture. */
+async function interact(
+  { page, context }: Visitor,
+  name: string,
+  [path, selector]: [string, string],
+  actions: ((page: Page) => Promise<unknown>)[],
+): Promise<void> {
+  await page.addInitScript(watch);
+  await open(page, path, selector);
+  const threads = await context.newCDPSession(page);
+  await threads.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const before = await busy(threads);
+  let count = 0;
+  for (let round = 0; round < rounds; round += 1)
+    for (const act of actions) {
+      await act(page);
+      await page.evaluate(`(${nextPicture})()`);
+      count += 1;
+    }
+  const processor = ((await busy(threads)) - before) / count;
+  const long = await page.evaluate<number[]>(`[...interactions.values()]`);
+  await context.close();
+  // What is not told took less than 16 ms.
+  const all = [...long, ...Array.from({ length: Math.max(0, count - long.length) }, () => 8)];
+  const sorted = all.toSorted((one, other) => one - other);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, (sorted.length * share) | 0)];
+  console.log(
+    `${name}: ${sorted.length} interactions, median ${at(0.5)} ms, 95 % ${at(0.95)} ms, ` +
+      `most ${sorted.at(-1)} ms; processor time of the page ${processor.toFixed(1)} ms each`,
+  );
+}
+
+/** Processor time of the page's main thread, in ms. */
+async function busy(threads: CDPSession): Promise<number> {
+  const { metrics } = await threads.send('Performance.getMetrics');
+  return metrics.find(({ name }) => name === 'TaskDuration')!.value * 1000;
+}
+
+const key = (name: string) => (page: Page) => page.keyboard.press(name);
+const click = (x: number) => (page: Page) => page.locator(map).click({ position: { x, y: 40 } });
+const press = (name: string) => (page: Page) =>
+  page.getByRole('button', { name, exact: true }).click();
+
+async function main(browser: Browser): Promise<void> {
+  const server = await openPageServer(openTestClock());
+  const { harness } = server;
+  try {
+    const home = await harness.newOrganization();
+    const { id } = await newExport(harness, home, {
+      name: 'Long history',
+      interval: 'every 5 minutes',
+    });
+    await plantHistory(harness, id, { slots, backfill_runs: 0 });
+    await plantExports(harness, id, { exports: exports - 1, runs_each });
+    await harness.deps.db.text('VACUUM ANALYZE');
+    const newVisitor = () => openSignedIn(browser, server, home.user);
+    const list = `${server.address}/projects/${home.project.id}/exports`;
+    const end = new Date(Date.parse(history_start) + slots * 300_000).toISOString();
+    const whole = `${list}/${id}?from=${history_start}&to=${end}`;
+    console.log(`load of the machine before: ${os.loadavg()[0]!.toFixed(1)}`);
+    await navigations(newVisitor, 'list', list, first_row);
+    await navigations(newVisitor, 'list, worst first', `${list}?ordering=health`, first_row);
+    await navigations(newVisitor, `map of ${slots} slots`, whole, map);
+    await interact(
+      await newVisitor(),
+      'list',
+      [list, first_row],
+      [
+        (page) => page.getByLabel('Search by name').focus(),
+        key('7'),
+        key('9'),
+        key('Backspace'),
+        key('Backspace'),
+        (page) => page.getByRole('checkbox').nth(1).click(),
+        (page) => page.getByRole('checkbox').nth(1).click(),
+      ],
+    );
+    const on_map = ['ArrowRight', 'Shift+ArrowRight', 'Escape', '+', '+', '-', '-', 'PageUp'];
+    await interact(
+      await newVisitor(),
+      'map',
+      [whole, map],
+      [click(300), ...on_map.map(key), press('Later'), click(500)],
+    );
+    console.log(`load of the machine after: ${os.loadavg()[0]!.toFixed(1)}`);
+  } finally {
+    await server.close();
+  }
+}
+
+const browser = await startChromium();
+if (typeof browser === 'string') throw new Error(browser);
+await main(browser).finally(() => browser.close());

@@ -1,0 +1,40 @@
+import ipaddr from 'ipaddr.js';
+import type { ResolverAnswer } from '../../platform/dns/dns.ts';
+import { judgeAnswer } from './challenge.ts';
+import type { CheckOutcome } from './challenge.ts';
+
+/** What one resolver answered, as it is stored and shown. */
+export type ShownAnswer = {
+  resolver: string;
+  outcome: CheckOutcome;
+  detail: string;
+  took_ms: number;
+};
+
+/**
+ * What each resolver answered, in the order in which they are configured. One in the server's own
+ * network is told by its number: its address is nobody else's business.
+ */
+export function shownAnswers(
+  domain: string,
+  challenge: string,
+  answers: ResolverAnswer[],
+): ShownAnswer[] {
+  return answers.map(({ server, answer, took_ms }, index) => {
+    const { outcome, reason } = judgeAnswer(domain, challenge, answer);
+    const isAway = answer.outcome === 'unanswered' && answer.reason === 'unreachable';
+    return {
+      resolver: publicAddress(server) ?? `resolver ${index + 1} of the server`,
+      outcome,
+      detail: isAway ? 'The server does not reach this resolver.' : reason,
+      took_ms,
+    };
+  });
+}
+
+/** The address without its port, where it is one of the public network. */
+function publicAddress(server: string): string | undefined {
+  const address = /^\[(.+)\](?::\d+)?$/.exec(server)?.[1] ?? server.replace(/^([\d.]+):\d+$/, '$1');
+  if (!ipaddr.isValid(address)) return undefined;
+  return ipaddr.process(address).range() === 'unicast' ? address : undefined;
+}
