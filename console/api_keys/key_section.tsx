@@ -133,9 +133,12 @@ function Key({ api_key }: { api_key: ApiKeyRow }) {
         button="Revoke"
         about={`the key ${label}`}
         tone="danger"
-        confirm={() =>
-          window.confirm(`Revoke the key “${label}”? What uses it stops working at once.`)
-        }
+        asks={() => ({
+          title: `Revoke the key “${label}”?`,
+          text: 'What uses it stops working at once. It cannot be brought back.',
+          button: 'Revoke the key',
+          keep: 'Keep the key',
+        })}
       />
     </li>
   );

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts';
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { BoxField, isTicked } from '../form/box_field.tsx';
-import { ChoiceField, TextField } from '../form/fields.tsx';
+import { ChoiceField, SecretField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
 import { etagOf } from '../http/reading.ts';
@@ -104,6 +104,7 @@ function SettingInput({
   const value = config === undefined ? initial : shownSetting(config.config[key]);
   if (type === 'attachment')
     return <p className="muted">{label}: a file, which is sent through the API.</p>;
+  if (is_secret) return <SecretField {...common} />;
   if (type === 'choice')
     return (
       <ChoiceField
@@ -113,8 +114,8 @@ function SettingInput({
       />
     );
   return type === 'json' ? (
-    <LongField {...common} defaultValue={is_secret ? '' : value} />
+    <LongField {...common} defaultValue={value} />
   ) : (
-    <TextField {...common} value={is_secret ? '' : value} autoComplete="off" inputMode="text" />
+    <TextField {...common} value={value} autoComplete="off" inputMode="text" />
   );
 }

@@ -20,6 +20,7 @@ export function Install(given: Given) {
           hint="An npm package, a GitHub or GitLab repository, or the https address of an archive."
           autoComplete="off"
           inputMode="url"
+          is_unkept
         />
         <VersionField />
       </Way>
@@ -56,6 +57,7 @@ function Way({
         }
         button={type === 'source' ? 'Begin' : 'Install'}
         about={summary.toLowerCase()}
+        part={type}
       >
         {children}
       </Form>

@@ -96,21 +96,19 @@ function Uninstall({ plugin, place }: { plugin: PluginRow; place: Place }) {
   const navigate = route.useNavigate();
   const { organization_id, project_id, collection } = place;
   return (
-    <>
-      <p>It goes from every project of the organization, with its settings and what it stored.</p>
-      <TypedForm
-        name={plugin.name ?? String(plugin.id)}
-        path={pluginPath(organization_id, collection, String(plugin.id))}
-        if_match={etagOf(plugin)}
-        done={() =>
-          navigate({
-            to: '/projects/$project_id/plugins',
-            params: { project_id },
-            search: { collection },
-          })
-        }
-        button="Uninstall"
-      />
-    </>
+    <TypedForm
+      name={plugin.name ?? String(plugin.id)}
+      text="It goes from every project of the organization, with its settings and what it stored."
+      path={pluginPath(organization_id, collection, String(plugin.id))}
+      if_match={etagOf(plugin)}
+      done={() =>
+        navigate({
+          to: '/projects/$project_id/plugins',
+          params: { project_id },
+          search: { collection },
+        })
+      }
+      button="Uninstall"
+    />
   );
 }

@@ -1,25 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
-import { openPageServer } from '../../test/console/page_server.ts';
-import type { PageServer } from '../../test/console/page_server.ts';
-import { checkEverywhere, openSignedIn } from '../../test/console/visitor.ts';
-import { openTestClock } from '../../test/factories/people.ts';
-import { startChromium } from '../../test/processes/chromium.ts';
+import { test } from 'node:test';
+import { checkEverywhere } from '../../test/console/visitor.ts';
+import { openConsole } from '../../test/console/open_console.ts';
 
-const started = await startChromium();
-const skip = typeof started === 'string' ? started : false;
-const browser = started as Browser;
+const world = await openConsole();
+const { skip } = world;
 const hostile = `<img src=x onerror="document.title='taken'">`;
-
-let server: PageServer;
-before(async () => {
-  server = await openPageServer(openTestClock());
-});
-after(async () => {
-  if (skip === false) await browser.close();
-  await server.close();
-});
 
 const file = (name: string, text: string) => ({
   name,
@@ -36,9 +22,8 @@ const manifest = JSON.stringify({
 });
 
 test('own code is sent, set up, and switched on', { skip }, async () => {
-  const { harness } = server;
-  const home = await harness.newOrganization();
-  const { page, leave } = await openSignedIn(browser, server, home.user);
+  const home = await world.harness.newOrganization();
+  const { page, leave } = await world.visit(home.user);
   await page.goto(`/projects/${home.project.id}/plugins`);
   await page.getByText('Nothing is installed here.').waitFor();
   await page.getByText('From an address').first().click();
@@ -79,7 +64,7 @@ test('own code is sent, set up, and switched on', { skip }, async () => {
   await page.getByText('Empty: it stays.').waitFor();
   assert.equal(await host.inputValue(), 'api.example.com');
   assert.equal(await page.getByLabel('Token').inputValue(), '');
-  const { body } = await harness.request(
+  const { body } = await world.harness.request(
     'GET',
     `/api/projects/${home.project.id}/plugin_configs/`,
     { key: home.key },
