@@ -24,7 +24,7 @@ export function TextField({
   is_unkept = false,
   fault,
 }: Common & {
-  type?: 'text' | 'email';
+  type?: 'text' | 'email' | 'date';
   value?: string;
   /** What browsers and password managers may fill in, as HTML names it. */
   autoComplete: string;

@@ -17,12 +17,12 @@ test('a target is made, tried out, changed and deleted', { skip }, async () => {
   const webhook = page.locator('form', { hasText: 'Send webhooks' });
   await webhook.getByLabel('Address').fill('http://127.0.0.1:9/hook');
   await webhook.getByLabel('Secret').fill('short');
-  await webhook.getByRole('button').click();
+  await webhook.getByRole('button', { name: 'Send webhooks' }).click();
   await page.getByText('Must be whsec_').waitFor();
   assert.equal(await webhook.getByLabel('Address').inputValue(), 'http://127.0.0.1:9/hook');
   await webhook.getByLabel('Secret').fill('');
   await webhook.getByLabel('Something due is late').uncheck();
-  await webhook.getByRole('button').click();
+  await webhook.getByRole('button', { name: 'Send webhooks' }).click();
   await page.getByRole('heading', { name: 'The secret of the webhook' }).waitFor();
   assert.match((await page.locator('.command code').textContent())!, /^whsec_/);
   await checkEverywhere(page, 'notices');
