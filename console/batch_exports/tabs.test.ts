@@ -156,7 +156,8 @@ test('all runs that match are tried again, and each has its result', { skip }, a
   await page.waitForURL('**action=*');
   await workBulkActions(world.harness.deps);
   const panel = page.getByRole('region', { name: 'Many runs' });
-  await panel.getByText('3 runs done: what came of each').click();
+  await panel.getByText('What came of each').click();
+  await panel.getByText('3 results').waitFor();
   assert.equal(await panel.getByRole('listitem').count(), 3);
   await checkEverywhere(page, 'export_bulk_done');
   const { count } = (await world.harness.deps.db.row<{ count: number }>(sql`

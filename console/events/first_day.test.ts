@@ -21,6 +21,7 @@ const patience_ms = 120_000;
 
 let folder: string;
 let server: ServerProcess;
+let start: (port: string) => Promise<ServerProcess>;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-first-day-'));
   // As it is started without a setting, but for the port and the folder.
@@ -28,7 +29,8 @@ before(async () => {
     folder,
     makeApiKey(),
   );
-  server = await startServer(['start'], environment);
+  start = (port) => startServer(['start'], { ...environment, SLUICE_PORT: port });
+  server = await start('0');
 });
 after(async () => {
   if (skip === false) await browser.close();
@@ -89,5 +91,41 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await other.page.getByRole('button', { name: 'Sign in' }).click();
   await other.page.getByRole('alert').filter({ hasText: 'The link was used' }).waitFor();
   await other.leave();
+  await leave();
+});
+
+test('a restart of the server in the middle of a form loses nothing', { skip }, async () => {
+  const { page, leave, complaints } = await openVisitor(browser, server.address);
+  await page.goto('/login?next=/projects/1/settings');
+  await page.getByLabel('E-mail address').fill('owner@example.com');
+  await page.getByLabel('Password', { exact: true }).fill('correct horse battery staple');
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  const name = page.getByRole('textbox', { name: 'Name' });
+  await name.fill('Typed before the restart');
+  await server.stop();
+  const save = page.getByRole('button', { name: 'Save the project' });
+  await save.click();
+  await page.getByRole('alert').filter({ hasText: 'The server cannot be reached' }).waitFor();
+  assert.equal(await name.inputValue(), 'Typed before the restart');
+  server = await start(new URL(server.address).port);
+  await save.click();
+  await page.getByText('The project was saved.').waitFor();
+  assert.equal(await name.inputValue(), 'Typed before the restart');
+
+  // The same where the page is read anew in between, with what is no secret.
+  await page.goto('/projects/1/exports/new');
+  await page.getByLabel('Destination').selectOption('Postgres');
+  await page.getByRole('textbox', { name: 'Host', exact: true }).fill('db.example.com');
+  await page.locator('[name=destination__config__password]').fill('hidden');
+  await server.stop();
+  server = await start(new URL(server.address).port);
+  await page.reload();
+  const host = page.getByRole('textbox', { name: 'Host', exact: true });
+  await host.waitFor();
+  assert.equal(await host.inputValue(), 'db.example.com');
+  assert.equal(await page.locator('[name=destination__config__password]').inputValue(), '');
+  const refused = complaints.filter((text) => text.includes('ERR_CONNECTION_REFUSED'));
+  assert.ok(refused.length > 0);
+  complaints.splice(0, Infinity, ...complaints.filter((text) => !refused.includes(text)));
   await leave();
 });

@@ -2,21 +2,29 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { checkEverywhere } from '../../test/console/visitor.ts';
 import { packageFiles } from '../../test/factories/plugins.ts';
 import { openPluginRegistry } from '../../test/servers/plugin_registry.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
+const hostile = `<img src=x onerror="document.title='taken'">`;
 const registry = await openPluginRegistry();
 const folder = await mkdtemp(join(tmpdir(), 'catalogue-'));
 const plugin_catalogue = join(folder, 'catalogue.json');
+const entry = {
+  name: 'Listed',
+  description: `Listed ${hostile}`,
+  url: 'listed',
+  collection: 'pipeline_destinations',
+  maintainer: 'official',
+};
+await writeFile(plugin_catalogue, JSON.stringify([entry]));
 const world = await openConsole({
   config: { npm_registry_url: registry.endpoint, plugin_catalogue },
+  closing: () => Promise.all([registry.close(), rm(folder, { recursive: true })]),
 });
-after(() => Promise.all([registry.close(), rm(folder, { recursive: true })]));
 const { skip } = world;
-const hostile = `<img src=x onerror="document.title='taken'">`;
 
 const file = (name: string, text: string) => ({
   name,
@@ -86,15 +94,7 @@ test('own code is sent, set up, and switched on', { skip }, async () => {
 });
 
 /** A package of the catalogue with settings that hang on each other, a file, a job and a metric. */
-async function publish(): Promise<void> {
-  const entry = {
-    name: 'Listed',
-    description: `Listed ${hostile}`,
-    url: 'listed',
-    collection: 'pipeline_destinations',
-    maintainer: 'official',
-  };
-  await writeFile(plugin_catalogue, JSON.stringify([entry]));
+function publish(): void {
   const config = [
     { key: 'mode', name: 'Mode', type: 'choice', choices: ['plain', 'signed'], default: 'plain' },
     { key: 'key', name: 'Key of it', required: true, visible_if: [['mode', 'signed']] },
@@ -119,7 +119,7 @@ async function publish(): Promise<void> {
 }
 
 test('from the catalogue to an upgrade that is looked at before, and back', { skip }, async () => {
-  await publish();
+  publish();
   const home = await world.harness.newOrganization();
   const { page, leave } = await world.visit(home.user);
   await page.goto(`/projects/${home.project.id}/plugins`);

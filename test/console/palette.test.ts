@@ -84,8 +84,8 @@ test('it is there by pointing too, in a narrow window as well', { skip }, async 
   const { page, leave } = await world.visit(home.user);
   await page.goto(`/projects/${home.project.id}/settings`);
   await page.getByRole('button', { name: 'Go to…' }).click();
-  await page.getByRole('option', { name: 'Events' }).click();
-  await page.waitForURL('**/events');
+  await page.getByRole('option', { name: 'Notices' }).click();
+  await page.waitForURL('**/notices');
   await page.setViewportSize({ width: 320, height: 700 });
   await page.getByRole('button', { name: 'Navigation' }).click();
   await page.getByRole('button', { name: 'Go to…' }).click();

@@ -3,10 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { BulkAction } from '../../../server/api/batch_exports/bulk_actions/schema.ts';
 import { Form } from '../../form/form.tsx';
-import { Refusal, Shown } from '../../page/shown.tsx';
+import { Shown } from '../../page/shown.tsx';
 import { counted } from '../quantities.ts';
 import { useReadAnew } from '../read_anew.ts';
-import { actionItems, oneAction } from '../runs/bulk.ts';
+import { oneAction } from '../runs/bulk.ts';
+import { Results } from '../runs/results.tsx';
 
 /** What can be done with the chosen exports; what destroys is confirmed by typing. */
 export function BulkBar({
@@ -87,7 +88,11 @@ export function BulkProgress({
               />
             ) : (
               <>
-                <Results path={`${path}${encodeURIComponent(id)}/items/`} refused={refused} />
+                <Results
+                  path={`${path}${encodeURIComponent(id)}/items/`}
+                  refused={refused}
+                  name={(item) => <bdi>{item.name}</bdi>}
+                />
                 <Button size="compact-sm" variant="default" onClick={close}>
                   Close
                 </Button>
@@ -97,28 +102,5 @@ export function BulkProgress({
         )}
       </Shown>
     </section>
-  );
-}
-
-/** What came of each; of many the first, and those that were refused before all others. */
-function Results({ path, refused }: { path: string; refused: number }) {
-  const { data, error } = useQuery(actionItems(path, refused > 0 ? 'refused' : undefined));
-  if (error !== null) return <Refusal problem={error} />;
-  if (data === undefined || data.count === 0) return undefined;
-  return (
-    <details className="seldom" open={refused > 0}>
-      <summary>{refused > 0 ? counted(refused, 'refusal') : 'What came of each'}</summary>
-      <ul className="results">
-        {data.results.map(({ number, name, outcome, detail }) => (
-          <li key={number}>
-            <bdi>{name}</bdi>: {outcome}
-            {detail !== null && `, ${detail}`}
-          </li>
-        ))}
-      </ul>
-      {data.count > data.results.length && (
-        <p className="muted">The first {data.results.length} are shown; the API has all.</p>
-      )}
-    </details>
   );
 }
