@@ -22,8 +22,8 @@ const password = 'correct horse battery staple';
 /** Shows a page, and waits for what says that it is whole. */
 type Shot = { name: string; path: string; shown: string; theme?: 'dark'; prepare?: Prepare };
 type Prepare = (page: Page) => Promise<unknown>;
-/** The export that was made with everything on its map, and one of its runs. */
-type Filled = { export_id: string; run_id: string; organization_id: string };
+/** The export whose map has something on it, that of the demo, and a run of it. */
+type Filled = Record<'export_id' | 'demo_id' | 'run_id' | 'organization_id', string>;
 
 const browser = await startChromium();
 if (typeof browser === 'string') throw new Error(browser);
@@ -86,19 +86,25 @@ async function fill(): Promise<Filled> {
       start_at: new Date(now + from * hour_ms).toISOString(),
       end_at: new Date(now + to * hour_ms).toISOString(),
     });
-  const run = await until('the backfills', patience_ms, 500, async () => {
+  await until('the backfills', patience_ms, 500, async () => {
     const { results } = await ask('GET', `${base}${lake}/backfills/`);
     const all = results as { finished_at: string | null }[];
-    if (all.some(({ finished_at }) => finished_at === null)) return undefined;
-    const runs = await ask('GET', `${base}${lake}/runs/`);
-    return (runs['results'] as { id: string }[])[0];
+    return all.some(({ finished_at }) => finished_at === null) ? undefined : true;
   });
+  const { results: listed } = await ask('GET', `${base}?ordering=created_at`);
+  const demo_id = (listed as { id: string; name: string }[]).find(({ name }) =>
+    name.startsWith('Web shop'),
+  )!.id;
+  const { results: runs } = await ask('GET', `${base}${demo_id}/runs/?limit=10`);
+  const run_id = (runs as { id: string; records_completed: number }[]).find(
+    ({ records_completed: rows }) => rows > 0,
+  )!.id;
   const { organization } = await ask('GET', '/api/projects/1/');
-  return { export_id: lake, run_id: run.id, organization_id: organization as string };
+  return { export_id: lake, demo_id, run_id, organization_id: organization as string };
 }
 
-function shotsOf({ export_id, run_id, organization_id }: Filled): Shot[] {
-  const one = `/projects/1/exports/${export_id}`;
+function shotsOf({ export_id, demo_id, run_id, organization_id }: Filled): Shot[] {
+  const demo = `/projects/1/exports/${demo_id}`;
   return [
     { name: 'exports', path: '/projects/1/exports', shown: 'Events to the lake' },
     { name: 'exports_dark', path: '/projects/1/exports', shown: 'Orders by day', theme: 'dark' },
@@ -114,15 +120,23 @@ function shotsOf({ export_id, run_id, organization_id }: Filled): Shot[] {
     },
     {
       name: 'map',
-      path: one,
+      path: `/projects/1/exports/${export_id}`,
       shown: 'Slots in view as a table',
       prepare: async (page) => {
         await page.getByRole('button', { name: 'Day', exact: true }).click();
         await page.waitForURL('**from=**');
       },
     },
-    { name: 'run', path: `${one}/runs/${run_id}`, shown: 'Completed' },
-    { name: 'metrics', path: `${one}/metrics`, shown: 'Rows' },
+    { name: 'run', path: `${demo}/runs/${run_id}`, shown: 'Completed' },
+    {
+      name: 'metrics',
+      path: `${demo}/metrics`,
+      shown: 'Rows delivered',
+      prepare: async (page) => {
+        await page.getByRole('button', { name: 'Day', exact: true }).click();
+        await page.waitForURL('**from=**');
+      },
+    },
     {
       name: 'new_export',
       path: '/projects/1/exports/new',

@@ -161,7 +161,7 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   assert.deepEqual([body.results[0].config.mode, body.results[0].config.key], ['signed', 'k']);
   assert.equal(body.results[0].config.table.contents, 'YSxi');
 
-  await page.getByText('again', { exact: true }).click();
+  await page.locator('summary').filter({ hasText: 'again' }).click();
   await page.getByLabel('How many').fill('many');
   await page.getByRole('button', { name: 'Start again' }).click();
   await page.locator('[name=payload__count][aria-invalid=true]').waitFor();

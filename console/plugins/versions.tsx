@@ -23,7 +23,15 @@ type Answer = Static<typeof PluginWithDifferences>;
 type Plan = { way: 'upgrade' | 'rollback'; changes: PluginDifferences };
 
 /** The version that is installed, the ways to another one, and what each would change. */
-export function VersionSection({ plugin, place: { organization_id, collection } }: Given) {
+export function VersionSection(given: Given) {
+  return (
+    <Section title="Version">
+      <Versions {...given} />
+    </Section>
+  );
+}
+
+function Versions({ plugin, place: { organization_id, collection } }: Given) {
   const [plan, setPlan] = useState<Plan>();
   const done = useDone();
   const id = String(plugin.id);
@@ -35,7 +43,7 @@ export function VersionSection({ plugin, place: { organization_id, collection } 
   const common = { path, etag: etagOf(plugin), planned: setPlan };
   const isPackage = plugin.plugin_type !== 'source' && plugin.plugin_type !== 'inline';
   return (
-    <Section title="Version">
+    <>
       {plan !== undefined && (
         <Panel key={JSON.stringify(plan)}>
           <Planned
@@ -67,7 +75,7 @@ export function VersionSection({ plugin, place: { organization_id, collection } 
         <p>A second way back goes forward again.</p>
         <Look {...common} way="rollback" button="Show what going back changes" />
       </Seldom>
-    </Section>
+    </>
   );
 }
 
