@@ -20,7 +20,14 @@ const hour_ms = 3_600_000;
 const password = 'correct horse battery staple';
 
 /** Shows a page, and waits for what says that it is whole. */
-type Shot = { name: string; path: string; shown: string; theme?: 'dark'; prepare?: Prepare };
+type Shot = {
+  name: string;
+  path: string;
+  shown: string;
+  theme?: 'dark';
+  height?: number;
+  prepare?: Prepare;
+};
 type Prepare = (page: Page) => Promise<unknown>;
 /** The export whose map has something on it, that of the demo, and a run of it. */
 type Filled = Record<'export_id' | 'demo_id' | 'run_id' | 'organization_id', string>;
@@ -38,7 +45,6 @@ try {
   await mkdir(target, { recursive: true });
   const context = await browser.newContext({ baseURL: server.address });
   const page = await context.newPage();
-  await page.setViewportSize({ width: 1280, height: 800 });
   await page.goto('/login?next=/projects/1/exports');
   await page.getByLabel('E-mail address').fill('owner@example.com');
   await page.getByLabel('Password', { exact: true }).fill(password);
@@ -127,7 +133,7 @@ function shotsOf({ export_id, demo_id, run_id, organization_id }: Filled): Shot[
         await page.waitForURL('**from=**');
       },
     },
-    { name: 'run', path: `${demo}/runs/${run_id}`, shown: 'Completed' },
+    { name: 'run', path: `${demo}/runs/${run_id}`, shown: 'Completed', height: 620 },
     {
       name: 'metrics',
       path: `${demo}/metrics`,
@@ -152,8 +158,12 @@ function shotsOf({ export_id, demo_id, run_id, organization_id }: Filled): Shot[
   ];
 }
 
-async function take(page: Page, { name, path, shown, theme, prepare }: Shot): Promise<void> {
+async function take(
+  page: Page,
+  { name, path, shown, theme, height = 800, prepare }: Shot,
+): Promise<void> {
   await page.emulateMedia({ colorScheme: theme ?? 'light', reducedMotion: 'reduce' });
+  await page.setViewportSize({ width: 1280, height });
   await page.goto(path);
   await page.getByText(shown).first().waitFor();
   await prepare?.(page);

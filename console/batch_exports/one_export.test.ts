@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
+import { pressByKey, tabTo } from '../../test/console/keyboard.ts';
 import { checkEverywhere } from '../../test/console/visitor.ts';
 import { insertRunRow, newExport } from '../../test/factories/batch_exports.ts';
 import {
@@ -122,7 +123,8 @@ test('the map is used by keyboard alone, and its table has the same', { skip }, 
   const { home, made } = await withGap('keys');
   const { page, leave } = await world.visit(home.user);
   await page.goto(pageOf(home, made.id, view));
-  await page.getByLabel('Map of the slots').focus();
+  await page.getByLabel('Map of the slots').waitFor();
+  await tabTo(page, /^Map of the slots/);
   await page.keyboard.press('Home');
   for (let slot = 0; slot < 4; slot += 1) await page.keyboard.press('ArrowRight');
   await page.locator('.readout').getByText('2026-01-01 00:00').waitFor();
@@ -145,6 +147,10 @@ test('the map is used by keyboard alone, and its table has the same', { skip }, 
   await page.getByRole('button', { name: 'Deliver 10 rows' }).waitFor();
   await page.getByLabel('Which slots').selectOption('All');
   assert.equal(await page.getByRole('row').filter({ hasText: 'Delivered' }).count(), 2);
+  await pressByKey(page, 'Deliver 10 rows');
+  const repair = page.getByRole('region', { name: 'Repair' });
+  await repair.getByText('Completed', { exact: true }).waitFor({ timeout: 60_000 });
+  assert.deepEqual(await eventsIn(folder, 'keys'), all_events);
   await leave();
 });
 

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { PostHog } from 'posthog-node';
 import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { pressByKey } from '../../test/console/keyboard.ts';
 import { checkEverywhere, openVisitor } from '../../test/console/visitor.ts';
 import { startChromium } from '../../test/processes/chromium.ts';
 import { serverEnvironment, startServer, until } from '../../test/processes/server_process.ts';
@@ -48,7 +49,9 @@ test('from the link of the terminal to the first completed export', { skip }, as
   const began = performance.now();
   const { page, leave } = await openVisitor(browser, server.address);
   await page.goto(link);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  // Without a mouse, as everything.
+  await pressByKey(page, 'Sign in');
   await page.waitForURL('**/projects/1/events');
   await page.getByText('Waits for an event').nth(1).waitFor();
   await checkEverywhere(page, 'first_day');
@@ -62,7 +65,7 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await client.shutdown();
   await page.getByRole('row', { name: /opened grace/ }).waitFor();
 
-  await page.getByRole('button', { name: 'Make a key and put it in' }).click();
+  await pressByKey(page, 'Make a key and put it in');
   await page.getByText('The key stands in the commands below.').waitFor();
   const command = (await page.getByRole('region', { name: 'One event, by curl' }).textContent())!;
   assert.match(command, /Bearer slk_\w{49}"/);
@@ -72,7 +75,7 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await page.getByRole('row', { name: /signed up ada/ }).waitFor();
   await checkEverywhere(page, 'first_day_event');
 
-  await page.getByRole('button', { name: 'Make the first export' }).click();
+  await pressByKey(page, 'Make the first export');
   await page.waitForURL('**/projects/1/exports/*/runs');
   await page.getByRole('heading', { name: 'First export, hourly' }).waitFor();
   const run = page.getByRole('row').filter({ hasText: '2 rows' });

@@ -42,10 +42,10 @@ test(
     await pressByKey(page, 'Retry 5,000 runs');
     await page.waitForURL('**action=*');
     const panel = page.getByRole('region', { name: 'Many runs' });
-    await panel.getByRole('progressbar').waitFor();
+    await panel.getByRole('button', { name: 'Abort' }).waitFor();
     // Who leaves and comes back sees how far it is.
     await page.reload();
-    await panel.getByRole('progressbar').waitFor();
+    await panel.getByRole('button', { name: 'Abort' }).waitFor();
     await workBulkActions(world.harness.deps);
     await panel.getByRole('button', { name: 'Close' }).waitFor({ timeout: 30_000 });
     await page.getByRole('heading', { level: 1 }).click();
