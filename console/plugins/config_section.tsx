@@ -67,9 +67,7 @@ function ConfigForm({
       body={(values) => ({
         ...(config === undefined ? { plugin: plugin.id } : {}),
         enabled: isTicked(values, 'enabled'),
-        allowed_hosts: String(values['allowed_hosts'] ?? '')
-          .split(/[\s,]+/)
-          .filter((host) => host !== ''),
+        allowed_hosts: wordsOf(values['allowed_hosts']),
         config: settingsOf(asked, values, files),
       })}
       done={async () => {
@@ -107,6 +105,12 @@ function ConfigForm({
       />
     </Form>
   );
+}
+
+function wordsOf(value: Values[string] | undefined): string[] {
+  return String(value ?? '')
+    .split(/[\s,]+/)
+    .filter((word) => word !== '');
 }
 
 /** The fields that are asked for with what is typed now; `typed` is told of each change. */

@@ -10,6 +10,7 @@ import { checkEverywhere } from './visitor.ts';
 const world = await openConsole();
 const { skip } = world;
 const count = 5_000;
+const told = count.toLocaleString('en');
 
 /** An export with so many failed runs of an hour each. */
 async function withFailed() {
@@ -38,8 +39,8 @@ test(
     await page.locator('.run_rows [role=row]').nth(5).waitFor();
     assert.ok((await page.locator('.run_rows [role=row]').count()) < 100, 'the list is windowed');
     await pressByKey(page, 'Retry all that match');
-    await page.getByText('5,000 runs of this export match now').waitFor();
-    await pressByKey(page, 'Retry 5,000 runs');
+    await page.getByText(`${told} runs of this export match now`).waitFor();
+    await pressByKey(page, `Retry ${told} runs`);
     await page.waitForURL('**action=*');
     const panel = page.getByRole('region', { name: 'Many runs' });
     await panel.getByRole('button', { name: 'Abort' }).waitFor();
@@ -50,13 +51,13 @@ test(
     await panel.getByRole('button', { name: 'Close' }).waitFor({ timeout: 30_000 });
     await page.getByRole('heading', { level: 1 }).click();
     await pressByKey(page, 'What came of each');
-    await panel.getByText('5,000 results').waitFor();
+    await panel.getByText(`${told} results`).waitFor();
     const results = panel.getByRole('listitem');
     await results.filter({ hasText: 'succeeded' }).first().waitFor();
     assert.ok((await results.count()) < 60, 'only those in the window have elements');
     await tabTo(page, 'Results, one for each');
     await page.keyboard.press('End');
-    await panel.locator('[aria-posinset="5000"]').filter({ hasText: 'succeeded' }).waitFor();
+    await panel.locator(`[aria-posinset="${count}"]`).filter({ hasText: 'succeeded' }).waitFor();
     await checkEverywhere(page, 'many_runs');
     const retried = await world.harness.deps.db.row<{ count: number }>(sql`
     SELECT count(*) AS count FROM (SELECT delivery_id FROM batch_export_runs

@@ -91,7 +91,7 @@ export function BulkProgress({
                 <Results
                   path={`${path}${encodeURIComponent(id)}/items/`}
                   refused={refused}
-                  name={(item) => <bdi>{item.name}</bdi>}
+                  renderName={(item) => <bdi>{item.name}</bdi>}
                 />
                 <Button size="compact-sm" variant="default" onClick={close}>
                   Close

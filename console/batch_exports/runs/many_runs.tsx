@@ -133,7 +133,7 @@ function Progressing({ id }: { id: string }) {
             <Results
               path={`${project_path}${id}/items/`}
               refused={refused}
-              name={(item) => <RunName item={item} />}
+              renderName={(item) => <RunName item={item} />}
             />
             {finished_at === null ? (
               <Form

@@ -25,14 +25,14 @@ const choices: { value: Outcome; label: string }[] = [
 export function Results({
   path,
   refused,
-  name,
+  renderName,
 }: {
   /** The path of the items in the API. */
   path: string;
   /** How many were refused. */
   refused: number;
   /** What an item is called. */
-  name: (item: BulkActionItem) => ReactNode;
+  renderName: (item: BulkActionItem) => ReactNode;
 }) {
   const [chosen, choose] = useState<Outcome>();
   const outcome = chosen ?? (refused > 0 ? 'refused' : '');
@@ -55,7 +55,7 @@ export function Results({
         </span>
       </div>
       {data.count > 0 && (
-        <Listed key={outcome} path={path} outcome={outcome} count={data.count} name={name} />
+        <Listed {...{ path, outcome, renderName }} key={outcome} count={data.count} />
       )}
     </details>
   );
@@ -65,19 +65,19 @@ function Listed({
   path,
   outcome,
   count,
-  name,
+  renderName,
 }: {
   path: string;
   outcome: Outcome;
   count: number;
-  name: (item: BulkActionItem) => ReactNode;
+  renderName: (item: BulkActionItem) => ReactNode;
 }) {
   const place = useRef<HTMLDivElement>(null);
   // oxlint-disable-next-line react/incompatible-library -- nothing here keeps what it gives.
   const rows = useVirtualizer({
     count,
     getScrollElement: () => place.current,
-    estimateSize: () => 26,
+    estimateSize: () => 28,
     overscan: 10,
   });
   const drawn = rows.getVirtualItems();
@@ -106,7 +106,7 @@ function Listed({
                 '…'
               ) : (
                 <>
-                  {name(item)}: <span className={tones[item.outcome]}>{item.outcome}</span>
+                  {renderName(item)}: <span className={tones[item.outcome]}>{item.outcome}</span>
                   {item.detail !== null && `, ${item.detail}`}
                 </>
               )}

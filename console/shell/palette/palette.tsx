@@ -125,9 +125,12 @@ function Option({
 }) {
   return (
     // The field has the focus all along; the keys are its.
-    <div
+    <button
+      type="button"
       id={id}
       role="option"
+      tabIndex={-1}
+      onMouseDown={(event) => event.preventDefault()}
       aria-selected={is_chosen}
       className="palette_option"
       ref={(place) => {
@@ -138,6 +141,6 @@ function Option({
     >
       <bdi>{label}</bdi>
       {hint !== undefined && <span className="muted">{hint}</span>}
-    </div>
+    </button>
   );
 }
