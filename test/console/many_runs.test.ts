@@ -57,7 +57,10 @@ test(
     assert.ok((await results.count()) < 60, 'only those in the window have elements');
     await tabTo(page, 'Results, one for each');
     await page.keyboard.press('End');
-    await panel.locator(`[aria-posinset="${count}"]`).filter({ hasText: 'succeeded' }).waitFor();
+    await panel
+      .locator(`[aria-posinset="${count}"]`)
+      .filter({ hasText: 'succeeded' })
+      .waitFor({ timeout: 30_000 });
     await checkEverywhere(page, 'many_runs');
     const retried = await world.harness.deps.db.row<{ count: number }>(sql`
     SELECT count(*) AS count FROM (SELECT delivery_id FROM batch_export_runs
