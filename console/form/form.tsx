@@ -146,7 +146,7 @@ function useConfirmed<Answer>(
   };
 }
 
-/** Begins again with what is stored: reads it anew, and draws the fields as if for the first time. */
+/** Begins again with what is stored: reads it anew, and draws the fields as at the first time. */
 function useDiscard<Answer>(
   { path, discarded }: Given<Answer>,
   { forget }: { forget: () => void },

@@ -3,7 +3,7 @@ import { TyperContext, forgetKept, keep, keptName, readKept } from './kept.ts';
 import { fillIn, readInitial, readKeepable } from './values.ts';
 import type { Values } from './values.ts';
 
-/** A form under way: the version that it began with, what that had in its fields, what was typed. */
+/** A form under way: the version that it began with, what its fields had then, what was typed. */
 type Begun = { etag: string | undefined; initial: string; values: Values };
 
 /**

@@ -3,23 +3,16 @@ import { test } from 'node:test';
 import { browserOf } from './browser_name.ts';
 
 const webkit = 'AppleWebKit/537.36 (KHTML, like Gecko)';
+const windows = `Mozilla/5.0 (Windows NT 10.0; Win64; x64) ${webkit} Chrome/126.0.0.0`;
+const mac = `Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) ${webkit} Chrome/125.0`;
 const cases: [string, string][] = [
   [
     'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0',
     'Firefox 128 on Linux',
   ],
-  [
-    `Mozilla/5.0 (Windows NT 10.0; Win64; x64) ${webkit} Chrome/126.0.0.0 Safari/537.36`,
-    'Chrome 126 on Windows',
-  ],
-  [
-    `Mozilla/5.0 (Windows NT 10.0; Win64; x64) ${webkit} Chrome/126.0.0.0 Safari/537.36 Edg/126.0.2`,
-    'Edge 126 on Windows',
-  ],
-  [
-    `Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) ${webkit} Chrome/125.0 Safari/537.36 OPR/111.0`,
-    'Opera 111 on macOS',
-  ],
+  [`${windows} Safari/537.36`, 'Chrome 126 on Windows'],
+  [`${windows} Safari/537.36 Edg/126.0.2`, 'Edge 126 on Windows'],
+  [`${mac} Safari/537.36 OPR/111.0`, 'Opera 111 on macOS'],
   [
     'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) ' +
       'Version/17.5 Safari/605.1.15',

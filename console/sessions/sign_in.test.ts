@@ -129,7 +129,8 @@ test('a new password by mail', { skip }, async () => {
   const link = await world.server.linkIn(user.email, 'Choose a new password');
   await page.goto(link);
   await checkPage(page);
-  await page.waitForURL(`${world.server.address}/reset-password`); // The token has left the address.
+  // The token has left the address.
+  await page.waitForURL(`${world.server.address}/reset-password`);
   await fill('New password', 'aaaaaaaaaaaaaaaa');
   await press('Save the password');
   await page.getByText('This password is easy to guess').waitFor();

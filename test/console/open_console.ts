@@ -22,8 +22,8 @@ export type Console = {
 };
 
 /**
- * Opens server and browser before the tests of the file that calls it, and closes them after. Before
- * each test no try to sign in counts any more.
+ * Opens server and browser before the tests of the file that calls it, and closes them after.
+ * Before each test no try to sign in counts any more.
  */
 export async function openConsole({
   opened,
