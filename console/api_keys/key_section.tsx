@@ -30,7 +30,7 @@ export function KeySection() {
             {count === 0 && <p>You have no keys.</p>}
             <ul className="records">
               {results.map((key) => (
-                <Key key={key.id} api_key={key} />
+                <Key key={key.id} api_key={key} made={setMade} />
               ))}
             </ul>
             {count > results.length && (
@@ -64,7 +64,9 @@ function Made({ label, value }: { label: string; value: string }) {
   );
 }
 
-function CreateKey({ made }: { made: (key: NewKey) => void }) {
+type Making = { made: (key: NewKey) => void };
+
+function CreateKey({ made }: Making) {
   const done = useDone();
   return (
     <Form<NewKey>
@@ -97,7 +99,38 @@ function CreateKey({ made }: { made: (key: NewKey) => void }) {
   );
 }
 
-function Key({ api_key }: { api_key: ApiKeyRow }) {
+/** A new key in the place of an old one, which goes on working for a while. */
+function RollKey({ api_key: { id, label }, made }: { api_key: ApiKeyRow } & Making) {
+  const done = useDone();
+  return (
+    <Seldom summary="Roll it">
+      <Form<NewKey>
+        path={`/api/personal_api_keys/${id}/roll/`}
+        body={({ overlap_seconds }) => ({ overlap_seconds: Number(overlap_seconds) })}
+        done={async (key) => {
+          await done('The key was rolled.', api_keys);
+          made(key);
+        }}
+        button="Roll"
+        about={`the key ${label}`}
+      >
+        <ChoiceField
+          name="overlap_seconds"
+          label="The old key goes on to work"
+          value="86400"
+          options={[
+            { value: '0', label: 'not at all' },
+            { value: '3600', label: 'for an hour' },
+            { value: '86400', label: 'for a day' },
+            { value: '604800', label: 'for a week' },
+          ]}
+        />
+      </Form>
+    </Seldom>
+  );
+}
+
+function Key({ api_key, made }: { api_key: ApiKeyRow } & Making) {
   const { id, label, mask_value, scopes, expires_at, created_at } = api_key;
   const done = useDone();
   return (
@@ -118,6 +151,7 @@ function Key({ api_key }: { api_key: ApiKeyRow }) {
           )}
           , <LastUse api_key={api_key} />
         </p>
+        <RollKey api_key={api_key} made={made} />
       </div>
       <Form
         method="DELETE"
@@ -126,9 +160,12 @@ function Key({ api_key }: { api_key: ApiKeyRow }) {
         button="Revoke"
         about={`the key ${label}`}
         tone="danger"
-        confirm={() =>
-          window.confirm(`Revoke the key “${label}”? What uses it stops working at once.`)
-        }
+        asks={() => ({
+          title: `Revoke the key “${label}”?`,
+          text: 'What uses it stops working at once. It cannot be brought back.',
+          button: 'Revoke the key',
+          keep: 'Keep the key',
+        })}
       />
     </li>
   );

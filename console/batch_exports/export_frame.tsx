@@ -1,11 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, getRouteApi, useLocation } from '@tanstack/react-router';
+import { Link, Outlet, getRouteApi, useLocation, useNavigate } from '@tanstack/react-router';
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
+import { ask } from '../http/ask.ts';
+import { etagOf } from '../http/reading.ts';
+import { useActions } from '../page/actions.ts';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { ExportContext, exportPath } from './export_context.ts';
 import { oneExport } from './one_export.ts';
+import { useReadAnew } from './read_anew.ts';
 import { stateOf } from './state.ts';
 import './one_export.css';
 
@@ -38,6 +42,7 @@ export function ExportFrame() {
       {(row) => (
         <ExportContext value={row}>
           <Page title={row.name} request={requestOf(row, pathname)}>
+            <ExportActions row={row} />
             <Standing row={row} />
             <nav aria-label="Export" className="tabs">
               {tabs.map(({ label, to }) => (
@@ -57,6 +62,44 @@ export function ExportFrame() {
       )}
     </Shown>
   );
+}
+
+/** What the command palette can do with the export. */
+function ExportActions({ row }: { row: BatchExport }) {
+  const navigate = useNavigate();
+  const path = exportPath(String(row.team_id), row.id);
+  const readAnew = useReadAnew(path);
+  const params = { project_id: String(row.team_id), export_id: row.id };
+  const act = async (action: string, body: object, done: string) => {
+    const outcome = await ask('POST', `${path}${action}/`, { body, if_match: etagOf(row) });
+    if (!outcome.ok) return outcome.problem.message;
+    await readAnew();
+    return done;
+  };
+  const resume = { backfill: true };
+  useActions([
+    row.paused
+      ? {
+          label: 'Resume this export, and make up for what it missed',
+          run: () => act('unpause', resume, 'The export goes on.'),
+        }
+      : { label: 'Pause this export', run: () => act('pause', {}, 'The export is paused.') },
+    {
+      label: 'Edit this export',
+      run: () => {
+        void navigate({ to: `${base}/edit`, params });
+        return undefined;
+      },
+    },
+    ...tabs.map(({ label, to }) => ({
+      label: `${label} of this export`,
+      run: () => {
+        void navigate({ to, params });
+        return undefined;
+      },
+    })),
+  ]);
+  return undefined;
 }
 
 /** What a program asks for to get what the tab shows. */

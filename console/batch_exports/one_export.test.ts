@@ -3,12 +3,11 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import { after, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
-import { openPageServer } from '../../test/console/page_server.ts';
-import type { PageServer } from '../../test/console/page_server.ts';
-import { checkEverywhere, openSignedIn } from '../../test/console/visitor.ts';
+import { pressByKey, tabTo } from '../../test/console/keyboard.ts';
+import { checkEverywhere } from '../../test/console/visitor.ts';
 import { insertRunRow, newExport } from '../../test/factories/batch_exports.ts';
 import {
   all_events,
@@ -17,34 +16,24 @@ import {
   until,
   withEvents,
 } from '../../test/factories/delivering_house.ts';
-import { openTestClock } from '../../test/factories/people.ts';
-import type { Harness, TestOrganization } from '../../test/harness.ts';
-import { startChromium } from '../../test/processes/chromium.ts';
+import type { TestOrganization } from '../../test/harness.ts';
 import { startWorker } from '../../server/engine/workers/worker.ts';
 import type { Worker } from '../../server/engine/workers/worker.ts';
+import { openConsole } from '../../test/console/open_console.ts';
 
-const started = await startChromium();
-const skip = typeof started === 'string' ? started : false;
-const browser = started as Browser;
-
-let server: PageServer;
-let harness: Harness;
-let folder: string;
 let worker: Worker;
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sluice-exports-'));
-  server = await openPageServer(openTestClock(), {
-    clickhouse: true,
-    config: { export_dir: folder, settle_seconds: 1 },
-  });
-  ({ harness } = server);
-  const limits = { runs_max: 2, project_runs_max: 2, host_runs_max: 2 };
-  worker = await startWorker(harness.deps.engine, limits);
+const folder = await mkdtemp(join(tmpdir(), 'sluice-exports-'));
+const world = await openConsole({
+  clickhouse: true,
+  config: { export_dir: folder, settle_seconds: 1 },
+  opened: async ({ deps }) => {
+    const limits = { runs_max: 2, project_runs_max: 2, host_runs_max: 2 };
+    worker = await startWorker(deps.engine, limits);
+  },
+  closing: () => worker.stop(),
 });
+const { skip } = world;
 after(async () => {
-  if (skip === false) await browser.close();
-  await worker.stop();
-  await server.close();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -59,7 +48,7 @@ async function deliver(
   to: number,
   completed: number,
 ): Promise<void> {
-  await harness.deps.db.run(sql`UPDATE batch_exports SET created_at = ${hour_of(0)},
+  await world.harness.deps.db.run(sql`UPDATE batch_exports SET created_at = ${hour_of(0)},
     planned_until = ${hour_of(from)}, next_run_at = ${hour_of(from + 1)}, end_at = ${hour_of(to)}
     WHERE id = ${made.id}`);
   await until(
@@ -70,7 +59,7 @@ async function deliver(
 
 /** An export of three hours of events whose second hour no run was ever planned for. */
 async function withGap(prefix: string) {
-  const exported = await withEvents(harness, prefix, { name: `Gap ${hostile}` });
+  const exported = await withEvents(world.harness, prefix, { name: `Gap ${hostile}` });
   await deliver(exported, 0, 1, 1);
   await deliver(exported, 2, 3, 2);
   return exported;
@@ -87,7 +76,7 @@ const fact = (page: Page, name: string) =>
 test('a gap is seen on the map and repaired: nothing doubled, nothing lost', { skip }, async () => {
   const { home, made } = await withGap('repaired');
   assert.equal((await eventsIn(folder, 'repaired')).length, 20);
-  const { page, leave } = await openSignedIn(browser, server, home.user);
+  const { page, leave } = await world.visit(home.user);
   await page.goto(pageOf(home, made.id, view));
   const legend = page.getByRole('list', { name: 'Slots in view' });
   await legend.getByText('Delivered 2').waitFor();
@@ -132,9 +121,10 @@ test('a gap is seen on the map and repaired: nothing doubled, nothing lost', { s
 
 test('the map is used by keyboard alone, and its table has the same', { skip }, async () => {
   const { home, made } = await withGap('keys');
-  const { page, leave } = await openSignedIn(browser, server, home.user);
+  const { page, leave } = await world.visit(home.user);
   await page.goto(pageOf(home, made.id, view));
-  await page.getByLabel('Map of the slots').focus();
+  await page.getByLabel('Map of the slots').waitFor();
+  await tabTo(page, /^Map of the slots/);
   await page.keyboard.press('Home');
   for (let slot = 0; slot < 4; slot += 1) await page.keyboard.press('ArrowRight');
   await page.locator('.readout').getByText('2026-01-01 00:00').waitFor();
@@ -157,16 +147,23 @@ test('the map is used by keyboard alone, and its table has the same', { skip }, 
   await page.getByRole('button', { name: 'Deliver 10 rows' }).waitFor();
   await page.getByLabel('Which slots').selectOption('All');
   assert.equal(await page.getByRole('row').filter({ hasText: 'Delivered' }).count(), 2);
+  await pressByKey(page, 'Deliver 10 rows');
+  const repair = page.getByRole('region', { name: 'Repair' });
+  await repair.getByText('Completed', { exact: true }).waitFor({ timeout: 60_000 });
+  assert.deepEqual(await eventsIn(folder, 'keys'), all_events);
   await leave();
 });
 
 /** A paused export of which the run of the second hour failed, with script in what is told. */
 async function withFailure(prefix: string) {
-  const exported = await withEvents(harness, prefix, { name: `Failing ${hostile}`, paused: true });
-  const run_id = await insertRunRow(harness, exported.made.id, { status: 'Failed', hour: 1 });
-  await harness.deps.db.run(sql`UPDATE batch_export_runs SET latest_error = ${hostile},
+  const exported = await withEvents(world.harness, prefix, {
+    name: `Failing ${hostile}`,
+    paused: true,
+  });
+  const run_id = await insertRunRow(world.harness, exported.made.id, { status: 'Failed', hour: 1 });
+  await world.harness.deps.db.run(sql`UPDATE batch_export_runs SET latest_error = ${hostile},
     error_code = 'destination_refused' WHERE id = ${run_id}`);
-  await harness.deps.db.run(sql`
+  await world.harness.deps.db.run(sql`
     INSERT INTO batch_export_logs (batch_export_id, run_id, level, message) VALUES
       (${exported.made.id}, ${run_id}, 'INFO', 'It began.'),
       (${exported.made.id}, ${run_id}, 'ERROR', ${hostile})`);
@@ -175,8 +172,8 @@ async function withFailure(prefix: string) {
 
 test('runs are filtered, and one that failed is tried again', { skip }, async () => {
   const { home, made } = await withFailure('retried');
-  await insertRunRow(harness, made.id, { status: 'Completed', hour: 4, total: 0 });
-  const { page, leave } = await openSignedIn(browser, server, home.user);
+  await insertRunRow(world.harness, made.id, { status: 'Completed', hour: 4, total: 0 });
+  const { page, leave } = await world.visit(home.user);
   await page.goto(pageOf(home, made.id, '/runs'));
   const rows = page.locator('.run_rows [role=row]');
   await rows.nth(1).waitFor();
@@ -201,7 +198,7 @@ test('runs are filtered, and one that failed is tried again', { skip }, async ()
 
 test('the page of a run has its receipt, its files and its log', { skip }, async () => {
   const { home, made, run_id, send, get } = await withFailure('told');
-  const { page, leave } = await openSignedIn(browser, server, home.user);
+  const { page, leave } = await world.visit(home.user);
   await page.goto(pageOf(home, made.id, `/runs/${run_id}`));
   await page.getByText(`Failed: ${hostile}`).waitFor();
   const log = page.getByRole('list', { name: 'Log, newest first' });
@@ -236,15 +233,15 @@ test('the page of a run has its receipt, its files and its log', { skip }, async
 
 test('a record is found where it is, or with the reason why not', { skip }, async () => {
   const { home } = await withGap('found');
-  await newExport(harness, home, {
+  await newExport(world.harness, home, {
     name: 'Excludes',
     destination: { type: 'NoOp', config: { exclude_events: ['event 3'] } },
   });
-  await newExport(harness, home, { name: 'Weekly', interval: 'week' });
-  await insertAt(harness, home, [
+  await newExport(world.harness, home, { name: 'Weekly', interval: 'week' });
+  await insertAt(world.harness, home, [
     { event: hostile, happened: Date.now(), taken: Math.floor(Date.now() / 1000) * 1000 },
   ]);
-  const { page, leave } = await openSignedIn(browser, server, home.user);
+  const { page, leave } = await world.visit(home.user);
   await page.goto(`/projects/${home.project.id}/exports`);
   await page.getByRole('link', { name: 'Find a record' }).click();
   await page.getByLabel('Or a distinct id').fill('d');

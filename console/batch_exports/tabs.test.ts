@@ -1,45 +1,33 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
 import sql from 'sql-template-tag';
-import { openPageServer } from '../../test/console/page_server.ts';
-import type { PageServer } from '../../test/console/page_server.ts';
-import { checkEverywhere, openSignedIn } from '../../test/console/visitor.ts';
+import { checkEverywhere } from '../../test/console/visitor.ts';
 import { insertRunRow, newExport, projectBase } from '../../test/factories/batch_exports.ts';
 import { endedRun, failed } from '../../test/factories/ended_runs.ts';
 import { openWebhook } from '../../test/factories/notices.ts';
-import { openTestClock } from '../../test/factories/people.ts';
-import type { Harness } from '../../test/harness.ts';
 import { openHttpReceiver } from '../../test/servers/http_receiver.ts';
 import type { HttpReceiver } from '../../test/servers/http_receiver.ts';
-import { startChromium } from '../../test/processes/chromium.ts';
 import { workBulkActions } from '../../server/api/batch_exports/bulk_actions/work.ts';
 import { sendDueNotices } from '../../server/engine/notices/send.ts';
+import { openConsole } from '../../test/console/open_console.ts';
 
-const started = await startChromium();
-const skip = typeof started === 'string' ? started : false;
-const browser = started as Browser;
+const world = await openConsole();
+const { skip } = world;
 
-let server: PageServer;
-let harness: Harness;
 let receiver: HttpReceiver;
 before(async () => {
-  server = await openPageServer(openTestClock());
-  ({ harness } = server);
   receiver = await openHttpReceiver({});
 });
 after(async () => {
-  if (skip === false) await browser.close();
   await receiver.close();
-  await server.close();
 });
 
 const hostile = `<img src=x onerror="document.title='taken'">`;
 
 async function open(body: Record<string, unknown> = {}) {
-  const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home, { name: `Export ${hostile}`, ...body });
-  const { page, leave } = await openSignedIn(browser, server, home.user);
+  const home = await world.harness.newOrganization();
+  const { id } = await newExport(world.harness, home, { name: `Export ${hostile}`, ...body });
+  const { page, leave } = await world.visit(home.user);
   return {
     home,
     id: id as string,
@@ -47,7 +35,10 @@ async function open(body: Record<string, unknown> = {}) {
     leave,
     address: `/projects/${home.project.id}/exports/${id}`,
     send: (method: string, path: string, sent: unknown = {}) =>
-      harness.request(method, `${projectBase(home)}${id}/${path}`, { key: home.key, body: sent }),
+      world.harness.request(method, `${projectBase(home)}${id}/${path}`, {
+        key: home.key,
+        body: sent,
+      }),
   };
 }
 
@@ -60,13 +51,15 @@ test('an export is paused, goes on, and is deleted once its name is typed', { sk
   await checkEverywhere(page, 'export_settings');
   await page.getByRole('button', { name: 'Resume the export' }).click();
   await page.getByText('The export goes on.').waitFor();
-  await page.getByLabel('Type the name of the export').fill('Export');
   await page.getByRole('button', { name: 'Delete the export' }).click();
-  await page.getByText('This is not its name.').waitFor();
-  await page.getByLabel('Type the name of the export').fill(`Export ${hostile}`);
-  await page.getByRole('button', { name: 'Delete the export' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Delete the export?' });
+  await dialog.getByRole('textbox').fill('Export');
+  await dialog.getByRole('button', { name: 'Delete the export' }).click();
+  await dialog.getByText('exactly as it is written').waitFor();
+  await dialog.getByRole('textbox').fill(`Export ${hostile}`);
+  await dialog.getByRole('button', { name: 'Delete the export' }).click();
   await page.waitForURL('**/exports');
-  const row = await harness.deps.db.row<{ deleted_at: string | null }>(
+  const row = await world.harness.deps.db.row<{ deleted_at: string | null }>(
     sql`SELECT deleted_at FROM batch_exports WHERE id = ${id}`,
   );
   assert.notEqual(row?.deleted_at ?? 'gone', null);
@@ -100,7 +93,7 @@ test('the timeline has what happened, and what a change made of what', { skip },
   const { page, leave, address, id, send } = await open();
   await send('PATCH', '', { name: `Renamed ${hostile}` });
   await send('POST', 'pause/');
-  await endedRun(harness, id, failed);
+  await endedRun(world.harness, id, failed);
   await page.goto(`${address}/timeline`);
   const stream = page.locator('.stream > li');
   await stream.filter({ hasText: /1 run: Failed/ }).waitFor();
@@ -119,7 +112,7 @@ test('the timeline has what happened, and what a change made of what', { skip },
 
 test('metrics are charts and a table; dragging looks closer', { skip }, async () => {
   const { page, leave, address, id } = await open({ interval: 'every 5 minutes' });
-  await harness.deps.db.run(sql`
+  await world.harness.deps.db.run(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
       data_interval_start, data_interval_end, selection, created_at, started_at, finished_at,
       records_total_count, records_completed, bytes_completed)
@@ -154,19 +147,20 @@ test('metrics are charts and a table; dragging looks closer', { skip }, async ()
 test('all runs that match are tried again, and each has its result', { skip }, async () => {
   const { page, leave, address, id } = await open({ paused: true });
   for (let hour = 0; hour < 5; hour += 1)
-    await insertRunRow(harness, id, { status: 'Failed', hour });
+    await insertRunRow(world.harness, id, { status: 'Failed', hour });
   await page.goto(`${address}/runs?status=failed&after=2026-01-01T02:00:00Z`);
   await page.getByRole('button', { name: 'Retry all that match' }).click();
   await page.getByText('3 runs of this export match now').waitFor();
   await checkEverywhere(page, 'export_bulk');
   await page.getByRole('button', { name: 'Retry 3 runs' }).click();
   await page.waitForURL('**action=*');
-  await workBulkActions(harness.deps);
+  await workBulkActions(world.harness.deps);
   const panel = page.getByRole('region', { name: 'Many runs' });
-  await panel.getByText('3 runs done: what came of each').click();
+  await panel.getByText('What came of each').click();
+  await panel.getByText('3 results').waitFor();
   assert.equal(await panel.getByRole('listitem').count(), 3);
   await checkEverywhere(page, 'export_bulk_done');
-  const { count } = (await harness.deps.db.row<{ count: number }>(sql`
+  const { count } = (await world.harness.deps.db.row<{ count: number }>(sql`
     SELECT count(*) AS count FROM batch_export_runs
     WHERE batch_export_id = ${id} AND status = 'Starting'`))!;
   assert.equal(count, 3);
@@ -174,12 +168,12 @@ test('all runs that match are tried again, and each has its result', { skip }, a
 });
 
 test('notices have what was sent and each attempt, and are sent again', { skip }, async () => {
-  const { home, exported } = await openWebhook(harness, receiver);
+  const { home, exported } = await openWebhook(world.harness, receiver);
   receiver.plan({ status: 500 });
-  await endedRun(harness, exported.id, failed);
-  const deliver = () => sendDueNotices({ ...harness.deps, public_url: server.address });
+  await endedRun(world.harness, exported.id, failed);
+  const deliver = () => sendDueNotices({ ...world.harness.deps, public_url: world.server.address });
   await deliver();
-  const { page, leave } = await openSignedIn(browser, server, home.user);
+  const { page, leave } = await world.visit(home.user);
   await page.goto(`/projects/${home.project.id}/exports/${exported.id}/notices`);
   const first = page.locator('.records > li').filter({ hasText: 'to a webhook' });
   await first.getByText('after 1 attempt').waitFor();

@@ -8,7 +8,7 @@ import { etagOf, pathOf } from '../http/reading.ts';
 import { Command } from '../page/command.tsx';
 import { Page } from '../page/page.tsx';
 import { Rows } from '../page/rows.tsx';
-import { Section, Seldom, useDone } from '../page/section.tsx';
+import { Section, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { domainOf, domainPath, proof_states } from './domains.ts';
@@ -47,9 +47,7 @@ export function DomainPage() {
                 <RulesForm {...given} />
               </Section>
               <Section title="Deletion">
-                <Seldom summary="Give the domain up">
-                  <GiveUp {...given} />
-                </Seldom>
+                <GiveUp {...given} />
               </Section>
             </>
           );
@@ -143,20 +141,18 @@ function Answers({ answers }: Pick<DomainRow['verification'], 'answers'>) {
 function GiveUp({ domain, organization_id }: Given) {
   const navigate = route.useNavigate();
   return (
-    <>
-      <p>Its rules for signing in end. Accounts stay.</p>
-      <TypedForm
-        name={domain.domain}
-        path={domainPath(organization_id, domain.id)}
-        if_match={etagOf(domain)}
-        done={() =>
-          navigate({
-            to: '/organizations/$organization_id/domains',
-            params: { organization_id },
-          })
-        }
-        button="Give the domain up"
-      />
-    </>
+    <TypedForm
+      name={domain.domain}
+      text="Its rules for signing in end. Accounts stay."
+      path={domainPath(organization_id, domain.id)}
+      if_match={etagOf(domain)}
+      done={() =>
+        navigate({
+          to: '/organizations/$organization_id/domains',
+          params: { organization_id },
+        })
+      }
+      button="Give the domain up"
+    />
   );
 }

@@ -36,6 +36,7 @@ export function ProviderForm({ domain, organization_id }: Given) {
         body={emptyAsNull}
         done={() => done('The provider was saved.', domainOf(organization_id, domain.id))}
         button="Save the provider"
+        part="provider"
       >
         <TextField
           name="saml_entity_id"
@@ -124,6 +125,7 @@ export function RulesForm({ domain, organization_id }: Given) {
         })}
         done={() => done('The rules were saved.', domainOf(organization_id, id))}
         button="Save the rules"
+        part="rules"
       >
         <ChoiceField
           name="sso_enforcement"

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { PostHog } from 'posthog-node';
 import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { pressByKey } from '../../test/console/keyboard.ts';
 import { checkEverywhere, openVisitor } from '../../test/console/visitor.ts';
 import { startChromium } from '../../test/processes/chromium.ts';
 import { serverEnvironment, startServer, until } from '../../test/processes/server_process.ts';
@@ -21,6 +22,7 @@ const patience_ms = 120_000;
 
 let folder: string;
 let server: ServerProcess;
+let start: (port: string) => Promise<ServerProcess>;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-first-day-'));
   // As it is started without a setting, but for the port and the folder.
@@ -28,7 +30,8 @@ before(async () => {
     folder,
     makeApiKey(),
   );
-  server = await startServer(['start'], environment);
+  start = (port) => startServer(['start'], { ...environment, SLUICE_PORT: port });
+  server = await start('0');
 });
 after(async () => {
   if (skip === false) await browser.close();
@@ -46,7 +49,9 @@ test('from the link of the terminal to the first completed export', { skip }, as
   const began = performance.now();
   const { page, leave } = await openVisitor(browser, server.address);
   await page.goto(link);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  // Without a mouse, as everything.
+  await pressByKey(page, 'Sign in');
   await page.waitForURL('**/projects/1/events');
   await page.getByText('Waits for an event').nth(1).waitFor();
   await checkEverywhere(page, 'first_day');
@@ -60,7 +65,7 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await client.shutdown();
   await page.getByRole('row', { name: /opened grace/ }).waitFor();
 
-  await page.getByRole('button', { name: 'Make a key and put it in' }).click();
+  await pressByKey(page, 'Make a key and put it in');
   await page.getByText('The key stands in the commands below.').waitFor();
   const command = (await page.getByRole('region', { name: 'One event, by curl' }).textContent())!;
   assert.match(command, /Bearer slk_\w{49}"/);
@@ -70,7 +75,7 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await page.getByRole('row', { name: /signed up ada/ }).waitFor();
   await checkEverywhere(page, 'first_day_event');
 
-  await page.getByRole('button', { name: 'Make the first export' }).click();
+  await pressByKey(page, 'Make the first export');
   await page.waitForURL('**/projects/1/exports/*/runs');
   await page.getByRole('heading', { name: 'First export, hourly' }).waitFor();
   const run = page.getByRole('row').filter({ hasText: '2 rows' });
@@ -89,5 +94,40 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await other.page.getByRole('button', { name: 'Sign in' }).click();
   await other.page.getByRole('alert').filter({ hasText: 'The link was used' }).waitFor();
   await other.leave();
+  await leave();
+});
+
+test('a restart of the server in the middle of a form loses nothing', { skip }, async () => {
+  const { page, leave, complaints } = await openVisitor(browser, server.address);
+  await page.goto('/login?next=/projects/1/settings');
+  await page.getByLabel('E-mail address').fill('owner@example.com');
+  await page.getByLabel('Password', { exact: true }).fill('correct horse battery staple');
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  const name = page.getByRole('textbox', { name: 'Name' });
+  await name.fill('Typed before the restart');
+  // Another tab, which will be read anew.
+  const other = await page.context().newPage();
+  await other.goto('/projects/1/exports/new');
+  await other.getByLabel('Destination').selectOption('Postgres');
+  const host = other.getByRole('textbox', { name: 'Host', exact: true });
+  await host.fill('db.example.com');
+  const secret = other.locator('[name=destination__config__password]');
+  await secret.fill('hidden');
+  await server.stop();
+  const save = page.getByRole('button', { name: 'Save the project' });
+  await save.click();
+  await page.getByRole('alert').filter({ hasText: 'The server cannot be reached' }).waitFor();
+  assert.equal(await name.inputValue(), 'Typed before the restart');
+  server = await start(new URL(server.address).port);
+  await save.click();
+  await page.getByText('The project was saved.').waitFor();
+  assert.equal(await name.inputValue(), 'Typed before the restart');
+  await other.reload();
+  await host.waitFor();
+  // What is no secret is there.
+  assert.deepEqual([await host.inputValue(), await secret.inputValue()], ['db.example.com', '']);
+  const refused = complaints.filter((text) => text.includes('ERR_CONNECTION_REFUSED'));
+  assert.ok(refused.length > 0);
+  complaints.splice(0, Infinity, ...complaints.filter((text) => !refused.includes(text)));
   await leave();
 });

@@ -21,9 +21,10 @@ export function TextField({
   inputMode,
   is_fixed = false,
   is_optional = false,
+  is_unkept = false,
   fault,
 }: Common & {
-  type?: 'text' | 'email';
+  type?: 'text' | 'email' | 'date';
   value?: string;
   /** What browsers and password managers may fill in, as HTML names it. */
   autoComplete: string;
@@ -32,6 +33,8 @@ export function TextField({
   is_fixed?: boolean;
   /** Left out of what is sent while it is empty. */
   is_optional?: boolean;
+  /** Left out of what this tab keeps, because a key may be a part of it. */
+  is_unkept?: boolean;
   /** What is wrong with it before the API has said anything. */
   fault?: string | undefined;
 }) {
@@ -50,6 +53,29 @@ export function TextField({
       readOnly={is_fixed}
       spellCheck={false}
       autoCapitalize={type === 'text' && inputMode === undefined ? 'words' : 'none'}
+      {...(is_optional ? { 'data-optional': '' } : {})}
+      {...(is_unkept ? { 'data-unkept': '' } : {})}
+    />
+  );
+}
+
+/** A secret of something else than the person: a token, a key. Nothing keeps what is typed. */
+export function SecretField({
+  name,
+  label,
+  hint,
+  is_optional = false,
+}: Common & { is_optional?: boolean }) {
+  const error = useFault(name);
+  return (
+    <PasswordInput
+      name={name}
+      label={label}
+      description={hint}
+      error={error}
+      aria-invalid={error !== false}
+      autoComplete="off"
+      visibilityToggleButtonProps={{ 'aria-label': 'Show what is typed', tabIndex: 0 }}
       {...(is_optional ? { 'data-optional': '' } : {})}
     />
   );
@@ -111,6 +137,7 @@ export function ChoiceField({
       error={error}
       data={options}
       defaultValue={value}
+      data-initial={value}
     />
   );
 }

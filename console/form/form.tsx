@@ -1,29 +1,22 @@
 import { Button } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { ReactNode, SyntheticEvent } from 'react';
-import { ask } from '../http/ask.ts';
-import type { Method } from '../http/ask.ts';
-import { openIdempotencyKeys } from '../http/idempotency.ts';
 import type { Problem } from '../http/problem.ts';
 import { Sentence } from '../page/sentence.tsx';
 import { FormContext } from './context.ts';
 import { faultOf } from './faults.ts';
+import { useKeptFields } from './kept_fields.ts';
+import { Asking } from './question.tsx';
+import type { Question } from './question.tsx';
+import { useSending } from './sending.ts';
+import type { Sending } from './sending.ts';
 import { readValues } from './values.ts';
 import type { Values } from './values.ts';
 
-type Given<Answer> = {
-  method?: Exclude<Method, 'GET'>;
-  /** A path of the API. */
-  path: string;
-  /** What is sent of what was filled in; by default all of it. */
-  body?: (values: Values) => unknown;
+type Given<Answer> = Sending<Answer> & {
   /** The ETag of the version that is changed. */
   if_match?: string | undefined;
-  /** What follows; what it gives to wait for is waited for. Its own refusals are shown too. */
-  done: (answer: Answer, values: Values) => unknown;
-  /** True when it dealt with the refusal, which is then not shown. */
-  refused?: (problem: Problem) => boolean;
   /**
    * What is wrong with the values by a later word than that of this form, such as a test of them;
    * null: nothing.
@@ -37,52 +30,64 @@ type Given<Answer> = {
   clears?: boolean;
   /** Asked with what was filled in before anything is sent; false: nothing is. */
   confirm?: (values: Values) => boolean | Promise<boolean>;
+  /** What the person is asked before anything is sent; undefined: nothing. */
+  asks?: (values: Values) => Question | undefined;
+  /**
+   * Tells it from other forms with its method and path, for what is kept of it; null where whoever
+   * draws it keeps what is typed.
+   */
+  part?: string | null;
+  /** Called when the person has thrown away what they typed, for whoever holds it. */
+  discarded?: () => void;
   children?: ReactNode;
 };
 
 /**
  * A form that goes to the API as JSON. What the API refuses stands beside the field that it names,
- * the rest above the button, and the first place gets the focus; what was typed stays. While it
- * waits the button cannot be pressed again.
+ * the rest above the button, and the first place gets the focus; what was typed stays, also over a
+ * lost session and a reload. While it waits the button cannot be pressed again.
  */
 export function Form<Answer>(given: Given<Answer>) {
-  const { children, button, about, tone, path, method = 'POST' } = given;
+  const { children, button, about, tone, path, method = 'POST', part = '' } = given;
   const form = useRef<HTMLFormElement>(null);
-  const {
-    send,
-    is_busy,
-    problem: own,
-  } = useSending({
+  const kept = useKeptFields(
+    form,
+    part === null ? undefined : `${method} ${path} ${part}`,
+    given.if_match,
+  );
+  const sending = useSending({
     ...given,
+    etag: kept.etag,
     done: async (answer: Answer, values: Values) => {
+      kept.forget();
       await given.done(answer, values);
       if (given.clears === true) form.current?.reset();
     },
   });
-  const problem = given.later === undefined ? own : (given.later ?? undefined);
+  const { is_busy } = sending;
+  const problem = given.later === undefined ? sending.problem : (given.later ?? undefined);
   const { context, whole, whole_id } = useShownFaults(problem, form);
-  const submit = (event: SyntheticEvent) => {
-    event.preventDefault();
-    void sendConfirmed();
-  };
-  const sendConfirmed = async () => {
-    if (form.current === null || is_busy) return;
-    const values = readValues(form.current);
-    if (given.confirm === undefined || (await given.confirm(values))) send(values);
-  };
+  const { submit, question, answer } = useConfirmed(given, form, sending);
+  const { turn, discard } = useDiscard(given, kept, sending.forgive);
   return (
     <FormContext value={context}>
       <form
+        key={turn}
         ref={form}
         method="post"
         action={path}
         data-method={method}
         onSubmit={submit}
+        onInput={kept.typed}
+        onChange={kept.typed}
         aria-busy={is_busy}
         className="form"
         noValidate
       >
         {children}
+        {part !== null && (kept.is_restored || problem?.status === 412) && (
+          <Typed discard={discard} />
+        )}
         <p role="alert" id={whole_id} tabIndex={-1} className="fault">
           <Sentence text={whole} />
         </p>
@@ -96,8 +101,67 @@ export function Form<Answer>(given: Given<Answer>) {
           {about !== undefined && <span className="unseen"> {about}</span>}
         </Button>
       </form>
+      {question !== undefined && <Asking question={question} answer={answer} />}
     </FormContext>
   );
+}
+
+/** Says that the form holds what was typed before, and offers to begin again. */
+function Typed({ discard }: { discard: () => void }) {
+  return (
+    <p className="muted">
+      This is what you typed before.{' '}
+      <Button size="compact-sm" variant="subtle" onClick={discard}>
+        Discard what was typed
+      </Button>
+    </p>
+  );
+}
+
+/** Sends the form once everything that is asked before was answered with yes. */
+function useConfirmed<Answer>(
+  { confirm, asks }: Given<Answer>,
+  form: { readonly current: HTMLFormElement | null },
+  { send, is_busy }: { send: (values: Values) => void; is_busy: boolean },
+) {
+  const [asked, setAsked] = useState<{ question: Question; values: Values }>();
+  const sendConfirmed = async () => {
+    if (form.current === null || is_busy) return;
+    const values = readValues(form.current);
+    if (confirm !== undefined && !(await confirm(values))) return;
+    const question = asks?.(values);
+    if (question === undefined) send(values);
+    else setAsked({ question, values });
+  };
+  return {
+    submit: (event: SyntheticEvent) => {
+      event.preventDefault();
+      void sendConfirmed();
+    },
+    question: asked?.question,
+    answer: (is_yes: boolean) => {
+      setAsked(undefined);
+      if (is_yes && asked !== undefined) send(asked.values);
+    },
+  };
+}
+
+/** Begins again with what is stored: reads it anew, and draws the fields as at the first time. */
+function useDiscard<Answer>(
+  { path, discarded }: Given<Answer>,
+  { forget }: { forget: () => void },
+  forgive: () => void,
+) {
+  const queries = useQueryClient();
+  const [turn, setTurn] = useState(0);
+  const discard = async () => {
+    forget();
+    await queries.invalidateQueries({ queryKey: [path], exact: true });
+    discarded?.();
+    forgive();
+    setTurn(turn + 1);
+  };
+  return { turn, discard: () => void discard() };
 }
 
 /** Where what is wrong stands; the first place gets the focus. */
@@ -115,34 +179,4 @@ function useShownFaults(
     (field ?? document.getElementById(whole_id))?.focus();
   }, [problem, whole_id, form]);
   return { context, whole: faultOf(violations, fields, undefined), whole_id };
-}
-
-/** Sends what was filled in; `problem` is why the last time failed, unless it was dealt with. */
-function useSending<Answer>({
-  method = 'POST',
-  path,
-  body = (values) => values,
-  if_match,
-  done,
-  refused,
-}: Given<Answer>) {
-  const [keys] = useState(openIdempotencyKeys);
-  const [is_handled, setHandled] = useState(false);
-  const { mutate, isPending, error } = useMutation<unknown, Problem, Values>({
-    mutationFn: async (values) => {
-      const sent = body(values);
-      const idempotency_key = method === 'POST' ? keys.keyOf(sent) : undefined;
-      const outcome = await ask<Answer>(method, path, { body: sent, if_match, idempotency_key });
-      if (outcome.ok || outcome.problem.status !== 0) keys.settle();
-      if (!outcome.ok) throw outcome.problem;
-      await done(outcome.body, values);
-    },
-    onMutate: () => setHandled(false),
-    onError: (problem) => setHandled(refused?.(problem) === true),
-  });
-  return {
-    send: mutate,
-    is_busy: isPending,
-    problem: error === null || is_handled ? undefined : error,
-  };
 }

@@ -1,41 +1,44 @@
-import { useState } from 'react';
+import type { ReactNode } from 'react';
 import type { Problem } from '../http/problem.ts';
-import { TextField } from './fields.tsx';
 import { Form } from './form.tsx';
 
 /**
- * Something that cannot be taken back: sent once the name of what it is done to was typed. It says
- * so at the field where another text stands there.
+ * Something grave that cannot be taken back: a button that says what follows, and sends it once the
+ * name of what it is done to was typed.
  */
 export function TypedForm({
   name,
+  text,
+  method = 'DELETE',
+  body = () => undefined,
   ...given
 }: {
   /** What has to be typed. */
   name: string;
+  /** What follows, with what is lost by number. */
+  text: ReactNode;
+  method?: 'DELETE' | 'POST';
+  body?: () => unknown;
   path: string;
   if_match?: string | undefined;
-  done: () => unknown;
+  done: (answer: never) => unknown;
   refused?: (problem: Problem) => boolean;
   button: string;
+  about?: string;
 }) {
-  const [fault, setFault] = useState<string>();
   return (
     <Form
       {...given}
-      method="DELETE"
+      method={method}
+      body={body}
       tone="danger"
-      body={() => ({})}
-      confirm={({ typed }) => {
-        const is_same = typed === name;
-        setFault(is_same ? undefined : `Type “${name}” exactly as it is written.`);
-        return is_same;
-      }}
-    >
-      <p>
-        To confirm, type <strong className="typed">{name}</strong>.
-      </p>
-      <TextField name="typed" label="Name" autoComplete="off" inputMode="text" fault={fault} />
-    </Form>
+      asks={() => ({
+        title: `${given.button}?`,
+        text,
+        button: given.button,
+        keep: 'Leave it as it is',
+        typed: name,
+      })}
+    />
   );
 }

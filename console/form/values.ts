@@ -1,28 +1,97 @@
 /** What was filled in, under the API's names. */
 export type Values = Record<string, string | string[]>;
 
+type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
+
+/** What is used once, or opens something: no storage ever has it. */
+const secret_kinds = ['one-time-code', 'current-password', 'new-password'];
+
 /**
  * Reads a form: boxes of one name are a list, empty fields that are marked optional are left out.
  */
 export function readValues(form: HTMLFormElement): Values {
+  return valuesOf(
+    fieldsOf(form).filter(
+      (field) => isBox(field) || field.value !== '' || field.dataset['optional'] === undefined,
+    ),
+  );
+}
+
+/** What a form holds and may be kept: all but secrets, files, and what is typed to confirm. */
+export function readKeepable(form: HTMLFormElement): Values {
+  return valuesOf(fieldsOf(form).filter(isKeepable));
+}
+
+/**
+ * Fills in what was kept, as if it were typed, so that whoever holds a field's text learns of it.
+ * Gives the names that the form has a field for; others may come, because of what was filled in.
+ */
+export function fillIn(form: HTMLFormElement, kept: Values): string[] {
+  const fields = fieldsOf(form).filter((field) => isKeepable(field) && field.name in kept);
+  for (const field of fields) {
+    const value = kept[field.name]!;
+    if (isBox(field)) {
+      if (field.checked !== [value].flat().includes(field.value)) field.click();
+    } else if (typeof value === 'string' && field.value !== value) write(field, value);
+  }
+  return fields.map(({ name }) => name);
+}
+
+/**
+ * What the form showed before anything was typed, as one text: when it is another, somebody changed
+ * what the form is about. Fields whose element does not tell it say it in `data-initial`.
+ */
+export function readInitial(form: HTMLFormElement): string {
+  return JSON.stringify(
+    fieldsOf(form)
+      .filter(isKeepable)
+      .map((field) => [field.name, field.dataset['initial'] ?? initialOf(field)]),
+  );
+}
+
+function initialOf(field: Field): string {
+  if (field instanceof HTMLSelectElement) return '';
+  return isBox(field) ? `${field.value} ${field.defaultChecked}` : field.defaultValue;
+}
+
+function valuesOf(fields: Field[]): Values {
   const values: Values = {};
-  for (const field of form.elements) {
-    if (!isField(field) || field.name === '') continue;
+  for (const field of fields) {
     const { name, value } = field;
-    if (field instanceof HTMLInputElement && field.type === 'checkbox') {
+    if (isBox(field)) {
       const others = [values[name] ?? []].flat();
       values[name] = field.checked ? [...others, value] : others;
-    } else if (value !== '' || field.dataset['optional'] === undefined) values[name] = value;
+    } else values[name] = value;
   }
   return values;
 }
 
-function isField(
-  field: Element,
-): field is HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement {
-  return (
-    field instanceof HTMLInputElement ||
-    field instanceof HTMLSelectElement ||
-    field instanceof HTMLTextAreaElement
+function fieldsOf(form: HTMLFormElement): Field[] {
+  return [...form.elements].filter(
+    (field): field is Field =>
+      (field instanceof HTMLInputElement ||
+        field instanceof HTMLSelectElement ||
+        field instanceof HTMLTextAreaElement) &&
+      field.name !== '',
   );
+}
+
+function isBox(field: Field): field is HTMLInputElement {
+  return field instanceof HTMLInputElement && field.type === 'checkbox';
+}
+
+function isKeepable(field: Field): boolean {
+  return (
+    !['password', 'file', 'hidden'].includes(field.type) &&
+    !secret_kinds.includes(field.autocomplete) &&
+    field.dataset['unkept'] === undefined
+  );
+}
+
+/** Sets a field's value and tells of it, past React, which holds the value of its own fields. */
+function write(field: Field, value: string): void {
+  const { set } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value') ?? {};
+  set?.call(field, value);
+  const kind = field instanceof HTMLSelectElement ? 'change' : 'input';
+  field.dispatchEvent(new Event(kind, { bubbles: true }));
 }

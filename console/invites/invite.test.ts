@@ -1,51 +1,28 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, beforeEach, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import { beforeEach, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
-import { openPageServer } from '../../test/console/page_server.ts';
-import type { PageServer } from '../../test/console/page_server.ts';
-import {
-  checkEverywhere,
-  checkPage,
-  focused,
-  openSignedIn,
-  openVisitor,
-} from '../../test/console/visitor.ts';
+import { checkEverywhere, checkPage, focused } from '../../test/console/visitor.ts';
 import type { Visitor } from '../../test/console/visitor.ts';
-import { startChromium } from '../../test/processes/chromium.ts';
-import type { Harness, TestOrganization } from '../../test/harness.ts';
+import type { TestOrganization } from '../../test/harness.ts';
 import {
   codeOf,
-  forgetAllAttempts,
   newPerson,
-  openTestClock,
   password,
   setUpSecondFactor,
   signedIn,
 } from '../../test/factories/people.ts';
+import { openConsole } from '../../test/console/open_console.ts';
 
-const started = await startChromium();
-const skip = typeof started === 'string' ? started : false;
-const browser = started as Browser;
-const clock = openTestClock();
+const world = await openConsole();
+const { skip, clock } = world;
 
-let server: PageServer;
-let harness: Harness;
 let visitor: Visitor;
 let page: Page;
-before(async () => {
-  server = await openPageServer(clock);
-  ({ harness } = server);
-});
-after(async () => {
-  if (skip === false) await browser.close();
-  await server.close();
-});
 beforeEach(async () => {
-  await forgetAllAttempts(harness);
   if (skip !== false) return;
-  visitor = await openVisitor(browser, server.address);
+  visitor = await world.visit();
   page = visitor.page;
 });
 
@@ -58,17 +35,17 @@ async function signIn(email: string, secret: string): Promise<void> {
 }
 const levelOf = async (home: TestOrganization, email: string) =>
   (
-    await harness.request('GET', `/api/organizations/${home.organization.id}/members/`, {
+    await world.harness.request('GET', `/api/organizations/${home.organization.id}/members/`, {
       key: home.key,
     })
   ).body.results.find((member: any) => member.user.email === email)?.level;
 
 async function invite(target_email: string): Promise<TestOrganization> {
-  const home = await harness.newOrganization({ name: 'Analytical <Engines>' });
+  const home = await world.harness.newOrganization({ name: 'Analytical <Engines>' });
   const body = { target_email, first_name: 'Ada', level: 8 };
   assert.equal(
     (
-      await harness.request('POST', `/api/organizations/${home.organization.id}/invites/`, {
+      await world.harness.request('POST', `/api/organizations/${home.organization.id}/invites/`, {
         key: home.key,
         body,
       })
@@ -81,7 +58,7 @@ async function invite(target_email: string): Promise<TestOrganization> {
 test('from the mail of an invite to membership, with the keyboard alone', { skip }, async () => {
   const email = `${randomUUID()}@example.org`;
   const home = await invite(email);
-  await page.goto(await server.linkIn(email, 'invites you'));
+  await page.goto(await world.server.linkIn(email, 'invites you'));
   await page.getByRole('heading', { name: 'Join Analytical <Engines>' }).waitFor();
   await checkEverywhere(page, 'invite_sign_up');
   // The token has left the address.
@@ -103,10 +80,10 @@ test('from the mail of an invite to membership, with the keyboard alone', { skip
 });
 
 test('who has an account signs in with their second factor and joins', { skip }, async () => {
-  const user = await newPerson(harness);
-  const { secret } = await setUpSecondFactor(harness, await signedIn(harness, user));
+  const user = await newPerson(world.harness);
+  const { secret } = await setUpSecondFactor(world.harness, await signedIn(world.harness, user));
   const home = await invite(user.email);
-  await page.goto(await server.linkIn(user.email, 'invites you'));
+  await page.goto(await world.server.linkIn(user.email, 'invites you'));
   await checkPage(page);
   await fill('Password', 'not the password');
   await press('Sign in and join');
@@ -132,13 +109,13 @@ test(
   'who is signed in with another account signs out, and finds the invite again',
   { skip },
   async () => {
-    const user = await newPerson(harness);
+    const user = await newPerson(world.harness);
     const email = `${randomUUID()}@example.org`;
     await invite(email);
     await page.goto('/login');
     await signIn(user.email, password);
     await page.waitForURL('**/account');
-    await page.goto(await server.linkIn(email, 'invites you'));
+    await page.goto(await world.server.linkIn(email, 'invites you'));
     await page.getByText(`You are signed in as ${user.email}`).waitFor();
     await press('Sign out');
     await page.getByRole('button', { name: 'Sign up and join' }).waitFor();
@@ -148,17 +125,17 @@ test(
 
 test('who is signed in with the account joins, also without the token', { skip }, async () => {
   for (const is_by_token of [true, false]) {
-    const user = await newPerson(harness);
+    const user = await newPerson(world.harness);
     const home = await invite(user.email);
-    const link = new URL(await server.linkIn(user.email, 'invites you'));
+    const link = new URL(await world.server.linkIn(user.email, 'invites you'));
     if (!is_by_token) {
       link.search = '';
       // Without the token the address has to be proved.
-      await harness.deps.db.run(
+      await world.harness.deps.db.run(
         sql`UPDATE users SET is_email_verified = true WHERE id = ${user.id}`,
       );
     }
-    const own = await openSignedIn(browser, server, user);
+    const own = await world.visit(user);
     await own.page.goto(link.href);
     await own.page.getByRole('button', { name: 'Join' }).click();
     await own.page.waitForURL('**/account');
@@ -169,21 +146,21 @@ test('who is signed in with the account joins, also without the token', { skip }
 });
 
 test('a domain that asks for single sign-on leaves that way alone', { skip }, async () => {
-  const home = await harness.newOrganization();
+  const home = await world.harness.newOrganization();
   const domain = `${randomUUID()}.example.com`;
   const saml = 'https://idp.example';
-  await harness.deps.db.run(sql`
+  await world.harness.deps.db.run(sql`
     INSERT INTO domains (id, organization_id, domain, verification_challenge, sso_enforcement,
       saml_entity_id, saml_acs_url, saml_x509_cert, state, since_at, reason, created_at)
     VALUES (${randomUUID()}, ${home.organization.id}, ${domain}, '', 'saml', ${saml}, ${saml},
       ${saml}, 'verified', now(), '', now())`);
   await invite(`ada+1@${domain}`);
-  await page.goto(await server.linkIn(`ada+1@${domain}`, 'invites you'));
+  await page.goto(await world.server.linkIn(`ada+1@${domain}`, 'invites you'));
   const way = page.getByRole('link', { name: 'Continue with single sign-on' });
   await way.waitFor();
   await checkPage(page);
   assert.equal(await page.locator('form').count(), 0);
-  const asked = new URL((await way.getAttribute('href'))!, server.address).searchParams;
+  const asked = new URL((await way.getAttribute('href'))!, world.server.address).searchParams;
   assert.equal(asked.get('email'), `ada+1@${domain}`);
   assert.match(asked.get('next')!, /^\/invite\/[0-9a-f-]+$/);
   await visitor.leave();
@@ -192,7 +169,7 @@ test('a domain that asks for single sign-on leaves that way alone', { skip }, as
 test('an invite that has expired says so, and to whom to turn', { skip }, async () => {
   const email = `${randomUUID()}@example.org`;
   await invite(email);
-  const link = await server.linkIn(email, 'invites you');
+  const link = await world.server.linkIn(email, 'invites you');
   clock.pass(73 * 3_600_000);
   await page.goto(link);
   await page.getByRole('heading', { name: 'This invite has expired' }).waitFor();

@@ -66,6 +66,7 @@ export function InviteForm({
           setRefused(found);
           return found.length > 0;
         }}
+        discarded={() => setText('')}
         button={addresses.length > 1 ? `Invite ${addresses.length} people` : 'Invite'}
       >
         <Fields text={text} setText={setText} level={membership_level} />

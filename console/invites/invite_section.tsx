@@ -159,9 +159,12 @@ function Actions({
         button="Take back"
         about={`the invite of ${target_email}`}
         tone="danger"
-        confirm={() =>
-          window.confirm(`Take the invite of ${target_email} back? Its link ends at once.`)
-        }
+        asks={() => ({
+          title: `Take the invite of ${target_email} back?`,
+          text: 'Its link ends at once. They can be invited again.',
+          button: 'Take it back',
+          keep: 'Keep the invite',
+        })}
       />
     </div>
   );

@@ -6,7 +6,7 @@ import { ChoiceField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { Panel } from '../page/panel.tsx';
-import { Seldom, useDone } from '../page/section.tsx';
+import { useDone } from '../page/section.tsx';
 import { levelChoices } from './level_names.ts';
 import { memberPath, members, nameOf } from './members.ts';
 
@@ -24,9 +24,7 @@ export function ManageMember({ is_oneself, ...given }: Given & { is_oneself: boo
       ) : (
         <>
           <ChangeLevel {...given} />
-          <Seldom summary="Remove them">
-            <Remove {...given} />
-          </Seldom>
+          <Remove {...given} />
         </>
       )}
     </Panel>
@@ -74,15 +72,13 @@ function Remove(given: Given) {
   const { member, organization } = given;
   const closed = useClosed(given);
   return (
-    <>
-      <p>Their keys and sessions give nothing here from then on. What they made stays.</p>
-      <TypedForm
-        name={member.user.email}
-        path={memberPath(organization.id, member.user.uuid)}
-        done={() => closed(`${member.user.email} was removed.`)}
-        button="Remove them"
-      />
-    </>
+    <TypedForm
+      name={member.user.email}
+      text="Their keys and sessions give nothing here from then on. What they made stays."
+      path={memberPath(organization.id, member.user.uuid)}
+      done={() => closed(`${member.user.email} was removed.`)}
+      button="Remove them"
+    />
   );
 }
 
@@ -90,17 +86,15 @@ function Leave({ organization }: Given) {
   const queries = useQueryClient();
   const navigate = useNavigate();
   return (
-    <>
-      <p>You see nothing of this organization from then on, unless you are invited again.</p>
-      <TypedForm
-        name={organization.name}
-        path={memberPath(organization.id, '@me')}
-        done={async () => {
-          await navigate({ to: '/account' });
-          await queries.invalidateQueries();
-        }}
-        button="Leave the organization"
-      />
-    </>
+    <TypedForm
+      name={organization.name}
+      text="You see nothing of it from then on, unless you are invited again."
+      path={memberPath(organization.id, '@me')}
+      done={async () => {
+        await navigate({ to: '/account' });
+        await queries.invalidateQueries();
+      }}
+      button="Leave the organization"
+    />
   );
 }

@@ -1,35 +1,20 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import type { Harness } from '../../test/harness.ts';
-import { openPageServer } from '../../test/console/page_server.ts';
-import type { PageServer } from '../../test/console/page_server.ts';
-import { checkEverywhere, openSignedIn, openVisitor } from '../../test/console/visitor.ts';
-import { openTestClock } from '../../test/factories/people.ts';
-import { startChromium } from '../../test/processes/chromium.ts';
+import { checkEverywhere } from '../../test/console/visitor.ts';
+import { openConsole } from '../../test/console/open_console.ts';
 
-const started = await startChromium();
-const skip = typeof started === 'string' ? started : false;
-const browser = started as Browser;
+const world = await openConsole();
+const { skip } = world;
 const hostile = `<img src=x onerror="document.title='taken'"> & "more"`;
 
-let server: PageServer;
-let harness: Harness;
-before(async () => {
-  server = await openPageServer(openTestClock());
-  ({ harness } = server);
-});
-after(async () => {
-  if (skip === false) await browser.close();
-  await server.close();
-});
-
 test('a level is changed and a member removed, who is named by typing', { skip }, async () => {
-  const home = await harness.newOrganization({ name: `<b>Home</b>` });
-  const { user } = await harness.newMember(home.organization.id, 1);
-  await harness.deps.db.run(sql`UPDATE users SET first_name = ${hostile} WHERE id = ${user.id}`);
-  const { page, leave } = await openSignedIn(browser, server, home.user);
+  const home = await world.harness.newOrganization({ name: `<b>Home</b>` });
+  const { user } = await world.harness.newMember(home.organization.id, 1);
+  await world.harness.deps.db.run(
+    sql`UPDATE users SET first_name = ${hostile} WHERE id = ${user.id}`,
+  );
+  const { page, leave } = await world.visit(home.user);
   await page.goto(`/organizations/${home.organization.id}/members`);
   const row = page.getByRole('row').filter({ hasText: hostile });
   assert.match((await row.textContent())!, /Member.*None/);
@@ -44,14 +29,15 @@ test('a level is changed and a member removed, who is named by typing', { skip }
   await row.getByText('Administrator').waitFor();
 
   await row.getByRole('link', { name: 'Manage' }).click();
-  await page.getByText('Remove them').first().click();
-  await page.getByLabel('Name').fill('somebody else');
-  const remove = page.getByRole('button', { name: 'Remove them' });
+  await page.getByRole('button', { name: 'Remove them' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Remove them?' });
+  await dialog.getByRole('textbox').fill('somebody else');
+  const remove = dialog.getByRole('button', { name: 'Remove them' });
   await remove.click();
   await page.getByText('exactly as it is written').waitFor();
   await checkEverywhere(page, 'member_removal');
   assert.equal(await row.count(), 1);
-  await page.getByLabel('Name').fill(user.email);
+  await dialog.getByRole('textbox').fill(user.email);
   await remove.click();
   await page.getByText('was removed.').waitFor();
   assert.equal(await row.count(), 0);
@@ -73,8 +59,8 @@ test('a level is changed and a member removed, who is named by typing', { skip }
 });
 
 test('of many addresses each refused one is named, and the link leads in', { skip }, async () => {
-  const home = await harness.newOrganization({ name: `Home ${hostile}` });
-  const { page, leave } = await openSignedIn(browser, server, home.user);
+  const home = await world.harness.newOrganization({ name: `Home ${hostile}` });
+  const { page, leave } = await world.visit(home.user);
   await page.goto(`/organizations/${home.organization.id}/members?tab=invites`);
   await page.getByText('No invite is open.').waitFor();
   await page.getByText('Invite people').click();
@@ -91,9 +77,9 @@ test('of many addresses each refused one is named, and the link leads in', { ski
   await page.getByText('One was invited.').waitFor();
   await page.getByRole('button', { name: 'Take back' }).waitFor();
   await checkEverywhere(page, 'invites');
-  const link = await server.linkIn('ada@example.com', 'Home');
+  const link = await world.server.linkIn('ada@example.com', 'Home');
 
-  const guest = await openVisitor(browser, server.address);
+  const guest = await world.visit();
   await guest.page.goto(link);
   await guest.page.getByRole('heading', { level: 1 }).waitFor();
   await guest.page.getByLabel('Password', { exact: true }).fill('tidal lamp orchid crust');

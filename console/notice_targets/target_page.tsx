@@ -11,7 +11,7 @@ import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
 import { Page } from '../page/page.tsx';
 import { Panel } from '../page/panel.tsx';
-import { Section, Seldom, useDone } from '../page/section.tsx';
+import { Section, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { event_choices, noticeTargetOf, targetPath, whereOf } from './notice_targets.ts';
 import { TargetState } from './target_state.tsx';
@@ -43,9 +43,7 @@ export function TargetPage() {
                 <Change {...given} />
               </Section>
               <Section title="Deletion">
-                <Seldom summary="Delete the target">
-                  <Delete {...given} />
-                </Seldom>
+                <Delete {...given} />
               </Section>
             </>
           );
@@ -117,6 +115,7 @@ function Change({ target, project_id }: Given) {
           autoComplete="off"
           inputMode="url"
           is_optional
+          is_unkept
         />
       )}
       <BoxField name="enabled" label="Notices are sent" is_on={enabled} />
@@ -138,6 +137,7 @@ function Delete({ target, project_id }: Given) {
   return (
     <TypedForm
       name={whereOf(target)}
+      text="It is told nothing from then on. What was sent to it is kept."
       path={targetPath(project_id, target.id)}
       if_match={etagOf(target)}
       done={() => navigate({ to: '/projects/$project_id/notices', params: { project_id } })}

@@ -4,7 +4,7 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Static } from 'typebox';
 import type { NewNoticeTarget, NoticeTargetRow } from '../../server/api/notice_targets/schema.ts';
-import { ChoicesField, TextField } from '../form/fields.tsx';
+import { ChoicesField, SecretField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { pathOf } from '../http/reading.ts';
 import { Command } from '../page/command.tsx';
@@ -109,19 +109,18 @@ function Create({
         made(target);
       }}
       button={type === 'email' ? 'Send mails' : 'Send webhooks'}
+      part={type}
       clears
     >
       {type === 'email' ? (
         <TextField name="address" label="E-mail address" type="email" autoComplete="off" />
       ) : (
         <>
-          <TextField name="url" label="Address" autoComplete="off" inputMode="url" />
-          <TextField
+          <TextField name="url" label="Address" autoComplete="off" inputMode="url" is_unkept />
+          <SecretField
             name="secret"
             label="Secret"
             hint="whsec_ and 24 to 64 bytes in base64; empty: the server makes one."
-            autoComplete="off"
-            inputMode="url"
             is_optional
           />
         </>

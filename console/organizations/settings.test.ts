@@ -1,29 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
-import { openPageServer } from '../../test/console/page_server.ts';
-import type { PageServer } from '../../test/console/page_server.ts';
-import { checkEverywhere, openSignedIn } from '../../test/console/visitor.ts';
-import { openTestClock } from '../../test/factories/people.ts';
-import { startChromium } from '../../test/processes/chromium.ts';
+import { test } from 'node:test';
+import { checkEverywhere } from '../../test/console/visitor.ts';
+import { openConsole } from '../../test/console/open_console.ts';
 
-const started = await startChromium();
-const skip = typeof started === 'string' ? started : false;
-const browser = started as Browser;
+const world = await openConsole();
+const { skip } = world;
 const hostile = `<img src=x onerror="document.title='taken'">`;
 
-let server: PageServer;
-before(async () => {
-  server = await openPageServer(openTestClock());
-});
-after(async () => {
-  if (skip === false) await browser.close();
-  await server.close();
-});
-
 test('a project is made, gets its zone, and is deleted by its name', { skip }, async () => {
-  const home = await server.harness.newOrganization({ name: 'Home' });
-  const { page, leave } = await openSignedIn(browser, server, home.user);
+  const home = await world.server.harness.newOrganization({ name: 'Home' });
+  const { page, leave } = await world.visit(home.user);
   await page.goto(`/organizations/${home.organization.id}/settings`);
   await page.getByText('New project').click();
   const made = page.locator('form', { hasText: 'Make the project' });
@@ -39,25 +25,28 @@ test('a project is made, gets its zone, and is deleted by its name', { skip }, a
 
   await page.getByRole('link', { name: hostile }).click();
   await page.getByRole('heading', { name: 'Project settings' }).waitFor();
-  await page.getByText('Delete the project').first().click();
   await checkEverywhere(page, 'project_settings');
-  const end = page.locator('form', { hasText: 'To confirm' });
-  await end.getByLabel('Name').fill(hostile);
-  await end.getByRole('button').click();
+  await page.getByRole('button', { name: 'Delete the project' }).click();
+  const end = page.getByRole('dialog', { name: 'Delete the project?' });
+  await checkEverywhere(page, 'project_deletion');
+  await end.getByRole('textbox').fill(hostile);
+  await end.getByRole('button', { name: 'Delete the project' }).click();
   await page.waitForURL('**/organizations/*/settings');
   await page.getByRole('link', { name: hostile }).waitFor({ state: 'detached' });
   await leave();
 });
 
 test('what somebody else saved meanwhile is not overwritten', { skip }, async () => {
-  const { harness } = server;
-  const home = await harness.newOrganization({ name: 'Home' });
-  const { page, leave } = await openSignedIn(browser, server, home.user);
+  const home = await world.harness.newOrganization({ name: 'Home' });
+  const { page, leave } = await world.visit(home.user);
   await page.goto(`/organizations/${home.organization.id}/settings`);
   const name = page.getByRole('textbox', { name: 'Name' }).first();
   await name.fill('Mine');
   const path = `/api/organizations/${home.organization.id}/`;
-  const changed = await harness.request('PATCH', path, { key: home.key, body: { name: 'Theirs' } });
+  const changed = await world.harness.request('PATCH', path, {
+    key: home.key,
+    body: { name: 'Theirs' },
+  });
   assert.equal(changed.status, 200);
   await page.getByRole('button', { name: 'Save the organization' }).click();
   await page.getByRole('alert').filter({ hasText: 'changed' }).waitFor();

@@ -34,14 +34,7 @@ export function SettingsPage() {
               <Projects organization={organization} />
             </Section>
             <Section title="Deletion">
-              <Seldom summary="Delete the organization">
-                <p>
-                  Its {countOf(organization.teams.length, 'project')} and everything in them are
-                  gone, and {countOf(Number(organization.member_count), 'member')} see nothing of it
-                  any more. What was delivered stays where it is.
-                </p>
-                <DeleteOrganization organization={organization} />
-              </Seldom>
+              <DeleteOrganization organization={organization} />
             </Section>
           </>
         )}
@@ -68,13 +61,15 @@ function ChangeOrganization({ organization }: { organization: OrganizationRow })
         enforce_2fa: isTicked(values, 'enforce_2fa'),
         is_member_join_email_enabled: isTicked(values, 'is_member_join_email_enabled'),
       })}
-      confirm={(values) =>
-        !isTicked(values, 'enforce_2fa') ||
-        enforce_2fa === true ||
-        own?.is_2fa_enabled === true ||
-        window.confirm(
-          'You have no second factor yet: the organization is closed to you until you set one up.',
-        )
+      asks={(values) =>
+        !isTicked(values, 'enforce_2fa') || enforce_2fa === true || own?.is_2fa_enabled === true
+          ? undefined
+          : {
+              title: 'You have no second factor yet',
+              text: 'The organization is closed to you until you set one up.',
+              button: 'Demand it all the same',
+              keep: 'Back to the form',
+            }
       }
       done={() => done('The organization was saved.', organizationOf(id), organizations, account)}
       button="Save the organization"
@@ -139,6 +134,11 @@ function DeleteOrganization({ organization }: { organization: OrganizationRow })
   return (
     <TypedForm
       name={organization.name}
+      text={
+        `Its ${countOf(organization.teams.length, 'project')} and everything in them are gone, ` +
+        `and ${countOf(Number(organization.member_count), 'member')} see nothing of it any ` +
+        'more. What was delivered stays where it is.'
+      }
       path={organizationPath(organization.id)}
       if_match={etagOf(organization)}
       done={async () => {

@@ -19,6 +19,7 @@ export function AsCurl({ path }: { path: string }) {
   );
 }
 
-function curl(path: string): string {
+/** What a program asks for to get what a path of the API has, as a command. */
+export function curl(path: string): string {
   return `curl -H "Authorization: Bearer $KEY" \\\n  '${server_address}${path}'`;
 }

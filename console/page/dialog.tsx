@@ -1,19 +1,23 @@
-import { useEffect, useId, useRef } from 'react';
+import { useLayoutEffect, useId, useRef } from 'react';
 import type { ReactNode } from 'react';
 
 /** Something to decide before anything else; Escape closes it without a decision. */
 export function Dialog({
   title,
+  is_quiet = false,
   close,
   children,
 }: {
   title: string;
+  /** Whether the title is for readers alone. */
+  is_quiet?: boolean;
   close: () => void;
   children: ReactNode;
 }) {
   const place = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Closed before it is taken away, so that the focus goes back to where it was.
+  useLayoutEffect(() => {
     const dialog = place.current!;
     dialog.showModal();
     return () => dialog.close();
@@ -28,7 +32,9 @@ export function Dialog({
         close();
       }}
     >
-      <h2 id={id}>{title}</h2>
+      <h2 id={id} className={is_quiet ? 'unseen' : ''}>
+        {title}
+      </h2>
       {children}
     </dialog>
   );

@@ -1,6 +1,8 @@
 import { useEffect } from 'react';
 import type { ReactNode } from 'react';
-import { AsCurl } from './as_curl.tsx';
+import { useActions } from './actions.ts';
+import type { PageAction } from './actions.ts';
+import { AsCurl, curl } from './as_curl.tsx';
 
 /**
  * What stands in the middle of the console: its title, which is the tab's too, what can be done
@@ -19,6 +21,7 @@ export function Page({
   children: ReactNode;
 }) {
   useTitle(title);
+  useActions(request === undefined ? [] : [copyOf(request)]);
   return (
     <>
       <header className="page_head">
@@ -43,6 +46,24 @@ export function PlainPage({ title, children }: { title: string; children?: React
       {children}
     </main>
   );
+}
+
+function copyOf(request: string): PageAction {
+  return {
+    label: 'Copy the request of this page as curl',
+    run: async () => {
+      // The types say that every page has one; over plain http none does.
+      const clipboard = navigator.clipboard as Clipboard | undefined;
+      const copied = clipboard?.writeText(curl(request));
+      const refused = 'The browser did not let it be copied: "As curl" on the page shows it.';
+      return copied === undefined
+        ? refused
+        : copied.then(
+            () => 'Copied.',
+            () => refused,
+          );
+    },
+  };
 }
 
 function useTitle(title: string): void {

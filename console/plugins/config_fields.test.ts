@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { settingFields, settingsOf } from './config_fields.ts';
+import { askedFields, settingFields, settingsOf } from './config_fields.ts';
 
 test('the fields of both layouts are found, and what is none is left out', () => {
   const keys = (schema: unknown) => settingFields(schema).map(({ key }) => key);
@@ -17,7 +17,7 @@ test('the fields of both layouts are found, and what is none is left out', () =>
   for (const [schema, found] of cases) assert.deepEqual(keys(schema), found);
 });
 
-test('an empty field goes, an empty secret stays, attachments are not touched', () => {
+test('an empty field goes, an empty secret stays, files are sent once chosen', () => {
   const fields = settingFields([
     { key: 'host', default: 5 },
     { key: 'password', secret: true },
@@ -30,4 +30,25 @@ test('an empty field goes, an empty secret stays, attachments are not touched', 
     host: 'h',
     password: 'p',
   });
+  const file = { file_name: 'a.csv', content_type: 'text/csv', contents: 'eA==' };
+  assert.deepEqual(settingsOf(fields, {}, { file, other: file }), { file });
+  assert.deepEqual(settingsOf(fields, {}, { file: null }), { file: null });
+});
+
+test('a field is asked for, and required, when its conditions hold', () => {
+  const fields = settingFields([
+    { key: 'mode', default: 'plain' },
+    { key: 'key', visible_if: [['mode', 'signed']], required: true },
+    { key: 'note', required_if: [['key'], ['mode', 'signed']] },
+    { key: 'count', visible_if: [['many', true]] },
+    { key: 'odd', visible_if: 'mode' },
+  ]);
+  const asked = (values: Record<string, string>) =>
+    askedFields(fields, (key) => values[key]).map(
+      ({ key, is_required }) => `${key}${is_required ? '!' : ''}`,
+    );
+  assert.deepEqual(asked({}), ['mode', 'note', 'odd']);
+  assert.deepEqual(asked({ mode: 'signed' }), ['mode', 'key!', 'note', 'odd']);
+  assert.deepEqual(asked({ mode: 'signed', key: 'k' }), ['mode', 'key!', 'note!', 'odd']);
+  assert.deepEqual(asked({ many: 'true' }), ['mode', 'note', 'count', 'odd']);
 });

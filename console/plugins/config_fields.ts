@@ -10,7 +10,13 @@ export type SettingField = {
   is_secret: boolean;
   choices: string[];
   initial: string;
+  /** It is asked for when all of these hold; undefined: always. */
+  visible_if: Condition[] | undefined;
+  /** It has to be filled in when all of these hold, too. */
+  required_if: Condition[] | undefined;
 };
+/** The key of another field, and the text that it has to have; without one: any text. */
+type Condition = [key: string, text?: string];
 
 /**
  * The fields that a `config_schema` asks for, in their order: a list of fields, or an object of
@@ -41,8 +47,42 @@ function fieldOf(item: Record<string, unknown>): SettingField[] {
       is_secret: item['secret'] === true,
       choices: Array.isArray(choices) ? choices.filter((one) => typeof one === 'string') : [],
       initial: shownSetting(item['default']),
+      visible_if: conditionsOf(item['visible_if']),
+      required_if: conditionsOf(item['required_if']),
     },
   ];
+}
+
+/** Pairs as a manifest has them; what is none holds always, as an earlier server took it. */
+function conditionsOf(pairs: unknown): Condition[] | undefined {
+  if (!Array.isArray(pairs)) return undefined;
+  return pairs.flatMap((pair: unknown): Condition[] => {
+    if (!Array.isArray(pair) || typeof pair[0] !== 'string') return [];
+    return [pair.length === 1 ? [pair[0]] : [pair[0], shownSetting(pair[1])]];
+  });
+}
+
+/**
+ * The fields that are asked for while the others have these values, with whether each has to be
+ * filled in. A value that is not given is that of the field's default.
+ */
+export function askedFields(
+  fields: SettingField[],
+  valueOf: (key: string) => string | undefined,
+): SettingField[] {
+  const initial = new Map(fields.map((field) => [field.key, field.initial]));
+  const textOf = (key: string) => valueOf(key) ?? initial.get(key) ?? '';
+  const holds = (conditions: Condition[]) =>
+    conditions.every(([key, text]) =>
+      text === undefined ? textOf(key) !== '' : textOf(key) === text,
+    );
+  return fields
+    .filter(({ visible_if }) => visible_if === undefined || holds(visible_if))
+    .map((field) => ({
+      ...field,
+      is_required:
+        field.is_required || (field.required_if !== undefined && holds(field.required_if)),
+    }));
 }
 
 /** A value of the settings as a form shows it. */
@@ -51,15 +91,23 @@ export function shownSetting(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
+/** A file as the settings have it, its contents in base64. */
+export type Attachment = { file_name: string; content_type: string; contents: string };
+
 /**
  * What is sent of the settings: an empty field removes its value, but an empty secret keeps the
- * one that is stored, and attachments stay.
+ * one that is stored. Of files those are sent that were chosen, or taken away (null).
  */
-export function settingsOf(fields: SettingField[], values: Values): Record<string, string | null> {
+export function settingsOf(
+  fields: SettingField[],
+  values: Values,
+  files: Record<string, Attachment | null> = {},
+): Record<string, string | Attachment | null> {
   return Object.fromEntries(
-    fields.flatMap(({ key, type, is_secret }): [string, string | null][] => {
+    fields.flatMap(({ key, type, is_secret }): [string, string | Attachment | null][] => {
       const value = values[`config__${key}`];
-      if (type === 'attachment' || typeof value !== 'string') return [];
+      if (type === 'attachment') return files[key] === undefined ? [] : [[key, files[key]]];
+      if (typeof value !== 'string') return [];
       if (value === '') return is_secret ? [] : [[key, null]];
       return [[key, value]];
     }),
@@ -71,6 +119,7 @@ function orderOf(item: Record<string, unknown> | undefined): number {
   return typeof order === 'number' ? order : Infinity;
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+/** Whether it is an object of JSON, and no list. */
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,15 +1,20 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { SyntheticEvent } from 'react';
 import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts';
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { BoxField, isTicked } from '../form/box_field.tsx';
-import { ChoiceField, TextField } from '../form/fields.tsx';
+import { ChoiceField, SecretField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
+import { readValues } from '../form/values.ts';
+import type { Values } from '../form/values.ts';
 import { etagOf } from '../http/reading.ts';
 import { Section, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { settingFields, settingsOf, shownSetting } from './config_fields.ts';
-import type { SettingField } from './config_fields.ts';
+import { AttachmentInput } from './attachment_input.tsx';
+import { askedFields, settingFields, settingsOf, shownSetting } from './config_fields.ts';
+import type { Attachment, SettingField } from './config_fields.ts';
 import { configPath, pluginConfigOf, pluginConfigs } from './plugins.ts';
 import type { Place } from './plugins.ts';
 
@@ -49,27 +54,42 @@ function ConfigForm({
 }: Given & { config: PluginConfigRow | undefined }) {
   const done = useDone();
   const fields = settingFields(plugin.config_schema);
+  const { asked, typed } = useAsked(fields, config);
+  const [files, setFiles] = useState<Record<string, Attachment | null>>({});
   const changed = config === undefined ? [] : [pluginConfigOf(project_id, config.id)];
   return (
     <Form
       key={JSON.stringify(plugin.config_schema)}
       method={config === undefined ? 'POST' : 'PATCH'}
       path={configPath(project_id, config?.id)}
+      part={String(plugin.id)}
       if_match={etagOf(config)}
       body={(values) => ({
         ...(config === undefined ? { plugin: plugin.id } : {}),
         enabled: isTicked(values, 'enabled'),
-        allowed_hosts: String(values['allowed_hosts'] ?? '')
-          .split(/[\s,]+/)
-          .filter((host) => host !== ''),
-        config: settingsOf(fields, values),
+        allowed_hosts: wordsOf(values['allowed_hosts']),
+        config: settingsOf(asked, values, files),
       })}
-      done={() => done('The settings were saved.', pluginConfigs(project_id), ...changed)}
+      done={async () => {
+        setFiles({});
+        await done('The settings were saved.', pluginConfigs(project_id), ...changed);
+      }}
       button="Save the settings"
     >
-      {fields.map((field) => (
-        <SettingInput key={field.key} field={field} config={config} />
-      ))}
+      <div className="together" onChange={typed}>
+        {asked.map((field) =>
+          field.type === 'attachment' ? (
+            <AttachmentInput
+              key={field.key}
+              field={field}
+              stored={config?.config[field.key]}
+              choose={(file) => setFiles((before) => ({ ...before, [field.key]: file }))}
+            />
+          ) : (
+            <SettingInput key={field.key} field={field} config={config} />
+          ),
+        )}
+      </div>
       <LongField
         name="allowed_hosts"
         label="Hosts that it may reach"
@@ -87,6 +107,28 @@ function ConfigForm({
   );
 }
 
+function wordsOf(value: Values[string] | undefined): string[] {
+  return String(value ?? '')
+    .split(/[\s,]+/)
+    .filter((word) => word !== '');
+}
+
+/** The fields that are asked for with what is typed now; `typed` is told of each change. */
+function useAsked(fields: SettingField[], config: PluginConfigRow | undefined) {
+  const [values, setValues] = useState<Values>({});
+  const valueOf = (key: string) => {
+    const value = values[`config__${key}`];
+    if (typeof value === 'string') return value;
+    if (config?.secret_keys.includes(key) === true) return 'stored';
+    return config === undefined ? undefined : shownSetting(config.config[key]);
+  };
+  const typed = ({ currentTarget }: SyntheticEvent) => {
+    const form = currentTarget.closest('form');
+    if (form !== null) setValues((before) => ({ ...before, ...readValues(form) }));
+  };
+  return { asked: askedFields(fields, valueOf), typed };
+}
+
 function SettingInput({
   field: { key, label, type, hint, is_required, is_secret, choices, initial },
   config,
@@ -102,8 +144,7 @@ function SettingInput({
     hint: hints.filter((one) => typeof one === 'string').join(' '),
   };
   const value = config === undefined ? initial : shownSetting(config.config[key]);
-  if (type === 'attachment')
-    return <p className="muted">{label}: a file, which is sent through the API.</p>;
+  if (is_secret) return <SecretField {...common} />;
   if (type === 'choice')
     return (
       <ChoiceField
@@ -113,8 +154,8 @@ function SettingInput({
       />
     );
   return type === 'json' ? (
-    <LongField {...common} defaultValue={is_secret ? '' : value} />
+    <LongField {...common} defaultValue={value} />
   ) : (
-    <TextField {...common} value={is_secret ? '' : value} autoComplete="off" inputMode="text" />
+    <TextField {...common} value={value} autoComplete="off" inputMode="text" />
   );
 }

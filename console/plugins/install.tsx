@@ -4,15 +4,19 @@ import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { Section, Seldom } from '../page/section.tsx';
+import { Catalogue } from './catalogue.tsx';
 import { pluginPath } from './plugins.ts';
 import type { Collection } from './plugins.ts';
 
 type Given = { project_id: string; organization_id: string; collection: Collection };
 
-/** The ways to one more plugin: an address, the server's catalogue, code of one's own. */
+/** The ways to one more plugin: the server's catalogue, an address, a folder, code of one's own. */
 export function Install(given: Given) {
   return (
     <Section title="Install another one">
+      <Seldom summary="From the catalogue of this server">
+        <Catalogue {...given} installed={useInstalled(given)} />
+      </Seldom>
       <Way {...given} type="custom" summary="From an address">
         <TextField
           name="url"
@@ -20,12 +24,19 @@ export function Install(given: Given) {
           hint="An npm package, a GitHub or GitLab repository, or the https address of an archive."
           autoComplete="off"
           inputMode="url"
+          is_unkept
         />
-        <VersionField />
+        <TextField
+          name="tag"
+          label="Version"
+          hint="Empty: the newest."
+          autoComplete="off"
+          inputMode="text"
+          is_optional
+        />
       </Way>
-      <Way {...given} type="repository" summary="From the catalogue of this server">
-        <TextField name="name" label="Name in the catalogue" autoComplete="off" inputMode="text" />
-        <VersionField />
+      <Way {...given} type="local" summary="From the plugin folder of the server">
+        <TextField name="name" label="Name of its folder" autoComplete="off" inputMode="text" />
       </Way>
       <Way {...given} type="source" summary="Your own code">
         <TextField name="name" label="Name" autoComplete="off" />
@@ -34,44 +45,35 @@ export function Install(given: Given) {
   );
 }
 
+/** Leads to the plugin that was installed. */
+function useInstalled({ project_id, collection }: Given): (plugin: PluginRow) => Promise<void> {
+  const navigate = useNavigate();
+  return ({ id }) =>
+    navigate({
+      to: '/projects/$project_id/plugins/$collection/$plugin_id',
+      params: { project_id, collection, plugin_id: String(id) },
+    });
+}
+
 function Way({
-  project_id,
-  organization_id,
-  collection,
   type,
   summary,
   children,
+  ...given
 }: Given & { type: string; summary: string; children: ReactNode }) {
-  const navigate = useNavigate();
+  const installed = useInstalled(given);
   return (
     <Seldom summary={summary}>
       <Form<PluginRow>
-        path={pluginPath(organization_id, collection)}
+        path={pluginPath(given.organization_id, given.collection)}
         body={(values) => ({ plugin_type: type, ...values })}
-        done={({ id }) =>
-          navigate({
-            to: '/projects/$project_id/plugins/$collection/$plugin_id',
-            params: { project_id, collection, plugin_id: String(id) },
-          })
-        }
+        done={installed}
         button={type === 'source' ? 'Begin' : 'Install'}
         about={summary.toLowerCase()}
+        part={type}
       >
         {children}
       </Form>
     </Seldom>
-  );
-}
-
-function VersionField() {
-  return (
-    <TextField
-      name="tag"
-      label="Version"
-      hint="Empty: the newest."
-      autoComplete="off"
-      inputMode="text"
-      is_optional
-    />
   );
 }

@@ -4,14 +4,17 @@ import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
 import { Page } from '../page/page.tsx';
-import { Section, Seldom } from '../page/section.tsx';
+import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { projectOf } from '../projects/project.ts';
 import { ConfigSection } from './config_section.tsx';
+import { JobSection } from './job_section.tsx';
 import { LogSection } from './log_section.tsx';
+import { MetricSection } from './metric_section.tsx';
 import { collectionOf, pluginConfigs, pluginOf, pluginPath } from './plugins.ts';
 import type { Place } from './plugins.ts';
 import { SourceSection } from './source_section.tsx';
+import { VersionSection } from './versions.tsx';
 
 const route = getRouteApi('/signed_in/projects/$project_id/plugins/$collection/$plugin_id');
 
@@ -48,24 +51,34 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
                   <>
                     <ConfigSection plugin={plugin} place={place} config_id={config?.id} />
                     {config !== undefined && (
-                      <LogSection
-                        project_id={project_id}
-                        config_id={config.id}
-                        level={level}
-                        chosen={(wanted) => void navigate({ search: wanted })}
-                      />
+                      <>
+                        <JobSection
+                          public_jobs={plugin.public_jobs}
+                          project_id={project_id}
+                          config_id={config.id}
+                          is_enabled={config.enabled}
+                        />
+                        <MetricSection project_id={project_id} config_id={config.id} />
+                        <LogSection
+                          project_id={project_id}
+                          config_id={config.id}
+                          level={level}
+                          chosen={(wanted) => void navigate({ search: wanted })}
+                        />
+                      </>
                     )}
                   </>
                 );
               }}
             </Shown>
             {plugin.organization_id === organization_id && (
-              <SourceSection plugin={plugin} place={place} />
+              <>
+                <VersionSection plugin={plugin} place={place} />
+                <SourceSection plugin={plugin} place={place} />
+              </>
             )}
             <Section title="Removal">
-              <Seldom summary="Uninstall it">
-                <Uninstall plugin={plugin} place={place} />
-              </Seldom>
+              <Uninstall plugin={plugin} place={place} />
             </Section>
           </>
         )}
@@ -96,21 +109,19 @@ function Uninstall({ plugin, place }: { plugin: PluginRow; place: Place }) {
   const navigate = route.useNavigate();
   const { organization_id, project_id, collection } = place;
   return (
-    <>
-      <p>It goes from every project of the organization, with its settings and what it stored.</p>
-      <TypedForm
-        name={plugin.name ?? String(plugin.id)}
-        path={pluginPath(organization_id, collection, String(plugin.id))}
-        if_match={etagOf(plugin)}
-        done={() =>
-          navigate({
-            to: '/projects/$project_id/plugins',
-            params: { project_id },
-            search: { collection },
-          })
-        }
-        button="Uninstall"
-      />
-    </>
+    <TypedForm
+      name={plugin.name ?? String(plugin.id)}
+      text="It goes from every project of the organization, with its settings and what it stored."
+      path={pluginPath(organization_id, collection, String(plugin.id))}
+      if_match={etagOf(plugin)}
+      done={() =>
+        navigate({
+          to: '/projects/$project_id/plugins',
+          params: { project_id },
+          search: { collection },
+        })
+      }
+      button="Uninstall"
+    />
   );
 }

@@ -1,25 +1,30 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
-import { openPageServer } from '../../test/console/page_server.ts';
-import type { PageServer } from '../../test/console/page_server.ts';
-import { checkEverywhere, openSignedIn } from '../../test/console/visitor.ts';
-import { openTestClock } from '../../test/factories/people.ts';
-import { startChromium } from '../../test/processes/chromium.ts';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { checkEverywhere } from '../../test/console/visitor.ts';
+import { packageFiles } from '../../test/factories/plugins.ts';
+import { openPluginRegistry } from '../../test/servers/plugin_registry.ts';
+import { openConsole } from '../../test/console/open_console.ts';
 
-const started = await startChromium();
-const skip = typeof started === 'string' ? started : false;
-const browser = started as Browser;
 const hostile = `<img src=x onerror="document.title='taken'">`;
-
-let server: PageServer;
-before(async () => {
-  server = await openPageServer(openTestClock());
+const registry = await openPluginRegistry();
+const folder = await mkdtemp(join(tmpdir(), 'catalogue-'));
+const plugin_catalogue = join(folder, 'catalogue.json');
+const entry = {
+  name: 'Listed',
+  description: `Listed ${hostile}`,
+  url: 'listed',
+  collection: 'pipeline_destinations',
+  maintainer: 'official',
+};
+await writeFile(plugin_catalogue, JSON.stringify([entry]));
+const world = await openConsole({
+  config: { npm_registry_url: registry.endpoint, plugin_catalogue },
+  closing: () => Promise.all([registry.close(), rm(folder, { recursive: true })]),
 });
-after(async () => {
-  if (skip === false) await browser.close();
-  await server.close();
-});
+const { skip } = world;
 
 const file = (name: string, text: string) => ({
   name,
@@ -36,9 +41,8 @@ const manifest = JSON.stringify({
 });
 
 test('own code is sent, set up, and switched on', { skip }, async () => {
-  const { harness } = server;
-  const home = await harness.newOrganization();
-  const { page, leave } = await openSignedIn(browser, server, home.user);
+  const home = await world.harness.newOrganization();
+  const { page, leave } = await world.visit(home.user);
   await page.goto(`/projects/${home.project.id}/plugins`);
   await page.getByText('Nothing is installed here.').waitFor();
   await page.getByText('From an address').first().click();
@@ -79,12 +83,108 @@ test('own code is sent, set up, and switched on', { skip }, async () => {
   await page.getByText('Empty: it stays.').waitFor();
   assert.equal(await host.inputValue(), 'api.example.com');
   assert.equal(await page.getByLabel('Token').inputValue(), '');
-  const { body } = await harness.request(
+  const { body } = await world.harness.request(
     'GET',
     `/api/projects/${home.project.id}/plugin_configs/`,
     { key: home.key },
   );
   const [config] = body.results as { enabled: boolean; secret_keys: string[] }[];
   assert.deepEqual([config!.enabled, config!.secret_keys], [true, ['token']]);
+  await leave();
+});
+
+/** A package of the catalogue with settings that hang on each other, a file, a job and a metric. */
+function publish(): void {
+  const config = [
+    { key: 'mode', name: 'Mode', type: 'choice', choices: ['plain', 'signed'], default: 'plain' },
+    { key: 'key', name: 'Key of it', required: true, visible_if: [['mode', 'signed']] },
+    { key: 'table', name: 'Table', type: 'attachment' },
+  ];
+  const publicJobs = { again: { payload: { count: { type: 'number', title: 'How many' } } } };
+  const code = `export const metrics = { seen: 'sum' };
+    export const jobs = { again: (payload, { metrics }) => metrics.seen.increment(payload.count) };
+    export function onEvent() {}`;
+  const shown = { name: 'Listed', config, publicJobs };
+  registry.publish(
+    'listed',
+    '1.0.0',
+    packageFiles('pipeline_destinations', shown, { 'index.ts': code }),
+  );
+  const later = { ...shown, config: [...config, { key: 'more', name: 'More', required: true }] };
+  registry.publish(
+    'listed',
+    '2.0.0',
+    packageFiles('pipeline_destinations', later, { 'index.ts': `${code}\n`, 'lib/a.ts': '' }),
+  );
+}
+
+test('from the catalogue to an upgrade that is looked at before, and back', { skip }, async () => {
+  publish();
+  const home = await world.harness.newOrganization();
+  const { page, leave } = await world.visit(home.user);
+  await page.goto(`/projects/${home.project.id}/plugins`);
+  await page.getByText('From the catalogue of this server').click();
+  await page.getByText(`Listed ${hostile}`).waitFor();
+  await checkEverywhere(page, 'plugin_catalogue');
+  await page.getByRole('button', { name: 'Install Listed' }).click();
+  await page.getByRole('heading', { name: 'Listed', level: 1 }).waitFor();
+  await page.getByRole('region', { name: 'Version' }).getByText('Version 2.0.0').waitFor();
+
+  // An earlier version, by its tag.
+  const version = page.getByRole('region', { name: 'Version' });
+  await version.getByLabel('Version').fill('1.0.0');
+  await version.getByRole('button', { name: 'Show what an upgrade changes' }).click();
+  await version.getByText('2.0.0 → 1.0.0').waitFor();
+  await version.getByText('lib/a.ts').waitFor();
+  await version.getByRole('button', { name: 'Install 1.0.0' }).click();
+  await version.getByText('Version 1.0.0 is installed.').waitFor();
+
+  // A field that hangs on another comes and goes with it; a file is sent.
+  const key = page.getByLabel('Key of it');
+  await page.getByLabel('Mode').waitFor();
+  assert.equal(await key.count(), 0);
+  await page.getByLabel('Mode').selectOption('signed');
+  await key.fill('k');
+  await page
+    .getByRole('region', { name: 'In this project' })
+    .locator('input[type=file]')
+    .setInputFiles([file('table.csv', 'a,b')]);
+  await page.getByLabel('Switched on').check();
+  await page.getByRole('button', { name: 'Save the settings' }).click();
+  await page.getByText('The settings were saved.').waitFor();
+  await page.getByText('Stored: table.csv.').waitFor();
+  const { body } = await world.harness.request(
+    'GET',
+    `/api/projects/${home.project.id}/plugin_configs/`,
+    { key: home.key },
+  );
+  assert.deepEqual([body.results[0].config.mode, body.results[0].config.key], ['signed', 'k']);
+  assert.equal(body.results[0].config.table.contents, 'YSxi');
+
+  await page.locator('summary').filter({ hasText: 'again' }).click();
+  await page.getByLabel('How many').fill('many');
+  await page.getByRole('button', { name: 'Start again' }).click();
+  await page.locator('[name=payload__count][aria-invalid=true]').waitFor();
+  await page.getByLabel('How many').fill('3');
+  await page.getByRole('button', { name: 'Start again' }).click();
+  await page.getByText('waits for its turn').waitFor();
+  await page.getByText('It has counted nothing yet.').waitFor();
+
+  // What the upgrade changes is told before it is made, and taken back.
+  await version.getByRole('button', { name: 'Look for a newer one' }).click();
+  await version.getByText('2.0.0 is there').first().waitFor();
+  await version.getByLabel('Version').fill('');
+  await version.getByRole('button', { name: 'Show what an upgrade changes' }).click();
+  await version.getByText('1.0.0 → 2.0.0').waitFor();
+  await version.getByText('One project that uses it lacks a setting').waitFor();
+  await checkEverywhere(page, 'plugin_upgrade');
+  await version.getByRole('button', { name: 'Install 2.0.0' }).click();
+  await version.getByText('Version 2.0.0 is installed.').waitFor();
+  await page.getByLabel('More').waitFor();
+  await version.getByText('Go back to the code before').click();
+  await version.getByRole('button', { name: 'Show what going back changes' }).click();
+  await version.getByRole('button', { name: 'Go back to 1.0.0' }).click();
+  await version.getByText('Version 1.0.0 is installed.').waitFor();
+  await page.getByLabel('More').waitFor({ state: 'detached' });
   await leave();
 });

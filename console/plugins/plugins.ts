@@ -1,5 +1,13 @@
-import type { PluginLogRow, PluginConfigRow } from '../../server/api/plugin_configs/schema.ts';
-import type { PluginRow, PluginWithSource } from '../../server/api/plugins/schema.ts';
+import type {
+  PluginConfigRow,
+  PluginLogRow,
+  PluginMetricRow,
+} from '../../server/api/plugin_configs/schema.ts';
+import type {
+  CatalogueItem,
+  PluginRow,
+  PluginWithSource,
+} from '../../server/api/plugins/schema.ts';
 import type { Static } from 'typebox';
 import type { Listed } from '../http/list.ts';
 import { pageQuery } from '../http/page_number.ts';
@@ -38,6 +46,19 @@ export function plugins(organization_id: string, collection: Collection, page: n
 /** One plugin. */
 export function pluginOf(organization_id: string, collection: Collection, id: string) {
   return reading<PluginRow>(pluginPath(organization_id, collection, id));
+}
+
+/** What the server's catalogue has for a collection. */
+export function catalogue(organization_id: string, collection: Collection) {
+  const path = `${pluginPath(organization_id, collection)}repository/`;
+  return reading<Pick<Listed<Static<typeof CatalogueItem>>, 'count' | 'results'>>(
+    `${path}?limit=1000`,
+  );
+}
+
+/** What a plugin has counted in a project. */
+export function pluginMetrics(project_id: string, id: number) {
+  return reading<Listed<PluginMetricRow>>(`${configPath(project_id, id)}metrics/?limit=1000`);
 }
 
 /** The files of a plugin. */

@@ -58,6 +58,7 @@ function ChangeFile({ path, changed, name, text }: Sending & { name: string; tex
       done={() => done(`${name} was compiled and saved.`, ...changed)}
       button="Save"
       about={name}
+      part={name}
     >
       <LongField name="source" label={name} rows={16} defaultValue={text} />
     </Form>

@@ -9,7 +9,7 @@ import { organizationOf } from '../organizations/organization.ts';
 import { organizations } from '../organizations/organizations.ts';
 import { Command } from '../page/command.tsx';
 import { Page } from '../page/page.tsx';
-import { Section, Seldom, useDone } from '../page/section.tsx';
+import { Section, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { projectOf } from './project.ts';
 import { ZoneField } from './zone_field.tsx';
@@ -34,10 +34,7 @@ export function SettingsPage() {
               <Command text={project.api_token} what="the token" />
             </Section>
             <Section title="Deletion">
-              <Seldom summary="Delete the project">
-                <p>Its exports stop and are gone. What they delivered stays where it is.</p>
-                <DeleteProject project={project} />
-              </Seldom>
+              <DeleteProject project={project} />
             </Section>
           </>
         )}
@@ -75,6 +72,7 @@ function DeleteProject({ project }: { project: ProjectRow }) {
   return (
     <TypedForm
       name={project.name}
+      text="Its exports stop and are gone. What they delivered stays where it is."
       path={`/api/projects/${project.id}/`}
       if_match={etagOf(project)}
       done={async () => {

@@ -5,6 +5,7 @@ import { Section, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { exactly } from '../time/words.ts';
+import { browserOf } from './browser_name.ts';
 import { sessions } from './sessions.ts';
 
 /** The browsers in which the person is signed in, each with a button that ends it. */
@@ -25,7 +26,7 @@ export function SessionSection() {
                 The newest {results.length} of {count} are shown.
               </p>
             )}
-            {count > 1 && <EndOthers />}
+            {count > 1 && <EndOthers others={count - 1} />}
           </>
         )}
       </Shown>
@@ -36,10 +37,11 @@ export function SessionSection() {
 function Session({ session }: { session: SessionRow }) {
   const { id, method, ip, user_agent, created_at, last_used_at, is_current } = session;
   const done = useDone();
+  const browser = browserOf(user_agent);
   return (
     <li>
       <div>
-        <p>{user_agent === '' ? 'An unnamed browser' : user_agent}</p>
+        <p title={user_agent}>{browser}</p>
         <p className="muted">
           From {ip} by {method}, begun <Instant at={created_at} />, last used{' '}
           <Instant at={last_used_at} />
@@ -55,14 +57,21 @@ function Session({ session }: { session: SessionRow }) {
           button="End"
           about={`the session from ${ip}, begun ${exactly(created_at, 'UTC')}`}
           tone="danger"
+          asks={() => ({
+            title: `End the session in ${browser}?`,
+            text: `It was begun from ${ip}. Whoever uses it has to sign in again.`,
+            button: 'End the session',
+            keep: 'Keep it',
+          })}
         />
       )}
     </li>
   );
 }
 
-function EndOthers() {
+function EndOthers({ others }: { others: number }) {
   const done = useDone();
+  const what = others === 1 ? 'the other session' : `the ${others} other sessions`;
   return (
     <Form
       method="DELETE"
@@ -70,6 +79,12 @@ function EndOthers() {
       done={() => done('All your other sessions were ended.', sessions)}
       button="End all others"
       tone="danger"
+      asks={() => ({
+        title: `End ${what}?`,
+        text: 'Whoever uses them has to sign in again. This browser stays signed in.',
+        button: `End ${what}`,
+        keep: others === 1 ? 'Keep it' : 'Keep them',
+      })}
     />
   );
 }

@@ -1,46 +1,28 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, beforeEach, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import { beforeEach, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
-import { openPageServer } from '../../test/console/page_server.ts';
-import type { PageServer } from '../../test/console/page_server.ts';
-import { checkPage, focused, openVisitor } from '../../test/console/visitor.ts';
+import { checkPage, focused } from '../../test/console/visitor.ts';
 import type { Visitor } from '../../test/console/visitor.ts';
-import { startChromium } from '../../test/processes/chromium.ts';
-import type { Harness } from '../../test/harness.ts';
 import {
-  forgetAllAttempts,
   newPerson,
-  openTestClock,
   other_password,
   password,
   setUpSecondFactor,
   signedIn,
 } from '../../test/factories/people.ts';
 import { testIdentityProvider } from '../../test/saml/identity_provider.ts';
+import { openConsole } from '../../test/console/open_console.ts';
 
-const started = await startChromium();
-const skip = typeof started === 'string' ? started : false;
-const browser = started as Browser;
-const clock = openTestClock();
+const world = await openConsole();
+const { skip } = world;
 
-let server: PageServer;
-let harness: Harness;
 let visitor: Visitor;
 let page: Page;
-before(async () => {
-  server = await openPageServer(clock);
-  ({ harness } = server);
-});
-after(async () => {
-  if (skip === false) await browser.close();
-  await server.close();
-});
 beforeEach(async () => {
-  await forgetAllAttempts(harness);
   if (skip !== false) return;
-  visitor = await openVisitor(browser, server.address);
+  visitor = await world.visit();
   page = visitor.page;
 });
 
@@ -53,8 +35,11 @@ async function signIn(email: string, secret: string): Promise<void> {
 }
 
 test('signing in takes the second factor, and says what is wrong', { skip }, async () => {
-  const user = await newPerson(harness);
-  const { recovery_codes } = await setUpSecondFactor(harness, await signedIn(harness, user));
+  const user = await newPerson(world.harness);
+  const { recovery_codes } = await setUpSecondFactor(
+    world.harness,
+    await signedIn(world.harness, user),
+  );
   await page.goto('/');
   await page.waitForURL('**/login?next=*');
   await checkPage(page);
@@ -131,7 +116,7 @@ test('while an answer is awaited, the button cannot be pressed again', { skip },
 });
 
 test('a new password by mail', { skip }, async () => {
-  const user = await newPerson(harness);
+  const user = await newPerson(world.harness);
   await page.goto('/login');
   await page.getByRole('link', { name: 'Forgot your password?' }).click();
   await page.waitForURL('**/forgot-password');
@@ -141,10 +126,11 @@ test('a new password by mail', { skip }, async () => {
   await fill('E-mail address', user.email);
   await press('Mail me a link');
   await page.getByText('is on its way there').waitFor();
-  const link = await server.linkIn(user.email, 'Choose a new password');
+  const link = await world.server.linkIn(user.email, 'Choose a new password');
   await page.goto(link);
   await checkPage(page);
-  await page.waitForURL(`${server.address}/reset-password`); // The token has left the address.
+  // The token has left the address.
+  await page.waitForURL(`${world.server.address}/reset-password`);
   await fill('New password', 'aaaaaaaaaaaaaaaa');
   await press('Save the password');
   await page.getByText('This password is easy to guess').waitFor();
@@ -170,10 +156,10 @@ test(
   'the sign-on of an organization is found by the address alone, and shown if it is the only way',
   { skip },
   async () => {
-    const { organization } = await harness.newOrganization();
+    const { organization } = await world.harness.newOrganization();
     // Another site, as the browser sees it, to which our own server answers.
-    const elsewhere = server.address.replace('127.0.0.1', 'localhost');
-    await harness.deps.db.run(sql`
+    const elsewhere = world.server.address.replace('127.0.0.1', 'localhost');
+    await world.harness.deps.db.run(sql`
     INSERT INTO domains (id, organization_id, domain, verification_challenge, sso_enforcement,
       saml_entity_id, saml_acs_url, saml_x509_cert, state, since_at, reason, created_at)
     VALUES (${randomUUID()}, ${organization.id}, 'enforced.example.com', '', 'saml',
@@ -188,7 +174,7 @@ test(
     const link = page.getByRole('alert').getByRole('link');
     assert.equal(
       await link.getAttribute('href'),
-      `${server.address}/login/saml/?email=ada%2B1%40enforced.example.com`,
+      `${world.server.address}/login/saml/?email=ada%2B1%40enforced.example.com`,
     );
     for (const way of [link, onward]) {
       await way.click();

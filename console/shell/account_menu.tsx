@@ -1,25 +1,11 @@
 import { Menu, UnstyledButton, useMantineColorScheme } from '@mantine/core';
-import type { MantineColorScheme } from '@mantine/core';
-import {
-  IconBook2,
-  IconCheck,
-  IconDeviceDesktop,
-  IconLogout,
-  IconMoon,
-  IconSun,
-  IconUser,
-} from '@tabler/icons-react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { IconBook2, IconCheck, IconLogout, IconUser } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { addressOf } from '../http/address.ts';
-import { ask } from '../http/ask.ts';
 import { account } from '../users/account.ts';
-
-const themes = [
-  { value: 'auto', label: 'As the system', icon: IconDeviceDesktop },
-  { value: 'light', label: 'Light', icon: IconSun },
-  { value: 'dark', label: 'Dark', icon: IconMoon },
-] as const satisfies { value: MantineColorScheme; label: string; icon: typeof IconSun }[];
+import { useSignOut } from './sign_out.ts';
+import { themes } from './themes.ts';
 
 /** What is one's own: the account, the theme, the documentation, and the way out. */
 export function AccountMenu() {
@@ -65,21 +51,4 @@ export function AccountMenu() {
       </Menu.Dropdown>
     </Menu>
   );
-}
-
-/** Ends the session of this browser and leads to the sign-in. */
-function useSignOut(): () => void {
-  const queries = useQueryClient();
-  const navigate = useNavigate();
-  const { mutate } = useMutation({
-    mutationFn: async () => {
-      const outcome = await ask('DELETE', '/api/sessions/@current/');
-      if (!outcome.ok && outcome.problem.status !== 401) throw outcome.problem;
-    },
-    onSuccess: async () => {
-      queries.clear();
-      await navigate({ to: '/login' });
-    },
-  });
-  return mutate;
 }

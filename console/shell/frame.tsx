@@ -1,8 +1,12 @@
 import { ActionIcon, Drawer } from '@mantine/core';
 import { IconMenu2 } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import { Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
+import { TyperContext } from '../form/kept.ts';
+import { account } from '../users/account.ts';
 import { Navigation } from './navigation.tsx';
+import { usePalette } from './palette/opener.tsx';
 
 /** Navigation, and beside it the page; on narrow screens the navigation is behind a button. */
 export function Frame() {
@@ -10,13 +14,15 @@ export function Frame() {
   // Opened on one page, it is closed on the next.
   const [opened_on, setOpenedOn] = useState<string>();
   const main = useFocusAfterNavigation(pathname);
+  const { data: own } = useQuery(account);
+  const { open, palette } = usePalette();
   return (
     <div className="frame">
       <a className="unseen skip" href="#main">
         To the content
       </a>
       <header className="side">
-        <Navigation />
+        <Navigation openPalette={open} />
       </header>
       <header className="top">
         <ActionIcon variant="subtle" aria-label="Navigation" onClick={() => setOpenedOn(pathname)}>
@@ -30,11 +36,19 @@ export function Frame() {
         title="Navigation"
         size={260}
       >
-        <Navigation />
+        <Navigation
+          openPalette={() => {
+            setOpenedOn(undefined);
+            open();
+          }}
+        />
       </Drawer>
       <main className="main" id="main" tabIndex={-1} ref={main}>
-        <Outlet />
+        <TyperContext value={own?.uuid}>
+          <Outlet />
+        </TyperContext>
       </main>
+      {palette}
     </div>
   );
 }

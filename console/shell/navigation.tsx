@@ -2,15 +2,17 @@ import { Link } from '@tanstack/react-router';
 import { useHome } from '../organizations/home.ts';
 import { AccountMenu } from './account_menu.tsx';
 import { organization_pages, project_pages } from './pages.ts';
+import { PaletteButton } from './palette/opener.tsx';
 import { ProjectSwitcher } from './project_switcher.tsx';
 
 /** The ways to every page: which project, its pages, and what is one's own. */
-export function Navigation() {
+export function Navigation({ openPalette }: { openPalette: () => void }) {
   const { project_id, organization_id } = useHome();
   return (
     <>
       <p className="brand">Sluice</p>
       <ProjectSwitcher project_id={project_id} />
+      <PaletteButton open={openPalette} />
       {project_id !== undefined && (
         <nav aria-label="Project">
           {project_pages.map(({ label, to, icon: Icon }) => (

@@ -62,6 +62,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--good': '#1a6b37',
     '--warn': '#8a5200',
     '--bad': '#b3261e',
+    '--destroys': '#b3261e',
   },
   dark: {
     '--mantine-color-body': '#14181d',
@@ -76,5 +77,6 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--good': '#79cf95',
     '--warn': '#e5b567',
     '--bad': '#ff8f86',
+    '--destroys': '#b3261e',
   },
 });

@@ -1,45 +1,22 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
-import { openPageServer } from '../../test/console/page_server.ts';
-import type { PageServer } from '../../test/console/page_server.ts';
-import { checkPage, focused, openSignedIn, openVisitor } from '../../test/console/visitor.ts';
+import { checkPage, focused } from '../../test/console/visitor.ts';
 import type { Visitor } from '../../test/console/visitor.ts';
-import { startChromium } from '../../test/processes/chromium.ts';
-import type { Harness } from '../../test/harness.ts';
-import {
-  codeOf,
-  forgetAllAttempts,
-  newPerson,
-  openTestClock,
-  password,
-  signedIn,
-} from '../../test/factories/people.ts';
+import { codeOf, newPerson, password, signedIn } from '../../test/factories/people.ts';
 import type { UserRow } from '../../server/api/users/store.ts';
+import { openConsole } from '../../test/console/open_console.ts';
 
-const started = await startChromium();
-const skip = typeof started === 'string' ? started : false;
-const browser = started as Browser;
-const clock = openTestClock();
+const world = await openConsole();
+const { skip, clock } = world;
 
-let server: PageServer;
-let harness: Harness;
 let visitor: Visitor;
 let page: Page;
-before(async () => {
-  server = await openPageServer(clock);
-  ({ harness } = server);
-});
-after(async () => {
-  if (skip === false) await browser.close();
-  await server.close();
-});
-beforeEach(() => forgetAllAttempts(harness));
 
 /** Opens the account of the person in a browser in which they are signed in. */
 async function openAccount(user: UserRow): Promise<void> {
-  visitor = await openSignedIn(browser, server, user);
+  visitor = await world.visit(user);
   page = visitor.page;
   await page.goto('/account');
   await page.getByText(`You are signed in as ${user.email}`).waitFor();
@@ -52,7 +29,7 @@ test(
   'a second factor is set up, its codes are made anew, and it is removed',
   { skip },
   async () => {
-    await openAccount(await newPerson(harness));
+    await openAccount(await newPerson(world.harness));
     const part = section('Second factor');
     await part.getByLabel('Your present password').fill('not the password');
     await press('Set up a second factor');
@@ -98,7 +75,7 @@ test(
 );
 
 test('a key is shown once, works, and no longer does when it is revoked', { skip }, async () => {
-  await openAccount(await newPerson(harness));
+  await openAccount(await newPerson(world.harness));
   await page.getByText('Make a key').click();
   await press('Make the key');
   await section('Personal API keys').getByText('Must have at least 1 entry.').waitFor();
@@ -107,20 +84,24 @@ test('a key is shown once, works, and no longer does when it is revoked', { skip
   await press('Make the key');
   await page.getByText('It is not shown again').waitFor();
   const key = (await section('Personal API keys').locator('.panel code').textContent())!;
-  const own = (await harness.request('GET', '/api/personal_api_keys/@current/', { key })).body;
+  const own = (await world.harness.request('GET', '/api/personal_api_keys/@current/', { key }))
+    .body;
   assert.deepEqual([own.label, own.scopes], ['A <b> & "key"', ['organization:read']]);
   assert.ok(Math.abs(Date.parse(own.expires_at) - clock.now() - 90 * 86_400_000) < 60_000);
-  page.once('dialog', (dialog) => void dialog.dismiss());
+  const dialog = page.getByRole('dialog', { name: 'Revoke the key “A <b> & "key"”?' });
   await press('Revoke the key A <b> & "key"');
+  await checkPage(page);
+  await dialog.getByRole('button', { name: 'Keep the key' }).click();
+  assert.match(await focused(page), /^Revoke/);
   assert.equal(
-    (await harness.request('GET', '/api/personal_api_keys/@current/', { key })).status,
+    (await world.harness.request('GET', '/api/personal_api_keys/@current/', { key })).status,
     200,
   );
-  page.once('dialog', (dialog) => void dialog.accept());
   await press('Revoke the key A <b> & "key"');
+  await dialog.getByRole('button', { name: 'Revoke the key' }).click();
   await page.getByText('You have no keys.').waitFor();
   assert.equal(
-    (await harness.request('GET', '/api/personal_api_keys/@current/', { key })).status,
+    (await world.harness.request('GET', '/api/personal_api_keys/@current/', { key })).status,
     401,
   );
   await page.reload();
@@ -129,24 +110,29 @@ test('a key is shown once, works, and no longer does when it is revoked', { skip
 });
 
 test('sessions are ended, and the address is confirmed', { skip }, async () => {
-  const user = await newPerson(harness);
-  const [first, second] = [await signedIn(harness, user), await signedIn(harness, user)];
+  const user = await newPerson(world.harness);
+  const [first, second] = [
+    await signedIn(world.harness, user),
+    await signedIn(world.harness, user),
+  ];
   await openAccount(user);
   await page
     .getByRole('button', { name: /^End the session from 127\.0\.0\.1/ })
     .first()
     .click();
+  await press('End the session');
   await page.getByText('The session was ended.').waitFor();
   assert.match(await focused(page), /^Sessions: /);
   await press('End all others');
+  await press('End the other session');
   await page.getByText('All your other sessions were ended.').waitFor();
   for (const ended of [first, second])
     assert.equal((await ended.ask('GET', '/api/users/@me/')).status, 401);
-  const third = await signedIn(harness, user);
+  const third = await signedIn(world.harness, user);
   await press('Mail me a link to confirm it');
-  await page.goto(await server.linkIn(user.email, 'Confirm your e-mail address'));
+  await page.goto(await world.server.linkIn(user.email, 'Confirm your e-mail address'));
   await checkPage(page);
-  await page.waitForURL(`${server.address}/verify-email`); // The token has left the address.
+  await page.waitForURL(`${world.server.address}/verify-email`); // The token has left the address.
   // Opening the link does nothing, because programs that look for viruses open links too.
   assert.equal((await third.ask('GET', '/api/users/@me/')).body.is_email_verified, false);
   await press('Confirm the address');
@@ -160,16 +146,16 @@ test('sessions are ended, and the address is confirmed', { skip }, async () => {
 });
 
 test('who was signed out elsewhere is led to the sign-in', { skip }, async () => {
-  const user = await newPerson(harness);
+  const user = await newPerson(world.harness);
   await openAccount(user);
-  await (await signedIn(harness, user)).ask('DELETE', '/api/sessions/');
+  await (await signedIn(world.harness, user)).ask('DELETE', '/api/sessions/');
   await press('Save the name');
   await page.waitForURL('**/login?next=*');
   await visitor.leave();
 });
 
 test('pages run nothing that somebody writes into them', { skip }, async () => {
-  visitor = await openVisitor(browser, server.address);
+  visitor = await world.visit();
   page = visitor.page;
   await page.goto('/login');
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
@@ -192,13 +178,13 @@ test('pages run nothing that somebody writes into them', { skip }, async () => {
 
 test('the account shows what is there, whatever it is called', { skip }, async () => {
   const hostile = `<img src=x onerror="document.title='taken'">"&amp;`;
-  const home = await harness.newOrganization({ name: `Home ${hostile}` });
-  const { db } = harness.deps;
+  const home = await world.harness.newOrganization({ name: `Home ${hostile}` });
+  const { db } = world.harness.deps;
   await db.run(sql`UPDATE organizations SET enforce_2fa = true
     WHERE id = ${home.organization.id}::uuid`);
   await db.run(sql`UPDATE users SET first_name = ${`First ${hostile}`} WHERE id = ${home.user.id}`);
-  await harness.newKey(home.user, { label: `Key ${hostile}`, scopes: ['user:read'] });
-  await harness.newSession(home.user);
+  await world.harness.newKey(home.user, { label: `Key ${hostile}`, scopes: ['user:read'] });
+  await world.harness.newSession(home.user);
   await db.run(sql`UPDATE sessions SET user_agent = ${`Agent ${hostile}`}
     WHERE user_id = ${home.user.id}`);
   await openAccount(home.user);

@@ -1,33 +1,19 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
-import { newPerson, openTestClock, password } from '../factories/people.ts';
-import { startChromium } from '../processes/chromium.ts';
-import { openPageServer } from './page_server.ts';
-import type { PageServer } from './page_server.ts';
-import { openVisitor } from './visitor.ts';
+import { test } from 'node:test';
+import { newPerson, password } from '../factories/people.ts';
+import { openConsole } from './open_console.ts';
 
-const started = await startChromium();
-const skip = typeof started === 'string' ? started : false;
-const browser = started as Browser;
-
-let server: PageServer;
-before(async () => {
-  server = await openPageServer(openTestClock(), {
-    base_path: '/sluice',
-    config: { gitlab_client_id: 'id', gitlab_client_secret: 'secret' },
-  });
+const world = await openConsole({
+  base_path: '/sluice',
+  config: { gitlab_client_id: 'id', gitlab_client_secret: 'secret' },
 });
-after(async () => {
-  if (skip === false) await browser.close();
-  await server.close();
-});
+const { skip } = world;
 
 test('the console works below a path, from the sign-in to a reload', { skip }, async () => {
-  const { harness, address } = server;
-  const user = await newPerson(harness);
+  const { address } = world.server;
+  const user = await newPerson(world.harness);
   // Whatever is asked for outside of the path is a complaint.
-  const { page, leave } = await openVisitor(browser, address);
+  const { page, leave } = await world.visit();
   await page.goto(`${address}/account`);
   await page.waitForURL(`${address}/login?next=%2Faccount`);
   assert.equal(
@@ -48,22 +34,21 @@ test('the console works below a path, from the sign-in to a reload', { skip }, a
 });
 
 test('the server takes the path off, or does without where the proxy has', async () => {
-  const { harness } = server;
-  const { key, organization } = await harness.newOrganization();
-  const get = (path: string) => harness.request('GET', path, { key });
+  const { key, organization } = await world.harness.newOrganization();
+  const get = (path: string) => world.harness.request('GET', path, { key });
   for (const base of ['', '/sluice']) {
     const { status, body } = await get(`${base}/api/organizations/${organization.id}/`);
     assert.deepEqual([status, body.id], [200, organization.id], base);
     const listed = await get(`${base}/api/projects/@current/batch_exports/?limit=1&offset=1`);
     assert.equal(
       listed.body.previous,
-      `${server.address}/api/projects/@current/batch_exports/?limit=1&offset=0`,
+      `${world.server.address}/api/projects/@current/batch_exports/?limit=1&offset=0`,
     );
     assert.equal(
       (await get(`${base}/api/organizations`)).headers['location'],
       '/sluice/api/organizations/',
     );
-    const page = await harness.request('GET', `${base}/login`, {
+    const page = await world.harness.request('GET', `${base}/login`, {
       headers: { accept: 'text/html' },
     });
     assert.ok(page.text.includes('<base href="/sluice/" />'));

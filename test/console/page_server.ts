@@ -34,7 +34,11 @@ export async function openPageServer(
     log: silentLog(),
     clock,
   });
-  const harness = await openHarness({ clickhouse: false, ...options, deps: { mail, clock } });
+  const harness = await openHarness({
+    clickhouse: false,
+    ...options,
+    deps: { ...options.deps, mail, clock },
+  });
   const origin = await harness.app.listen({ host: '127.0.0.1', port: 0 });
   const address = `${origin}${base_path}`;
   // Known only now; links in mails and what counts as the own site follow it.

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
+import { test } from 'node:test';
 import { insertRunRow, newExport } from '../factories/batch_exports.ts';
-import { openTestClock } from '../factories/people.ts';
 import { root } from '../house/source_files.ts';
 import type { TestOrganization } from '../harness.ts';
-import { startChromium } from '../processes/chromium.ts';
-import { openPageServer } from './page_server.ts';
-import type { PageServer } from './page_server.ts';
-import { checkEverywhere, openSignedIn, openVisitor } from './visitor.ts';
+import { openConsole } from './open_console.ts';
+import { checkEverywhere } from './visitor.ts';
 import type { Visitor } from './visitor.ts';
 
 /** Where a route is looked at, by its name in the list of the router, and a heading of its page. */
@@ -74,49 +70,42 @@ const around = [
   'organization_route',
 ];
 
-const started = await startChromium();
-const skip = typeof started === 'string' ? started : false;
-const browser = started as Browser;
-
-let server: PageServer;
 let home: TestOrganization;
 /** Who looks at the routes: a browser for each route would read all scripts anew. */
 let visitors: Record<'nobody' | 'somebody', Visitor>;
 /** What the names of parameters in the paths stand for. */
 let ids: Record<string, string>;
-before(async () => {
-  server = await openPageServer(openTestClock(), { clickhouse: true });
-  home = await server.harness.newOrganization({ name: `<b>Home</b> & "others"` });
-  const { id } = await newExport(server.harness, home, { name: export_name });
-  const in_organization = `/api/organizations/${home.organization.id}`;
-  ids = {
-    $project_id: String(home.project.id),
-    $organization_id: home.organization.id,
-    $export_id: id,
-    $run_id: await insertRunRow(server.harness, id, { status: 'Failed' }),
-    $domain_id: await create(`${in_organization}/domains/`, { domain: 'console.example.com' }),
-    $target_id: await create(`/api/projects/${home.project.id}/notice_targets/`, {
-      type: 'email',
-      address: 'on-call@example.com',
-    }),
-    $plugin_id: await create(`${in_organization}/pipeline_destinations/`, {
-      name: '<b>Plugin</b>',
-    }),
-  };
-  if (skip === false)
-    visitors = {
-      nobody: await openVisitor(browser, server.address),
-      somebody: await openSignedIn(browser, server, home.user),
+const world = await openConsole({
+  clickhouse: true,
+  opened: async (harness) => {
+    home = await harness.newOrganization({ name: `<b>Home</b> & "others"` });
+    const { id } = await newExport(harness, home, { name: export_name });
+    const in_organization = `/api/organizations/${home.organization.id}`;
+    ids = {
+      $project_id: String(home.project.id),
+      $organization_id: home.organization.id,
+      $export_id: id,
+      $run_id: await insertRunRow(harness, id, { status: 'Failed' }),
+      $domain_id: await create(`${in_organization}/domains/`, { domain: 'console.example.com' }),
+      $target_id: await create(`/api/projects/${home.project.id}/notice_targets/`, {
+        type: 'email',
+        address: 'on-call@example.com',
+      }),
+      $plugin_id: await create(`${in_organization}/pipeline_destinations/`, {
+        name: '<b>Plugin</b>',
+      }),
     };
+    if (world.skip === false)
+      visitors = { nobody: await world.visit(), somebody: await world.visit(home.user) };
+  },
+  closing: async () => {
+    for (const visitor of Object.values(visitors ?? {})) await visitor.leave();
+  },
 });
-after(async () => {
-  for (const visitor of Object.values(visitors ?? {})) await visitor.leave();
-  if (skip === false) await browser.close();
-  await server.close();
-});
+const { skip } = world;
 
 async function create(path: string, body: object): Promise<string> {
-  const answer = await server.harness.request('POST', path, { key: home.key, body });
+  const answer = await world.harness.request('POST', path, { key: home.key, body });
   assert.equal(answer.status, 201);
   return String(answer.body.id);
 }
@@ -147,7 +136,7 @@ for (const [routes, who] of [
     });
 
 test('navigation, menus and switcher are used with the keyboard alone', { skip }, async () => {
-  const { page, leave } = await openSignedIn(browser, server, home.user);
+  const { page, leave } = await world.visit(home.user);
   await page.goto(`/projects/${home.project.id}/exports`);
   await page.getByRole('heading', { name: 'Exports' }).waitFor();
   const press = async (...keys: string[]) => {
@@ -157,7 +146,7 @@ test('navigation, menus and switcher are used with the keyboard alone', { skip }
   assert.equal(await page.evaluate('document.activeElement.textContent'), 'To the content');
   await press('Tab', 'Enter');
   await page.getByRole('menuitem', { name: /project/i }).waitFor();
-  await press('Escape', 'Tab', 'Tab', 'Enter');
+  await press('Escape', 'Tab', 'Tab', 'Tab', 'Enter');
   await page.waitForURL('**/events');
   await page.getByRole('heading', { name: 'Events', level: 1 }).waitFor();
   // Reading goes on there.

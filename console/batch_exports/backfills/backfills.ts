@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
+import type { Listed } from '../../http/list.ts';
 import { ask } from '../../http/ask.ts';
 import { reading } from '../../http/reading.ts';
 
@@ -25,6 +26,13 @@ export function planOf(path: string, repaired: Repaired) {
       return outcome.body.backfill;
     },
     staleTime: 10_000,
+  });
+}
+
+/** The latest backfills of an export. */
+export function latestBackfills(path: string) {
+  return reading<Listed<Backfill>>(`${path}backfills/?limit=100`, {
+    is_busy: ({ results }) => results.some(({ finished_at }) => finished_at === null),
   });
 }
 

@@ -32,7 +32,7 @@ type Given = {
  */
 export function ExportForm({ project_id, types, path, base, etag, saved, discarded }: Given) {
   const secret_keys = useSecretKeys(types);
-  const kept = useKeptDraft(`sluice_draft ${path}`, base, etag, secret_keys);
+  const kept = useKeptDraft(path, base, etag, secret_keys);
   const { draft } = kept;
   const type = useMemo(() => types.find((one) => one.type === draft.type), [types, draft.type]);
   const [refusal, setRefusal] = useState<Problem | null>();
@@ -48,6 +48,7 @@ export function ExportForm({ project_id, types, path, base, etag, saved, discard
         path={path}
         body={() => accepted.current}
         if_match={kept.etag}
+        part={null}
         later={refusal}
         confirm={async () => {
           setRefusal(undefined);

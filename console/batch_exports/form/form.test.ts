@@ -1,45 +1,37 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
-import { openPageServer } from '../../../test/console/page_server.ts';
-import type { PageServer } from '../../../test/console/page_server.ts';
-import { checkEverywhere, openSignedIn } from '../../../test/console/visitor.ts';
+import type { Page } from 'playwright-core';
+import { checkEverywhere } from '../../../test/console/visitor.ts';
 import { insertRunRow, newExport, projectBase } from '../../../test/factories/batch_exports.ts';
 import { insertEvents } from '../../../test/factories/delivering_house.ts';
-import { openTestClock } from '../../../test/factories/people.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
-import { startChromium } from '../../../test/processes/chromium.ts';
 import { openPostgresServer } from '../../../test/servers/postgres_destination.ts';
 import type { PostgresServer } from '../../../test/servers/postgres_destination.ts';
+import { openConsole } from '../../../test/console/open_console.ts';
 
-const started = await startChromium();
-const skip = typeof started === 'string' ? started : false;
-const browser = started as Browser;
+const world = await openConsole({ clickhouse: true });
+const { skip } = world;
 
-let server: PageServer;
 let warehouse: PostgresServer;
 before(async () => {
-  server = await openPageServer(openTestClock(), { clickhouse: true });
   warehouse = await openPostgresServer();
 });
 after(async () => {
-  if (skip === false) await browser.close();
   await warehouse.close();
-  await server.close();
 });
 
 const hostile = `<img src=x onerror="document.title='taken'"> & "more"`;
 const stored = (home: TestOrganization, id: string) =>
-  server.harness.request('GET', `${projectBase(home)}${id}/`, { key: home.key });
+  world.server.harness.request('GET', `${projectBase(home)}${id}/`, { key: home.key });
 const fill = (page: Page, label: string, value: string) =>
   page.getByRole('textbox', { name: label, exact: true }).fill(value);
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
 test('an export to Postgres is tested until it passes, previewed and made', { skip }, async () => {
-  const home = await server.harness.newOrganization();
-  await insertEvents(server.harness, home);
+  const home = await world.server.harness.newOrganization();
+  await insertEvents(world.server.harness, home);
   const config = await warehouse.freshConfig();
-  const { page, leave } = await openSignedIn(browser, server, home.user);
+  const { page, leave } = await world.visit(home.user);
   await page.goto(`/projects/${home.project.id}/exports/new`);
   await page.getByLabel('Destination').selectOption('Postgres');
   await checkEverywhere(page, 'new_export');
@@ -93,8 +85,8 @@ test('an export to Postgres is tested until it passes, previewed and made', { sk
 });
 
 test('a query is completed, and its faults stand at their place', { skip }, async () => {
-  const home = await server.harness.newOrganization();
-  const { page, leave } = await openSignedIn(browser, server, home.user);
+  const home = await world.server.harness.newOrganization();
+  const { page, leave } = await world.visit(home.user);
   await page.goto(`/projects/${home.project.id}/exports/new`);
   await page.getByLabel('Destination').selectOption('NoOp');
   await fill(page, 'Name', 'By query');
@@ -134,16 +126,16 @@ test(
   'an edit keeps secrets, asks for them again, and says what starts anew',
   { skip },
   async () => {
-    const home = await server.harness.newOrganization();
-    const made = await newExport(server.harness, home, {
+    const home = await world.server.harness.newOrganization();
+    const made = await newExport(world.server.harness, home, {
       name: hostile,
       destination: {
         type: 'Postgres',
         config: { user: 'u', password: 'kept', host: 'one.example.com', database: 'd' },
       },
     });
-    await insertRunRow(server.harness, made.id, { status: 'Completed', total: 1_234 });
-    const { page, leave } = await openSignedIn(browser, server, home.user);
+    await insertRunRow(world.server.harness, made.id, { status: 'Completed', total: 1_234 });
+    const { page, leave } = await world.visit(home.user);
     const sent: string[] = [];
     page.on('request', (request) => {
       if (request.method() === 'PATCH') sent.push(request.postData() ?? '');
@@ -186,7 +178,7 @@ test(
     await page.goto(edit);
     await fill(page, 'Name', 'Mine');
     const path = `${projectBase(home)}${made.id}/`;
-    await server.harness.request('PATCH', path, { key: home.key, body: { name: 'Theirs' } });
+    await world.server.harness.request('PATCH', path, { key: home.key, body: { name: 'Theirs' } });
     await button(page, 'Save the changes').click();
     await page.getByText(/changed meanwhile|has changed|newer/i).waitFor();
     assert.equal((await stored(home, made.id)).body.name, 'Theirs');

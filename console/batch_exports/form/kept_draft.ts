@@ -1,9 +1,10 @@
-import { useEffect, useState } from 'react';
+import { useContext, useEffect, useState } from 'react';
+import { TyperContext, forgetKept, keep, keptName, readKept } from '../../form/kept.ts';
 import type { Base, Draft } from './draft.ts';
 import { draftOf } from './draft.ts';
 
 /** A form under way: what it began with, its version, and what was typed. */
-export type Kept = { base: Base | undefined; etag: string | undefined; draft: Draft };
+type Kept = { base: Base | undefined; etag: string | undefined; draft: Draft };
 
 /**
  * A form's draft, which outlives a reload and a restart of the server: this tab keeps it until it
@@ -11,18 +12,24 @@ export type Kept = { base: Base | undefined; etag: string | undefined; draft: Dr
  * change which somebody else made meanwhile is refused and not undone.
  */
 export function useKeptDraft(
-  name: string,
+  form: string,
   base: Base | undefined,
   etag: string | undefined,
   secret_keys: (type: string) => string[],
 ) {
-  const [kept, setKept] = useState<Kept>(() => read(name) ?? { base, etag, draft: draftOf(base) });
-  const [is_touched, setTouched] = useState(() => read(name) !== undefined);
+  const name = keptName(useContext(TyperContext), form);
+  const [kept, setKept] = useState<Kept>(
+    () => readKept<Kept>(name) ?? { base, etag, draft: draftOf(base) },
+  );
+  const [is_touched, setTouched] = useState(() => readKept(name) !== undefined);
   useEffect(() => {
-    if (is_touched) sessionStorage.setItem(name, JSON.stringify(withoutSecrets(kept, secret_keys)));
+    if (is_touched) keep(name, withoutSecrets(kept, secret_keys));
   }, [name, kept, is_touched, secret_keys]);
+  const is_same = isSame(kept.base, base);
   return {
     ...kept,
+    // What moves by itself, such as the next run, is no change by somebody else.
+    etag: is_same ? etag : kept.etag,
     is_touched,
     change: (changes: Partial<Draft>) => {
       setTouched(true);
@@ -37,19 +44,16 @@ export function useKeptDraft(
     },
     forget: () => {
       setTouched(false);
-      sessionStorage.removeItem(name);
+      forgetKept(name);
     },
   };
 }
 
-function read(name: string): Kept | undefined {
-  const text = sessionStorage.getItem(name);
-  if (text === null) return undefined;
-  try {
-    return JSON.parse(text) as Kept;
-  } catch {
-    return undefined;
-  }
+function isSame(one: Base | undefined, other: Base | undefined): boolean {
+  const texts = [one, other].map((base) =>
+    JSON.stringify([draftOf(base), base?.destination.config ?? null]),
+  );
+  return texts[0] === texts[1];
 }
 
 function withoutSecrets(kept: Kept, secret_keys: (type: string) => string[]): Kept {

@@ -1,20 +1,13 @@
-import { Button, Progress, TextInput } from '@mantine/core';
+import { Button, Progress } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useEffect } from 'react';
 import type { BulkAction } from '../../../server/api/batch_exports/bulk_actions/schema.ts';
 import { Form } from '../../form/form.tsx';
-import { Dialog } from '../../page/dialog.tsx';
-import { Refusal, Shown } from '../../page/shown.tsx';
+import { Shown } from '../../page/shown.tsx';
 import { counted } from '../quantities.ts';
 import { useReadAnew } from '../read_anew.ts';
-import { actionItems, oneAction } from '../runs/bulk.ts';
-
-const actions = {
-  pause_exports: { label: 'Pause', verb: 'Pause' },
-  unpause_exports: { label: 'Resume', verb: 'Resume' },
-  delete_exports: { label: 'Delete…', verb: 'Delete' },
-} as const;
-type Action = keyof typeof actions;
+import { oneAction } from '../runs/bulk.ts';
+import { Results } from '../runs/results.tsx';
 
 /** What can be done with the chosen exports; what destroys is confirmed by typing. */
 export function BulkBar({
@@ -26,58 +19,32 @@ export function BulkBar({
   ids: string[];
   begun: (id: string) => Promise<unknown>;
 }) {
-  const [is_deleting, setDeleting] = useState(false);
-  const path = `${project_path}bulk_actions/`;
-  const form = (action: Action) => (
-    <Form<BulkAction>
-      path={path}
-      body={() => ({ action, ids })}
-      done={async ({ id }) => {
-        await begun(id);
-        setDeleting(false);
-      }}
-      button={actions[action].verb}
-      about={counted(ids.length, 'export')}
-      tone={action === 'delete_exports' ? 'danger' : 'plain'}
-    />
-  );
+  const exports = counted(ids.length, 'export');
+  const common = (action: BulkAction['action']) => ({
+    path: `${project_path}bulk_actions/`,
+    body: () => ({ action, ids }),
+    done: ({ id }: BulkAction) => begun(id),
+  });
   return (
     <div className="toolbar bulk">
-      {form('pause_exports')}
-      {form('unpause_exports')}
-      <Button variant="default" className="danger" onClick={() => setDeleting(true)}>
-        {actions.delete_exports.label}
-      </Button>
-      {is_deleting && (
-        <Dialog title={`Delete ${counted(ids.length, 'export')}?`} close={() => setDeleting(false)}>
-          <Deleting count={ids.length}>{form('delete_exports')}</Deleting>
-          <Button variant="subtle" mt="xs" onClick={() => setDeleting(false)}>
-            Delete nothing
-          </Button>
-        </Dialog>
-      )}
-    </div>
-  );
-}
-
-function Deleting({ count, children }: { count: number; children: React.ReactNode }) {
-  const [typed, setTyped] = useState('');
-  const wanted = `delete ${count}`;
-  return (
-    <>
-      <p>
-        Their schedules end, and their runs under way are cancelled. What they delivered stays where
-        it is. This cannot be undone.
-      </p>
-      <TextInput
-        label={`Type "${wanted}" to go on`}
-        value={typed}
-        autoComplete="off"
-        mb="sm"
-        onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+      <Form {...common('pause_exports')} button="Pause" about={exports} tone="plain" />
+      <Form {...common('unpause_exports')} button="Resume" about={exports} tone="plain" />
+      <Form
+        {...common('delete_exports')}
+        button="Delete"
+        about={exports}
+        tone="danger"
+        asks={() => ({
+          title: `Delete ${exports}?`,
+          text:
+            'Their schedules end, and their runs under way are cancelled. What they delivered ' +
+            'stays where it is. This cannot be undone.',
+          button: `Delete ${exports}`,
+          keep: 'Delete nothing',
+          typed: `delete ${ids.length}`,
+        })}
       />
-      {typed.trim() === wanted && children}
-    </>
+    </div>
   );
 }
 
@@ -121,7 +88,11 @@ export function BulkProgress({
               />
             ) : (
               <>
-                <Results path={`${path}${encodeURIComponent(id)}/items/`} refused={refused} />
+                <Results
+                  path={`${path}${encodeURIComponent(id)}/items/`}
+                  refused={refused}
+                  renderName={(item) => <bdi>{item.name}</bdi>}
+                />
                 <Button size="compact-sm" variant="default" onClick={close}>
                   Close
                 </Button>
@@ -131,28 +102,5 @@ export function BulkProgress({
         )}
       </Shown>
     </section>
-  );
-}
-
-/** What came of each; of many the first, and those that were refused before all others. */
-function Results({ path, refused }: { path: string; refused: number }) {
-  const { data, error } = useQuery(actionItems(path, refused > 0 ? 'refused' : undefined));
-  if (error !== null) return <Refusal problem={error} />;
-  if (data === undefined || data.count === 0) return undefined;
-  return (
-    <details className="seldom" open={refused > 0}>
-      <summary>{refused > 0 ? counted(refused, 'refusal') : 'What came of each'}</summary>
-      <ul className="results">
-        {data.results.map(({ number, name, outcome, detail }) => (
-          <li key={number}>
-            <bdi>{name}</bdi>: {outcome}
-            {detail !== null && `, ${detail}`}
-          </li>
-        ))}
-      </ul>
-      {data.count > data.results.length && (
-        <p className="muted">The first {data.results.length} are shown; the API has all.</p>
-      )}
-    </details>
   );
 }

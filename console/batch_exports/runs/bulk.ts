@@ -20,10 +20,16 @@ export function matchingRuns(path: string, body: object) {
   });
 }
 
-/** The first results of an action, or those of them that ended in this way. */
-export function actionItems(path: string, outcome: BulkActionItem['outcome'] | undefined) {
-  const only = outcome === undefined ? '' : `outcome=${outcome}&`;
-  return reading<Listed<BulkActionItem>>(`${path}?${only}limit=50`);
+/** So many results are read at once. */
+export const items_at_once = 100;
+
+/** One page of the results of an action, or of those that ended in this way; pages count from 0. */
+export function actionItems(path: string, outcome: BulkActionItem['outcome'] | '', page: number) {
+  const only = outcome === '' ? '' : `outcome=${outcome}&`;
+  const part = `limit=${items_at_once}&offset=${page * items_at_once}`;
+  return reading<Listed<BulkActionItem>>(`${path}?${only}${part}`, {
+    is_busy: ({ results }) => results.some((item) => item.outcome === 'pending'),
+  });
 }
 
 /** An action on many runs, and how far it is. */

@@ -2,15 +2,19 @@ import { Button, Progress } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { BulkAction } from '../../../server/api/batch_exports/bulk_actions/schema.ts';
+import type {
+  BulkAction,
+  BulkActionItem,
+} from '../../../server/api/batch_exports/bulk_actions/schema.ts';
 import { useExport } from '../export_context.ts';
 import { useWhenChanged } from '../following.ts';
 import { Form } from '../../form/form.tsx';
 import { Panel } from '../../page/panel.tsx';
-import { Refusal, Shown } from '../../page/shown.tsx';
+import { Shown } from '../../page/shown.tsx';
 import { counted } from '../quantities.ts';
 import { useReadAnew } from '../read_anew.ts';
-import { actionItems, matchingRuns, oneAction } from './bulk.ts';
+import { matchingRuns, oneAction } from './bulk.ts';
+import { Results } from './results.tsx';
 import { instantOfAddress, statusChoice, status_choices } from './run_filters.ts';
 import type { RunSearch } from './run_filters.ts';
 
@@ -128,8 +132,8 @@ function Progressing({ id }: { id: string }) {
             />
             <Results
               path={`${project_path}${id}/items/`}
-              has_refused={refused > 0}
-              ended={total - pending}
+              refused={refused}
+              renderName={(item) => <RunName item={item} />}
             />
             {finished_at === null ? (
               <Form
@@ -152,49 +156,16 @@ function Progressing({ id }: { id: string }) {
   );
 }
 
-/** What came of the first of them; those that were refused come first, with the reason. */
-function Results({
-  path,
-  has_refused,
-  ended,
-}: {
-  path: string;
-  has_refused: boolean;
-  /** How many have their result. */
-  ended: number;
-}) {
+/** A run of the results, under the number of the one that took its place where there is one. */
+function RunName({ item: { run, new_run } }: { item: BulkActionItem }) {
   const { row } = useExport();
-  const query = useQuery(actionItems(path, has_refused ? 'refused' : 'succeeded'));
-  const { data, error, refetch } = query;
-  useWhenChanged(ended, refetch);
-  if (error !== null) return <Refusal problem={error} />;
-  if (data === undefined || data.count === 0) return undefined;
+  const run_id = new_run ?? run ?? '';
   return (
-    <details className="seldom">
-      <summary>
-        {counted(data.count, 'run')} {has_refused ? 'refused' : 'done'}: what came of each
-      </summary>
-      <ul className="results">
-        {data.results.map(({ number, run, outcome, detail, new_run }) => (
-          <li key={number}>
-            <Link
-              to="/projects/$project_id/exports/$export_id/runs/$run_id"
-              params={{
-                project_id: String(row.team_id),
-                export_id: row.id,
-                run_id: new_run ?? run ?? '',
-              }}
-            >
-              Run {(new_run ?? run ?? '').slice(-8)}
-            </Link>
-            : {outcome}
-            {detail !== null && `, ${detail}`}
-          </li>
-        ))}
-      </ul>
-      {data.count > data.results.length && (
-        <p className="muted">The first {data.results.length} are shown; the API has all.</p>
-      )}
-    </details>
+    <Link
+      to="/projects/$project_id/exports/$export_id/runs/$run_id"
+      params={{ project_id: String(row.team_id), export_id: row.id, run_id }}
+    >
+      Run {run_id.slice(-8)}
+    </Link>
   );
 }

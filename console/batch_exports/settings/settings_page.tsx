@@ -1,11 +1,11 @@
-import { Button, Checkbox, TextInput } from '@mantine/core';
-import { useNavigate } from '@tanstack/react-router';
+import { Button, Checkbox } from '@mantine/core';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
 import { useExport } from '../export_context.ts';
 import { Form } from '../../form/form.tsx';
-import { addressOf } from '../../http/address.ts';
+import { TypedForm } from '../../form/typed_form.tsx';
 import { etagOf } from '../../http/reading.ts';
 import { Section, useDone } from '../../page/section.tsx';
 import { inTime } from '../quantities.ts';
@@ -18,11 +18,11 @@ export function SettingsPage() {
     <>
       <Section title="Settings">
         <Button
-          component="a"
+          component={Link}
           size="compact-sm"
           variant="default"
           mb="sm"
-          href={addressOf(`/projects/${row.team_id}/exports/${row.id}/edit`)}
+          to={`/projects/${row.team_id}/exports/${row.id}/edit`}
         >
           Edit
         </Button>
@@ -141,42 +141,22 @@ function Unpause({ row, path }: Own) {
 
 function Delete({ row, path }: Own) {
   const navigate = useNavigate();
-  const [typed, setTyped] = useState('');
-  const [is_refused, setRefused] = useState(false);
   return (
-    <>
-      <p>
-        Its runs, its receipts and its ledger go with it; runs under way are taken back. What was
-        delivered stays at the destination. A new export would deliver it again.
-      </p>
-      <Form
-        method="DELETE"
-        path={path}
-        body={() => undefined}
-        if_match={etagOf(row)}
-        confirm={() => {
-          setRefused(typed.trim() !== row.name.trim());
-          return typed.trim() === row.name.trim();
-        }}
-        done={() =>
-          navigate({
-            to: '/projects/$project_id/exports',
-            params: { project_id: String(row.team_id) },
-          })
-        }
-        button="Delete the export"
-        tone="danger"
-      >
-        <TextInput
-          label="Type the name of the export"
-          description={<bdi>{row.name}</bdi>}
-          value={typed}
-          onChange={({ target }) => setTyped(target.value)}
-          error={is_refused ? 'This is not its name.' : false}
-          autoComplete="off"
-          spellCheck={false}
-        />
-      </Form>
-    </>
+    <TypedForm
+      name={row.name}
+      text={
+        'Its runs, its receipts and its ledger go with it; runs under way are taken back. What ' +
+        'was delivered stays at the destination. A new export would deliver it again.'
+      }
+      path={path}
+      if_match={etagOf(row)}
+      done={() =>
+        navigate({
+          to: '/projects/$project_id/exports',
+          params: { project_id: String(row.team_id) },
+        })
+      }
+      button="Delete the export"
+    />
   );
 }

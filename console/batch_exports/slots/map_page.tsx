@@ -2,6 +2,7 @@ import { Button } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useContext, useEffect, useMemo, useState } from 'react';
+import { ByEventTime } from '../backfills/by_event_time.tsx';
 import { Repair } from '../backfills/repair.tsx';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
@@ -43,6 +44,7 @@ export function MapPage() {
         {...{ view, setView, rhythm, drawn, cursor, setCursor, selection, setSelection, zones }}
       />
       <Legend drawn={drawn} view={view} />
+      <ByEventTime />
       <SlotReadout cursor={cursor} drawn={drawn} setSelection={setSelection} />
       <Repair selection={selection} close={() => setSelection(undefined)} />
       <RangeTable drawn={drawn} view={view} setSelection={setSelection} />

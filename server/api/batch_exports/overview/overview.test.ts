@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport, projectBase } from '../../../../test/factories/batch_exports.ts';
@@ -82,6 +83,29 @@ test('health in a word and a sentence, with freshness, next run and rows', async
     { key: home.key },
   );
   assert.deepEqual([wrong.status, wrong.body.attr], [400, 'health']);
+});
+
+test('what backfills delivered before the first run of the schedule is told', async () => {
+  const home = await house.newOrganization();
+  const told = async () => {
+    const { results } = await get(home);
+    const [{ health, records_by_backfills }] = results as [ExportOverview];
+    return [health.code, records_by_backfills, health.detail.slice(0, 37)];
+  };
+  const { id } = await newExport(house, home);
+  assert.deepEqual(await told(), ['waiting', 0, 'It waits for its first run.']);
+  const backfill_id = randomUUID();
+  await house.deps.db.run(sql`
+    INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, start_at, end_at,
+      watermark, next_start_at, total_runs)
+    VALUES (${backfill_id}, ${id}, 1, 'all', '2026-01-01', '2026-01-02', now(), '2026-01-02', 2)`);
+  await endedRun(house, id, completed, { rows: 3, backfill_id });
+  await endedRun(house, id, failed, { backfill_id });
+  await house.deps.db.run(sql`UPDATE batch_export_health SET delivered_until = NULL,
+    is_failing = false WHERE batch_export_id = ${id}`);
+  assert.deepEqual(await told(), ['waiting', 3, 'Backfills have delivered 3 rows; its ']);
+  await endedRun(house, id, completed);
+  assert.deepEqual((await told()).slice(0, 2), ['up_to_date', null]);
 });
 
 test('10,000 exports are one short answer a page', async () => {

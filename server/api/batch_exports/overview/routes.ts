@@ -79,6 +79,7 @@ function shown(row: OverviewRow, settle_seconds: number): ExportOverview {
 function sentenceOf({
   code,
   delivered_until,
+  records_by_backfills: backfilled,
   pause_reason,
   latest_error,
   last_paused_at,
@@ -101,7 +102,10 @@ function sentenceOf({
     case 'ended':
       return `Its schedule has ended (end_at). ${until}`;
     case 'waiting':
-      return 'It waits for its first run.';
+      return backfilled === null || backfilled === 0
+        ? 'It waits for its first run.'
+        : `Backfills have delivered ${backfilled} ${backfilled === 1 ? 'row' : 'rows'}; its ` +
+            'schedule waits for its first run.';
     case 'up_to_date':
       return `Up to date. ${until}`;
   }

@@ -75,6 +75,13 @@ export const ExportOverview = Type.Object(
     delivered_until: nullable(
       instant('End of the newest interval that its schedule has delivered; null before the first.'),
     ),
+    records_by_backfills: nullable(
+      Type.Integer({
+        description:
+          'Rows that backfills have delivered, while its schedule has not delivered anything ' +
+          'yet; null after that.',
+      }),
+    ),
     next_run: nullable(
       Type.Object({
         ...NextRun.properties,

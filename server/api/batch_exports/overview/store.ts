@@ -79,6 +79,10 @@ export function listOverview(place: Place, wanted: OverviewWanted, page: Page): 
     )
     SELECT e.id, e.team_id, e.name, e.model, e.destination_type, e."interval", e.paused,
       e.created_at, e.code, e.delivered_until, e.last_paused_at, e.pause_reason,
+      CASE WHEN e.delivered_until IS NULL THEN (
+        SELECT coalesce(sum(r.records_completed), 0)::bigint FROM batch_export_runs r
+        WHERE r.batch_export_id = e.id AND r.revision = e.revision AND r.status = 'Completed'
+          AND r.backfill_id IS NOT NULL) END AS records_by_backfills,
       CASE WHEN NOT e.paused AND e.next_run_at IS NOT NULL
         THEN json_build_object('data_interval_start', wire_instant(e.planned_until),
           'data_interval_end', wire_instant(e.next_run_at)) END AS next_run,

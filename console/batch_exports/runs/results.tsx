@@ -1,0 +1,133 @@
+import { NativeSelect } from '@mantine/core';
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useRef, useState } from 'react';
+import type { ReactNode } from 'react';
+import type { BulkActionItem } from '../../../server/api/batch_exports/bulk_actions/schema.ts';
+import { Refusal } from '../../page/shown.tsx';
+import { counted } from '../quantities.ts';
+import { actionItems, items_at_once } from './bulk.ts';
+
+type Outcome = BulkActionItem['outcome'] | '';
+const choices: { value: Outcome; label: string }[] = [
+  { value: '', label: 'All' },
+  { value: 'refused', label: 'Refused' },
+  { value: 'succeeded', label: 'Done' },
+  { value: 'unchanged', label: 'So already' },
+  { value: 'pending', label: 'Still to come' },
+  { value: 'aborted', label: 'Left alone' },
+];
+
+/**
+ * What came of each, however many: the refused ones first where there are some, and only those in
+ * the window have elements and are read.
+ */
+export function Results({
+  path,
+  refused,
+  renderName,
+}: {
+  /** The path of the items in the API. */
+  path: string;
+  /** How many were refused. */
+  refused: number;
+  /** What an item is called. */
+  renderName: (item: BulkActionItem) => ReactNode;
+}) {
+  const [chosen, choose] = useState<Outcome>();
+  const outcome = chosen ?? (refused > 0 ? 'refused' : '');
+  const { data, error } = useQuery(actionItems(path, outcome, 0));
+  if (error !== null) return <Refusal problem={error} />;
+  if (data === undefined) return undefined;
+  return (
+    <details className="seldom" open={refused > 0}>
+      <summary>What came of each</summary>
+      <div className="toolbar">
+        <NativeSelect
+          size="xs"
+          aria-label="Which results"
+          data={choices}
+          value={outcome}
+          onChange={({ currentTarget }) => choose(currentTarget.value as Outcome)}
+        />
+        <span role="status" className="muted">
+          {counted(data.count, 'result')}
+        </span>
+      </div>
+      {data.count > 0 && (
+        <Listed {...{ path, outcome, renderName }} key={outcome} count={data.count} />
+      )}
+    </details>
+  );
+}
+
+function Listed({
+  path,
+  outcome,
+  count,
+  renderName,
+}: {
+  path: string;
+  outcome: Outcome;
+  count: number;
+  renderName: (item: BulkActionItem) => ReactNode;
+}) {
+  const place = useRef<HTMLDivElement>(null);
+  // oxlint-disable-next-line react/incompatible-library -- nothing here keeps what it gives.
+  const rows = useVirtualizer({
+    count,
+    getScrollElement: () => place.current,
+    estimateSize: () => 28,
+    overscan: 10,
+  });
+  const drawn = rows.getVirtualItems();
+  const known = useKnown(path, outcome, drawn[0]?.index ?? 0, drawn.at(-1)?.index ?? 0);
+  return (
+    <div
+      ref={place}
+      className="all_results"
+      tabIndex={0}
+      role="region"
+      aria-label="Results, one for each"
+    >
+      <ol style={{ height: rows.getTotalSize() }}>
+        {drawn.map(({ key, index, start }) => {
+          const item = known(index);
+          return (
+            <li
+              key={key}
+              ref={rows.measureElement}
+              data-index={index}
+              aria-posinset={index + 1}
+              aria-setsize={count}
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              {item === undefined ? (
+                '…'
+              ) : (
+                <>
+                  {renderName(item)}: <span className={tones[item.outcome]}>{item.outcome}</span>
+                  {item.detail !== null && `, ${item.detail}`}
+                </>
+              )}
+            </li>
+          );
+        })}
+      </ol>
+    </div>
+  );
+}
+
+const tones: Partial<Record<string, string>> = { refused: 'bad', succeeded: 'good' };
+
+/** The items of the pages that the rows from one to another are on, as far as they were read. */
+function useKnown(path: string, outcome: Outcome, from: number, to: number) {
+  const first = Math.floor(from / items_at_once);
+  const pages = Array.from(
+    { length: Math.floor(to / items_at_once) - first + 1 },
+    (_, at) => first + at,
+  );
+  const read = useQueries({ queries: pages.map((page) => actionItems(path, outcome, page)) });
+  return (index: number) =>
+    read[Math.floor(index / items_at_once) - first]?.data?.results[index % items_at_once];
+}

@@ -1,0 +1,64 @@
+import { useContext, useEffect, useRef, useState } from 'react';
+import { TyperContext, forgetKept, keep, keptName, readKept } from './kept.ts';
+import { fillIn, readInitial, readKeepable } from './values.ts';
+import type { Values } from './values.ts';
+
+/** A form under way: the version that it began with, what its fields had then, what was typed. */
+type Begun = { etag: string | undefined; initial: string; values: Values };
+
+/**
+ * What was typed in a form, which outlives a lost session, a reload and a restart of the server:
+ * this tab keeps it until it is sent or forgotten, secrets left out. Where somebody else changed
+ * meanwhile what the form is about, it stays with the version that it began with, so that it is
+ * refused and undoes nothing.
+ */
+export function useKeptFields(
+  form: { readonly current: HTMLFormElement | null },
+  form_name: string | undefined,
+  if_match: string | undefined,
+) {
+  const typer = useContext(TyperContext);
+  const name = form_name === undefined ? undefined : keptName(typer, form_name);
+  const begun = useRef<Begun>(undefined);
+  const waiting = useRef<Values>({});
+  const is_filling = useRef(false);
+  const [is_restored, setRestored] = useState(false);
+  useEffect(() => {
+    begun.current = readKept<Begun>(name);
+    waiting.current = { ...begun.current?.values };
+    setRestored(begun.current !== undefined);
+  }, [name]);
+  // After each drawing: what is filled in may bring more fields.
+  useEffect(() => {
+    if (form.current === null || Object.keys(waiting.current).length === 0) return;
+    is_filling.current = true;
+    for (const filled of fillIn(form.current, waiting.current)) delete waiting.current[filled];
+    is_filling.current = false;
+    const around = form.current.closest('details');
+    if (around !== null) around.open = true;
+  });
+  return {
+    /** Whether it shows what was typed before it was there. */
+    is_restored,
+    etag: () => {
+      const { current: before } = begun;
+      const is_same =
+        before === undefined ||
+        (form.current !== null && before.initial === readInitial(form.current));
+      return is_same ? if_match : before.etag;
+    },
+    typed: () => {
+      if (is_filling.current || form.current === null || form_name === undefined) return;
+      const values = { ...waiting.current, ...readKeepable(form.current) };
+      const before = begun.current ?? { etag: if_match, initial: readInitial(form.current) };
+      begun.current = { ...before, values };
+      keep(name, begun.current);
+    },
+    forget: () => {
+      begun.current = undefined;
+      waiting.current = {};
+      setRestored(false);
+      forgetKept(name);
+    },
+  };
+}

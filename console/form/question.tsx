@@ -1,0 +1,73 @@
+import { Button, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { Dialog } from '../page/dialog.tsx';
+
+/** What is asked before something that cannot be taken back. */
+export type Question = {
+  /** The question, which names what it is about and counts it. */
+  title: string;
+  /** What follows from it. */
+  text: ReactNode;
+  /** What the button that goes on says. */
+  button: string;
+  /** What the one that leaves everything as it is says. */
+  keep: string;
+  /** What has to be typed before, where it is grave. */
+  typed?: string;
+};
+
+/**
+ * Asks a question in front of everything else. The focus is where nothing happens by accident: in
+ * the field to be typed into, else on the button that changes nothing.
+ */
+export function Asking({
+  question: { title, text, button, keep, typed },
+  answer,
+}: {
+  question: Question;
+  answer: (is_yes: boolean) => void;
+}) {
+  const [written, setWritten] = useState('');
+  const [fault, setFault] = useState('');
+  const goOn = () => {
+    if (typed === undefined || written.trim() === typed.trim()) answer(true);
+    else setFault(`Type “${typed}” exactly as it is written.`);
+  };
+  return (
+    <Dialog title={title} close={() => answer(false)}>
+      <p>{text}</p>
+      <form
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          goOn();
+        }}
+      >
+        {typed !== undefined && (
+          <TextInput
+            label={
+              <>
+                To go on, type <strong className="typed">{typed}</strong>
+              </>
+            }
+            value={written}
+            error={fault}
+            mb="sm"
+            autoComplete="off"
+            spellCheck={false}
+            onChange={({ currentTarget }) => setWritten(currentTarget.value)}
+          />
+        )}
+        <div className="answers">
+          <Button variant="default" onClick={() => answer(false)}>
+            {keep}
+          </Button>
+          <Button type="submit" className="destroys">
+            {button}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

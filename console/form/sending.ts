@@ -1,0 +1,55 @@
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ask } from '../http/ask.ts';
+import type { Method } from '../http/ask.ts';
+import { openIdempotencyKeys } from '../http/idempotency.ts';
+import type { Problem } from '../http/problem.ts';
+import type { Values } from './values.ts';
+
+/** How a form is sent. */
+export type Sending<Answer> = {
+  method?: Exclude<Method, 'GET'>;
+  /** A path of the API. */
+  path: string;
+  /** What is sent of what was filled in; by default all of it. */
+  body?: (values: Values) => unknown;
+  /** What follows; what it gives to wait for is waited for. Its own refusals are shown too. */
+  done: (answer: Answer, values: Values) => unknown;
+  /** True when it dealt with the refusal, which is then not shown. */
+  refused?: (problem: Problem) => boolean;
+};
+
+/** Sends what was filled in; `problem` is why the last time failed, unless it was dealt with. */
+export function useSending<Answer>({
+  method = 'POST',
+  path,
+  body = (values) => values,
+  etag,
+  done,
+  refused,
+}: Sending<Answer> & {
+  /** The ETag of the version that is changed, asked for when it is sent. */
+  etag: () => string | undefined;
+}) {
+  const [keys] = useState(openIdempotencyKeys);
+  const [is_handled, setHandled] = useState(false);
+  const { mutate, reset, isPending, error } = useMutation<unknown, Problem, Values>({
+    mutationFn: async (values) => {
+      const sent = body(values);
+      const idempotency_key = method === 'POST' ? keys.keyOf(sent) : undefined;
+      const more = { if_match: etag(), idempotency_key };
+      const outcome = await ask<Answer>(method, path, { body: sent, ...more });
+      if (outcome.ok || outcome.problem.status !== 0) keys.settle();
+      if (!outcome.ok) throw outcome.problem;
+      await done(outcome.body, values);
+    },
+    onMutate: () => setHandled(false),
+    onError: (problem) => setHandled(refused?.(problem) === true),
+  });
+  return {
+    send: mutate,
+    is_busy: isPending,
+    problem: error === null || is_handled ? undefined : error,
+    forgive: reset,
+  };
+}

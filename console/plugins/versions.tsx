@@ -1,0 +1,231 @@
+import { Button } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Static } from 'typebox';
+import type {
+  PluginDifferences,
+  PluginRow,
+  PluginWithDifferences,
+} from '../../server/api/plugins/schema.ts';
+import { TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { ask } from '../http/ask.ts';
+import { etagOf } from '../http/reading.ts';
+import { Panel } from '../page/panel.tsx';
+import { Section, Seldom, useDone } from '../page/section.tsx';
+import { Refusal } from '../page/shown.tsx';
+import { pluginOf, pluginPath, sourceOf } from './plugins.ts';
+import type { Place } from './plugins.ts';
+
+type Given = { plugin: PluginRow; place: Place };
+type Answer = Static<typeof PluginWithDifferences>;
+/** Another version, with what it changes, as it was looked at before anything is done. */
+type Plan = { way: 'upgrade' | 'rollback'; changes: PluginDifferences };
+
+/** The version that is installed, the ways to another one, and what each would change. */
+export function VersionSection(given: Given) {
+  return (
+    <Section title="Version">
+      <Versions {...given} />
+    </Section>
+  );
+}
+
+function Versions({ plugin, place: { organization_id, collection } }: Given) {
+  const [plan, setPlan] = useState<Plan>();
+  const done = useDone();
+  const id = String(plugin.id);
+  const path = pluginPath(organization_id, collection, id);
+  const changed = [
+    pluginOf(organization_id, collection, id),
+    sourceOf(organization_id, collection, id),
+  ];
+  const common = { path, etag: etagOf(plugin), planned: setPlan };
+  const isPackage = plugin.plugin_type !== 'source' && plugin.plugin_type !== 'inline';
+  return (
+    <>
+      {plan !== undefined && (
+        <Panel key={JSON.stringify(plan)}>
+          <Planned
+            plan={plan}
+            path={path}
+            etag={etagOf(plugin)}
+            done={async (changes) => {
+              setPlan(undefined);
+              await done(`Version ${changes.to_tag ?? 'without a name'} is installed.`, ...changed);
+            }}
+            close={() => setPlan(undefined)}
+          />
+        </Panel>
+      )}
+      {isPackage && <Latest plugin={plugin} path={path} read={changed[0]!} />}
+      {isPackage && (
+        <Look {...common} way="upgrade" button="Show what an upgrade changes">
+          <TextField
+            name="tag"
+            label="Version"
+            hint="Empty: the newest."
+            autoComplete="off"
+            inputMode="text"
+            is_optional
+          />
+        </Look>
+      )}
+      <Seldom summary="Go back to the code before">
+        <p>A second way back goes forward again.</p>
+        <Look {...common} way="rollback" button="Show what going back changes" />
+      </Seldom>
+    </>
+  );
+}
+
+/** Which version is there, and the newest that is known; a button asks the origin for it. */
+function Latest({
+  plugin: { tag, latest_tag },
+  path,
+  read,
+}: {
+  plugin: PluginRow;
+  path: string;
+  read: { queryKey: string[] };
+}) {
+  const done = useDone();
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: async () => {
+      const outcome = await ask<PluginRow>('GET', `${path}check_for_updates/`);
+      if (!outcome.ok) throw outcome.problem;
+      const { tag: own, latest_tag: latest } = outcome.body;
+      await done(latest === own ? 'This is the newest version.' : `${latest} is there.`, read);
+    },
+  });
+  return (
+    <>
+      <p>
+        {tag === null || tag === '' ? 'Its version has no name' : `Version ${tag}`}
+        {latest_tag !== null && latest_tag !== tag && (
+          <span className="warn">; {latest_tag} is there</span>
+        )}
+        .
+      </p>
+      {error !== null && <Refusal problem={error} title="The origin could not be asked" />}
+      <Button
+        size="compact-sm"
+        variant="default"
+        mb="md"
+        loading={isPending}
+        onClick={() => mutate()}
+      >
+        Look for a newer one
+      </Button>
+    </>
+  );
+}
+
+function Look({
+  path,
+  etag,
+  way,
+  button,
+  planned,
+  children,
+}: {
+  path: string;
+  etag: string | undefined;
+  way: Plan['way'];
+  button: string;
+  planned: (plan: Plan) => void;
+  children?: React.ReactNode;
+}) {
+  return (
+    <Form<Answer>
+      path={`${path}${way}/?validate_only=true`}
+      if_match={etag}
+      done={({ changes }) => planned({ way, changes })}
+      button={button}
+      tone="plain"
+    >
+      {children}
+    </Form>
+  );
+}
+
+function Planned({
+  plan: { way, changes },
+  path,
+  etag,
+  done,
+  close,
+}: {
+  plan: Plan;
+  path: string;
+  etag: string | undefined;
+  done: (changes: PluginDifferences) => unknown;
+  close: () => void;
+}) {
+  const { from_tag, to_tag, incomplete_configs: incomplete } = changes;
+  const rows = rowsOf(changes);
+  const name = to_tag ?? 'the code before';
+  return (
+    <>
+      <h3>
+        {from_tag ?? 'What is installed'} → {name}
+      </h3>
+      {rows.length === 0 ? (
+        <p>Nothing changes: this is what is installed.</p>
+      ) : (
+        <dl className="differences">
+          {rows.map(({ what, kind, names }) => (
+            <div key={`${what} ${kind}`}>
+              <dt>
+                {what} {words[kind]}
+              </dt>
+              <dd className={tones[kind]}>
+                <bdi>{names.join(', ')}</bdi>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {incomplete > 0 && (
+        <p className="warn">
+          {incomplete === 1 ? 'One project that uses it lacks' : `${incomplete} projects lack`} a
+          setting that it needs then.
+        </p>
+      )}
+      {rows.length > 0 && (
+        <Form<Answer>
+          path={`${path}${way}/`}
+          body={() => (way === 'upgrade' ? { tag: to_tag } : undefined)}
+          if_match={etag}
+          done={(answer) => done(answer.changes)}
+          button={way === 'upgrade' ? `Install ${name}` : `Go back to ${name}`}
+        />
+      )}
+      <Button size="compact-sm" variant="subtle" mt="xs" onClick={close}>
+        Leave it as it is
+      </Button>
+    </>
+  );
+}
+
+type Kind = 'added' | 'removed' | 'changed';
+const words: Record<Kind, string> = {
+  added: 'that come',
+  removed: 'that go',
+  changed: 'that change',
+};
+const tones: Record<Kind, string> = { added: 'good', removed: 'bad', changed: '' };
+
+function rowsOf({ files, config_fields, capabilities }: PluginDifferences) {
+  const parts: [string, Partial<Record<Kind, string[]>>][] = [
+    ['Files', files],
+    ['Settings', config_fields],
+    ['Abilities', capabilities],
+  ];
+  const kinds: Kind[] = ['added', 'removed', 'changed'];
+  return parts.flatMap(([what, lists]) =>
+    kinds
+      .map((kind) => ({ what, kind, names: lists[kind] ?? [] }))
+      .filter(({ names }) => names.length > 0),
+  );
+}

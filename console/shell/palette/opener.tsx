@@ -1,0 +1,49 @@
+import { IconCommand } from '@tabler/icons-react';
+import { Suspense, lazy, useEffect, useState } from 'react';
+
+const Palette = lazy(async () => {
+  const { Palette: component } = await import('./palette.tsx');
+  return { default: component };
+});
+
+const is_apple = /Mac|iP/.test(navigator.userAgent);
+
+/** Opens the command palette with Ctrl-K, or Cmd-K on machines of Apple; its code comes then. */
+export function usePalette(): { open: () => void; palette: React.ReactNode } {
+  const [is_open, setOpen] = useState(false);
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      const is_meant = is_apple ? event.metaKey : event.ctrlKey;
+      if (!is_meant || event.altKey || event.shiftKey || event.key.toLowerCase() !== 'k') return;
+      event.preventDefault();
+      // Something that has to be decided first stays in front.
+      if (document.querySelector('dialog[open], [aria-modal=true]') === null) setOpen(true);
+    };
+    addEventListener('keydown', listen);
+    return () => removeEventListener('keydown', listen);
+  }, []);
+  return {
+    open: () => setOpen(true),
+    palette: is_open && (
+      <Suspense>
+        <Palette close={() => setOpen(false)} />
+      </Suspense>
+    ),
+  };
+}
+
+/** The button for it in the navigation, for whoever does not know the keys. */
+export function PaletteButton({ open }: { open: () => void }) {
+  return (
+    <button
+      type="button"
+      className="place opener"
+      onClick={open}
+      aria-keyshortcuts={is_apple ? 'Meta+K' : 'Control+K'}
+    >
+      <IconCommand size={17} stroke={1.6} aria-hidden />
+      <span>Go to…</span>
+      <kbd>{is_apple ? '⌘K' : 'Ctrl K'}</kbd>
+    </button>
+  );
+}

@@ -1,0 +1,9 @@
+import type { MantineColorScheme } from '@mantine/core';
+import { IconDeviceDesktop, IconMoon, IconSun } from '@tabler/icons-react';
+
+/** The themes that a person can choose. */
+export const themes = [
+  { value: 'auto', label: 'As the system', icon: IconDeviceDesktop },
+  { value: 'light', label: 'Light', icon: IconSun },
+  { value: 'dark', label: 'Dark', icon: IconMoon },
+] as const satisfies { value: MantineColorScheme; label: string; icon: typeof IconSun }[];

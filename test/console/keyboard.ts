@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+
+const tabs_max = 150;
+
+/** What has the focus: what it is called, and whether that is seen. */
+type Focus = { name: string; is_seen: boolean };
+
+/**
+ * Goes on with Tab until what is called so has the focus, as a person without a mouse does. Fails
+ * where Tab does not come there, or the focus is not seen on the way.
+ */
+export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
+  const passed: string[] = [];
+  for (let tabs = 0; tabs < tabs_max; tabs += 1) {
+    await page.keyboard.press('Tab');
+    const focus = await focusOf(page);
+    if (focus === undefined) continue;
+    assert.ok(focus.is_seen, `The focus is not seen on "${focus.name}".`);
+    const is_there = typeof name === 'string' ? focus.name === name : name.test(focus.name);
+    if (is_there) return;
+    passed.push(focus.name);
+  }
+  assert.fail(`Tab does not come to ${String(name)}, but to: ${passed.join(' | ')}`);
+}
+
+/** Presses what is called so, by Tab and Enter alone. */
+export async function pressByKey(page: Page, name: string | RegExp): Promise<void> {
+  await tabTo(page, name);
+  await page.keyboard.press('Enter');
+}
+
+/** Types into the field that is called so, in place of what it has. */
+export async function typeInto(page: Page, name: string | RegExp, text: string): Promise<void> {
+  await tabTo(page, name);
+  await page.keyboard.press('ControlOrMeta+a');
+  await page.keyboard.insertText(text);
+}
+
+function focusOf(page: Page): Promise<Focus | undefined> {
+  return page.evaluate<Focus | undefined>(`(() => {
+    const element = document.activeElement;
+    if (element === null || element === document.body) return undefined;
+    const label = element.getAttribute('aria-label') ?? element.labels?.[0]?.textContent;
+    const style = getComputedStyle(element);
+    const ring = style.outlineStyle !== 'none' && style.outlineWidth !== '0px';
+    // Fields of the kit show it by the colour of their border.
+    const border = style.getPropertyValue('--input-bd');
+    const is_field = border !== '' && border === style.getPropertyValue('--input-bd-focus');
+    const frame = element.closest('.mantine-PasswordInput-input');
+    const is_within = frame !== null && frame.matches(':focus-within');
+    const { width, height } = element.getBoundingClientRect();
+    return {
+      name: (label ?? element.textContent).replaceAll(/\\s+/g, ' ').replace(/ \\*$/, '').trim(),
+      is_seen: width > 0 && height > 0 && (ring || is_field || is_within),
+    };
+  })()`);
+}

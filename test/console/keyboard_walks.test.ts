@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { projectBase } from '../factories/batch_exports.ts';
+import { insertEvents } from '../factories/delivering_house.ts';
+import { newPerson, password } from '../factories/people.ts';
+import { pressByKey, tabTo, typeInto } from './keyboard.ts';
+import { openConsole } from './open_console.ts';
+
+const world = await openConsole({ clickhouse: true });
+const { skip } = world;
+
+test('an export is made by keyboard alone', { skip }, async () => {
+  const home = await world.harness.newOrganization();
+  const { page, leave } = await world.visit(home.user);
+  await page.goto(`/projects/${home.project.id}/exports`);
+  await page.getByText('No exports').waitFor();
+  await pressByKey(page, 'New export');
+  await page.waitForURL('**/exports/new');
+  await page.getByLabel('Destination').waitFor();
+  await typeInto(page, 'Name', 'By keys');
+  await tabTo(page, 'Destination');
+  // What is typed chooses in a list, as everywhere.
+  await page.keyboard.type('NoOp');
+  await page.waitForFunction("document.activeElement.value === 'NoOp'");
+  await tabTo(page, 'Interval');
+  await page.keyboard.press('ArrowDown');
+  await pressByKey(page, 'Test the connection');
+  await page.getByText('The test passed.').waitFor();
+  await pressByKey(page, 'Make the export');
+  await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
+  const { body } = await world.harness.request('GET', projectBase(home), { key: home.key });
+  assert.deepEqual(
+    [body.results[0].name, body.results[0].destination.type, body.results[0].interval],
+    ['By keys', 'NoOp', 'day'],
+  );
+  await leave();
+});
+
+test('people are invited, and an invite is taken back, by keyboard alone', { skip }, async () => {
+  const home = await world.harness.newOrganization();
+  const { page, leave } = await world.visit(home.user);
+  await page.goto(`/organizations/${home.organization.id}/members?tab=invites`);
+  await page.getByText('No invite is open.').waitFor();
+  await pressByKey(page, 'Invite people');
+  await typeInto(page, 'Addresses', 'ada@example.com');
+  await tabTo(page, 'Level');
+  await page.keyboard.press('ArrowDown');
+  await pressByKey(page, 'Invite');
+  await page.getByText('One was invited.').waitFor();
+  await pressByKey(page, 'Take back the invite of ada@example.com');
+  await page.getByRole('dialog').waitFor();
+  // The focus is where nothing happens by accident.
+  assert.equal(await page.evaluate('document.activeElement.textContent'), 'Keep the invite');
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert.match(await page.evaluate<string>('document.activeElement.textContent'), /^Take back/);
+  await page.keyboard.press('Enter');
+  await pressByKey(page, 'Take it back');
+  await page.getByText('was taken back.').waitFor();
+  await page.getByText('No invite is open.').waitFor();
+  await leave();
+});
+
+test('a key is made, rolled and revoked by keyboard alone', { skip }, async () => {
+  const person = await newPerson(world.harness);
+  const { page, leave } = await world.visit();
+  await page.goto('/login?next=/account');
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await typeInto(page, 'E-mail address', person.email);
+  await typeInto(page, 'Password', password);
+  await page.keyboard.press('Enter');
+  await page.getByText(`You are signed in as ${person.email}`).waitFor();
+  const keys = page.getByRole('region', { name: 'Personal API keys' });
+  const shown = keys.locator('.panel code');
+  const works = async (key: string | null) =>
+    (await world.harness.request('GET', '/api/personal_api_keys/@current/', { key: key! })).status;
+  await pressByKey(page, 'Make a key');
+  await typeInto(page, 'What it is for', 'Keys');
+  await tabTo(page, /^user:read/);
+  await page.keyboard.press('Space');
+  await pressByKey(page, 'Make the key');
+  await keys.getByText('It is not shown again').waitFor();
+  const first = await shown.textContent();
+  assert.equal(await works(first), 200);
+  await pressByKey(page, 'Roll it');
+  await tabTo(page, 'The old key goes on to work');
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('ArrowUp');
+  await pressByKey(page, 'Roll the key Keys');
+  await keys.getByText('The key was rolled.').waitFor();
+  const second = await shown.textContent();
+  assert.notEqual(second, first);
+  assert.deepEqual([await works(first), await works(second)], [401, 200]);
+  await pressByKey(page, 'Revoke the key Keys');
+  await pressByKey(page, 'Revoke the key');
+  await keys.getByText('The key was revoked.').waitFor();
+  await leave();
+});
+
+test('a record is looked for by keyboard alone', { skip }, async () => {
+  const home = await world.harness.newOrganization();
+  await insertEvents(world.harness, home);
+  const { page, leave } = await world.visit(home.user);
+  await page.goto(`/projects/${home.project.id}/exports`);
+  await page.getByText('No exports').waitFor();
+  await pressByKey(page, 'Find a record');
+  await page.waitForURL('**/find');
+  await typeInto(page, /uuid/i, randomUUID());
+  await page.keyboard.press('Enter');
+  await page
+    .getByRole('status')
+    .filter({ hasText: /stored/ })
+    .waitFor();
+  await leave();
+});

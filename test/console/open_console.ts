@@ -1,0 +1,67 @@
+import { after, before, beforeEach } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { forgetAllAttempts, openTestClock } from '../factories/people.ts';
+import type { TestClock } from '../factories/people.ts';
+import type { Harness } from '../harness.ts';
+import { startChromium } from '../processes/chromium.ts';
+import { openPageServer } from './page_server.ts';
+import type { PageServer } from './page_server.ts';
+import { openSignedIn, openVisitor } from './visitor.ts';
+import type { Visitor } from './visitor.ts';
+
+/** The console of one test file: a server with a mail relay, and a browser. */
+export type Console = {
+  /** Why the tests with a browser are left out here; false: they are not. */
+  skip: string | false;
+  clock: TestClock;
+  /** There from the first hook on, as the harness is. */
+  readonly server: PageServer;
+  readonly harness: Harness;
+  /** A browser in which nobody is signed in, or the person who is given. */
+  visit(user?: { id: number }): Promise<Visitor>;
+};
+
+/**
+ * Opens server and browser before the tests of the file that calls it, and closes them after.
+ * Before each test no try to sign in counts any more.
+ */
+export async function openConsole({
+  opened,
+  closing,
+  ...options
+}: Parameters<typeof openPageServer>[1] & {
+  /** Puts onto the server what the tests need; a hook of the file may run before there is one. */
+  opened?: (harness: Harness) => Promise<unknown>;
+  /** Ends what stands on the server, before that. */
+  closing?: () => Promise<unknown>;
+} = {}): Promise<Console> {
+  const started = await startChromium();
+  const skip = typeof started === 'string' ? started : false;
+  const browser = started as Browser;
+  const clock = openTestClock();
+  let server: PageServer;
+  before(async () => {
+    server = await openPageServer(clock, options);
+    await opened?.(server.harness);
+  });
+  after(async () => {
+    await closing?.();
+    if (skip === false) await browser.close();
+    await server.close();
+  });
+  beforeEach(() => forgetAllAttempts(server.harness));
+  return {
+    skip,
+    clock,
+    get server() {
+      return server;
+    },
+    get harness() {
+      return server.harness;
+    },
+    visit: (user) =>
+      user === undefined
+        ? openVisitor(browser, server.address)
+        : openSignedIn(browser, server, user),
+  };
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { newExport, projectBase } from '../factories/batch_exports.ts';
+import { openConsole } from './open_console.ts';
+import { checkEverywhere } from './visitor.ts';
+
+const world = await openConsole();
+const { skip } = world;
+
+const hostile = `<img src=x onerror="document.title='taken'">`;
+const field = (page: Page) => page.getByRole('combobox', { name: 'Page, export or action' });
+/** Types into the palette, and does what is first. */
+async function choose(page: Page, typed: string, option: string | RegExp): Promise<void> {
+  await page.keyboard.press('Control+k');
+  await field(page).waitFor();
+  await page.keyboard.type(typed);
+  const chosen = page.locator('[role=option][aria-selected=true]').filter({ hasText: option });
+  await chosen.waitFor();
+  // What has the focus says which option is meant.
+  assert.equal(
+    await page.evaluate("document.activeElement.getAttribute('aria-activedescendant')"),
+    await chosen.getAttribute('id'),
+  );
+  await page.keyboard.press('Enter');
+}
+
+test('pages, exports and actions are reached by keyboard alone', { skip }, async () => {
+  const home = await world.harness.newOrganization({ name: 'Home' });
+  const made = await newExport(world.harness, home, { name: `Nightly ${hostile}` });
+  await newExport(world.harness, home, { name: 'Hourly' });
+  const paused = async () =>
+    (await world.harness.request('GET', `${projectBase(home)}${made.id}/`, { key: home.key })).body
+      .paused as boolean;
+  const { page, context, leave } = await world.visit(home.user);
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.goto(`/projects/${home.project.id}/exports`);
+  await page.getByRole('link', { name: 'Hourly' }).waitFor();
+
+  await page.keyboard.press('Control+k');
+  await page.getByRole('option', { name: 'New export' }).waitFor();
+  await checkEverywhere(page, 'palette');
+  await page.keyboard.press('Escape');
+  await field(page).waitFor({ state: 'detached' });
+
+  await choose(page, 'night', `Nightly ${hostile}`);
+  await page.waitForURL(`**/exports/${made.id}`);
+  await page.getByRole('heading', { name: hostile }).waitFor();
+  await choose(page, 'pause', 'Pause this export');
+  await page.getByText('The export is paused.').waitFor();
+  assert.equal(await paused(), true);
+  await checkEverywhere(page, 'palette_done');
+  await page.keyboard.press('Escape');
+  await choose(page, 'resume', /Resume this export/);
+  await page.getByText('The export goes on.').waitFor();
+  assert.equal(await paused(), false);
+  await page.keyboard.press('Escape');
+  await choose(page, 'curl', 'as curl');
+  await page.getByText('Copied.').waitFor();
+  assert.match(
+    await page.evaluate<string>('navigator.clipboard.readText()'),
+    new RegExp(`^curl -H "Authorization: Bearer \\$KEY" [^]*${made.id}/slots/'$`),
+  );
+  await page.keyboard.press('Escape');
+  await choose(page, 'runs', 'Runs of this export');
+  await page.waitForURL('**/runs');
+  await choose(page, 'new', 'New export');
+  await page.waitForURL('**/exports/new');
+  await choose(page, 'members', 'Members');
+  await page.waitForURL('**/members');
+  await choose(page, 'dark', 'Theme: dark');
+  await page.waitForFunction("document.documentElement.dataset.mantineColorScheme === 'dark'");
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('no such thing');
+  await page.getByText('Nothing fits.').waitFor();
+  await page.keyboard.press('Escape');
+  await choose(page, 'sign out', 'Sign out');
+  await page.waitForURL('**/login');
+  await leave();
+});
+
+test('it is there by pointing too, in a narrow window as well', { skip }, async () => {
+  const home = await world.harness.newOrganization({ name: 'Home' });
+  const { page, leave } = await world.visit(home.user);
+  await page.goto(`/projects/${home.project.id}/settings`);
+  await page.getByRole('button', { name: 'Go to…' }).click();
+  await page.getByRole('option', { name: 'Notices' }).click();
+  await page.waitForURL('**/notices');
+  await page.setViewportSize({ width: 320, height: 700 });
+  await page.getByRole('button', { name: 'Navigation' }).click();
+  await page.getByRole('button', { name: 'Go to…' }).click();
+  await field(page).fill('domains');
+  await page.getByRole('option', { name: 'Domains' }).click();
+  await page.waitForURL('**/domains');
+  await leave();
+});

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { before, test } from 'node:test';
+import { openDns } from '../../server/platform/dns/dns.ts';
+import { silentLog } from '../../server/platform/log.ts';
+import { genuine } from '../factories/single_sign_on.ts';
+import { encodeResponse, readLoginUrl, testIdentityProvider } from '../saml/identity_provider.ts';
+import { openDnsServer } from '../servers/dns_server.ts';
+import { openConsole } from './open_console.ts';
+import { checkEverywhere } from './visitor.ts';
+
+const acme = testIdentityProvider('acme');
+const resolver = await openDnsServer();
+// Another site than the server's, whose page posts the response by itself.
+const provider = createServer((request, response) => {
+  const asked = readLoginUrl(`http://${request.headers.host}${request.url}`);
+  response
+    .writeHead(200, { 'content-type': 'text/html' })
+    .end(
+      `<form method="post" action="${asked.acs_url}"><input name="SAMLResponse" ` +
+        `value="${encodeResponse(genuine(world, asked))}"></form>` +
+        '<script>document.forms[0].submit()</script>',
+    );
+});
+const world = await openConsole({
+  deps: {
+    dns: openDns({ servers: [resolver.address], time_limit_ms: 2_000, log: silentLog() }),
+  },
+  closing: async () => {
+    provider.closeAllConnections();
+    provider.close();
+    await resolver.close();
+  },
+});
+const { skip } = world;
+before(async () => {
+  provider.listen(0, 'localhost');
+  await once(provider, 'listening');
+});
+
+test('from the claim of a domain to a sign-in through its provider', { skip }, async () => {
+  const home = await world.harness.newOrganization({ name: 'Acme' });
+  const { page, context } = await world.visit(home.user);
+  await page.goto(`/organizations/${home.organization.id}/domains`);
+  await page.getByLabel('Domain', { exact: true }).fill('acme.example');
+  await page.getByRole('button', { name: 'Claim the domain' }).click();
+  await page.getByRole('heading', { name: 'acme.example', level: 1 }).waitFor();
+
+  // The record is looked for, not found, added as the page says it, and found.
+  const name = await page.getByRole('region', { name: 'the name of the record' }).textContent();
+  const value = await page.getByRole('region', { name: 'the value of the record' }).textContent();
+  const record = page.getByRole('region', { name: '1. Add the record to your DNS' });
+  await page.getByRole('button', { name: 'Look it up now' }).click();
+  await page.getByText('The record was looked up.').waitFor();
+  await record.getByText('To do').waitFor();
+  resolver.set(name!, { records: [{ type: 'TXT', strings: [value!] }] });
+  await page.getByRole('button', { name: 'Look it up now' }).click();
+  await record.getByText('Done').waitFor();
+
+  const { port } = provider.address() as AddressInfo;
+  await page.getByLabel('Its name (entity id)').fill(acme.entity_id);
+  await page.getByLabel('Its sign-on address').fill(`http://localhost:${port}/sso`);
+  await page.getByLabel('Its certificates').fill(acme.certificate);
+  await page.getByRole('button', { name: 'Save the provider' }).click();
+  await page.getByText('The provider was saved.').waitFor();
+
+  // The test signs nobody in, and shows what the provider says.
+  await page.getByRole('button', { name: 'Begin a test' }).click();
+  const [tried] = await Promise.all([
+    context.waitForEvent('page'),
+    page.getByRole('link', { name: 'Open the test in another tab' }).click(),
+  ]);
+  await tried.getByText('ada@acme.example').first().waitFor();
+  await tried.close();
+
+  await page.getByLabel('People of the domain sign in').selectOption('saml');
+  await page.getByLabel('Who signs in through it for the first time becomes a member').check();
+  await page.getByRole('button', { name: 'Save the rules' }).click();
+  await page.getByText('The rules were saved.').waitFor();
+  await checkEverywhere(page, 'domain_done');
+
+  const guest = await world.visit();
+  await guest.page.goto('/login');
+  await guest.page.getByLabel('E-mail address').fill('ada@acme.example');
+  await guest.page.getByRole('button', { name: /^Continue with single sign-on/ }).click();
+  await guest.page.waitForURL(
+    ({ href, pathname }) => href.startsWith(world.server.address) && pathname !== '/login',
+  );
+  await guest.page.getByRole('heading', { level: 1 }).waitFor();
+  await guest.page.goto('/account');
+  await guest.page.getByText('You are signed in as ada@acme.example').waitFor();
+  await guest.context.close();
+
+  await page.goto(`/organizations/${home.organization.id}/members`);
+  await page.getByRole('row').filter({ hasText: 'ada@acme.example' }).waitFor();
+  await context.close();
+  assert.ok(resolver.queries.length >= 2);
+});
