@@ -15,8 +15,8 @@ export function runPlugins(
   deps: Deps,
   options: { retry_seconds?: number; idle_seconds?: number } = {},
 ): { stop(): Promise<void> } {
-  const { config, log, db, clickhouse } = deps;
-  const ingestion = openIngestion({ db, clickhouse, log, settle_seconds: config.settle_seconds });
+  const { config } = deps;
+  const ingestion = openIngestion({ ...deps, settle_seconds: config.settle_seconds });
   const running = {
     ...deps,
     ingestion,

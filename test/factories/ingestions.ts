@@ -12,15 +12,7 @@ export let harness: Harness;
 
 /** An ingestion of its own. */
 export const open = (limits?: Parameters<typeof openIngestion>[1]) =>
-  openIngestion(
-    {
-      db: harness.deps.db,
-      clickhouse: harness.deps.clickhouse,
-      log: harness.deps.log,
-      settle_seconds: 15,
-    },
-    limits,
-  );
+  openIngestion({ ...harness.deps, settle_seconds: 15 }, limits);
 
 /** The number of a new project. */
 export const newTeam = async () => (await harness.newOrganization()).project.id;

@@ -150,6 +150,7 @@ const engine_order = [
   'plugins',
   'erasure',
   'ingest',
+  'ingestion_warnings',
 ];
 
 /** The part of the engine that a path of the repository belongs to; undefined outside of it. */

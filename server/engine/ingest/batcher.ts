@@ -1,4 +1,6 @@
+import type { Clock } from '../../platform/clock.ts';
 import { openSlots } from '../../platform/slots.ts';
+import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
 import type { IncomingEvent } from './event.ts';
 import { flushEvents } from './flush.ts';
 import type { FlushDeps, FlushFailure, FlushOutcome } from './flush.ts';
@@ -20,7 +22,7 @@ export type Ingestion = {
    * everything. Events of one project are stored in the order in which they were handed in.
    */
   add(teamId: number, events: IncomingEvent[]): Promise<{ stored: Promise<Stored> }>;
-  /** Waits until everything that was handed in has been flushed. */
+  /** Waits until everything that was handed in has been flushed, and the warnings are stored. */
   drain(): Promise<void>;
 };
 
@@ -62,13 +64,18 @@ function batchSeconds(settleSeconds: number): number {
  * 64 MiB wait, beyond that `add` does.
  */
 export function openIngestion(
-  deps: Pick<FlushDeps, 'db' | 'clickhouse' | 'log'> & { settle_seconds: number },
+  deps: Pick<FlushDeps, 'db' | 'clickhouse' | 'log'> & {
+    clock: Clock;
+    settle_seconds: number;
+  },
   limits: Partial<IngestionLimits> = {},
 ): Ingestion {
+  const warnings = sharedWarnings(deps);
   const bounds = { ...default_limits, ...limits };
   const flushDeps: FlushDeps = {
     ...deps,
     persons: openPersonStore(deps.clickhouse),
+    warn: warnings.note,
     seconds_max: batchSeconds(deps.settle_seconds),
     look_up_seconds_max: bounds.look_up_seconds_max,
     bytes_max: bounds.batch_bytes_max,
@@ -116,6 +123,7 @@ export function openIngestion(
     },
     drain: async () => {
       while (flushers.size > 0) await Promise.all(flushers);
+      await warnings.store();
     },
   };
 }

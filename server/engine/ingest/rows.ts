@@ -1,4 +1,5 @@
 import { openTurns } from '../../platform/turns.ts';
+import type { Warning } from '../ingestion_warnings/warning.ts';
 import type { IncomingEvent } from './event.ts';
 import { applySet, draftOf, personId } from './person.ts';
 import type { Person, PersonDraft } from './person.ts';
@@ -27,10 +28,10 @@ export type PersonRow = Omit<Person, 'created_at'> & {
 };
 
 /**
- * The rows of a batch. `oversized` counts the events whose `$set` would have made the person too
- * large.
+ * The rows of a batch, and what was not done of what its events say of persons: to be noted once
+ * they are stored.
  */
-export type BatchRows = { events: EventRow[]; persons: PersonRow[]; oversized: number };
+export type BatchRows = { events: EventRow[]; persons: PersonRow[]; warnings: Warning[] };
 
 /**
  * Makes the rows of the first events, in their order, as many as fit into `bytes_max` bytes as they
@@ -46,7 +47,7 @@ export async function buildRows(
 ): Promise<BatchRows> {
   const drafts = new Map<string, PersonDraft & { person_id: string }>();
   const rows: EventRow[] = [];
-  let oversized = 0;
+  const warnings: Warning[] = [];
   let bytes = 0;
   const turn = openTurns();
   for (const event of events) {
@@ -68,7 +69,12 @@ export async function buildRows(
       break;
     }
     drafts.set(distinct_id, draft);
-    if (!isApplied) oversized += 1;
+    if (!isApplied)
+      warnings.push({
+        team_id: teamId,
+        reason: 'person_too_large',
+        example: { event: name, distinct_id, uuid },
+      });
     rows.push({
       team_id: teamId,
       uuid,
@@ -82,7 +88,7 @@ export async function buildRows(
       written,
     });
   }
-  return { events: rows, persons: versionsOf(teamId, drafts, before), oversized };
+  return { events: rows, persons: versionsOf(teamId, drafts, before), warnings };
 }
 
 function versionsOf(
