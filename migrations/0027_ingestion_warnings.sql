@@ -13,10 +13,10 @@ CREATE TABLE ingestion_warnings (
 -- what is removed after 90 days
 CREATE INDEX ingestion_warnings_by_age ON ingestion_warnings (hour);
 
--- What becomes of events of robots, and of those that come from addresses of the project's own people.
+-- What becomes of events of robots, and of those from addresses of the project's own people.
 ALTER TABLE projects
   ADD COLUMN robot_events text NOT NULL DEFAULT 'keep'
     CHECK (robot_events IN ('keep', 'mark', 'drop')),
   ADD COLUMN internal_events text NOT NULL DEFAULT 'keep'
     CHECK (internal_events IN ('keep', 'mark', 'drop')),
-  ADD COLUMN internal_addresses jsonb NOT NULL DEFAULT '[]';
+  ADD COLUMN internal_addresses text[] NOT NULL DEFAULT '{}';

@@ -9,13 +9,16 @@ import { protocols } from './protocols.ts';
 import { readDraft } from './read_draft.ts';
 import type { Read } from './read_draft.ts';
 import { skewOf } from './times.ts';
+import { openTraffic } from './traffic.ts';
+import type { Traffic } from './traffic.ts';
 
 /** A message that was read: whose it is, by which protocol, and its events, read one by one. */
 export type Message = {
   protocol: string;
   key: string;
   length: number;
-  reads: Iterator<Read<PlainEvent>>;
+  /** Its events, for a project that wants its traffic judged so. Called once. */
+  read(traffic?: Traffic): IteratorObject<Read<PlainEvent>>;
 };
 
 /**
@@ -36,7 +39,10 @@ export function openMessage(bytes: Buffer, sent: Sent): Message {
     protocol: protocol.name,
     key: oneKey([...shownKeys(sent), ...keys]),
     length,
-    reads: Iterator.from(events).map((draft) => readDraft(draft, clocks)),
+    read: (traffic) => {
+      const judge = openTraffic(traffic);
+      return Iterator.from(events).map((draft) => readDraft(draft, clocks, judge));
+    },
   };
 }
 

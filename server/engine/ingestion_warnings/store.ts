@@ -8,9 +8,9 @@ export const examples_max = 5;
 const kept_ms = 90 * 24 * 3_600_000;
 
 /**
- * Adds the counts in one statement; of projects that are gone nothing. Rows are written in one order
- * by every process, so two of them cannot block each other for good; the projects' locks keep a
- * deletion from coming in between.
+ * Adds the counts in one statement; of projects that are gone nothing. Rows are written in one
+ * order by every process, so two of them cannot block each other for good; the projects' locks
+ * keep a deletion from coming in between.
  */
 export async function storeWarnings(db: Database, warnings: PendingWarning[]): Promise<void> {
   await db.run(sql`

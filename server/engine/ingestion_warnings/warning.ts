@@ -14,8 +14,9 @@ export const warning_outcomes = [
 export type WarningOutcome = (typeof warning_outcomes)[number];
 
 /**
- * Why an event was not taken as it came, and what became of it. The list is closed: docs/sdks.md
- * explains each.
+ * Why an event was not taken as it came, and what became of it. The list is closed:
+ * docs/ingestion_warnings.md explains
+ * each.
  */
 export const warning_reasons = {
   clock_skew_mended: 'changed',
