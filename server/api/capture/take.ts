@@ -3,7 +3,8 @@ import type { ReadEvent } from '../../engine/ingest/event.ts';
 import { sharedIngestion } from '../../engine/ingest/one_ingestion.ts';
 import { takeReads } from '../../engine/ingest/stream.ts';
 import type { Taken } from '../../engine/ingest/stream.ts';
-import type { Warning } from '../../engine/ingestion_warnings/warning.ts';
+import { examples_max } from '../../engine/ingestion_warnings/store.ts';
+import type { WarningExample, WarningReason } from '../../engine/ingestion_warnings/warning.ts';
 import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
 import { invalidMany } from '../../platform/http/errors.ts';
 import type { WriteAccess } from '../write_keys/store.ts';
@@ -48,11 +49,17 @@ export function openTake(deps: Deps, gate: Gate): TakeSent {
       throw noted(refusals, sent, busyCapture(2), team_id);
     }
     const { protocol: from } = message;
-    for (const { reason, example } of judged.warnings) {
-      metrics.ingestion_warnings.inc({ protocol: from, reason });
+    for (const [reason, { events, examples }] of judged.warnings) {
+      metrics.ingestion_warnings.inc({ protocol: from, reason }, events);
       // What is not done of what an event says of persons is noted where it is not done.
-      if (reason !== 'person_too_large')
-        warnings.note({ team_id, reason, example: { from, ...example } });
+      if (reason === 'person_too_large') continue;
+      for (const [index, example] of examples.entries())
+        warnings.note({
+          team_id,
+          reason,
+          example: { from, ...example },
+          events: index === 0 ? events : 0,
+        });
     }
     const protocol = protocols.find(({ name }) => name === from)!;
     const isNothingStored = taken.rejected > 0 && taken.rejected === message.length;
@@ -95,18 +102,24 @@ function noted<Fault>(refusals: Refusals, sent: Sent, error: Fault, team_id?: nu
 type JudgedMessage = {
   reads: AsyncGenerator<ReadEvent[]>;
   verdicts: Verdict[];
-  warnings: Pick<Warning, 'reason' | 'example'>[];
+  warnings: Map<WarningReason, { events: number; examples: WarningExample[] }>;
 };
 
 function judge(message: OpenedMessage, traffic: Traffic): JudgedMessage {
   const verdicts: Verdict[] = [];
-  const warnings: JudgedMessage['warnings'] = [];
+  const warnings: JudgedMessage['warnings'] = new Map();
+  const count = (one: Read, reason: WarningReason) => {
+    const known = warnings.get(reason) ?? { events: 0, examples: [] };
+    known.events += 1;
+    if (known.examples.length < examples_max) known.examples.push(exampleOf(one, reason));
+    warnings.set(reason, known);
+  };
   async function* reads() {
     for await (const some of message.read(traffic)) {
       for (const one of some) {
         const { read, warnings: reasons, uuid } = one;
         verdicts.push({ uuid, is_refused: read.event === undefined, warnings: reasons });
-        for (const reason of reasons) warnings.push({ reason, example: exampleOf(one, reason) });
+        for (const reason of reasons) count(one, reason);
       }
       yield some.filter(({ is_dropped }) => is_dropped !== true).map(({ read }) => read);
     }
@@ -114,7 +127,7 @@ function judge(message: OpenedMessage, traffic: Traffic): JudgedMessage {
   return { reads: reads(), verdicts, warnings };
 }
 
-function exampleOf({ read, told, uuid }: Read, reason: Warning['reason']): Warning['example'] {
+function exampleOf({ read, told, uuid }: Read, reason: WarningReason): WarningExample {
   const { event, distinct_id, sent } = told ?? { sent: {} };
   return { event, distinct_id, uuid: read.event?.uuid ?? uuid, sent: sent[reason] };
 }
