@@ -6,6 +6,7 @@ import { interrupt, runNode } from './child.ts';
 const benchmarks = {
   api_while_exporting: 'readers of the API beside an export',
   backfill_memory: 'memory during weeks of backfill',
+  capture: 'events of SDKs in a second, beside bare node:http',
   claim_lag: 'how late due exports are claimed',
   empty_backfill: 'a backfill over a range without events',
   export: 'events and bytes in a second, by format',

@@ -20,33 +20,53 @@ export type SendingClient = { name: string; open(address: string, key: string): 
 
 /** Clients try again after this, where they let a program say so. */
 const retry_ms = 200;
-/** What a client never tells the end of counts as given up after this. */
-const patience_ms = 60_000;
-
-type PostHogClient = Pick<PostHog, 'capture' | 'flush'>;
-
-function posthogSender(client: PostHogClient): SendOne {
-  return async (sent) => {
-    client.capture({ distinctId: 'ada', event: 'kept', properties: { sent }, uuid: randomUUID() });
-    return client.flush().then(
-      () => true,
-      () => false,
-    );
-  };
-}
+/** What a client does not tell the end of is not waited for longer. */
+const patience_ms = 10_000;
 
 type Callback = (error?: unknown) => void;
 
-/** A client that calls back once an event was delivered or given up. */
-function calledBack(send: (sent: string, done: Callback) => void): SendOne {
-  return (sent) =>
-    new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(false), patience_ms);
-      send(sent, (error) => {
-        clearTimeout(timer);
-        resolve(error === undefined || error === null);
-      });
+/**
+ * A client that tells of each event by its text, once it was delivered or given up; what it never
+ * tells of is given up after a while, and what it tells then is of no consequence.
+ */
+function toldOf(open: (tell: Tell) => Sender): SendOne {
+  const waiting = new Map<string, (is_delivered: boolean) => void>();
+  const send = open((sent, error) => {
+    for (const text of sent === 'all' ? waiting.keys() : [sent])
+      waiting.get(text)?.(error === undefined || error === null);
+  });
+  return async (sent) => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    waiting.set(sent, resolve);
+    const timer = setTimeout(() => resolve(false), patience_ms);
+    send(sent, (error) => resolve(error === undefined || error === null));
+    const is_delivered = await promise;
+    clearTimeout(timer);
+    waiting.delete(sent);
+    return is_delivered;
+  };
+}
+type Sender = (sent: string, done: Callback) => void;
+/** Tells of one text, or of all that are waited for. */
+type Tell = (sent: string | 'all', error?: unknown) => void;
+
+const calledBack = (send: Sender): SendOne => toldOf(() => send);
+
+type PostHogClient = Pick<PostHog, 'capture' | 'on'>;
+
+/** It keeps what it could not send for the next time, and says which events it sent. */
+function posthogSender(client: PostHogClient): SendOne {
+  return toldOf((tell) => {
+    client.on('flush', (sent: { properties: { sent: string } }[]) => {
+      for (const { properties } of sent) tell(properties.sent);
     });
+    // One of its wire versions says that a batch is flushed, after it said that it gave it up.
+    client.on('error', (error: unknown) => tell('all', error));
+    return (sent) => {
+      const uuid = randomUUID();
+      client.capture({ distinctId: 'ada', event: 'kept', properties: { sent }, uuid });
+    };
+  });
 }
 
 const track = (sent: string) => ({
@@ -61,13 +81,13 @@ export const sending_clients: readonly SendingClient[] = [
   {
     name: 'posthog-node 5',
     open: (host, key) =>
-      posthogSender(new PostHog(key, { host, flushAt: 1_000, fetchRetryDelay: retry_ms })),
+      posthogSender(new PostHog(key, { host, flushAt: 1, fetchRetryDelay: retry_ms })),
   },
   {
     name: 'posthog-node 5, the wire version with results',
     open: (host, key) => {
       process.env['POSTHOG_CAPTURE_MODE'] = 'v1';
-      const client = new PostHog(key, { host, flushAt: 1_000, fetchRetryDelay: retry_ms });
+      const client = new PostHog(key, { host, flushAt: 1, fetchRetryDelay: retry_ms });
       delete process.env['POSTHOG_CAPTURE_MODE'];
       return posthogSender(client);
     },
@@ -75,9 +95,7 @@ export const sending_clients: readonly SendingClient[] = [
   {
     name: 'posthog-node 4',
     open: (host, key) =>
-      posthogSender(
-        new PostHog4(key, { host, flushAt: 1_000, fetchRetryDelay: retry_ms }) as never,
-      ),
+      posthogSender(new PostHog4(key, { host, flushAt: 1, fetchRetryDelay: retry_ms }) as never),
   },
   {
     name: '@segment/analytics-node',
@@ -114,26 +132,22 @@ export const sending_clients: readonly SendingClient[] = [
 ];
 
 function openSnowplow(endpoint: string, appId: string): SendOne {
-  let tell: Callback = () => undefined;
-  const tracker = newTracker(
-    { namespace: randomUUID(), appId, encodeBase64: false },
-    {
-      endpoint,
-      bufferSize: 1,
-      onRequestSuccess: () => tell(),
-      onRequestFailure: ({ willRetry }) => {
-        if (!willRetry) tell(new Error('The tracker gave up.'));
+  return toldOf((tell) => {
+    const texts = (batch: unknown) => JSON.stringify(batch).match(/[0-9a-f-]{36}/g) ?? [];
+    const tracker = newTracker(
+      { namespace: randomUUID(), appId, encodeBase64: false },
+      {
+        endpoint,
+        bufferSize: 1,
+        onRequestSuccess: (batch) => {
+          for (const text of texts(batch)) tell(text);
+        },
       },
-    },
-  );
-  tracker.setUserId('ada');
-  return calledBack((sent, done) => {
-    tell = done;
-    tracker.track(
-      buildSelfDescribingEvent({
-        event: { schema: 'iglu:com.acme/kept/jsonschema/1-0-0', data: { sent } },
-      }),
     );
+    tracker.setUserId('ada');
+    const schema = 'iglu:com.acme/kept/jsonschema/1-0-0';
+    return (sent) =>
+      void tracker.track(buildSelfDescribingEvent({ event: { schema, data: { sent } } }));
   });
 }
 
@@ -142,25 +156,22 @@ function openOpenTelemetry(address: string, key: string): SendOne {
     url: `${address}/v1/logs`,
     headers: { authorization: `Bearer ${key}` },
   });
-  let tell: Callback = () => undefined;
-  const told: LogRecordExporter = {
-    export: (records, done) =>
-      exporter.export(records, (result) => {
-        done(result);
-        tell(result.code === 0 ? undefined : (result.error ?? new Error('The exporter gave up.')));
-      }),
-    shutdown: () => exporter.shutdown(),
-    forceFlush: () => Promise.resolve(),
-  };
-  const provider = new LoggerProvider({
-    processors: [new SimpleLogRecordProcessor({ exporter: told })],
-  });
-  const logger = provider.getLogger('test');
-  return calledBack((sent, done) => {
-    tell = done;
-    logger.emit({
-      eventName: 'kept',
-      attributes: { 'user.id': 'ada', 'log.record.uid': randomUUID(), sent },
-    });
+  return toldOf((tell) => {
+    const told: LogRecordExporter = {
+      export: (records, done) =>
+        exporter.export(records, (result) => {
+          done(result);
+          const error = result.code === 0 ? undefined : (result.error ?? new Error('Given up.'));
+          for (const { attributes } of records) tell(String(attributes['sent']), error);
+        }),
+      shutdown: () => exporter.shutdown(),
+      forceFlush: () => Promise.resolve(),
+    };
+    const processors = [new SimpleLogRecordProcessor({ exporter: told })];
+    const logger = new LoggerProvider({ processors }).getLogger('test');
+    return (sent) => {
+      const attributes = { 'user.id': 'ada', 'log.record.uid': randomUUID(), sent };
+      logger.emit({ eventName: 'kept', attributes });
+    };
   });
 }
