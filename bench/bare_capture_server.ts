@@ -82,6 +82,7 @@ process.on('message', async (asked: 'used' | 'insert' | 'end') => {
     return void process.send!(told);
   }
   server.closeAllConnections();
+  server.close();
   await clickhouse.close();
   await stores.close();
   process.disconnect();

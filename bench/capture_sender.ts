@@ -62,7 +62,8 @@ parentPort?.on('message', async ({ way, ms }: Asked) => {
   const one = async () => {
     while (performance.now() - began < ms) {
       const sent_at = performance.now();
-      events += await send();
+      const sent = await send();
+      events += sent;
       latencies_ms.push(performance.now() - sent_at);
     }
   };

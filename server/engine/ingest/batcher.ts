@@ -1,5 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import { openSlots } from '../../platform/slots.ts';
+import type { Slots } from '../../platform/slots.ts';
 import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
 import type { IncomingEvent } from './event.ts';
 import { flushEvents } from './flush.ts';
@@ -47,7 +48,16 @@ const default_limits: IngestionLimits = {
   look_up_seconds_max: 30,
 };
 
-type Group = { events: IncomingEvent[]; bytes: number; finish: (stored: Stored) => void };
+type Group = {
+  events: IncomingEvent[];
+  bytes: number;
+  /** The project's share of the room, which is given back with it. */
+  share: Slots;
+  finish: (stored: Stored) => void;
+};
+
+/** What one project may have of the room: so that others get in while it cannot be stored. */
+const room_share = 1 / 4;
 
 /**
  * How long a batch may take in the store: well under the time after which exports take an interval
@@ -61,7 +71,7 @@ function batchSeconds(settleSeconds: number): number {
 /**
  * Opens the ingestion of one process: group commit per project. A batch is written as soon as the
  * one before is stored, so that a lone event does not wait and many requests share a batch; at most
- * 64 MiB wait, beyond that `add` does.
+ * 64 MiB wait, a quarter of them of one project; beyond that `add` does.
  */
 export function openIngestion(
   deps: Pick<FlushDeps, 'db' | 'clickhouse' | 'log'> & {
@@ -83,6 +93,7 @@ export function openIngestion(
   const room = openSlots(bounds.queue_bytes_max);
   const flushes = openSlots(bounds.flushes_max);
   const queues = new Map<number, Group[]>();
+  const shares = new Map<number, Slots>();
   const flushers = new Set<Promise<void>>();
 
   async function flushAll(teamId: number, queue: Group[]): Promise<void> {
@@ -98,22 +109,29 @@ export function openIngestion(
       );
       flushes.give(1);
       tell(groups, outcome);
-      for (const { bytes } of groups) room.give(bytes);
+      for (const { bytes, share } of groups) {
+        room.give(bytes);
+        share.give(bytes);
+      }
     }
     queues.delete(teamId);
+    if (shares.get(teamId)?.waiting === 0) shares.delete(teamId);
   }
 
   return {
     add: async (teamId, events) => {
       const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
+      const share = shares.get(teamId) ?? openSlots(bounds.queue_bytes_max * room_share);
+      shares.set(teamId, share);
+      await share.take(bytes);
       await room.take(bytes);
       const stored = new Promise<Stored>((finish) => {
         const queue = queues.get(teamId);
         if (queue !== undefined) {
-          queue.push({ events, bytes, finish });
+          queue.push({ events, bytes, share, finish });
           return;
         }
-        const fresh = [{ events, bytes, finish }];
+        const fresh = [{ events, bytes, share, finish }];
         queues.set(teamId, fresh);
         const flusher = flushAll(teamId, fresh);
         flushers.add(flusher);
