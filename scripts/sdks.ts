@@ -1,7 +1,8 @@
 // Unchanged SDKs against a server whose processes are killed, or through a proxy that cuts, delays,
 // refuses and repeats. Prints what each client believes and what is stored; exit code 1 when an
 // event that was believed delivered is not there once.
-// npm run sdks -- kills [--kills 100 --seed 7] 2>/dev/null (clients are talkative; Ctrl-C ends it early)
+// npm run sdks -- kills [--kills 100 --seed 7] 2>/dev/null (clients are talkative)
+// Ctrl-C ends it early.
 // npm run sdks -- faults [--seed 7]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

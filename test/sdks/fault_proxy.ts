@@ -36,12 +36,14 @@ const delay_ms = 300;
 export async function openFaultProxy(address: string, next: () => Fault): Promise<FaultProxy> {
   const happened: Fault[] = [];
   const server = http.createServer((request, response) => {
-    void bodyOf(request).then(async (body) => {
-      const fault = request.method === 'POST' ? faultOf(request, next()) : 'none';
-      if (request.method === 'POST') happened.push(fault);
-      await answer(address, { request, response, body }, fault).catch(() => request.destroy());
-    });
+    void handle(request, response).catch(() => request.destroy());
   });
+  async function handle(request: http.IncomingMessage, response: http.ServerResponse) {
+    const body = await bodyOf(request);
+    const fault = request.method === 'POST' ? faultOf(request, next()) : 'none';
+    if (request.method === 'POST') happened.push(fault);
+    await answer(address, { request, response, body }, fault);
+  }
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {

@@ -32,7 +32,7 @@ type Callback = (error?: unknown) => void;
 function toldOf(open: (tell: Tell) => Sender): SendOne {
   const waiting = new Map<string, (is_delivered: boolean) => void>();
   const send = open((sent, error) => {
-    for (const text of sent === 'all' ? waiting.keys() : [sent])
+    for (const text of sent === undefined ? waiting.keys() : [sent])
       waiting.get(text)?.(error === undefined || error === null);
   });
   return async (sent) => {
@@ -47,8 +47,8 @@ function toldOf(open: (tell: Tell) => Sender): SendOne {
   };
 }
 type Sender = (sent: string, done: Callback) => void;
-/** Tells of one text, or of all that are waited for. */
-type Tell = (sent: string | 'all', error?: unknown) => void;
+/** Tells of one text, or without one of all that are waited for. */
+type Tell = (sent: string | undefined, error?: unknown) => void;
 
 const calledBack = (send: Sender): SendOne => toldOf(() => send);
 
@@ -61,7 +61,7 @@ function posthogSender(client: PostHogClient): SendOne {
       for (const { properties } of sent) tell(properties.sent);
     });
     // One of its wire versions says that a batch is flushed, after it said that it gave it up.
-    client.on('error', (error: unknown) => tell('all', error));
+    client.on('error', (error: unknown) => tell(undefined, error));
     return (sent) => {
       const uuid = randomUUID();
       client.capture({ distinctId: 'ada', event: 'kept', properties: { sent }, uuid });
@@ -95,7 +95,7 @@ export const sending_clients: readonly SendingClient[] = [
   {
     name: 'posthog-node 4',
     open: (host, key) =>
-      posthogSender(new PostHog4(key, { host, flushAt: 1, fetchRetryDelay: retry_ms }) as never),
+      posthogSender(new PostHog4(key, { host, flushAt: 1, fetchRetryDelay: retry_ms })),
   },
   {
     name: '@segment/analytics-node',
@@ -124,7 +124,7 @@ export const sending_clients: readonly SendingClient[] = [
         flushAt: 1,
         errorHandler: () => undefined,
       });
-      return calledBack((sent, done) => void client.track(track(sent), done as never));
+      return calledBack((sent, done) => void client.track(track(sent), done));
     },
   },
   { name: '@snowplow/node-tracker', open: openSnowplow },
@@ -162,7 +162,7 @@ function openOpenTelemetry(address: string, key: string): SendOne {
         exporter.export(records, (result) => {
           done(result);
           const error = result.code === 0 ? undefined : (result.error ?? new Error('Given up.'));
-          for (const { attributes } of records) tell(String(attributes['sent']), error);
+          for (const { attributes } of records) tell(attributes['sent'] as string, error);
         }),
       shutdown: () => exporter.shutdown(),
       forceFlush: () => Promise.resolve(),

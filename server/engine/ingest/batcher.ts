@@ -51,8 +51,8 @@ const default_limits: IngestionLimits = {
 type Group = {
   events: IncomingEvent[];
   bytes: number;
-  /** The project's share of the room, which is given back with it. */
-  share: Slots;
+  /** Gives back the room that it takes. */
+  leave: () => void;
   finish: (stored: Stored) => void;
 };
 
@@ -90,10 +90,9 @@ export function openIngestion(
     look_up_seconds_max: bounds.look_up_seconds_max,
     bytes_max: bounds.batch_bytes_max,
   };
-  const room = openSlots(bounds.queue_bytes_max);
+  const room = openRoom(bounds.queue_bytes_max);
   const flushes = openSlots(bounds.flushes_max);
   const queues = new Map<number, Group[]>();
-  const shares = new Map<number, Slots>();
   const flushers = new Set<Promise<void>>();
 
   async function flushAll(teamId: number, queue: Group[]): Promise<void> {
@@ -109,29 +108,23 @@ export function openIngestion(
       );
       flushes.give(1);
       tell(groups, outcome);
-      for (const { bytes, share } of groups) {
-        room.give(bytes);
-        share.give(bytes);
-      }
+      for (const { leave } of groups) leave();
     }
     queues.delete(teamId);
-    if (shares.get(teamId)?.waiting === 0) shares.delete(teamId);
+    room.forget(teamId);
   }
 
   return {
     add: async (teamId, events) => {
       const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
-      const share = shares.get(teamId) ?? openSlots(bounds.queue_bytes_max * room_share);
-      shares.set(teamId, share);
-      await share.take(bytes);
-      await room.take(bytes);
+      const leave = await room.enter(teamId, bytes);
       const stored = new Promise<Stored>((finish) => {
         const queue = queues.get(teamId);
         if (queue !== undefined) {
-          queue.push({ events, bytes, share, finish });
+          queue.push({ events, bytes, leave, finish });
           return;
         }
-        const fresh = [{ events, bytes, share, finish }];
+        const fresh = [{ events, bytes, leave, finish }];
         queues.set(teamId, fresh);
         const flusher = flushAll(teamId, fresh);
         flushers.add(flusher);
@@ -142,6 +135,29 @@ export function openIngestion(
     drain: async () => {
       while (flushers.size > 0) await Promise.all(flushers);
       await warnings.store();
+    },
+  };
+}
+
+/** Room for what waits in memory; each project has a share of it at most. */
+function openRoom(bytes_max: number) {
+  const room = openSlots(bytes_max);
+  const shares = new Map<number, Slots>();
+  return {
+    /** Waits for room and gives the way to give it back. */
+    enter: async (teamId: number, bytes: number): Promise<() => void> => {
+      const share = shares.get(teamId) ?? openSlots(bytes_max * room_share);
+      shares.set(teamId, share);
+      await share.take(bytes);
+      await room.take(bytes);
+      return () => {
+        room.give(bytes);
+        share.give(bytes);
+      };
+    },
+    /** Keeps nothing of a project of which nobody waits. */
+    forget: (teamId: number) => {
+      if (shares.get(teamId)?.waiting === 0) shares.delete(teamId);
     },
   };
 }
