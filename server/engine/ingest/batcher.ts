@@ -48,6 +48,27 @@ const default_limits: IngestionLimits = {
   look_up_seconds_max: 30,
 };
 
+/** What ingestion works with. */
+type IngestionDeps = Pick<FlushDeps, 'db' | 'clickhouse' | 'log'> & {
+  clock: Clock;
+  settle_seconds: number;
+};
+
+function flushDepsOf(
+  deps: IngestionDeps,
+  { look_up_seconds_max, batch_bytes_max }: IngestionLimits,
+  warn: FlushDeps['warn'],
+): FlushDeps {
+  return {
+    ...deps,
+    persons: openPersonStore(deps.clickhouse),
+    warn,
+    seconds_max: batchSeconds(deps.settle_seconds),
+    look_up_seconds_max,
+    bytes_max: batch_bytes_max,
+  };
+}
+
 type Group = {
   events: IncomingEvent[];
   bytes: number;
@@ -74,22 +95,12 @@ function batchSeconds(settleSeconds: number): number {
  * 64 MiB wait, a quarter of them of one project; beyond that `add` does.
  */
 export function openIngestion(
-  deps: Pick<FlushDeps, 'db' | 'clickhouse' | 'log'> & {
-    clock: Clock;
-    settle_seconds: number;
-  },
+  deps: IngestionDeps,
   limits: Partial<IngestionLimits> = {},
 ): Ingestion {
   const warnings = sharedWarnings(deps);
   const bounds = { ...default_limits, ...limits };
-  const flushDeps: FlushDeps = {
-    ...deps,
-    persons: openPersonStore(deps.clickhouse),
-    warn: warnings.note,
-    seconds_max: batchSeconds(deps.settle_seconds),
-    look_up_seconds_max: bounds.look_up_seconds_max,
-    bytes_max: bounds.batch_bytes_max,
-  };
+  const flushDeps = flushDepsOf(deps, bounds, warnings.note);
   const room = openRoom(bounds.queue_bytes_max);
   const flushes = openSlots(bounds.flushes_max);
   const queues = new Map<number, Group[]>();
