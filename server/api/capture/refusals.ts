@@ -44,7 +44,8 @@ export function openRefusals(deps: Deps, findAccess: WriteAccessFinder): Refusal
       noted.add(error);
       if (team_id !== undefined) return add(team_id, sent, error);
       // Whoever sends too much or has no key must not cost a look-up besides.
-      if (error.status !== 401 && error.status !== 503) ofShownKey(sent, (team) => add(team, sent, error));
+      if (error.status !== 401 && error.status !== 503)
+        ofShownKey(sent, (team) => add(team, sent, error));
     },
     counted: (error) => {
       noted.add(error);
