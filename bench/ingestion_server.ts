@@ -6,7 +6,13 @@ import type * as log_module from '../server/platform/log.ts';
 import type * as harness_module from '../test/harness.ts';
 
 /** Where events are sent, told once it is open. */
-export type Opened = { url: string; key: string };
+export type Opened = {
+  url: string;
+  key: string;
+  address: string;
+  project: number;
+  write_key: string;
+};
 /** What the event loop had of the processor so far, and the most memory since last told. */
 export type Used = { processor_us: number; memory_bytes: number };
 
@@ -16,7 +22,10 @@ const { openHarness } = (await import(part('test/harness.ts'))) as typeof harnes
 const { buildApp } = (await import(part('server/app.ts'))) as typeof app_module;
 const { openLog } = (await import(part('server/platform/log.ts'))) as typeof log_module;
 
-const harness = await openHarness({ deps: { log: openLog('error') } });
+const harness = await openHarness({
+  config: { capture_limit_per_key: 0, capture_limit_per_address: 0 },
+  deps: { log: openLog('error') },
+});
 const { key, project } = await harness.newOrganization();
 // Not the harness's own app, which checks every answer against its schema.
 const app = buildApp(harness.deps);
@@ -37,4 +46,10 @@ process.on('message', async (asked: 'used' | 'end') => {
   await harness.close();
   process.disconnect();
 });
-process.send!({ url: `${address}/api/projects/${project.id}/events/`, key } satisfies Opened);
+process.send!({
+  url: `${address}/api/projects/${project.id}/events/`,
+  key,
+  address,
+  project: project.id,
+  write_key: project.api_token,
+} satisfies Opened);

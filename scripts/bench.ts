@@ -7,6 +7,7 @@ const benchmarks = {
   api_while_exporting: 'readers of the API beside an export',
   backfill_memory: 'memory during weeks of backfill',
   bulk_retry: 'thousands of failed runs, retried by a bulk action',
+  capture: 'events of SDKs in a second, beside bare node:http',
   claim_lag: 'how late due exports are claimed',
   console: 'the console over 10,000 exports and 1,000,000 runs, in Chromium',
   console_map: "drawing the console's map of 200,000 slots",

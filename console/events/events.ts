@@ -15,7 +15,11 @@ const lively_ms = 10 * 60_000;
  */
 export function newestEvents(project_id: string) {
   return reading<Newest>(`/api/projects/${encodeURIComponent(project_id)}/events/`, {
-    is_busy: ({ results: [newest] }) =>
-      newest === undefined || now() - Date.parse(newest.inserted_at) < lively_ms,
+    is_busy: isLively,
   });
+}
+
+/** Has something just come, or nothing ever? */
+export function isLively({ results: [newest] }: Newest): boolean {
+  return newest === undefined || now() - Date.parse(newest.inserted_at) < lively_ms;
 }

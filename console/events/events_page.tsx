@@ -10,8 +10,9 @@ import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { projectOf } from '../projects/project.ts';
 import { Instant } from '../time/instant.tsx';
+import { CountSections } from './count_sections.tsx';
 import { FirstExport } from './first_export.tsx';
-import { newestEvents } from './events.ts';
+import { isLively, newestEvents } from './events.ts';
 import type { Newest } from './events.ts';
 import { SendingKey } from './sending_key.tsx';
 import { ways } from './ways.ts';
@@ -27,15 +28,19 @@ export function EventsPage() {
   return (
     <Page title="Events" request={pathOf(newest)}>
       <Shown query={query}>
-        {({ results }) => (
-          <>
-            {results[0] !== undefined && (
-              <FirstExport project_id={project_id} newest={results[0]} />
-            )}
-            {results.length > 0 && <NewestEvents results={results} />}
-            <Ways project_id={project_id} first={results[0]} />
-          </>
-        )}
+        {({ results }) => {
+          const [first] = results;
+          return (
+            <>
+              {first !== undefined && <FirstExport project_id={project_id} newest={first} />}
+              {first !== undefined && <NewestEvents results={results} />}
+              {first !== undefined && (
+                <CountSections project_id={project_id} is_lively={isLively({ results })} />
+              )}
+              <Ways project_id={project_id} first={first} />
+            </>
+          );
+        }}
       </Shown>
     </Page>
   );

@@ -64,6 +64,18 @@ test('from the link of the terminal to the first completed export', { skip }, as
   client.capture({ distinctId: 'grace', event: 'opened' });
   await client.shutdown();
   await page.getByRole('row', { name: /opened grace/ }).waitFor();
+  await page.getByText('1 event stored in this day').waitFor();
+  // What is not taken as it came is told with its value.
+  const body = JSON.stringify({
+    api_key: write_key,
+    batch: [{ event: 'late', distinct_id: '<b>', timestamp: 'yesterday' }, { event: 'of nobody' }],
+  });
+  assert.equal((await fetch(`${host}/e/`, { method: 'POST', body })).status, 200);
+  const changed = page.getByRole('row', { name: /timestamp_ignored Changed 1/ });
+  await changed.waitFor();
+  await page.getByRole('row', { name: /distinct_id_missing Refused 1/ }).waitFor();
+  await changed.getByText('Of timestamp_ignored').click();
+  await changed.getByText(/late of <b>.*: yesterday/).waitFor();
 
   await pressByKey(page, 'Make a key and put it in');
   await page.getByText('The key stands in the commands below.').waitFor();
@@ -78,7 +90,7 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await pressByKey(page, 'Make the first export');
   await page.waitForURL('**/projects/1/exports/*/runs');
   await page.getByRole('heading', { name: 'First export, hourly' }).waitFor();
-  const run = page.getByRole('row').filter({ hasText: '2 rows' });
+  const run = page.getByRole('row').filter({ hasText: '3 rows' });
   await run.getByText('Completed').waitFor({ timeout: patience_ms });
   assert.ok(performance.now() - began < patience_ms);
   const files = await readdir(join(folder, 'exports/demo'), { recursive: true });

@@ -1,9 +1,15 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { giveKnownLanguage } from '../batch_exports/metrics/known_language.ts';
+import { textsOf } from '../batch_exports/search.ts';
 import { project_route } from '../projects/routes.ts';
 
 /** `/projects/<id>/events`: how events get into a project, and which came last. */
 export const events_route = createRoute({
   getParentRoute: () => project_route,
   path: 'events',
-  component: lazyRouteComponent(() => import('./events_page.tsx'), 'EventsPage'),
+  validateSearch: textsOf(['range']),
+  component: lazyRouteComponent(() => {
+    giveKnownLanguage();
+    return import('./events_page.tsx');
+  }, 'EventsPage'),
 });

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { ProjectRow } from '../../server/api/projects/schema.ts';
-import { TextField } from '../form/fields.tsx';
+import { ChoiceField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
@@ -33,6 +33,9 @@ export function SettingsPage() {
               <p>It may stand in public code: it gives no right to read.</p>
               <Command text={project.api_token} what="the token" />
             </Section>
+            <Section title="Robots and your own people">
+              <ChangeTraffic key={project.id} project={project} />
+            </Section>
             <Section title="Deletion">
               <DeleteProject project={project} />
             </Section>
@@ -62,6 +65,56 @@ function ChangeProject({ project }: { project: ProjectRow }) {
     >
       <TextField name="name" label="Name" value={project.name} autoComplete="off" />
       <ZoneField value={project.timezone} />
+    </Form>
+  );
+}
+
+const fates = [
+  { value: 'keep', label: 'Keep' },
+  { value: 'mark', label: 'Mark' },
+  { value: 'drop', label: 'Drop' },
+];
+
+function ChangeTraffic({ project }: { project: ProjectRow }) {
+  const done = useDone();
+  return (
+    <Form
+      method="PATCH"
+      path={`/api/projects/${project.id}/`}
+      if_match={etagOf(project)}
+      body={({ internal_addresses, ...values }) => ({
+        ...values,
+        internal_addresses: String(internal_addresses ?? '')
+          .split(/[\s,]+/)
+          .filter((address) => address !== ''),
+      })}
+      done={() => done('It holds for events from now on.', projectOf(String(project.id)))}
+      button="Save"
+    >
+      <p>
+        What SDKs send from known robots and from your own addresses. Marked events have $is_robot
+        or $is_internal; dropped ones are counted on the page of events.
+      </p>
+      <ChoiceField
+        name="robot_events"
+        label="Events of robots"
+        options={fates}
+        value={project.robot_events}
+      />
+      <ChoiceField
+        name="internal_events"
+        label="Events from internal addresses"
+        options={fates}
+        value={project.internal_events}
+      />
+      <TextField
+        name="internal_addresses"
+        label="Internal addresses"
+        hint="Addresses and networks, such as 203.0.113.0/24, with blanks between them."
+        value={project.internal_addresses.join(' ')}
+        autoComplete="off"
+        is_optional
+      />
     </Form>
   );
 }

@@ -2,6 +2,7 @@ import type { Deps } from '../deps.ts';
 import { removeProjects } from '../engine/erasure/remove_projects.ts';
 import { judgeFreshness } from '../engine/health/freshness.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
+import { sweepWarnings } from '../engine/ingestion_warnings/store.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
 import { checkChains } from '../platform/activity/check.ts';
 import type { Chore } from '../platform/chores.ts';
@@ -57,6 +58,11 @@ export function choresOf(deps: Deps): Chore[] {
       name: 'removal of the rows of deleted projects',
       interval_ms: 30_000,
       work: (signal) => removeProjects(deps, signal, (deps.config.settle_seconds + 45) * 1_000),
+    },
+    {
+      name: 'removal of old ingestion warnings',
+      interval_ms: 3_600_000,
+      work: () => sweepWarnings(deps.db, deps.clock.now()),
     },
     {
       name: 'removal of sign-ins that have expired',

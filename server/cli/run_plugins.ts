@@ -1,6 +1,5 @@
 import type { Deps } from '../deps.ts';
 import { openIngestion } from '../engine/ingest/batcher.ts';
-import { openNoteWarning } from '../engine/ingest/identity_warning.ts';
 import { startPluginRunner } from '../engine/plugins/running/runner.ts';
 
 /** How long a plugin stays loaded without anything to do. */
@@ -16,14 +15,8 @@ export function runPlugins(
   deps: Deps,
   options: { retry_seconds?: number; idle_seconds?: number } = {},
 ): { stop(): Promise<void> } {
-  const { config, log, db, clickhouse } = deps;
-  const ingestion = openIngestion({
-    db,
-    clickhouse,
-    log,
-    noteWarning: openNoteWarning(deps),
-    settle_seconds: config.settle_seconds,
-  });
+  const { config } = deps;
+  const ingestion = openIngestion({ ...deps, settle_seconds: config.settle_seconds });
   const running = {
     ...deps,
     ingestion,

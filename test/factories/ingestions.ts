@@ -5,27 +5,14 @@ import type { Harness } from '../harness.ts';
 import { openIngestion } from '../../server/engine/ingest/batcher.ts';
 import type { Ingestion } from '../../server/engine/ingest/batcher.ts';
 import type { IncomingEvent } from '../../server/engine/ingest/event.ts';
-import type { NoteWarning } from '../../server/engine/ingest/identity_warning.ts';
 import { parseEvent } from '../../server/engine/ingest/parse.ts';
 
 /** Opened before the tests of the file that imports it, and closed after them. */
 export let harness: Harness;
 
-/** An ingestion of its own; what it warns of goes to `noteWarning`. */
-export const open = (
-  limits?: Parameters<typeof openIngestion>[1],
-  noteWarning: NoteWarning = () => undefined,
-) =>
-  openIngestion(
-    {
-      db: harness.deps.db,
-      clickhouse: harness.deps.clickhouse,
-      log: harness.deps.log,
-      noteWarning,
-      settle_seconds: 15,
-    },
-    limits,
-  );
+/** An ingestion of its own. */
+export const open = (limits?: Parameters<typeof openIngestion>[1]) =>
+  openIngestion({ ...harness.deps, settle_seconds: 15 }, limits);
 
 /** The number of a new project. */
 export const newTeam = async () => (await harness.newOrganization()).project.id;

@@ -150,6 +150,7 @@ const engine_order = [
   'plugins',
   'erasure',
   'ingest',
+  'ingestion_warnings',
   'identities',
 ];
 

@@ -17,8 +17,8 @@ const clickhouse = openClickHouse(clickhouse_url, { application: 'identities' })
 const ingestion = openIngestion({
   db,
   clickhouse,
+  clock: systemClock,
   log: silentLog(),
-  noteWarning: () => undefined,
   settle_seconds: 15,
 });
 

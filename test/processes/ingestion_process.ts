@@ -12,13 +12,8 @@ import { openDatabase } from '../../server/platform/postgres/database.ts';
 const [databaseUrl = '', clickhouseUrl = '', team = '', first = ''] = process.argv.slice(2);
 const db = openDatabase(databaseUrl, { connections_max: 4, application_name: 'ingestion-process' });
 const clickhouse = openClickHouse(clickhouseUrl, { application: 'ingestion-process' });
-const ingestion = openIngestion({
-  db,
-  clickhouse,
-  log: silentLog(),
-  noteWarning: () => undefined,
-  settle_seconds: 15,
-});
+const [log, clock] = [silentLog(), systemClock];
+const ingestion = openIngestion({ db, clickhouse, log, clock, settle_seconds: 15 });
 const events_per_batch = 20;
 
 for (let batch = Number(first); ; batch += 1) {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import { OTLPLogExporter as JsonExporter } from '@opentelemetry/exporter-logs-otlp-http';
 import { OTLPLogExporter as ProtobufExporter } from '@opentelemetry/exporter-logs-otlp-proto';
@@ -7,6 +8,7 @@ import { buildSelfDescribingEvent, buildStructEvent, newTracker } from '@snowplo
 // @ts-expect-error: the package has no types.
 import OldSegmentAnalytics from 'analytics-node';
 import { PostHog } from 'posthog-node';
+import type { Fault } from './fault_proxy.ts';
 import { PostHog as PostHog3 } from 'posthog-node-3';
 import { PostHog as PostHog4 } from 'posthog-node-4';
 
@@ -19,7 +21,11 @@ export type NodeClient = {
   send(address: string, key: string): Promise<void>;
   /** Each event by its name, who, and a property `sent` of its own. */
   wanted: readonly (readonly [event: string, distinct_id: string, sent: unknown])[];
+  /** What happens to a request that it does not send again, and tells its program so. */
+  gives_up_after?: readonly Fault[];
 };
+
+const broken = ['cut before', 'cut within'] as const;
 
 const given_uuid = '0190163d-8694-739b-aea5-966c26f8ad91';
 const text = { sent: 'Zürich 😀 "quoted"' };
@@ -96,6 +102,22 @@ const posthog: NodeClient[] = [
   },
 ];
 
+const ignored = () => undefined;
+
+/**
+ * Until every call is delivered: these clients send the first at once, beside the flush of the
+ * others, and say of each alone what became of it.
+ */
+async function everyCall(call: (done: () => () => void) => unknown): Promise<void> {
+  const calls: Promise<void>[] = [];
+  call(() => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    calls.push(promise);
+    return (error?: Error | null) => (error ? reject(error) : resolve());
+  });
+  await Promise.all(calls);
+}
+
 const segment: NodeClient[] = [
   {
     name: '@segment/analytics-node',
@@ -113,29 +135,36 @@ const segment: NodeClient[] = [
   },
   {
     name: 'analytics-node',
+    gives_up_after: broken,
     path: '/v1/batch',
     send: async (host, writeKey) => {
-      const client = new OldSegmentAnalytics(writeKey, { host });
-      client.track({ userId: 'ada', event: 'bought', properties: text });
-      client.identify({ userId: 'ada', anonymousId: 'visitor', traits: { name: 'Ada' } });
-      client.page({ userId: 'ada', name: 'Home', properties: { sent: 3 } });
-      client.group({ userId: 'ada', groupId: 'acme', traits: { size: 3 } });
-      client.alias({ userId: 'ada', previousId: 'visitor' });
-      await client.flush();
+      const client = new OldSegmentAnalytics(writeKey, { host, errorHandler: ignored });
+      await everyCall((done) => {
+        client.track({ userId: 'ada', event: 'bought', properties: text }, done());
+        client.identify({ userId: 'ada', anonymousId: 'visitor', traits: { name: 'Ada' } }, done());
+        client.page({ userId: 'ada', name: 'Home', properties: { sent: 3 } }, done());
+        client.group({ userId: 'ada', groupId: 'acme', traits: { size: 3 } }, done());
+        client.alias({ userId: 'ada', previousId: 'visitor' }, done());
+        return client.flush();
+      });
     },
     wanted: segment_events,
   },
   {
     name: '@rudderstack/rudder-sdk-node',
+    gives_up_after: [...broken, 'cut after'],
     path: '/v1/batch',
     send: async (dataPlaneUrl, writeKey) => {
-      const client = new RudderAnalytics(writeKey, { dataPlaneUrl });
-      client.track({ userId: 'ada', event: 'bought', properties: text });
-      client.identify({ userId: 'ada', anonymousId: 'visitor', traits: { name: 'Ada' } });
-      client.page({ userId: 'ada', name: 'Home', properties: { sent: 3 } });
-      client.group({ userId: 'ada', groupId: 'acme', traits: { size: 3 } });
-      client.alias({ userId: 'ada', previousId: 'visitor' });
-      await client.flush();
+      const options = { dataPlaneUrl, errorHandler: ignored };
+      const client = new RudderAnalytics(writeKey, options);
+      await everyCall((done) => {
+        client.track({ userId: 'ada', event: 'bought', properties: text }, done());
+        client.identify({ userId: 'ada', anonymousId: 'visitor', traits: { name: 'Ada' } }, done());
+        client.page({ userId: 'ada', name: 'Home', properties: { sent: 3 } }, done());
+        client.group({ userId: 'ada', groupId: 'acme', traits: { size: 3 } }, done());
+        client.alias({ userId: 'ada', previousId: 'visitor' }, done());
+        return client.flush();
+      });
     },
     wanted: segment_events,
   },
@@ -143,6 +172,8 @@ const segment: NodeClient[] = [
 
 const snowplow: NodeClient = {
   name: '@snowplow/node-tracker',
+  // It keeps what failed for the next event.
+  gives_up_after: [...broken, '503'],
   path: '/com.snowplowanalytics.snowplow/tp2',
   send: async (endpoint, appId) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -156,7 +187,9 @@ const snowplow: NodeClient = {
           left -= batch.length;
           if (left === 0) resolve();
         },
-        onRequestFailure: () => reject(new Error('The tracker could not send.')),
+        onRequestFailure: ({ willRetry }) => {
+          if (!willRetry) reject(new Error('The tracker could not send.'));
+        },
       },
     );
     tracker.setUserId('ada');
@@ -174,11 +207,15 @@ const snowplow: NodeClient = {
   ],
 };
 
+/** Who did it, and what names the record, so that it is stored once however often it is sent. */
+const named = () => ({ 'user.id': 'ada', 'log.record.uid': randomUUID() });
+
 const opentelemetry: NodeClient[] = [
   ['JSON', JsonExporter] as const,
   ['protobuf', ProtobufExporter] as const,
 ].map(([form, Exporter]) => ({
   name: `OpenTelemetry logs, ${form}`,
+  gives_up_after: broken,
   path: '/v1/logs',
   send: async (address, key) => {
     const exporter = new Exporter({
@@ -189,8 +226,8 @@ const opentelemetry: NodeClient[] = [
       processors: [new SimpleLogRecordProcessor({ exporter })],
     });
     const logger = provider.getLogger('test');
-    logger.emit({ eventName: 'bought', attributes: { 'user.id': 'ada', ...text } });
-    logger.emit({ body: { deep: [1, 2.5, true] }, attributes: { 'user.id': 'ada', sent: 2 } });
+    logger.emit({ eventName: 'bought', attributes: { ...named(), ...text } });
+    logger.emit({ body: { deep: [1, 2.5, true] }, attributes: { ...named(), sent: 2 } });
     await provider.shutdown();
   },
   wanted: [

@@ -9,11 +9,13 @@ import { openMessage } from './message.ts';
 import type { Message } from './message.ts';
 import type { Sent } from './protocol.ts';
 import type { Read } from './read_draft.ts';
+import type { Traffic } from './traffic.ts';
 
 /** What the thread is asked: to read a message, to go on with one, or to forget it. */
 export type AsideQuestion =
   | { kind: 'open'; bytes: Uint8Array; sent: Sent }
-  | { kind: 'more' | 'drop'; message: number };
+  | { kind: 'more'; message: number; traffic: Traffic | undefined }
+  | { kind: 'drop'; message: number };
 /** What it answers; an error is told by its parts. */
 export type AsideReply =
   | { kind: 'refused'; status: number; type: ErrorType; violations: Violation[] }
@@ -34,8 +36,8 @@ const thread = openThread<AsideQuestion, AsideReply>(
  * A message whose events come a few at a time, and not before they are wanted. `drop` forgets those
  * that nobody will ask for.
  */
-export type OpenedMessage = Omit<Message, 'reads'> & {
-  reads: AsyncIterable<Read[]>;
+export type OpenedMessage = Omit<Message, 'read'> & {
+  read(traffic?: Traffic): AsyncIterable<Read[]>;
   drop(): void;
 };
 
@@ -45,8 +47,8 @@ export type OpenedMessage = Omit<Message, 'reads'> & {
  */
 export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMessage> {
   if (bytes.length < aside_bytes_min) {
-    const { reads, ...message } = openMessage(bytes, sent);
-    return { ...message, reads: atOnce(reads), drop: () => {} };
+    const { read, ...message } = openMessage(bytes, sent);
+    return { ...message, read: (traffic) => atOnce(read(traffic)), drop: () => {} };
   }
   const { buffer, byteLength } = bytes;
   const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
@@ -55,16 +57,16 @@ export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMess
   if (reply.kind !== 'opened') throw new Error('The thread answered something else.');
   const { message, protocol, key, length } = reply;
   const drop = () => thread.tell({ kind: 'drop', message });
-  return { protocol, key, length, reads: readsOf(message), drop };
+  return { protocol, key, length, read: (traffic) => readsOf(message, traffic), drop };
 }
 
 async function* atOnce(reads: Iterator<Read>): AsyncGenerator<Read[]> {
   yield [...Iterator.from(reads)];
 }
 
-async function* readsOf(message: number): AsyncGenerator<Read[]> {
+async function* readsOf(message: number, traffic: Traffic | undefined): AsyncGenerator<Read[]> {
   for (let is_last = false; !is_last;) {
-    const reply = await thread.ask({ kind: 'more', message });
+    const reply = await thread.ask({ kind: 'more', message, traffic });
     if (reply.kind !== 'more') throw new Error('The thread answered something else.');
     ({ is_last } = reply);
     yield reply.reads.map((one) => ({ ...one, read: arrived(one.read) }));

@@ -4,8 +4,10 @@ import { carried } from '../../engine/ingest/carried.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { AsideQuestion, AsideReply, CarriedPart } from './aside.ts';
 import { openMessage } from './message.ts';
+import type { Message } from './message.ts';
 import type { Sent } from './protocol.ts';
 import type { Read } from './read_draft.ts';
+import type { Traffic } from './traffic.ts';
 
 /**
  * The thread that reads long messages. What it gives is small or text: both are cheap to take over
@@ -15,15 +17,15 @@ const reads_max = 500;
 const reads_bytes_max = 256 * 1024;
 
 /** The messages that were read and not yet given. */
-const messages = new Map<number, Iterator<Read<PlainEvent>>>();
+const messages = new Map<number, Message['read'] | Iterator<Read<PlainEvent>>>();
 let last_message = 0;
 
 function open(bytes: Uint8Array, sent: Sent): AsideReply {
   try {
     const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const { reads, ...about } = openMessage(whole, sent);
+    const { read, ...about } = openMessage(whole, sent);
     const message = (last_message += 1);
-    messages.set(message, reads);
+    messages.set(message, read);
     return { kind: 'opened', message, ...about };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
@@ -32,8 +34,10 @@ function open(bytes: Uint8Array, sent: Sent): AsideReply {
   }
 }
 
-function more(message: number): AsideReply {
-  const given = messages.get(message);
+function more(message: number, traffic: Traffic | undefined): AsideReply {
+  const known = messages.get(message);
+  const given = typeof known === 'function' ? known(traffic) : known;
+  if (given !== undefined) messages.set(message, given);
   const reads: CarriedPart[] = [];
   let bytes = 0;
   let is_last = given === undefined;
@@ -53,6 +57,8 @@ function more(message: number): AsideReply {
 parentPort?.on('message', ({ id, question }: { id: number; question: AsideQuestion }) => {
   if (question.kind === 'drop') return void messages.delete(question.message);
   const reply =
-    question.kind === 'open' ? open(question.bytes, question.sent) : more(question.message);
+    question.kind === 'open'
+      ? open(question.bytes, question.sent)
+      : more(question.message, question.traffic);
   parentPort?.postMessage({ id, reply }, []);
 });

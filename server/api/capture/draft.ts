@@ -22,24 +22,3 @@ export type Draft = {
   set_once?: unknown;
   unset?: unknown;
 };
-
-/** What was not taken as it came, and why. The list is closed: docs/sdks.md explains each. */
-export const warning_reasons = [
-  'clock_skew_mended',
-  'distinct_id_cut',
-  'distinct_id_made',
-  'distinct_id_missing',
-  'event_name_cut',
-  'event_name_missing',
-  'event_refused',
-  'event_too_large',
-  'null_characters_replaced',
-  'properties_ignored',
-  'set_ignored',
-  'timestamp_clamped',
-  'timestamp_ignored',
-  'uuid_replaced',
-] as const;
-
-/** One reason of the closed list. */
-export type WarningReason = (typeof warning_reasons)[number];

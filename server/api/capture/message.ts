@@ -2,6 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { isJsonObject, parseExact } from '../../engine/ingest/exact_json.ts';
 import type { PlainEvent } from '../../engine/ingest/event.ts';
 import { holdsTooMuch } from '../../engine/ingest/event_list.ts';
+import { examples_max } from '../../engine/ingestion_warnings/store.ts';
+import type { WarningReason } from '../../engine/ingestion_warnings/warning.ts';
 import { unparsable } from '../../platform/http/errors.ts';
 import { oneKey, shownKeys } from './keys.ts';
 import type { Protocol, Sent } from './protocol.ts';
@@ -9,13 +11,16 @@ import { protocols } from './protocols.ts';
 import { readDraft } from './read_draft.ts';
 import type { Read } from './read_draft.ts';
 import { skewOf } from './times.ts';
+import { openTraffic } from './traffic.ts';
+import type { Traffic } from './traffic.ts';
 
 /** A message that was read: whose it is, by which protocol, and its events, read one by one. */
 export type Message = {
   protocol: string;
   key: string;
   length: number;
-  reads: Iterator<Read<PlainEvent>>;
+  /** Its events, for a project that wants its traffic judged so. Called once. */
+  read(traffic?: Traffic): IteratorObject<Read<PlainEvent>>;
 };
 
 /**
@@ -36,7 +41,28 @@ export function openMessage(bytes: Buffer, sent: Sent): Message {
     protocol: protocol.name,
     key: oneKey([...shownKeys(sent), ...keys]),
     length,
-    reads: Iterator.from(events).map((draft) => readDraft(draft, clocks)),
+    read: (traffic) => {
+      const judge = openTraffic(traffic);
+      const thin = openThinning();
+      return Iterator.from(events).map((draft) => thin(readDraft(draft, clocks, judge)));
+    },
+  };
+}
+
+/** Keeps what is told of an event to so many of each reason as are kept as examples. */
+function openThinning(): (read: Read<PlainEvent>) => Read<PlainEvent> {
+  const told = new Map<WarningReason, number>();
+  return (read) => {
+    if (read.told === undefined) return read;
+    let is_wanted = false;
+    for (const reason of read.warnings) {
+      const before = told.get(reason) ?? 0;
+      told.set(reason, before + 1);
+      is_wanted ||= before < examples_max;
+    }
+    if (is_wanted) return read;
+    const { told: _none, ...others } = read;
+    return others;
   };
 }
 

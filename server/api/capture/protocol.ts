@@ -1,5 +1,6 @@
 import type { ApiError } from '../../platform/http/errors.ts';
-import type { Draft, WarningReason } from './draft.ts';
+import type { WarningReason } from '../../engine/ingestion_warnings/warning.ts';
+import type { Draft } from './draft.ts';
 
 /** A request with events, as plain data: what is long is read in another thread. */
 export type Sent = {
@@ -16,6 +17,8 @@ export type Sent = {
     /** Names the request; it is given back. */
     request_id?: string | undefined;
   };
+  /** Who sent it: a browser or a program, and from where. */
+  sender: { user_agent: string | undefined; address: string };
   received_ms: number;
 };
 
@@ -79,6 +82,8 @@ export type SettingsDoor = {
   paths: readonly string[];
   methods?: readonly ('GET' | 'POST')[];
   key?: boolean;
+  /** What is sent there is taken and not kept. */
+  keeps_nothing?: boolean;
   answer(asked: Asked): Answer;
 };
 

@@ -1,4 +1,4 @@
-import type { WarningReason } from './draft.ts';
+import type { WarningReason } from '../../engine/ingestion_warnings/warning.ts';
 
 /** The write key of all cases. */
 export const case_key = `slp_${'A'.repeat(43)}`;

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { PlainEvent } from '../../engine/ingest/event.ts';
+import { warning_reasons } from '../../engine/ingestion_warnings/warning.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import { warning_reasons } from './draft.ts';
 import { jitsu_cases } from './jitsu/cases.ts';
 import { openMessage } from './message.ts';
 import { opentelemetry_cases } from './opentelemetry/cases.ts';
@@ -41,6 +41,7 @@ function open({ method = 'POST', path, query = {}, headers = {}, body }: Partial
         content_type: 'application/json',
         sent_at: headers['posthog-request-timestamp'] ?? headers['sentat'],
       },
+      sender: { user_agent: undefined, address: '127.0.0.1' },
       received_ms: Date.parse(case_now),
     },
   );
@@ -59,7 +60,7 @@ for (const [protocol, cases] of Object.entries(tables))
     test(`${protocol}: ${one.says}`, () => {
       const message = open(one);
       assert.equal(message.key, case_key);
-      const reads = [...Iterator.from(message.reads)];
+      const reads = [...message.read()];
       assert.equal(message.length, reads.length);
       assert.deepEqual(
         reads.map((read, at) => seen(read, one.wanted[at] ?? {})),
@@ -99,12 +100,17 @@ for (const [says, request, status, detail] of refusals)
     );
   });
 
-test('every protocol has a table of cases, and docs/sdks.md names every reason', () => {
+test('every protocol has a table of cases, and docs name every reason', () => {
   assert.deepEqual(
     Object.keys(tables),
     protocols.map(({ name }) => name),
   );
-  const page = readFileSync(join(import.meta.dirname, '../../../docs/sdks.md'), 'utf8');
-  const unnamed = warning_reasons.filter((reason) => !page.includes(`| \`${reason}\` |`));
+  const page = readFileSync(
+    join(import.meta.dirname, '../../../docs/ingestion_warnings.md'),
+    'utf8',
+  );
+  const unnamed = Object.keys(warning_reasons).filter(
+    (reason) => !page.includes(`| \`${reason}\` |`),
+  );
   assert.deepEqual(unnamed, []);
 });

@@ -1,13 +1,16 @@
 import { v5 as uuidv5 } from 'uuid';
 import type { IncomingEvent, PlainEvent, ReadEvent } from '../../engine/ingest/event.ts';
 import { isJsonObject, isTooDeep } from '../../engine/ingest/exact_json.ts';
+import type { JsonObject } from '../../engine/ingest/exact_json.ts';
 import { parseInstant } from '../../engine/ingest/instant.ts';
 import { makeUuid } from '../../engine/ingest/make_uuid.ts';
 import { readEvent } from '../../engine/ingest/parse.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { isUuid } from '../../platform/http/caller/access.ts';
-import type { Draft, WarningReason } from './draft.ts';
+import type { WarningReason } from '../../engine/ingestion_warnings/warning.ts';
+import type { Draft } from './draft.ts';
 import { future_ms_max, readTime } from './times.ts';
+import type { Judged, TrafficJudge } from './traffic.ts';
 
 /** Longest event name and distinct id that are kept whole, in characters. */
 const name_length_max = 200;
@@ -21,6 +24,15 @@ export type Read<Event extends IncomingEvent = IncomingEvent> = {
   read: ReadEvent<Event>;
   warnings: WarningReason[];
   uuid: string | undefined;
+  /** For examples of warnings: its name, whose it was, and each value as it came. */
+  told?: Told;
+  /** The project does not want it: that is no fault of who sent it. */
+  is_dropped?: boolean;
+};
+type Told = {
+  event?: string | undefined;
+  distinct_id?: string | undefined;
+  sent: { [reason in WarningReason]?: string };
 };
 
 /** What all events of a request share: when it came, and what its sender's clock lacks. */
@@ -30,9 +42,13 @@ export type Clocks = { received_ms: number; skew_ms: number };
  * Makes of a draft the event to store. Guarantees: what can be kept is kept, cut or replaced under
  * a warning; what cannot is refused under one; never throws for what the draft holds.
  */
-export function readDraft(draft: Draft, clocks: Clocks): Read<PlainEvent> {
+export function readDraft(draft: Draft, clocks: Clocks, judge?: TrafficJudge): Read<PlainEvent> {
   const warnings: WarningReason[] = [];
-  const warn = (reason: WarningReason) => void warnings.push(reason);
+  const sent: Told['sent'] = {};
+  const warn = (reason: WarningReason, value?: unknown) => {
+    warnings.push(reason);
+    if (value !== undefined) sent[reason] ??= asSent(value);
+  };
   const uuid = uuidOf(draft, warn);
   const name = shortText(draft.name, 'event_name_cut', warn)?.trim();
   const sent_uuid = typeof draft.uuid === 'string' ? draft.uuid : undefined;
@@ -40,7 +56,14 @@ export function readDraft(draft: Draft, clocks: Clocks): Read<PlainEvent> {
     read: { problems: [{ attr: null, code: 'invalid_input', detail: details[reason] ?? reason }] },
     warnings: [...warnings, reason],
     uuid: sent_uuid,
+    told: { event: excerpt(draft.name), distinct_id: excerpt(draft.distinct_id), sent },
   });
+  const judged = judge?.(draft.properties);
+  if (judged?.fate === 'drop') {
+    const reason = `${judged.kind}_dropped` as const;
+    sent[reason] = judged.by;
+    return { ...refuse(reason), is_dropped: true };
+  }
   if (name === undefined || name === '') return refuse('event_name_missing');
   let id = uuid;
   let distinct_id = shortText(draft.distinct_id, 'distinct_id_cut', warn);
@@ -55,7 +78,7 @@ export function readDraft(draft: Draft, clocks: Clocks): Read<PlainEvent> {
     distinct_id,
     timestamp: timestampOf(draft, clocks, warn),
     ...(id === undefined ? {} : { uuid: id }),
-    properties: propertiesOf(draft, warn),
+    properties: marked(propertiesOf(draft, warn), judged),
   };
   const read = readEvent(value, clocks.received_ms);
   if (read.event === undefined)
@@ -63,14 +86,15 @@ export function readDraft(draft: Draft, clocks: Clocks): Read<PlainEvent> {
       read.problems.some(({ code }) => code === 'max_length') ? 'event_too_large' : 'event_refused',
     );
   if (read.event.bytes > event_size_bytes_max) return refuse('event_too_large');
-  if (read.event.is_set_too_large) warn('set_ignored');
+  if (read.event.is_set_too_large) warn('person_too_large');
   const { merge } = read.event;
   // The other distinct id as events have it.
   if (merge !== undefined) {
     const other = shortText(merge.other, 'distinct_id_cut', warn) ?? '';
     read.event.merge = { ...merge, other };
   }
-  return { read, warnings, uuid: sent_uuid };
+  if (warnings.length === 0) return { read, warnings, uuid: sent_uuid };
+  return { read, warnings, uuid: sent_uuid, told: { event: name, distinct_id, sent } };
 }
 
 /** Why an event was refused, for people. */
@@ -81,17 +105,33 @@ const details: { [reason in WarningReason]?: string } = {
   event_too_large: `An event may take at most ${event_size_bytes_max / 1024 / 1024} MiB.`,
 };
 
-type Warn = (reason: WarningReason) => void;
+type Warn = (reason: WarningReason, value?: unknown) => void;
+
+/** A value as it came, for people: what is no short text or number is told by its kind. */
+function asSent(value: unknown): string {
+  if (Array.isArray(value)) return 'a list';
+  if (isJsonObject(value)) return 'an object';
+  return excerpt(typeof value === 'string' ? value : JSON.stringify(value)) ?? 'nothing';
+}
+
+/** A text, not longer than examples are. */
+function excerpt(value: unknown): string | undefined {
+  return typeof value === 'string' ? value.slice(0, name_length_max + 1) : undefined;
+}
+
+function marked(properties: JsonObject, judged: Judged | undefined): JsonObject {
+  return judged === undefined ? properties : { ...properties, [`$is_${judged.kind}`]: true };
+}
 
 function uuidOf(draft: Draft, warn: Warn): string | undefined {
   const { uuid, message_id } = draft;
   for (const given of [uuid, message_id]) {
     if (typeof given !== 'string' || given === '') continue;
     if (isUuid(given)) return given.toLowerCase();
-    if (given === uuid) warn('uuid_replaced');
+    if (given === uuid) warn('uuid_replaced', given);
     return uuidv5(given.toWellFormed(), message_namespace);
   }
-  if (uuid !== undefined && uuid !== null && uuid !== '') warn('uuid_replaced');
+  if (uuid !== undefined && uuid !== null && uuid !== '') warn('uuid_replaced', uuid);
   return undefined;
 }
 
@@ -104,10 +144,10 @@ function shortText(value: unknown, cut: WarningReason, warn: Warn): string | und
   let text = typeof value === 'string' ? value : JSON.stringify(value);
   if (text.includes('\0')) {
     text = text.replaceAll('\0', '\uFFFD');
-    warn('null_characters_replaced');
+    warn('null_characters_replaced', text);
   }
   if (text.length <= name_length_max) return text;
-  warn(cut);
+  warn(cut, text);
   // The cut may go through a surrogate pair, and half of one is no text.
   return text.slice(0, name_length_max).toWellFormed();
 }
@@ -116,24 +156,26 @@ function timestampOf(draft: Draft, { received_ms, skew_ms }: Clocks, warn: Warn)
   const { at, offset_ms, is_at_right = false } = draft;
   const now = isoInstant(received_ms);
   if (at === undefined || at === null) {
-    const offset = typeof offset_ms === 'number' ? offset_ms : 0;
-    return instantOf(received_ms - offset) ?? now;
+    if (offset_ms === undefined || offset_ms === null) return now;
+    const instant = typeof offset_ms === 'number' ? instantOf(received_ms - offset_ms) : undefined;
+    if (instant === undefined) warn('timestamp_ignored', offset_ms);
+    return instant ?? now;
   }
   const read_ms = readTime(at);
   if (read_ms === undefined) {
-    warn('timestamp_ignored');
+    warn('timestamp_ignored', at);
     return now;
   }
   const shift_ms = is_at_right ? 0 : skew_ms;
-  if (shift_ms !== 0) warn('clock_skew_mended');
+  if (shift_ms !== 0) warn('clock_skew_mended', at);
   if (read_ms + shift_ms > received_ms + future_ms_max) {
-    warn('timestamp_clamped');
+    warn('timestamp_clamped', at);
     return now;
   }
   // As it was sent it keeps its microseconds.
   if (shift_ms === 0 && typeof at === 'string' && parseInstant(at) !== undefined) return at;
   const instant = instantOf(read_ms + shift_ms);
-  if (instant === undefined) warn('timestamp_ignored');
+  if (instant === undefined) warn('timestamp_ignored', at);
   return instant ?? now;
 }
 
@@ -146,7 +188,7 @@ function instantOf(milliseconds: number): string | undefined {
 /** The properties, with what is to be set of the person within them. */
 function propertiesOf(draft: Draft, warn: Warn): Record<string, unknown> {
   const given = draft.properties ?? {};
-  if (!isJsonObject(given)) warn('properties_ignored');
+  if (!isJsonObject(given)) warn('properties_ignored', given);
   const properties: Record<string, unknown> = isJsonObject(given) ? { ...given } : {};
   for (const [name, beside] of [
     ['$set', draft.set],
@@ -156,7 +198,7 @@ function propertiesOf(draft: Draft, warn: Warn): Record<string, unknown> {
     const isBad = [inside, beside].some(
       (one) => (one ?? undefined) !== undefined && !isJsonObject(one),
     );
-    if (isBad) warn('set_ignored');
+    if (isBad) warn('set_ignored', isJsonObject(inside) ? beside : inside);
     const parts = [inside, beside].filter(isJsonObject);
     if (parts.length > 0) properties[name] = { ...parts[0], ...parts[1] };
     else delete properties[name];

@@ -11,7 +11,9 @@ import { oneKey, shownKeys } from './keys.ts';
 import { busyCapture, openCaptureLimits } from './limits.ts';
 import { protocolsOf } from './message.ts';
 import { protocols } from './protocols.ts';
-import type { Answer, Door, SettingsDoor } from './protocol.ts';
+import type { Answer, Door, Sent, SettingsDoor } from './protocol.ts';
+import { openRefusals } from './refusals.ts';
+import type { Refusals } from './refusals.ts';
 import { sentOf } from './sent.ts';
 import { openTake } from './take.ts';
 import type { TakeSent } from './take.ts';
@@ -28,10 +30,14 @@ const open_door = { scope: 'public', accepts_anything: true } as const;
 export function captureRoutes(app: FastifyInstance, deps: Deps): void {
   const limits = openCaptureLimits(app, deps);
   const findAccess = openWriteAccess(deps);
-  const take = openTake(deps, limits, findAccess);
+  const refusals = openRefusals(deps, findAccess);
+  const take = openTake(deps, { limits, findAccess, refusals });
   // In a room of its own: what browsers need and how errors are told is another here.
   void app.register(async (room) => {
-    room.setErrorHandler((error, request, reply) => refuse(deps, error, request, reply));
+    room.setErrorHandler((error, request, reply) => {
+      const sent = sentOf(request, deps.clock.now());
+      return refuse(deps, refusals, { error, request, reply, sent });
+    });
     // Bodies are told by their bytes, so that no type is wrong.
     room.removeAllContentTypeParsers();
     room.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) =>
@@ -50,7 +56,7 @@ export function captureRoutes(app: FastifyInstance, deps: Deps): void {
     for (const { match } of protocols)
       for (const door of match) eventDoor(room, deps, door, take, known);
     for (const { settings } of protocols)
-      for (const door of settings) settingsDoor(room, door, findAccess);
+      for (const door of settings) settingsDoor(room, door, { findAccess, refusals });
     emptyScripts(room);
   });
 }
@@ -107,11 +113,13 @@ function eventDoor(
 
 function settingsDoor(
   room: FastifyInstance,
-  { paths, methods = ['GET'], key: needs_key = false, answer }: SettingsDoor,
-  findAccess: WriteAccessFinder,
+  { paths, methods = ['GET'], key: needs_key = false, keeps_nothing, answer }: SettingsDoor,
+  { findAccess, refusals }: { findAccess: WriteAccessFinder; refusals: Refusals },
 ): void {
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
-    const { path, query, headers } = sentOf(request, 0);
+    const sent = sentOf(request, 0);
+    const { path, query, headers } = sent;
+    if (keeps_nothing === true) refusals.noteOff(sent);
     const { key: named } = request.params as { key?: string };
     const key = needs_key ? oneKey([named, ...shownKeys({ query, headers })]) : undefined;
     if (key !== undefined) await findAccess(key);
@@ -166,11 +174,17 @@ function send(reply: FastifyReply, { status = 200, type, headers = {}, body }: A
     .send(body);
 }
 
+type Failed = { error: unknown; request: FastifyRequest; reply: FastifyReply; sent: Sent };
+
 /**
  * Tells an error in the protocol's own form, else in the API's. What is our fault or will pass is
  * 503, so that clients send again.
  */
-function refuse({ log }: Deps, error: unknown, request: FastifyRequest, reply: FastifyReply) {
+function refuse(
+  { log }: Deps,
+  refusals: Refusals,
+  { error, request, reply, sent }: Failed,
+): FastifyReply {
   const known = apiErrorOf(error, request.routeOptions.bodyLimit);
   if (known !== error && known.status >= 500)
     log.error({ err: error, request_id: request.id }, 'a request with events failed');
@@ -180,7 +194,7 @@ function refuse({ log }: Deps, error: unknown, request: FastifyRequest, reply: F
       : known.status === 415
         ? new ApiError(400, known.type, known.violations)
         : known;
-  const sent = sentOf(request, 0);
+  if (protocolsOf(sent.path).length > 0) refusals.note(sent, told);
   const answer = protocolsOf(sent.path)
     .map((protocol) => protocol.refuse?.(told, sent))
     .find((one) => one !== undefined);

@@ -18,6 +18,7 @@ export function sentOf(request: FastifyRequest, received_ms: number): Sent {
       sent_at: text('posthog-request-timestamp') ?? text('sentat'),
       request_id: text('posthog-request-id'),
     },
+    sender: { user_agent: text('user-agent'), address: request.ip },
     received_ms,
   };
 }

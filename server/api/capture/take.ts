@@ -1,93 +1,143 @@
 import type { Deps } from '../../deps.ts';
+import type { ReadEvent } from '../../engine/ingest/event.ts';
 import { sharedIngestion } from '../../engine/ingest/one_ingestion.ts';
 import { takeReads } from '../../engine/ingest/stream.ts';
-import type { ReadEvent } from '../../engine/ingest/event.ts';
+import type { Taken } from '../../engine/ingest/stream.ts';
+import { examples_max } from '../../engine/ingestion_warnings/store.ts';
+import type { WarningExample, WarningReason } from '../../engine/ingestion_warnings/warning.ts';
+import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
 import { invalidMany } from '../../platform/http/errors.ts';
+import type { WriteAccess } from '../write_keys/store.ts';
 import { readMessage } from './aside.ts';
 import type { OpenedMessage } from './aside.ts';
-import type { WarningReason } from './draft.ts';
 import { unknownKey } from './keys.ts';
 import { busyCapture } from './limits.ts';
 import type { CaptureLimits } from './limits.ts';
 import { protocols } from './protocols.ts';
 import type { Answer, Sent, Verdict } from './protocol.ts';
+import type { Read } from './read_draft.ts';
+import type { Refusals } from './refusals.ts';
+import type { Traffic } from './traffic.ts';
 import { unpackBody } from './unpack.ts';
 import type { WriteAccessFinder } from './write_access.ts';
 
 /** Takes the events of a request and gives what its client is answered. */
 export type TakeSent = (bytes: Buffer, encoding: string | undefined, sent: Sent) => Promise<Answer>;
 
+type Gate = { limits: CaptureLimits; findAccess: WriteAccessFinder; refusals: Refusals };
+
 /**
  * Opens the way of events from a request into the store. Guarantee: an answer comes when every
  * event is stored and survives a kill of everything, but those whose refusal it tells; whatever
- * else happens is an ApiError.
+ * else happens is an ApiError. What was not taken as it came is noted as a warning.
  */
-export function openTake(
-  deps: Deps,
-  limits: CaptureLimits,
-  findAccess: WriteAccessFinder,
-): TakeSent {
+export function openTake(deps: Deps, gate: Gate): TakeSent {
   const ingestion = sharedIngestion(deps);
+  const warnings = sharedWarnings(deps);
   const { metrics } = deps;
+  const { limits, refusals } = gate;
+  const takeMessage = async (message: OpenedMessage, sent: Sent): Promise<Answer> => {
+    const access = await admitted(message, sent, gate);
+    const { team_id } = access;
+    const judged = judge(message, { ...access, ...sent.sender });
+    const taken = await takeReads(ingestion, team_id, judged.reads);
+    for (const outcome of ['taken', 'duplicates', 'rejected'] as const)
+      if (taken[outcome] > 0) metrics.events_taken.inc({ outcome }, taken[outcome]);
+    if (taken.failure !== undefined) {
+      message.drop();
+      if (taken.failure === 'project_gone') throw unknownKey();
+      throw noted(refusals, sent, busyCapture(2), team_id);
+    }
+    const { protocol: from } = message;
+    for (const [reason, { events, examples }] of judged.warnings) {
+      metrics.ingestion_warnings.inc({ protocol: from, reason }, events);
+      // What is not done of what an event says of persons is noted where it is not done.
+      if (reason === 'person_too_large') continue;
+      for (const [index, example] of examples.entries())
+        warnings.note({
+          team_id,
+          reason,
+          example: { from, ...example },
+          events: index === 0 ? events : 0,
+        });
+    }
+    const protocol = protocols.find(({ name }) => name === from)!;
+    const isNothingStored = taken.rejected > 0 && taken.rejected === message.length;
+    if (isNothingStored && protocol.tells_each?.(sent) !== true)
+      throw refusals.counted(refusedAll(taken));
+    return protocol.answer(sent, { verdicts: judged.verdicts, refused: taken.rejected });
+  };
   return async (bytes, encoding, sent) => {
     const unpacked = await unpackBody(bytes, encoding);
-    return limits.withRoom(unpacked.length, async () => {
-      const message = await readMessage(unpacked, sent);
-      const verdicts: Verdict[] = [];
-      const team_id = await admitted(message, limits, findAccess);
-      const reads = judged(message, verdicts);
-      const taken = await takeReads(ingestion, team_id, reads);
-      for (const outcome of ['taken', 'duplicates', 'rejected'] as const)
-        if (taken[outcome] > 0) metrics.events_taken.inc({ outcome }, taken[outcome]);
-      for (const [reason, count] of counted(verdicts))
-        metrics.ingestion_warnings.inc({ protocol: message.protocol, reason }, count);
-      if (taken.failure !== undefined) message.drop();
-      if (taken.failure === 'project_gone') throw unknownKey();
-      if (taken.failure !== undefined) throw busyCapture(2);
-      const protocol = protocols.find(({ name }) => name === message.protocol)!;
-      const isNothingStored = taken.rejected > 0 && taken.rejected === message.length;
-      if (isNothingStored && protocol.tells_each?.(sent) !== true)
-        throw invalidMany(
-          taken.problems.map(({ position, detail }) => ({
-            attr: `events__${position}`,
-            code: 'invalid_input',
-            detail,
-          })),
-        );
-      return protocol.answer(sent, { verdicts, refused: taken.rejected });
-    });
+    return limits.withRoom(unpacked.length, async () =>
+      takeMessage(await readMessage(unpacked, sent), sent),
+    );
   };
 }
 
 /** The project of the message, once it may send; a message that may not is forgotten. */
 async function admitted(
   message: OpenedMessage,
-  limits: CaptureLimits,
-  findAccess: WriteAccessFinder,
-): Promise<number> {
+  sent: Sent,
+  { limits, findAccess, refusals }: Gate,
+): Promise<WriteAccess> {
+  let team_id: number | undefined;
   try {
-    const team_id = await findAccess(message.key);
+    const access = await findAccess(message.key);
+    team_id = access.team_id;
     limits.countProject(team_id);
-    return team_id;
+    return access;
   } catch (error) {
     message.drop();
-    throw error;
+    throw noted(refusals, sent, error, team_id);
   }
 }
 
-/** The events of the message on their way, with the verdict on each noted. */
-async function* judged(message: OpenedMessage, verdicts: Verdict[]): AsyncGenerator<ReadEvent[]> {
-  for await (const reads of message.reads) {
-    for (const { read, warnings, uuid } of reads)
-      verdicts.push({ uuid, is_refused: read.event === undefined, warnings });
-    yield reads.map(({ read }) => read);
-  }
+function noted<Fault>(refusals: Refusals, sent: Sent, error: Fault, team_id?: number): Fault {
+  refusals.note(sent, error, team_id);
+  return error;
 }
 
-/** How often each reason stands in the verdicts. */
-function counted(verdicts: Verdict[]): Map<WarningReason, number> {
-  const counts = new Map<WarningReason, number>();
-  for (const { warnings } of verdicts)
-    for (const reason of warnings) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-  return counts;
+/** What becomes of the events of a message: complete once all of `reads` were taken. */
+type JudgedMessage = {
+  reads: AsyncGenerator<ReadEvent[]>;
+  verdicts: Verdict[];
+  warnings: Map<WarningReason, { events: number; examples: WarningExample[] }>;
+};
+
+function judge(message: OpenedMessage, traffic: Traffic): JudgedMessage {
+  const verdicts: Verdict[] = [];
+  const warnings: JudgedMessage['warnings'] = new Map();
+  const count = (one: Read, reason: WarningReason) => {
+    const known = warnings.get(reason) ?? { events: 0, examples: [] };
+    known.events += 1;
+    if (known.examples.length < examples_max) known.examples.push(exampleOf(one, reason));
+    warnings.set(reason, known);
+  };
+  async function* reads() {
+    for await (const some of message.read(traffic)) {
+      for (const one of some) {
+        const { read, warnings: reasons, uuid } = one;
+        verdicts.push({ uuid, is_refused: read.event === undefined, warnings: reasons });
+        for (const reason of reasons) count(one, reason);
+      }
+      yield some.filter(({ is_dropped }) => is_dropped !== true).map(({ read }) => read);
+    }
+  }
+  return { reads: reads(), verdicts, warnings };
+}
+
+function exampleOf({ read, told, uuid }: Read, reason: WarningReason): WarningExample {
+  const { event, distinct_id, sent } = told ?? { sent: {} };
+  return { event, distinct_id, uuid: read.event?.uuid ?? uuid, sent: sent[reason] };
+}
+
+function refusedAll({ problems }: Taken) {
+  return invalidMany(
+    problems.map(({ position, detail }) => ({
+      attr: `events__${position}`,
+      code: 'invalid_input',
+      detail,
+    })),
+  );
 }

@@ -7,7 +7,7 @@ import type { WriteAccess } from '../write_keys/store.ts';
 const touch_interval_ms = 60_000;
 
 /** Finds the project behind a write key; throws 401 for one that opens none. */
-export type WriteAccessFinder = (key: string) => Promise<number>;
+export type WriteAccessFinder = (key: string) => Promise<WriteAccess>;
 
 /**
  * Opens the look-up of write keys: one statement for all that ask while another is under way.
@@ -34,6 +34,6 @@ export function openWriteAccess({ db, clock, log }: Deps): WriteAccessFinder {
       touchWriteKey(db, id, now, before).catch((error: unknown) =>
         log.warn({ err: error }, 'last_used_at of a write key could not be moved'),
       );
-    return access.team_id;
+    return access;
   };
 }

@@ -53,3 +53,40 @@ test('the events that were stored last, newest first, of this project alone', as
   for (const query of ['?limit=0', '?limit=101', '?limit=x'])
     assert.equal((await list(query)).status, 400, query);
 });
+
+test('how many were stored, by minute, hour and day, of this project alone', async () => {
+  const [home, other] = [await harness.newOrganization(), await harness.newOrganization()];
+  const url = `/api/projects/${home.project.id}/events/`;
+  const count = (query = '') => harness.request('GET', `${url}counts/${query}`, { key: home.key });
+  assert.deepEqual((await count()).body.results, []);
+  const event = { event: 'e', distinct_id: 'd' };
+  for (const { project, key } of [home, home, other])
+    await harness.request('POST', `/api/projects/${project.id}/events/`, {
+      key,
+      body: { events: [event, event] },
+    });
+  const [newest] = (await harness.request('GET', url, { key: home.key })).body.results;
+  for (const [interval, length] of [
+    ['minute', 16],
+    ['hour', 13],
+    ['day', 10],
+  ] as const) {
+    const range =
+      interval === 'minute' ? `&after=${new Date(Date.now() - 600_000).toISOString()}` : '';
+    const { body } = await count(`?interval=${interval}${range}`);
+    const last = body.results.at(-1);
+    assert.equal(last.start_at.slice(0, length), newest.inserted_at.slice(0, length));
+    assert.match(last.start_at.slice(length), /^(T00)?(:00)*\.000000Z$/);
+    const total = body.results.reduce(
+      (sum: number, one: { events: number }) => sum + one.events,
+      0,
+    );
+    assert.equal(total, 4);
+  }
+  for (const query of ['?interval=week', '?interval=minute', '?after=2999-01-01T00:00:00Z'])
+    assert.equal((await count(query)).status, 400, query);
+  const far = '?after=9999-01-01T00:00:00Z&before=9999-01-02T00:00:00Z';
+  assert.deepEqual((await count(far)).body.results, []);
+  const early = '?after=0001-02-01T00:00:00Z&before=0001-02-02T00:00:00Z';
+  assert.deepEqual((await count(early)).body.results, []);
+});

@@ -5,6 +5,9 @@ import type { Ingestion } from '../../engine/ingest/batcher.ts';
 import { checkOnly, takeLines, takeList } from '../../engine/ingest/stream.ts';
 import type { ListFault } from '../../engine/ingest/event_list.ts';
 import type { Taken } from '../../engine/ingest/stream.ts';
+import { examples_max } from '../../engine/ingestion_warnings/store.ts';
+import type { NoteWarning } from '../../engine/ingestion_warnings/warning.ts';
+import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
 import {
   ApiError,
   invalid,
@@ -17,6 +20,7 @@ import type { Violation } from '../../platform/http/errors.ts';
 import { isValidateOnly, query } from '../../platform/http/lists/query.ts';
 import { events_size_bytes_max, eventsSent, line_media_types } from './body.ts';
 import type { EventsSent } from './body.ts';
+import { countsRoute } from './counts.ts';
 import { EventsBody, EventsTaken, NewestEvents, NewestQuery } from './schema.ts';
 import { listNewestEvents } from './store.ts';
 
@@ -44,6 +48,7 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
   });
 
   newestRoute(app, deps);
+  countsRoute(app, deps);
   app.post(
     url,
     {
@@ -67,10 +72,22 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
       if (!isValidateOnly(request)) {
         for (const outcome of ['taken', 'duplicates', 'rejected'] as const)
           if (taken[outcome] > 0) metrics.events_taken.inc({ outcome }, taken[outcome]);
+        warnOf(sharedWarnings(deps).note, request.access.team_id!, taken);
       }
       return answer(taken);
     },
   );
+}
+
+/** Notes how many events were refused, with what is wrong with the first of them. */
+function warnOf(note: NoteWarning, team_id: number, { rejected, problems }: Taken): void {
+  for (const [index, { attr, detail }] of problems.slice(0, examples_max).entries())
+    note({
+      team_id,
+      reason: 'event_invalid',
+      example: { from: 'events', sent: attr === null ? detail : `${attr}: ${detail}` },
+      events: index === 0 ? rejected : 0,
+    });
 }
 
 const newest_default = 20;

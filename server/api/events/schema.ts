@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { error_codes } from '../../platform/http/errors.ts';
+import { queryInstant } from '../../platform/http/lists/query_instant.ts';
 import { nullable } from '../../platform/nullable.ts';
 
 /** One event as it is sent; unknown fields are ignored. */
@@ -76,6 +77,36 @@ export const NewestQuery = Type.Object({
     Type.Integer({ minimum: 1, maximum: 100, description: 'Number of events; default 20.' }),
   ),
 });
+
+/** Query of the counts. */
+export const EventCountsQuery = Type.Object({
+  after: Type.Optional(
+    queryInstant('Only events stored at or after this instant; default a day before `before`.'),
+  ),
+  before: Type.Optional(queryInstant('Only events stored before this instant; default now.')),
+  interval: Type.Optional(
+    Type.Enum(['minute', 'hour', 'day'], {
+      description: 'What is counted together (UTC); default `hour`.',
+    }),
+  ),
+});
+
+/** How many events were stored over time. */
+export const EventCounts = Type.Object(
+  {
+    after: Type.String({ format: 'date-time', description: 'The range that was counted.' }),
+    before: Type.String({ format: 'date-time', description: 'Its end (exclusive).' }),
+    interval: Type.Enum(['minute', 'hour', 'day']),
+    results: Type.Array(
+      Type.Object({
+        start_at: Type.String({ format: 'date-time', description: 'The minute, hour or day.' }),
+        events: Type.Integer({ description: 'Events that were stored in it.' }),
+      }),
+      { description: 'Oldest first; what has none is left out.' },
+    ),
+  },
+  { title: 'EventCounts' },
+);
 
 /** The JSON body: a list of events. A single event stands for a list of one. */
 export const EventsBody = Type.Object({ events: Type.Array(Event) });

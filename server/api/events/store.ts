@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
-import type { StoredEvent } from './schema.ts';
+import type { EventCounts, StoredEvent } from './schema.ts';
 
 /**
  * The events of a project that were stored last, newest first. Reads the end of the table's own
@@ -22,4 +22,33 @@ export async function listNewestEvents(
     format: 'JSONEachRow',
   });
   return found.json();
+}
+
+/**
+ * How many events of a project were stored in each minute, hour or day of a range, oldest first.
+ * Reads one column of the range, in the table's own order.
+ */
+export async function countEvents(
+  clickhouse: ClickHouse,
+  team_id: number,
+  { after, before, interval }: Omit<Static<typeof EventCounts>, 'results'>,
+  limit: number,
+): Promise<Static<typeof EventCounts>['results']> {
+  const found = await clickhouse.query({
+    query:
+      `SELECT formatDateTime(date_trunc('${interval}', e.inserted_at), ` +
+      `'%Y-%m-%dT%H:%i:%S.000000Z', 'UTC') AS start_at, toUInt32(count()) AS events ` +
+      'FROM events e WHERE e.team_id = {team_id:Int64} ' +
+      "AND e.inserted_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') " +
+      "AND e.inserted_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC') " +
+      'GROUP BY start_at ORDER BY start_at LIMIT {limit:UInt32}',
+    query_params: { team_id, from: known(after), to: known(before), limit },
+    format: 'JSONEachRow',
+  });
+  return found.json();
+}
+
+/** The instant in milliseconds, within the years that events are stored in. */
+function known(instant: string): number {
+  return Math.min(Math.max(Date.parse(instant), 0), Date.UTC(2200, 0, 1));
 }

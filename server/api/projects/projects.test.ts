@@ -25,6 +25,9 @@ test('create makes a project with a token, by default in the oldest organization
     'name',
     'api_token',
     'timezone',
+    'robot_events',
+    'internal_events',
+    'internal_addresses',
     'created_at',
     'updated_at',
   ]);

@@ -11,6 +11,7 @@ import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/paginat
 import { lockOutWriters, write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
+import { addressFaults } from './addresses.ts';
 import { Project, ProjectCreate, ProjectPatch, ProjectPut } from './schema.ts';
 import type { ProjectRow } from './schema.ts';
 import {
@@ -193,26 +194,26 @@ async function homeOf(
   return home.organization_id;
 }
 
-/** The checked body, its time zone included. Throws a 400 that lists every violation of both. */
+/**
+ * The checked body, its time zone and addresses included. Throws a 400 that lists every violation.
+ */
 function wholeBody<Schema extends TSchema>(
   request: FastifyRequest,
   schema: Schema,
 ): Static<Schema> {
-  const { timezone } = (jsonBody(request) ?? {}) as { timezone?: unknown };
+  const { timezone, internal_addresses } = (jsonBody(request) ?? {}) as Record<string, unknown>;
   const detail = 'Must be a name of the IANA time zone database, such as Europe/Berlin.';
-  const wrong: Violation[] =
-    typeof timezone !== 'string' || isTimezone(timezone)
-      ? []
-      : [{ attr: 'timezone', code: 'invalid_choice', detail }];
+  const wrong: Violation[] = addressFaults(internal_addresses);
+  if (typeof timezone === 'string' && !isTimezone(timezone))
+    wrong.push({ attr: 'timezone', code: 'invalid_choice', detail });
   let fields: Static<Schema>;
   try {
     fields = body(request, schema);
   } catch (error) {
     if (!(error instanceof ApiError) || error.type !== 'validation_error' || wrong.length === 0)
       throw error;
-    throw error.violations.some((one) => one.attr === 'timezone')
-      ? error
-      : invalidMany([...error.violations, ...wrong]);
+    const told = new Set(error.violations.map(({ attr }) => attr));
+    throw invalidMany([...error.violations, ...wrong.filter(({ attr }) => !told.has(attr))]);
   }
   if (wrong.length > 0) throw invalidMany(wrong);
   return fields;

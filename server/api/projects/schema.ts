@@ -1,6 +1,28 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 
+const fates = ['keep', 'mark', 'drop'] as const;
+/** What becomes of events of a kind that a project may not want. */
+export type EventFate = (typeof fates)[number];
+
+const traffic = {
+  robot_events: Type.Enum([...fates], {
+    description:
+      'What becomes of events that SDKs send from known robots: they are kept, marked with ' +
+      '`$is_robot`, or dropped and counted as a warning. Default `keep`.',
+  }),
+  internal_events: Type.Enum([...fates], {
+    description:
+      'The same for events from `internal_addresses`, which are marked with `$is_internal`.',
+  }),
+  internal_addresses: Type.Array(Type.String({ minLength: 1, maxLength: 50 }), {
+    maxItems: 100,
+    description: 'Addresses and networks (`203.0.113.0/24`, `2001:db8::/32`) of your own people.',
+  }),
+};
+
+const traffic_changes = Type.Partial(Type.Object(traffic)).properties;
+
 /** A project as every answer shows it. */
 export const Project = Type.Object(
   {
@@ -15,6 +37,7 @@ export const Project = Type.Object(
       description: 'The public token under which events are sent; it gives no right to read.',
     }),
     timezone: Type.String({ description: 'The zone in which days and weeks of new exports turn.' }),
+    ...traffic,
     created_at: Type.String({ format: 'date-time' }),
     updated_at: Type.String({ format: 'date-time' }),
   },
@@ -23,6 +46,8 @@ export const Project = Type.Object(
 
 /** A project row as SELECT gives it. */
 export type ProjectRow = Static<typeof Project>;
+/** What a project wants of robots and of its own people. */
+export type ProjectTraffic = Pick<ProjectRow, keyof typeof traffic>;
 
 const name = Type.String({
   trim: true,
@@ -53,9 +78,13 @@ export const ProjectCreate = Type.Object({
   ),
 });
 /** Body of PUT: what may be left out keeps its value. A project stays in its organization. */
-export const ProjectPut = Type.Object({ name, timezone });
+export const ProjectPut = Type.Object({ name, timezone, ...traffic_changes });
 /** Body of PATCH: only what is sent is changed. */
-export const ProjectPatch = Type.Object({ name: Type.Optional(name), timezone });
+export const ProjectPatch = Type.Object({
+  name: Type.Optional(name),
+  timezone,
+  ...traffic_changes,
+});
 
 /** The fields that a PATCH or PUT brought. */
 export type ProjectChanges = Static<typeof ProjectPatch>;

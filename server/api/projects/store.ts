@@ -10,7 +10,7 @@ import type { Queryable, Transaction } from '../../platform/postgres/database.ts
 import type { ProjectChanges, ProjectRow } from './schema.ts';
 
 const columns = sql`p.id, p.uuid, p.organization_id AS organization, p.name, p.api_token,
-  p.timezone, p.created_at, p.updated_at`;
+  p.timezone, p.robot_events, p.internal_events, p.internal_addresses, p.created_at, p.updated_at`;
 
 /** Memberships `m` in organizations that the caller's key is not limited away from. */
 const organizations = (caller: Caller) => sql`

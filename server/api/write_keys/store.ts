@@ -5,6 +5,7 @@ import { isoInstant } from '../../platform/clock.ts';
 import { makeWriteKey } from '../../platform/http/caller/write_key.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { ProjectTraffic } from '../projects/schema.ts';
 import type { WriteKeyRow } from './schema.ts';
 
 const columns = sql`k.id, k.name, k.value, k.expires_at, k.last_used_at, k.created_at,
@@ -96,7 +97,11 @@ export async function deleteWriteKey(tx: Transaction, id: string): Promise<void>
 }
 
 /** What a write key opens; `id` is null for the project's own `api_token`. */
-export type WriteAccess = { team_id: number; id: string | null; last_used_at: string | null };
+export type WriteAccess = ProjectTraffic & {
+  team_id: number;
+  id: string | null;
+  last_used_at: string | null;
+};
 
 /**
  * The projects behind write keys, by key, in one statement; unknown, expired and revoked ones have
@@ -108,11 +113,14 @@ export async function findWriteAccess(
   now_ms: number,
 ): Promise<Map<string, WriteAccess>> {
   const rows = await db.rows<WriteAccess & { value: string }>(sql`
-    SELECT k.value, k.team_id, k.id, k.last_used_at FROM write_keys k
+    SELECT k.value, k.team_id, k.id, k.last_used_at, p.robot_events, p.internal_events,
+        p.internal_addresses
+      FROM write_keys k JOIN projects p ON p.id = k.team_id
       WHERE k.value = ANY (${values}::text[])
         AND (k.expires_at IS NULL OR k.expires_at > ${isoInstant(now_ms)}::timestamptz)
-    UNION ALL SELECT p.api_token, p.id, NULL, NULL FROM projects p
-      WHERE p.api_token = ANY (${values}::text[])`);
+    UNION ALL SELECT p.api_token, p.id, NULL, NULL, p.robot_events, p.internal_events,
+        p.internal_addresses
+      FROM projects p WHERE p.api_token = ANY (${values}::text[])`);
   return new Map(rows.map(({ value, ...access }) => [value, access]));
 }
 

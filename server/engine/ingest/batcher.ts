@@ -1,4 +1,7 @@
+import type { Clock } from '../../platform/clock.ts';
 import { openSlots } from '../../platform/slots.ts';
+import type { Slots } from '../../platform/slots.ts';
+import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
 import type { IncomingEvent } from './event.ts';
 import { flushEvents } from './flush.ts';
 import type { FlushDeps, FlushFailure, FlushOutcome } from './flush.ts';
@@ -20,7 +23,7 @@ export type Ingestion = {
    * everything. Events of one project are stored in the order in which they were handed in.
    */
   add(teamId: number, events: IncomingEvent[]): Promise<{ stored: Promise<Stored> }>;
-  /** Waits until everything that was handed in has been flushed. */
+  /** Waits until everything that was handed in has been flushed, and the warnings are stored. */
   drain(): Promise<void>;
 };
 
@@ -45,7 +48,37 @@ const default_limits: IngestionLimits = {
   look_up_seconds_max: 30,
 };
 
-type Group = { events: IncomingEvent[]; bytes: number; finish: (stored: Stored) => void };
+/** What ingestion works with. */
+type IngestionDeps = Pick<FlushDeps, 'db' | 'clickhouse' | 'log'> & {
+  clock: Clock;
+  settle_seconds: number;
+};
+
+function flushDepsOf(
+  deps: IngestionDeps,
+  { look_up_seconds_max, batch_bytes_max }: IngestionLimits,
+  warn: FlushDeps['warn'],
+): FlushDeps {
+  return {
+    ...deps,
+    persons: openPersonStore(deps.clickhouse),
+    warn,
+    seconds_max: batchSeconds(deps.settle_seconds),
+    look_up_seconds_max,
+    bytes_max: batch_bytes_max,
+  };
+}
+
+type Group = {
+  events: IncomingEvent[];
+  bytes: number;
+  /** Gives back the room that it takes. */
+  leave: () => void;
+  finish: (stored: Stored) => void;
+};
+
+/** What one project may have of the room: so that others get in while it cannot be stored. */
+const room_share = 1 / 4;
 
 /**
  * How long a batch may take in the store: well under the time after which exports take an interval
@@ -59,21 +92,16 @@ function batchSeconds(settleSeconds: number): number {
 /**
  * Opens the ingestion of one process: group commit per project. A batch is written as soon as the
  * one before is stored, so that a lone event does not wait and many requests share a batch; at most
- * 64 MiB wait, beyond that `add` does.
+ * 64 MiB wait, a quarter of them of one project; beyond that `add` does.
  */
 export function openIngestion(
-  deps: Pick<FlushDeps, 'db' | 'clickhouse' | 'log' | 'noteWarning'> & { settle_seconds: number },
+  deps: IngestionDeps,
   limits: Partial<IngestionLimits> = {},
 ): Ingestion {
+  const warnings = sharedWarnings(deps);
   const bounds = { ...default_limits, ...limits };
-  const flushDeps: FlushDeps = {
-    ...deps,
-    persons: openPersonStore(deps.clickhouse),
-    seconds_max: batchSeconds(deps.settle_seconds),
-    look_up_seconds_max: bounds.look_up_seconds_max,
-    bytes_max: bounds.batch_bytes_max,
-  };
-  const room = openSlots(bounds.queue_bytes_max);
+  const flushDeps = flushDepsOf(deps, bounds, warnings.note);
+  const room = openRoom(bounds.queue_bytes_max);
   const flushes = openSlots(bounds.flushes_max);
   const queues = new Map<number, Group[]>();
   const flushers = new Set<Promise<void>>();
@@ -91,22 +119,23 @@ export function openIngestion(
       );
       flushes.give(1);
       tell(groups, outcome);
-      for (const { bytes } of groups) room.give(bytes);
+      for (const { leave } of groups) leave();
     }
     queues.delete(teamId);
+    room.forget(teamId);
   }
 
   return {
     add: async (teamId, events) => {
       const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
-      await room.take(bytes);
+      const leave = await room.enter(teamId, bytes);
       const stored = new Promise<Stored>((finish) => {
         const queue = queues.get(teamId);
         if (queue !== undefined) {
-          queue.push({ events, bytes, finish });
+          queue.push({ events, bytes, leave, finish });
           return;
         }
-        const fresh = [{ events, bytes, finish }];
+        const fresh = [{ events, bytes, leave, finish }];
         queues.set(teamId, fresh);
         const flusher = flushAll(teamId, fresh);
         flushers.add(flusher);
@@ -116,6 +145,30 @@ export function openIngestion(
     },
     drain: async () => {
       while (flushers.size > 0) await Promise.all(flushers);
+      await warnings.store();
+    },
+  };
+}
+
+/** Room for what waits in memory; each project has a share of it at most. */
+function openRoom(bytes_max: number) {
+  const room = openSlots(bytes_max);
+  const shares = new Map<number, Slots>();
+  return {
+    /** Waits for room and gives the way to give it back. */
+    enter: async (teamId: number, bytes: number): Promise<() => void> => {
+      const share = shares.get(teamId) ?? openSlots(bytes_max * room_share);
+      shares.set(teamId, share);
+      await share.take(bytes);
+      await room.take(bytes);
+      return () => {
+        room.give(bytes);
+        share.give(bytes);
+      };
+    },
+    /** Keeps nothing of a project of which nobody waits. */
+    forget: (teamId: number) => {
+      if (shares.get(teamId)?.waiting === 0) shares.delete(teamId);
     },
   };
 }

@@ -119,3 +119,22 @@ test('an unknown project is told apart, and waiting callers are bounded by memor
   await tight.drain();
   assert.deepEqual(await count(teamId), { rows: 80, uuids: 80 });
 });
+
+test('a project that cannot be stored does not keep the others out', async () => {
+  const [stuck, other] = [await newTeam(), await newTeam()];
+  const tight = open({ queue_bytes_max: 8_000 });
+  const held = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
+  const holding = harness.deps.db.transaction(async (tx) => {
+    await lockForWriting(tx, stuck);
+    locked.resolve();
+    await held.promise;
+  });
+  await locked.promise;
+  const waiting = Array.from({ length: 40 }, () => tight.add(stuck, [event()]));
+  await store(tight, other, [event()]);
+  held.resolve();
+  await holding;
+  for (const { stored } of await Promise.all(waiting)) assert.ok('taken' in (await stored));
+  assert.equal((await count(stuck)).rows, 40);
+});

@@ -2,8 +2,8 @@ import { isoInstant } from '../../platform/clock.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database, Transaction } from '../../platform/postgres/database.ts';
+import type { NoteWarning } from '../ingestion_warnings/warning.ts';
 import type { IncomingEvent } from './event.ts';
-import type { NoteWarning } from './identity_warning.ts';
 import { findKnownUuids } from './known_uuids.ts';
 import { clearBatch, lockForWriting, readState } from './lock.ts';
 import type { IngestionState } from './lock.ts';
@@ -18,14 +18,14 @@ import { writeRows } from './write.ts';
 /**
  * What a flush works with. `seconds_max` bounds the time in which the store may write a batch,
  * `look_up_seconds_max` the time that it may take to look things up for one, `bytes_max` the size
- * of a batch as it is written.
+ * of a batch as it is written, and `warn` notes what of an event was not taken as it came.
  */
 export type FlushDeps = {
   db: Database;
   clickhouse: ClickHouse;
   log: Logger;
   persons: PersonStore;
-  noteWarning: NoteWarning;
+  warn: NoteWarning;
   seconds_max: number;
   look_up_seconds_max: number;
   bytes_max: number;
@@ -59,6 +59,7 @@ export async function flushEvents(
   while (isDuplicate.length < events.length) {
     const batch = upToForcedMerge(events.slice(isDuplicate.length, isDuplicate.length + wanted));
     const { is_duplicate, failure } = await flushBatch(deps, teamId, batch);
+    warnOfDuplicates(deps, teamId, batch, is_duplicate);
     isDuplicate.push(...is_duplicate);
     if (failure !== undefined) return { is_duplicate: isDuplicate, failure };
     // Where persons are large few events fit, and looking all the others up again each time would
@@ -140,12 +141,30 @@ async function writeBatch(
       state.persons_generation + 1,
       written.map((person) => [person.distinct_id, person]),
     );
-  for (const warning of rows.warnings) deps.noteWarning(teamId, warning);
+  for (const warning of rows.warnings) deps.warn(warning);
   const next = fresh[rows.events.length];
   return {
     is_duplicate:
       next === undefined ? found.is_duplicate : found.is_duplicate.slice(0, events.indexOf(next)),
   };
+}
+
+/** Notes how many of the events were stored before, with the first of them. */
+function warnOfDuplicates(
+  { warn }: FlushDeps,
+  team_id: number,
+  events: IncomingEvent[],
+  is_duplicate: boolean[],
+): void {
+  const first = events[is_duplicate.indexOf(true)];
+  if (first === undefined) return;
+  const { event, distinct_id, uuid } = first;
+  warn({
+    team_id,
+    reason: 'duplicate',
+    example: { event, distinct_id, uuid },
+    events: is_duplicate.filter(Boolean).length,
+  });
 }
 
 /** Writes the rows, unless the state that they were made from is another by now. */

@@ -75,13 +75,13 @@ async function store(
     log?: typeof log;
   } = {},
 ) {
-  const around = { db, settle_seconds: 15, noteWarning: () => undefined };
+  const parts = { db, clock: systemClock, log: fields.log ?? log, settle_seconds: 15 };
   const ingestion = openIngestion(
-    { ...around, log: fields.log ?? log, clickhouse: fields.through ?? clickhouse },
+    { ...parts, clickhouse: fields.through ?? clickhouse },
     { look_up_seconds_max: fields.seconds ?? 30 },
   );
-  const uuid = fields.uuid ?? randomUUID();
-  const sent = { event: 'e', distinct_id: 'd', uuid, $set: fields.set };
+  const { uuid = randomUUID(), set: $set } = fields;
+  const sent = { event: 'e', distinct_id: 'd', uuid, $set };
   const { event } = parseEvent(JSON.stringify(sent), systemClock.now());
   return (await ingestion.add(teamId, [event!])).stored;
 }

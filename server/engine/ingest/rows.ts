@@ -1,6 +1,7 @@
 import { openTurns } from '../../platform/turns.ts';
+import type { Warning } from '../ingestion_warnings/warning.ts';
 import type { IncomingEvent } from './event.ts';
-import type { IdentityWarning } from './identity_warning.ts';
+import type { IdentityWarningReason } from '../identities/judge_merge.ts';
 import type { LoadedPersons } from './load_persons.ts';
 import { PersonBatch } from './person_batch.ts';
 import type { PersonRow } from './person_batch.ts';
@@ -18,8 +19,11 @@ export type EventRow = Pick<
   person_properties: string;
 };
 
-/** The rows of a batch, and what of its events was not done to their persons. */
-export type BatchRows = { events: EventRow[]; persons: PersonRow[]; warnings: IdentityWarning[] };
+/**
+ * The rows of a batch, and what was not done of what its events say of persons: to be noted once
+ * they are stored.
+ */
+export type BatchRows = { events: EventRow[]; persons: PersonRow[]; warnings: Warning[] };
 
 /**
  * Makes the rows of the first events, in their order, as many as fit into `bytes_max` bytes as they
@@ -35,7 +39,7 @@ export async function buildRows(
 ): Promise<BatchRows> {
   const persons = new PersonBatch(teamId, before);
   const rows: EventRow[] = [];
-  const warnings: IdentityWarning[] = [];
+  const warnings: Warning[] = [];
   let bytes = 0;
   const turn = openTurns();
   for (const event of events) {
@@ -50,7 +54,7 @@ export async function buildRows(
       persons.undo();
       break;
     }
-    for (const reason of applied.warnings) warnings.push(warningOf(reason, event));
+    for (const reason of applied.warnings) warnings.push(warningOf(teamId, reason, event));
     rows.push({
       team_id: teamId,
       uuid,
@@ -68,9 +72,9 @@ export async function buildRows(
 }
 
 function warningOf(
-  reason: IdentityWarning['reason'],
+  team_id: number,
+  reason: IdentityWarningReason,
   { uuid, event, distinct_id, merge }: IncomingEvent,
-): IdentityWarning {
-  const example = { uuid, event, distinct_id };
-  return { reason, example: merge === undefined ? example : { ...example, other: merge.other } };
+): Warning {
+  return { team_id, reason, example: { event, distinct_id, uuid, sent: merge?.other } };
 }

@@ -82,6 +82,7 @@ export const posthogSettings: readonly SettingsDoor[] = [
   {
     paths: ['/s/', '/i/v1/metrics/', '/i/v1/traces/'],
     methods: ['POST', 'GET'],
+    keeps_nothing: true,
     answer: taken,
   },
 ];

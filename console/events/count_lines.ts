@@ -1,0 +1,66 @@
+import type { Static } from 'typebox';
+import type { EventCounts } from '../../server/api/events/schema.ts';
+import type { IngestionWarningRow } from '../../server/api/ingestion_warnings/schema.ts';
+import type { Listed } from '../http/list.ts';
+
+const minute_ms = 60_000;
+/** An hour in milliseconds. */
+export const hour_ms = 60 * minute_ms;
+/** A day in milliseconds. */
+export const day_ms = 24 * hour_ms;
+
+/** The ranges that can be looked at, each with what is counted together. */
+export const ranges = [
+  { label: 'Hour', length_ms: hour_ms, interval: 'minute', step_ms: minute_ms },
+  { label: 'Day', length_ms: day_ms, interval: 'hour', step_ms: hour_ms },
+  { label: 'Week', length_ms: 7 * day_ms, interval: 'hour', step_ms: hour_ms },
+  { label: 'Month', length_ms: 30 * day_ms, interval: 'day', step_ms: day_ms },
+] as const;
+
+/** One range of the list. */
+export type Range = (typeof ranges)[number];
+/** A range of time in milliseconds. */
+export type Span = { from: number; to: number };
+/** How many events were stored over time. */
+export type Counts = Static<typeof EventCounts>;
+/** What was not taken as it came. */
+export type Warnings = Listed<IngestionWarningRow>;
+
+/** The range of the name, else a day. */
+export function rangeOf(label: string | undefined): Range {
+  return ranges.find((range) => range.label === label) ?? ranges[1];
+}
+
+/** The end of the minute, hour or day that is now, in milliseconds. */
+export function endOf({ step_ms }: Range, now_ms: number): number {
+  return Math.ceil((now_ms + 1) / step_ms) * step_ms;
+}
+
+/** The range that ends there. */
+export function spanOf({ length_ms }: Range, to: number): Span {
+  return { from: to - length_ms, to };
+}
+
+/** The counts as a line: one number for each step of the span, 0 where there are none. */
+export function lineOf({ results }: Counts, { from, to }: Span, step_ms: number) {
+  const known = new Map(results.map(({ start_at, events }) => [Date.parse(start_at), events]));
+  const at: number[] = [];
+  for (let instant = from; instant < to; instant += step_ms) at.push(instant);
+  return {
+    at: at.map((instant) => instant / 1000),
+    values: at.map((instant) => known.get(instant) ?? 0),
+    total: results.reduce((sum, { events }) => sum + events, 0),
+  };
+}
+
+/** The warnings of one reason together: how many, the last, and its newest examples. */
+export function byReason({ results }: Warnings): IngestionWarningRow[] {
+  const found = new Map<string, IngestionWarningRow>();
+  for (const row of results) {
+    const known = found.get(row.reason);
+    // The newest come first, and with them the newest examples.
+    if (known === undefined) found.set(row.reason, { ...row });
+    else known.events += row.events;
+  }
+  return [...found.values()].toSorted((one, other) => other.events - one.events);
+}

@@ -1,0 +1,169 @@
+import { Button, Table } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useContext, useMemo } from 'react';
+import type { IngestionWarningRow } from '../../server/api/ingestion_warnings/schema.ts';
+import { Chart } from '../batch_exports/metrics/chart.tsx';
+import { Rows } from '../page/rows.tsx';
+import { Section, Seldom } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { Instant, ZoneContext } from '../time/instant.tsx';
+import { useNow } from '../time/now.ts';
+import { byReason, endOf, lineOf, rangeOf, ranges, spanOf } from './count_lines.ts';
+import type { Counts, Range, Span } from './count_lines.ts';
+import { eventCounts, ingestionWarnings } from './counts.ts';
+import { outcome_words, reason_words } from './reason_words.ts';
+import '../batch_exports/one_export.css';
+
+const route = getRouteApi('/signed_in/projects/$project_id/events');
+
+/** `is_lively`: events come at this moment. */
+type Given = { project_id: string; is_lively: boolean };
+
+/** How many events are stored over time, and what was not taken as it came. */
+export function CountSections({ project_id, is_lively }: Given) {
+  const { range: label } = route.useSearch();
+  const navigate = route.useNavigate();
+  const range = rangeOf(label);
+  const end = endOf(range, useNow());
+  const span = useMemo(() => spanOf(range, end), [range, end]);
+  const counts = useQuery({
+    ...eventCounts(project_id, range, span, is_lively),
+    placeholderData: keepPreviousData,
+  });
+  const warnings = useQuery({
+    ...ingestionWarnings(project_id, span, is_lively),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <>
+      <Section title="How many" is_wide>
+        <div className="toolbar" role="group" aria-label="What is shown">
+          {ranges.map((one) => (
+            <Button
+              key={one.label}
+              size="compact-sm"
+              variant="default"
+              aria-pressed={one === range}
+              onClick={() => void navigate({ search: { range: one.label }, resetScroll: false })}
+            >
+              {one.label}
+            </Button>
+          ))}
+        </div>
+        <Shown query={counts}>
+          {(found) => <Stored counts={found} range={range} span={span} />}
+        </Shown>
+      </Section>
+      <Section title="Refused and changed" is_wide>
+        <Shown query={warnings}>
+          {(found) =>
+            found.results.length === 0 ? (
+              <p className="empty">Everything was stored as it was sent.</p>
+            ) : (
+              <Warned rows={byReason(found)} />
+            )
+          }
+        </Shown>
+      </Section>
+    </>
+  );
+}
+
+const inNumbers = (value: number) =>
+  value.toLocaleString('en', { notation: 'compact', maximumFractionDigits: 1 });
+const stay = () => undefined;
+
+function Stored({ counts, range, span }: { counts: Counts; range: Range; span: Span }) {
+  const zone = useContext(ZoneContext);
+  const { at, series, total, values } = useMemo(() => {
+    const line = lineOf(counts, span, range.step_ms);
+    return { ...line, series: [{ label: `each ${range.interval}`, values: line.values }] };
+  }, [counts, span, range]);
+  return (
+    <>
+      <p>
+        {total.toLocaleString('en')} {total === 1 ? 'event' : 'events'} stored in this{' '}
+        {range.label.toLowerCase()}, {inNumbers(Math.max(0, ...values))} in the busiest{' '}
+        {range.interval}.
+      </p>
+      <div className="charts">
+        <Chart
+          title="Events stored"
+          range={span}
+          at={at}
+          series={series}
+          zone={zone}
+          inWords={inNumbers}
+          choose={stay}
+        />
+      </div>
+    </>
+  );
+}
+
+function Warned({ rows }: { rows: IngestionWarningRow[] }) {
+  return (
+    <Rows columns={['Reason', 'What became of it', 'How many', 'Last', 'Examples']}>
+      {rows.map(({ reason, outcome, events, last_at, examples }) => {
+        const [word, look] = outcome_words[outcome];
+        return (
+          <Table.Tr key={reason}>
+            <Table.Th scope="row">
+              {reason_words[reason]} <code className="muted">{reason}</code>
+            </Table.Th>
+            <Table.Td data-label="What became of it" className={look}>
+              {word}
+            </Table.Td>
+            <Table.Td data-label="How many" className="number">
+              {events.toLocaleString('en')}
+            </Table.Td>
+            <Table.Td data-label="Last">
+              <Instant at={last_at} />
+            </Table.Td>
+            <Table.Td data-label="Examples">
+              <Examples of={reason} examples={examples} />
+            </Table.Td>
+          </Table.Tr>
+        );
+      })}
+    </Rows>
+  );
+}
+
+function Examples({ of, examples }: { of: string; examples: IngestionWarningRow['examples'] }) {
+  return (
+    <Seldom summary={`Of ${of}`}>
+      <ul>
+        {examples.map(({ at, from, event, distinct_id, uuid, sent }, index) => (
+          <li key={`${at} ${index}`}>
+            <Instant at={at} is_exact />
+            {from !== undefined && ` by ${from}`}
+            {event !== undefined && (
+              <>
+                , event <bdi>{event}</bdi>
+              </>
+            )}
+            {distinct_id !== undefined && (
+              <>
+                {' '}
+                of <bdi>{distinct_id}</bdi>
+              </>
+            )}
+            {uuid !== undefined && (
+              <>
+                {' '}
+                (<code>{uuid}</code>)
+              </>
+            )}
+            {sent !== undefined && (
+              <>
+                : <bdi>{sent}</bdi>
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Seldom>
+  );
+}

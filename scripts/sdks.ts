@@ -1,0 +1,74 @@
+// Unchanged SDKs against a server whose processes are killed, or through a proxy that cuts, delays,
+// refuses and repeats. Prints what each client believes and what is stored; exit code 1 when an
+// event that was believed delivered is not there once.
+// npm run sdks -- kills [--kills 100 --seed 7] 2>/dev/null (clients are talkative)
+// Ctrl-C ends it early.
+// npm run sdks -- faults [--seed 7]
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { openDeliveringHouse } from '../test/factories/delivering_house.ts';
+import { faults as every_fault } from '../test/sdks/fault_proxy.ts';
+import { runKills } from '../test/sdks/kill_campaign.ts';
+import { node_clients } from '../test/sdks/node_clients.ts';
+import { isEachOnce, sendThroughFaults } from '../test/sdks/through_faults.ts';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    kills: { type: 'string', default: '100' },
+    seed: { type: 'string', default: String(Date.now() % 100_000) },
+  },
+});
+const seed = Number(values.seed);
+const folder = mkdtempSync(join(tmpdir(), 'sluice-sdks-'));
+console.log(`seed ${seed}, in ${folder}`);
+const say = (line: string) => console.log(line);
+const campaigns: Record<string, () => Promise<boolean>> = { kills, faults };
+const campaign = campaigns[positionals[0] ?? ''];
+if (campaign === undefined) throw new Error('Say what: kills or faults.');
+const is_right = await campaign();
+say(is_right ? `seed ${seed}: each event is there once` : `seed ${seed}: WRONG, see above`);
+// What differs is left for who looks into it.
+if (is_right) rmSync(folder, { recursive: true, force: true });
+process.exit(is_right ? 0 : 1);
+
+async function kills(): Promise<boolean> {
+  const interrupted = new AbortController();
+  process.once('SIGINT', () => interrupted.abort());
+  const { signal } = interrupted;
+  const outcomes = await runKills({ folder, kills: Number(values.kills), seed, say, signal });
+  let all = true;
+  for (const [name, { believed, given_up, lost, doubled }] of Object.entries(outcomes)) {
+    all &&= believed > 0 && lost.length === 0 && doubled.length === 0;
+    const wrong = [...lost, ...doubled].map((text) => `\n  ${text}`).join('');
+    say(
+      `${name}: ${believed} believed delivered, ${given_up} not told of, ${lost.length} lost, ` +
+        `${doubled.length} doubled${wrong}`,
+    );
+  }
+  return all;
+}
+
+/** Every fault to every client that comes again after it; those that do not are named. */
+async function faults(): Promise<boolean> {
+  const house = await openDeliveringHouse();
+  const address = await house.house.app.listen({ host: '127.0.0.1', port: 0 });
+  let all = true;
+  for (const fault of every_fault) {
+    const passed = await Promise.all(
+      node_clients.map(async (client) => {
+        const passage = await sendThroughFaults(house, address, client, [fault, 'repeat']);
+        const gives_up = client.gives_up_after?.includes(fault) === true;
+        const is_right = passage.happened.includes(fault) && isEachOnce(passage, gives_up);
+        const word = gives_up ? 'at most once, and its program is told' : 'each once';
+        say(`${fault}, ${client.name}: ${is_right ? word : JSON.stringify(passage)}`);
+        return is_right;
+      }),
+    );
+    all &&= passed.every(Boolean);
+  }
+  await house.close();
+  return all;
+}

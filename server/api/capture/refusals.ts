@@ -1,0 +1,59 @@
+import type { Deps } from '../../deps.ts';
+import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import { shownKeys } from './keys.ts';
+import { protocolsOf } from './message.ts';
+import type { Sent } from './protocol.ts';
+import type { WriteAccessFinder } from './write_access.ts';
+
+/** Notes requests that were refused or put off as a whole, each error once. */
+export type Refusals = {
+  /** Without a project it is that of the key beside the body, where there is one. */
+  note(sent: Sent, error: unknown, team_id?: number): void;
+  /** The error, of which everything was noted already. */
+  counted(error: ApiError): ApiError;
+  /** Notes a request for something that is switched off, of which nothing is kept. */
+  noteOff(sent: Sent): void;
+};
+
+/**
+ * Opens the noting of requests that are not taken as a whole: their events may be lost, and not
+ * every client tells its page. Whose a body is that cannot be read is known only where its key
+ * stands beside it.
+ */
+export function openRefusals(deps: Deps, findAccess: WriteAccessFinder): Refusals {
+  const warnings = sharedWarnings(deps);
+  const noted = new WeakSet<object>();
+  const add = (team_id: number, sent: Sent, { status, message }: ApiError) =>
+    warnings.note({
+      team_id,
+      reason: status === 503 ? 'request_put_off' : 'request_refused',
+      example: { from: protocolsOf(sent.path)[0]?.name, sent: `${status}: ${message}` },
+    });
+  const ofShownKey = (sent: Sent, work: (team_id: number) => void) => {
+    const [key] = shownKeys(sent);
+    if (key === undefined) return;
+    findAccess(key.split(':', 1)[0]!).then(
+      ({ team_id }) => work(team_id),
+      () => undefined,
+    );
+  };
+  return {
+    note: (sent, error, team_id) => {
+      if (!(error instanceof ApiError) || noted.has(error)) return;
+      noted.add(error);
+      if (team_id !== undefined) return add(team_id, sent, error);
+      // Whoever sends too much or has no key must not cost a look-up besides.
+      if (error.status !== 401 && error.status !== 503)
+        ofShownKey(sent, (team) => add(team, sent, error));
+    },
+    counted: (error) => {
+      noted.add(error);
+      return error;
+    },
+    noteOff: (sent) =>
+      ofShownKey(sent, (team_id) =>
+        warnings.note({ team_id, reason: 'feature_off', example: { sent: sent.path } }),
+      ),
+  };
+}

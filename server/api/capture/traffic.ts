@@ -1,0 +1,97 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { isJsonObject } from '../../engine/ingest/exact_json.ts';
+import type { JsonObject } from '../../engine/ingest/exact_json.ts';
+import type { EventFate, ProjectTraffic } from '../projects/schema.ts';
+
+/** What a project wants of robots and of its own people, and who sent the request. Plain data. */
+export type Traffic = ProjectTraffic & {
+  user_agent: string | undefined;
+  address: string;
+};
+
+/** What kind of traffic an event is that is not kept as it is, by what, and what becomes of it. */
+export type Judged = {
+  kind: 'robot' | 'internal';
+  by: string;
+  fate: Exclude<EventFate, 'keep'>;
+};
+
+/** Judges the events of a request by their properties; undefined for those that are kept. */
+export type TrafficJudge = (properties: unknown) => Judged | undefined;
+
+/** Names that crawlers, monitors, previews and automated browsers give themselves. */
+const robots = new RegExp(
+  [
+    // Cubot makes phones.
+    String.raw`(?<!cu)bot(\b|_)|crawl|spider|slurp|scrap(er|y)\b|archiver|headless|phantomjs`,
+    'lighthouse|pagespeed|gtmetrix|pingdom|uptime|statuscake|site24x7|newrelicpinger|datadog',
+    'facebookexternalhit|meta-external|facebookcatalog|whatsapp|embedly|skypeuripreview|vkshare',
+    'google-(inspectiontool|read-aloud|safety|extended)|googleother|mediapartners|feedfetcher',
+    'apis-google|bingpreview|yandex(images|metrika|direct)|baiduspider|duckduckgo-favicons',
+    'chatgpt-user|gptbot|oai-searchbot|claude-(web|user)|anthropic-ai|perplexity',
+    'cohere-ai|bytespider',
+    'ia_archiver|heritrix|nutch|semrush|screaming frog|sitebulb|dataforseo|prerender|cypress/',
+    'playwright|puppeteer|selenium|webdriver|vercel-screenshot|w3c_validator|nagios|zgrab|masscan',
+  ].join('|'),
+  'i',
+);
+
+/** Does the text of `User-Agent` belong to a known robot? A library of a server is none. */
+export function isRobot(user_agent: string): boolean {
+  return robots.test(user_agent);
+}
+
+/** Where SDKs put the browser and the address of whoever an event is about. */
+const agent_names = ['$raw_user_agent', '$user_agent', 'user_agent.original', 'ua'];
+const address_names = ['$ip', 'client.address', 'ip'];
+
+/**
+ * Opens the judge of a request. What an event says itself of its browser and address counts first;
+ * the request's own address counts only where a browser sent it, because that of a server says
+ * nothing of the people whom its events are about. Undefined where everything is kept.
+ */
+export function openTraffic(traffic: Traffic | undefined): TrafficJudge | undefined {
+  if (traffic === undefined) return undefined;
+  const { robot_events, internal_events, internal_addresses, user_agent, address } = traffic;
+  if (robot_events === 'keep' && internal_events === 'keep') return undefined;
+  const isInternal = openAddresses(internal_addresses);
+  const sender = user_agent?.startsWith('Mozilla/') === true ? address : undefined;
+  return (given) => {
+    const properties = isJsonObject(given) ? given : {};
+    const context = isJsonObject(properties['context']) ? properties['context'] : {};
+    if (robot_events !== 'keep') {
+      const agent = textOf(properties, agent_names) ?? textOf(context, ['userAgent']) ?? user_agent;
+      if (agent !== undefined && isRobot(agent))
+        return { kind: 'robot', by: agent, fate: robot_events };
+    }
+    if (internal_events === 'keep') return undefined;
+    const from = textOf(properties, address_names) ?? textOf(context, ['ip']) ?? sender;
+    if (from === undefined || !isInternal(from)) return undefined;
+    return { kind: 'internal', by: from, fate: internal_events };
+  };
+}
+
+function textOf(values: JsonObject, names: readonly string[]): string | undefined {
+  for (const name of names) {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (typeof value === 'string' && value !== '') return value;
+  }
+  return undefined;
+}
+
+/** Looks an address up in addresses and networks, of which each is valid. */
+function openAddresses(listed: readonly string[]): (address: string) => boolean {
+  const networks = listed.map((item): [ipaddr.IPv4 | ipaddr.IPv6, number] => {
+    if (item.includes('/')) return ipaddr.parseCIDR(item);
+    const address = ipaddr.process(item);
+    return [address, address.kind() === 'ipv4' ? 32 : 128];
+  });
+  return (text) => {
+    if (isIP(text) === 0) return false;
+    const address = ipaddr.process(text);
+    return networks.some(
+      ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
+    );
+  };
+}

@@ -1,0 +1,55 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { isoInstant } from '../../platform/clock.ts';
+import { invalid } from '../../platform/http/errors.ts';
+import { query } from '../../platform/http/lists/query.ts';
+import { EventCounts, EventCountsQuery } from './schema.ts';
+import { countEvents } from './store.ts';
+
+const default_ms = 24 * 3_600_000;
+const points_max = 1_000;
+/** A minute in milliseconds, and so on. */
+const lengths_ms = { minute: 60_000, hour: 3_600_000, day: 24 * 3_600_000 };
+
+/** `/api/projects/:project_id/events/counts/`: how many events were stored over time. */
+export function countsRoute(app: FastifyInstance, { clickhouse, clock }: Deps): void {
+  app.get(
+    '/api/projects/:project_id/events/counts/',
+    {
+      config: { scope: 'batch_export:read', within: 'project' },
+      schema: {
+        summary: 'Count the events that were stored over time',
+        description:
+          'By the minute, hour or day in which they were stored; a range of more than ' +
+          `${points_max} of these is 400.`,
+        querystring: EventCountsQuery,
+        response: { 200: EventCounts },
+      },
+    },
+    async (request) => {
+      const wanted = countsWanted(request, clock.now());
+      const results = await countEvents(clickhouse, request.access.team_id!, wanted, points_max);
+      return { ...wanted, results };
+    },
+  );
+}
+
+function countsWanted(request: FastifyRequest, now: number) {
+  const asked = query(request, EventCountsQuery);
+  const { interval = 'hour' as const } = asked;
+  const end = asked.before === undefined ? now : Date.parse(asked.before);
+  const start = asked.after === undefined ? end - default_ms : Date.parse(asked.after);
+  if (start >= end)
+    throw invalid(
+      'after',
+      'invalid_input',
+      'Must be before `before`, which is now when it is not sent.',
+    );
+  if ((end - start) / lengths_ms[interval] > points_max)
+    throw invalid(
+      'after',
+      'max_items',
+      `This range has more than ${points_max} points: ask for a shorter one, or longer points.`,
+    );
+  return { after: isoInstant(start), before: isoInstant(end), interval };
+}

@@ -1,0 +1,56 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { warning_outcomes, warning_reasons } from '../../engine/ingestion_warnings/warning.ts';
+import type { WarningReason } from '../../engine/ingestion_warnings/warning.ts';
+import { PageQuery } from '../../platform/http/lists/pagination.ts';
+import { queryInstant } from '../../platform/http/lists/query_instant.ts';
+
+const reasons = Object.keys(warning_reasons) as WarningReason[];
+const text = (description: string) => Type.Optional(Type.String({ description }));
+
+/** An event that a warning is about; longer texts than 200 characters are cut. */
+const Example = Type.Object(
+  {
+    at: Type.String({ format: 'date-time', description: 'When it came.' }),
+    from: text('By which way it came: the maker of the SDK, or `events`.'),
+    event: text('Its name.'),
+    distinct_id: text('Whose it was.'),
+    uuid: text('Its uuid.'),
+    sent: text('The value that was not taken as it came, or what is wrong with it.'),
+  },
+  { title: 'IngestionWarningExample' },
+);
+
+/** What was not taken as it came, of one reason in one hour or day. */
+export const IngestionWarning = Type.Object(
+  {
+    start_at: Type.String({ format: 'date-time', description: 'The hour or day (UTC).' }),
+    reason: Type.Enum(reasons, { description: 'Why; docs/ingestion_warnings.md explains each.' }),
+    outcome: Type.Enum([...warning_outcomes], {
+      description:
+        '`refused`: not stored. `changed`: stored, but not as it came. `not_merged`: stored, but ' +
+        'what it said of persons was not done. `repeated`: it was stored before. `put_off`: the ' +
+        'sender was told to come again.',
+    }),
+    events: Type.Integer({
+      description: 'How many events; requests for `request_refused`, `request_put_off`.',
+    }),
+    last_at: Type.String({ format: 'date-time', description: 'When the last of them came.' }),
+    examples: Type.Array(Example, { description: 'Some of them, at most 5, newest first.' }),
+  },
+  { title: 'IngestionWarning' },
+);
+
+/** A warning as SELECT gives it, but for its outcome. */
+export type IngestionWarningRow = Static<typeof IngestionWarning>;
+
+/** The query parameters of the list. */
+export const IngestionWarningQuery = Type.Object({
+  ...PageQuery.properties,
+  after: Type.Optional(queryInstant('Only hours from this instant on; default 30 days back.')),
+  before: Type.Optional(queryInstant('Only hours that begin before this instant; default now.')),
+  interval: Type.Optional(
+    Type.Enum(['hour', 'day'], { description: 'What is counted together; default `hour`.' }),
+  ),
+  reason: Type.Optional(Type.Enum(reasons, { description: 'Only of this reason.' })),
+});

@@ -1,0 +1,82 @@
+/**
+ * What became of an event: it is not stored; it is stored, but not as it came; what it said of
+ * persons was not done; it was stored before; or its sender was told to come again.
+ */
+export const warning_outcomes = [
+  'refused',
+  'changed',
+  'not_merged',
+  'repeated',
+  'put_off',
+] as const;
+
+/** One outcome of the list. */
+export type WarningOutcome = (typeof warning_outcomes)[number];
+
+/**
+ * Why an event was not taken as it came, and what became of it. The list is closed:
+ * docs/ingestion_warnings.md explains each.
+ */
+export const warning_reasons = {
+  clock_skew_mended: 'changed',
+  distinct_id_cut: 'changed',
+  distinct_id_made: 'changed',
+  distinct_id_missing: 'refused',
+  duplicate: 'repeated',
+  event_invalid: 'refused',
+  event_name_cut: 'changed',
+  event_name_missing: 'refused',
+  event_refused: 'refused',
+  event_too_large: 'refused',
+  feature_off: 'refused',
+  internal_dropped: 'refused',
+  merge_of_identified: 'not_merged',
+  merge_of_illegal_id: 'not_merged',
+  merge_of_too_many_ids: 'not_merged',
+  merged_properties_too_large: 'changed',
+  null_characters_replaced: 'changed',
+  person_too_large: 'changed',
+  properties_ignored: 'changed',
+  request_put_off: 'put_off',
+  request_refused: 'refused',
+  robot_dropped: 'refused',
+  set_ignored: 'changed',
+  timestamp_clamped: 'changed',
+  timestamp_ignored: 'changed',
+  uuid_replaced: 'changed',
+} as const satisfies Record<string, WarningOutcome>;
+
+/** One reason of the closed list. */
+export type WarningReason = keyof typeof warning_reasons;
+
+/** What is kept of an event as an example of a warning; texts are cut. */
+export type WarningExample = {
+  /** By which way it came, where that is known: a protocol, or `events`. */
+  from?: string | undefined;
+  event?: string | undefined;
+  distinct_id?: string | undefined;
+  uuid?: string | undefined;
+  /** The value that was not taken as it came, or what is wrong with it. */
+  sent?: string | undefined;
+};
+
+/** Something that was not taken as it came. `events` is how many it stands for, 1 unless given. */
+export type Warning = {
+  team_id: number;
+  reason: WarningReason;
+  example: WarningExample;
+  events?: number;
+};
+
+/** Notes a warning: cheap, never throws; it is stored within a second or so. */
+export type NoteWarning = (warning: Warning) => void;
+
+/** What was noted of a project, an hour and a reason, and is not stored yet. */
+export type PendingWarning = {
+  team_id: number;
+  hour: string;
+  reason: WarningReason;
+  events: number;
+  last_at: string;
+  examples: (WarningExample & { at: string })[];
+};

@@ -1,0 +1,110 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/**
+ * What happens to a request: the connection is cut before it is passed on, in the middle of its
+ * body, or after it was answered; it waits; it is answered 503; it is passed on twice; or nothing.
+ */
+export const faults = [
+  'cut before',
+  'cut within',
+  'cut after',
+  'delay',
+  '503',
+  'repeat',
+  'none',
+] as const;
+
+/** One fault of the list. */
+export type Fault = (typeof faults)[number];
+
+/** A proxy between clients and a server. */
+export type FaultProxy = {
+  address: string;
+  /** What happened to each request with events, in their order. */
+  happened: Fault[];
+  close(): Promise<void>;
+};
+
+const delay_ms = 300;
+
+/**
+ * Opens a proxy on the server. `next` says what happens to the next request with events, which is
+ * every POST; nothing happens to others, and to what nobody waits for (a beacon) at most a delay.
+ */
+export async function openFaultProxy(address: string, next: () => Fault): Promise<FaultProxy> {
+  const happened: Fault[] = [];
+  const server = http.createServer((request, response) => {
+    void handle(request, response).catch(() => request.destroy());
+  });
+  async function handle(request: http.IncomingMessage, response: http.ServerResponse) {
+    const body = await bodyOf(request);
+    const fault = request.method === 'POST' ? faultOf(request, next()) : 'none';
+    if (request.method === 'POST') happened.push(fault);
+    await answer(address, { request, response, body }, fault);
+  }
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    happened,
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+type Exchange = { request: http.IncomingMessage; response: http.ServerResponse; body: Buffer };
+
+/** A page that sends a beacon goes away and never learns what became of it. */
+function faultOf({ headers }: http.IncomingMessage, fault: Fault): Fault {
+  const is_beacon = headers['sec-fetch-mode'] === 'no-cors';
+  return is_beacon && fault !== 'repeat' ? 'delay' : fault;
+}
+
+async function answer(address: string, exchange: Exchange, fault: Fault): Promise<void> {
+  const { request, response, body } = exchange;
+  if (fault === 'cut before') return void request.destroy();
+  if (fault === '503') {
+    response.setHeader('access-control-allow-origin', request.headers.origin ?? '*');
+    if (request.headers.origin !== undefined)
+      response.setHeader('access-control-allow-credentials', 'true');
+    response.setHeader('retry-after', '1');
+    response.writeHead(503).end();
+    return;
+  }
+  if (fault === 'cut within') {
+    await passOn(address, exchange, body.length / 2).catch(() => undefined);
+    return void request.destroy();
+  }
+  if (fault === 'delay') await new Promise((resume) => setTimeout(resume, delay_ms));
+  if (fault === 'repeat') await passOn(address, exchange);
+  const { status, headers, bytes } = await passOn(address, exchange);
+  if (fault === 'cut after') return void request.destroy();
+  response.writeHead(status, headers).end(bytes);
+}
+
+type Passed = { status: number; headers: http.OutgoingHttpHeaders; bytes: Buffer };
+
+/** Sends the request on; with `cut` the connection breaks after so many bytes of its body. */
+async function passOn(address: string, { request, body }: Exchange, cut?: number): Promise<Passed> {
+  const { 'transfer-encoding': _chunked, ...headers } = request.headers;
+  const passed = http.request(`${address}${request.url}`, {
+    method: request.method,
+    headers: { ...headers, 'content-length': body.length, connection: 'close' },
+  });
+  if (cut === undefined) passed.end(body);
+  else passed.write(body.subarray(0, cut), () => passed.destroy());
+  const [answered] = (await once(passed, 'response')) as [http.IncomingMessage];
+  const { connection: _kept, 'transfer-encoding': _sent, ...others } = answered.headers;
+  return { status: answered.statusCode!, headers: others, bytes: await bodyOf(answered) };
+}
+
+async function bodyOf(message: http.IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of message) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}

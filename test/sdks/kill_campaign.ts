@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
+import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
+import { openEmbeddedClickHouse } from '../../server/platform/embedded/clickhouse/clickhouse.ts';
+import { findFreePort } from '../../server/platform/embedded/free_port.ts';
+import { openEmbeddedPostgres } from '../../server/platform/embedded/postgres/postgres.ts';
+import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { silentLog } from '../../server/platform/log.ts';
+import { keepRunning } from '../chaos/kept_process.ts';
+import { openRandom } from '../chaos/random.ts';
+import { call, serverEnvironment, startServer, until } from '../processes/server_process.ts';
+import { sending_clients } from './sending_clients.ts';
+import type { SendingClient } from './sending_clients.ts';
+
+/** What is killed. */
+const victims = ['server', 'PostgreSQL', 'ClickHouse'] as const;
+
+/** What became of the events of one client. */
+export type ClientOutcome = {
+  /** Events that the client said were delivered, and those that it gave up. */
+  believed: number;
+  given_up: number;
+  /** Of those that it believed delivered: not stored, and stored more than once. */
+  lost: string[];
+  doubled: string[];
+};
+/** What a campaign is. `say` gets a line for each kill. */
+export type Campaign = {
+  folder: string;
+  kills: number;
+  seed: number;
+  /** Ends it early; what was sent by then is compared. */
+  signal?: AbortSignal;
+  say: (line: string) => void;
+};
+
+const up_ms_max = 120_000;
+const [sending_ms_min, sending_ms_max] = [500, 3_000];
+
+/**
+ * Kills server, PostgreSQL and ClickHouse with -9, one at a time and at random, while each client
+ * sends one event after the other; then compares what the clients believe with what is stored.
+ */
+export async function runKills(campaign: Campaign): Promise<Record<string, ClientOutcome>> {
+  const closing: (() => Promise<unknown>)[] = [];
+  try {
+    return await killWhileSending(campaign, closing);
+  } finally {
+    for (const close of closing.toReversed()) await close();
+  }
+}
+
+async function killWhileSending(
+  { kills, seed, say, signal, ...campaign }: Campaign,
+  closing: (() => Promise<unknown>)[],
+): Promise<Record<string, ClientOutcome>> {
+  const house = await openHouse(campaign.folder, closing);
+  const stop = new AbortController();
+  const sending = sending_clients.map((client) => ({
+    name: client.name,
+    done: keepSending(client, house, stop.signal),
+  }));
+  const random = openRandom(seed, 1);
+  for (let kill = 1; kill <= kills && signal?.aborted !== true; kill += 1) {
+    await new Promise((resume) =>
+      setTimeout(resume, random.between(sending_ms_min, sending_ms_max)),
+    );
+    const victim = random.one(victims);
+    const pid = house.pidOf(victim);
+    if (pid === undefined) {
+      kill -= 1;
+      continue;
+    }
+    process.kill(pid, 'SIGKILL');
+    const began = performance.now();
+    await until('the end of what was killed', up_ms_max, 5, async () =>
+      house.pidOf(victim) === pid ? undefined : true,
+    );
+    await house.up();
+    say(`kill ${kill}: ${victim}, up again after ${Math.round(performance.now() - began)} ms`);
+  }
+  stop.abort();
+  const sent = await Promise.all(sending.map(({ done }) => done));
+  await house.up();
+  const stored = await storedTexts(house.clickhouse);
+  return Object.fromEntries(
+    sending.map(({ name }, index) => {
+      const { believed, given_up } = sent[index]!;
+      const times = (text: string) => stored.get(text) ?? 0;
+      return [
+        name,
+        {
+          believed: believed.length,
+          given_up: given_up.length,
+          lost: believed.filter((text) => times(text) === 0),
+          doubled: [...believed, ...given_up].filter((text) => times(text) > 1),
+        },
+      ];
+    }),
+  );
+}
+
+type House = {
+  address: string;
+  write_key: string;
+  clickhouse: ClickHouse;
+  pidOf(victim: (typeof victims)[number]): number | undefined;
+  up(): Promise<void>;
+};
+
+/** The server and both of its stores, each a process of its own that is started again. */
+async function openHouse(folder: string, closing: (() => Promise<unknown>)[]): Promise<House> {
+  const log = silentLog();
+  const postgres = await openEmbeddedPostgres({ folder: join(folder, 'postgres'), log });
+  closing.push(() => postgres.stop());
+  const analytics = await openEmbeddedClickHouse({ folder: join(folder, 'clickhouse'), log });
+  closing.push(() => analytics.stop());
+  const port = await findFreePort();
+  const key = makeApiKey();
+  const environment = serverEnvironment(folder, key, {
+    SLUICE_DATABASE_URL: postgres.url,
+    SLUICE_CLICKHOUSE_URL: analytics.url,
+    SLUICE_SECRET_KEY: 'a secret that only this campaign has',
+    SLUICE_PORT: String(port),
+  });
+  const server = await keepRunning(async () => (await startServer(['api'], environment)).child);
+  closing.push(() => server.stop());
+  const address = `http://127.0.0.1:${port}`;
+  const { body } = await call(address, key, 'GET', '/api/projects/@current/');
+  const clickhouse = openClickHouse(analytics.url, { application: 'campaign' });
+  closing.push(() => clickhouse.close());
+  return {
+    address,
+    write_key: String(body['api_token']),
+    clickhouse,
+    pidOf: (victim) =>
+      ({ server: server.pid(), PostgreSQL: postgres.pid, ClickHouse: analytics.pid })[victim],
+    up: async () => {
+      await until('everything to be up again', up_ms_max, 50, async () => {
+        const pids = [server.pid(), postgres.pid, analytics.pid];
+        const ready = pids.includes(undefined)
+          ? undefined
+          : await call(address, key, 'GET', '/readyz').catch(() => undefined);
+        return ready?.status === 200 ? true : undefined;
+      });
+    },
+  };
+}
+
+async function keepSending(
+  client: SendingClient,
+  { address, write_key }: House,
+  signal: AbortSignal,
+): Promise<{ believed: string[]; given_up: string[] }> {
+  const believed: string[] = [];
+  const given_up: string[] = [];
+  const sendOne = client.open(address, write_key);
+  while (!signal.aborted) {
+    const sent = randomUUID();
+    ((await sendOne(sent)) ? believed : given_up).push(sent);
+  }
+  return { believed, given_up };
+}
+
+async function storedTexts(clickhouse: ClickHouse): Promise<Map<string, number>> {
+  const found = await clickhouse.query({
+    query:
+      "SELECT JSONExtractString(properties, 'sent') AS sent, toUInt32(count()) AS times " +
+      'FROM events GROUP BY sent',
+    format: 'JSONEachRow',
+  });
+  const rows = await found.json<{ sent: string; times: number }>();
+  return new Map(rows.map(({ sent, times }) => [sent, times]));
+}

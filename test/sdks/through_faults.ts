@@ -1,0 +1,121 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { newExport, projectBase } from '../factories/batch_exports.ts';
+import { until } from '../factories/delivering_house.ts';
+import type { DeliveringHouse } from '../factories/delivering_house.ts';
+import { storedEvents } from '../factories/stored_events.ts';
+import type { TestOrganization } from '../harness.ts';
+import { openFaultProxy } from './fault_proxy.ts';
+import type { Fault } from './fault_proxy.ts';
+
+const hour_ms = 3_600_000;
+const day_ms = 24 * hour_ms;
+const patience_ms = 60_000;
+
+/** An event as the program of a client sent it, as it is stored, and as an export delivers it. */
+export type SeenEvent = readonly [event: string, distinct_id: string, sent: unknown];
+/** A client with its program, as `node_clients` have them. */
+type Client = {
+  name: string;
+  send(address: string, key: string): Promise<void>;
+  wanted: readonly SeenEvent[];
+  gives_up_after?: readonly Fault[];
+};
+/** What was seen of the events of one client, each list sorted. */
+export type Passage = {
+  happened: Fault[];
+  wanted: string[];
+  stored: string[];
+  delivered: string[];
+};
+
+const sorted = (events: readonly SeenEvent[]) =>
+  events.map((event) => JSON.stringify(event)).toSorted();
+
+/**
+ * Lets the client send through a proxy on which these faults happen, one a request, and exports
+ * what came to a file.
+ */
+export async function sendThroughFaults(
+  { house, folder, startOnce }: DeliveringHouse,
+  address: string,
+  client: Client,
+  series: readonly Fault[],
+): Promise<Passage> {
+  const home = await house.newOrganization();
+  const left = [...series];
+  const proxy = await openFaultProxy(address, () => left.shift() ?? 'none');
+  await withinPatience(client.send(proxy.address, home.project.api_token));
+  await startOnce();
+  const stored = await storedEvents(house.deps, home.project.id);
+  const passage = {
+    happened: proxy.happened,
+    wanted: sorted(client.wanted),
+    stored: sorted(stored.map((event) => seen(event, JSON.parse(event.properties)))),
+    delivered: sorted(await delivered(house, folder, home)),
+  };
+  await proxy.close();
+  return passage;
+}
+
+/** A client that never comes back has sent what it will. */
+async function withinPatience(sending: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resume) => {
+    timer = setTimeout(resume, patience_ms);
+  });
+  await Promise.race([sending.catch(() => undefined), late]);
+  clearTimeout(timer);
+}
+
+function seen(event: { event: string; distinct_id: string }, properties: unknown): SeenEvent {
+  return [event.event, event.distinct_id, (properties as { sent?: unknown }).sent];
+}
+
+/**
+ * Is each event stored once and delivered once? Of a client that gives up after the fault, and says
+ * so, at most once.
+ */
+export function isEachOnce({ wanted, stored, delivered }: Passage, gives_up: boolean): boolean {
+  if (!isDeepStrictEqual(stored, delivered)) return false;
+  if (!gives_up) return isDeepStrictEqual(stored, wanted);
+  return new Set(stored).size === stored.length && stored.every((event) => wanted.includes(event));
+}
+
+/** The events of the last day, as an export of them delivers them. */
+async function delivered(
+  house: DeliveringHouse['house'],
+  folder: string,
+  home: TestOrganization,
+): Promise<SeenEvent[]> {
+  const prefix = `project_${home.project.id}`;
+  const { id } = await newExport(house, home, {
+    interval: 'hour',
+    destination: { type: 'File', config: { prefix } },
+  });
+  const url = `${projectBase(home)}${id}/`;
+  const ask = (method: string, path: string, body?: unknown) =>
+    house.request(method, `${url}${path}`, { key: home.key, body });
+  const end = Math.ceil((house.deps.clock.now() + 1) / hour_ms) * hour_ms;
+  await ask('POST', 'backfill/', {
+    start_at: new Date(end - day_ms).toISOString(),
+    end_at: new Date(end).toISOString(),
+  });
+  await until(
+    () => ask('GET', 'backfills/'),
+    ({ results: [backfill] }) => backfill.status === 'Completed',
+  );
+  const names = await readdir(join(folder, prefix)).catch(() => []);
+  const files = names.filter((name) => name.endsWith('.jsonl'));
+  const texts = await Promise.all(
+    files.map((name) => readFile(join(folder, prefix, name), 'utf8')),
+  );
+  return texts.flatMap((text) =>
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .map((event) => seen(event, event.properties)),
+  );
+}
