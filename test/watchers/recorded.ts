@@ -35,6 +35,8 @@ export const not_recorded: Record<string, string> = {
   'POST /api/organizations/:organization_id/batch_exports/preview/': reads,
   'POST /api/organizations/:organization_id/batch_exports/:id/preview/': reads,
   'POST /api/organizations/:organization_id/batch_exports/:id/effect/': reads,
+  'POST /api/organizations/:organization_id/configuration/plan/':
+    'Keeps a plan for an hour; what it rehearses is rolled back.',
 };
 
 /** Routes whose `write()` may find that there is nothing to do, and when. */
@@ -49,6 +51,7 @@ const may_record_nothing: Record<string, string> = {
     'The version is installed already.',
   'POST /api/organizations/:organization_id/pipeline_import_apps/:id/upgrade/':
     'The version is installed already.',
+  'POST /api/organizations/:organization_id/configuration/apply/': 'The plan is empty.',
   'POST /api/users/reset_password/':
     'The link is made, and recorded, beside the answer, and only when there is such an account.',
 };

@@ -235,18 +235,14 @@ export const Applied = Type.Object(
     source: Type.Object({ name: Type.String(), commit: nullable(Type.String()) }),
     applied_at: instant('When.'),
     summary: Plan.properties.summary,
-    objects: Type.Array(
-      Type.Object({ ...object_fields, action: Step.properties.action }),
-      { description: 'What was done, with the ids of what was made.' },
-    ),
-    shown_once: Type.Array(
-      Type.Object({ path: Type.String(), secret: Type.String() }),
-      {
-        description:
-          'Secrets that the server made because none was given (of webhooks). They are shown ' +
-          'here only.',
-      },
-    ),
+    objects: Type.Array(Type.Object({ ...object_fields, action: Step.properties.action }), {
+      description: 'What was done, with the ids of what was made.',
+    }),
+    shown_once: Type.Array(Type.Object({ path: Type.String(), secret: Type.String() }), {
+      description:
+        'Secrets that the server made because none was given (of webhooks). They are shown ' +
+        'here only.',
+    }),
   },
   { title: 'ConfigurationApplied' },
 );
@@ -264,10 +260,16 @@ export const Pulled = Type.Object(
         'What stands. Secrets are references (`{"env": "NAME"}`); what is not managed yet has ' +
         'a key made of its name.',
     }),
-    secrets: Type.Array(
-      Type.Object({ path: Type.String(), env: Type.String() }),
-      { description: 'Each secret that is set, and the variable that stands for it.' },
-    ),
+    secrets: Type.Array(Type.Object({ path: Type.String(), env: Type.String() }), {
+      description: 'Each secret that is set, and the variable that stands for it.',
+    }),
   },
   { title: 'ConfigurationPulled' },
 );
+
+/** The query of `GET configuration/`. */
+export const PulledQuery = Type.Object({
+  people: Type.Optional(
+    Type.Boolean({ description: 'With the sections `members` and `invites`; default false.' }),
+  ),
+});

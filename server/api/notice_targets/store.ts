@@ -30,6 +30,15 @@ export function listNoticeTargets(place: Place, page: Page): Sql {
     ORDER BY t.created_at DESC, t.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
+/** The settings of all targets of an organization with what is sealed, the oldest first. */
+export function listTargetSettings(
+  db: Queryable,
+  organization_id: string,
+): Promise<(NoticeTargetFields & Pick<NoticeTargetRow, 'id' | 'team_id' | 'type'>)[]> {
+  return db.rows(sql`SELECT ${columns}, t.url_sealed, t.secret FROM notice_targets t
+    WHERE ${isInPlace({ organization_id })} ORDER BY t.created_at, t.id`);
+}
+
 /** The number of the targets of a place. */
 export function countNoticeTargets(place: Place): Sql {
   return sql`SELECT count(*) AS count FROM notice_targets t WHERE ${isInPlace(place)}`;

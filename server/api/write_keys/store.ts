@@ -16,6 +16,16 @@ export function listWriteKeys(team_id: number, page: Page): Sql {
     ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
+/** The keys of all projects of an organization that were not rolled, the oldest first. */
+export function listKeptWriteKeys(
+  db: Queryable,
+  organization_id: string,
+): Promise<{ id: string; team_id: number; name: string }[]> {
+  return db.rows(sql`SELECT k.id, k.team_id, k.name FROM write_keys k
+    JOIN projects p ON p.id = k.team_id WHERE p.organization_id = ${organization_id}::uuid
+      AND k.rolled_at IS NULL ORDER BY k.created_at, k.id`);
+}
+
 /** The number of the project's keys. */
 export function countWriteKeys(team_id: number): Sql {
   return sql`SELECT count(*) AS count FROM write_keys WHERE team_id = ${team_id}`;
