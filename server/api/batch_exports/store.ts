@@ -6,6 +6,7 @@ import type { PauseReason } from '../../engine/health/pause_automatically.ts';
 import type { Interval } from '../../engine/planning/interval.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { managedBy } from '../configuration/store.ts';
 import { isInPlace } from './place.ts';
 import type { Place } from './place.ts';
 import { runColumns } from './runs/store.ts';
@@ -28,7 +29,8 @@ const wireOf = (table: Sql) => sql`
     CASE WHEN NOT e.paused AND e.next_run_at IS NOT NULL
       THEN json_build_object('data_interval_start', wire_instant(e.planned_until),
         'data_interval_end', wire_instant(e.next_run_at)) END AS next_run,
-        latest.runs AS latest_runs, e.custom_query, e.schema
+        latest.runs AS latest_runs, e.custom_query, e.schema,
+    ${managedBy('batch_export', sql`e.id`)} AS managed_by
   FROM ${table} e CROSS JOIN LATERAL (
     SELECT coalesce(json_agg(run), '[]') AS runs FROM (
       SELECT ${runColumns((column) => sql`wire_instant(${column})`)} FROM batch_export_runs r

@@ -4,7 +4,7 @@ import type { InnerAnswer, InnerRequests } from '../../platform/http/inner_reque
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { costOf, endingLedger, ledgerOf } from './cost.ts';
 import type { Judged } from './judge.ts';
-import type { Fields, Home, Kind, Request } from './kinds/kind.ts';
+import type { Fields, Home, Request } from './kinds/kind.ts';
 import type { FieldChange, Step } from './schema.ts';
 import { isFields, joinSecrets } from './secret_values.ts';
 import type { Placed } from './standing.ts';
@@ -44,20 +44,28 @@ export async function carryOut(judged: Judged, carrying: Carrying): Promise<Carr
   const unmade = new Set<string>();
   for (const candidate of judged.candidates) {
     if (lacksOthers(candidate.wanted, unmade)) {
-      result.steps.push(stepOf(candidate, candidate.changes));
+      result.steps.push(unrehearsed(candidate));
       unmade.add(candidate.wanted.path);
       continue;
     }
     const done = await carryOne(candidate, carrying, result);
     if (done === 'refused') unmade.add(candidate.wanted.path);
     else if (done !== undefined) result.steps.push(done);
-    if (done === 'refused' && candidate.action === 'create')
-      result.steps.push(stepOf(candidate, candidate.changes));
+    if (done === 'refused') result.steps.push(unrehearsed(candidate));
   }
   if (carrying.prune)
     for (const standing of judged.left.toReversed())
       result.steps.push(await removeOne(standing, carrying, result));
   return result;
+}
+
+/** A step of which no route said anything: what may be secret is left out. */
+function unrehearsed(candidate: Candidate): Done {
+  const { changes, wanted } = candidate;
+  return stepOf(
+    candidate,
+    changes.filter(({ field }) => !wanted.kind.maySealAt(field)),
+  );
 }
 
 /** Whether what it lies in or refers to could not be made. */
@@ -101,26 +109,26 @@ async function carryOne(
       : wanted.kind.change(home, standing, fields);
   const answers = await askAll(requests, carrying, wanted, result);
   if (answers === undefined) return 'refused';
-  const [first] = answers;
-  const made = isFields(first?.body) ? first.body : {};
-  if (standing === undefined) result.ids.set(wanted.path, idOf(wanted.kind, made));
-  const told = answers.flatMap(({ changes }) => changes.map(({ field }) => field));
-  const changes =
-    standing === undefined ? candidate.changes : shownChanges(candidate, wanted.kind, told);
+  const made = isFields(answers[0]?.body) ? answers[0].body : {};
+  // An invite that is sent again is another one.
+  if (standing === undefined || wanted.kind.name === 'invite')
+    result.ids.set(wanted.path, String(made['id']));
+  const id = result.ids.get(wanted.path)!;
+  const fault = await wanted.kind.faultAfter(carrying.db, id, wanted.fields);
+  if (fault !== undefined) {
+    result.violations.push({ ...fault, attr: attrOfPath(wanted.path, fault.attr ?? '') });
+    return 'refused';
+  }
+  const changes = shownChanges(candidate, answers);
   if (changes.length === 0 && action === 'change') return undefined;
   const after = standing === undefined ? undefined : await ledgerOf(carrying.db, standing);
   return {
     ...stepOf(candidate, changes),
-    id: result.ids.get(wanted.path) ?? null,
+    id,
     cost: costOf(before, after, action),
     is_recorded: changes.length > 0,
     shown_secret: shownSecret(candidate, made),
   };
-}
-
-/** The id by which paths name what a route answered. */
-function idOf(kind: Kind, { id, user }: Fields): string {
-  return String(kind.name === 'member' && isFields(user) ? user['uuid'] : id);
 }
 
 function shownSecret({ wanted }: Candidate, made: Fields): string | undefined {
@@ -128,22 +136,34 @@ function shownSecret({ wanted }: Candidate, made: Fields): string | undefined {
   return typeof secret === 'string' ? secret : undefined;
 }
 
-/** What differs, as far as the route says so too. */
-function shownChanges({ changes }: Candidate, kind: Kind, told: string[]): FieldChange[] {
-  const names = new Set(told);
+/**
+ * What differs, as far as the route says so too. Of fields that may be secret the route knows, and
+ * its words are taken.
+ */
+function shownChanges(candidate: Candidate, answers: InnerAnswer[]): FieldChange[] {
+  const { kind } = candidate.wanted;
+  const told = new Map(
+    answers.flatMap(({ changes }) => changes.map((one) => [one.field, one] as const)),
+  );
   const renamed = (field: string) =>
     kind.references.find((one) => one.field === field)?.api_field ?? field;
-  return changes.filter(
-    ({ field }) =>
-      names.has(renamed(field)) || told.some((name) => name.startsWith(`${renamed(field)}.`)),
-  );
+  return candidate.changes.flatMap((change) => {
+    const name = renamed(change.field);
+    const said = told.get(name);
+    if (kind.maySealAt(change.field)) return said ?? [];
+    const isTold =
+      candidate.standing === undefined ||
+      said !== undefined ||
+      [...told.keys()].some((field) => field.startsWith(`${name}.`));
+    return isTold ? [change] : [];
+  });
 }
 
 async function removeOne(standing: Placed, carrying: Carrying, result: CarriedOut): Promise<Done> {
   const { kind, id, parent_id, path, name } = standing;
   const before = await endingLedger(carrying.db, standing);
   const { organization_id, inner } = carrying;
-  const { method, url, body } = kind.remove({ organization_id, parent_id }, id);
+  const { method, url, body } = kind.remove({ organization_id, parent_id }, standing);
   const also = [carrying.noteOf(path, standing.key)];
   collect(result, path, undefined, await inner.send(method, url, body, also));
   return {
@@ -244,13 +264,21 @@ function stepOf(candidate: Candidate, changes: FieldChange[]): Done {
     id: standing?.id ?? null,
     name: nameOf(wanted, standing),
     moved_from,
-    changes,
+    changes: [...takenOver(candidate), ...changes],
     cost: null,
     wanted,
     standing,
     is_recorded: false,
     shown_secret: undefined,
   };
+}
+
+/** That another configuration manages it so far. */
+function takenOver({ action, standing, source }: Candidate): FieldChange[] {
+  const before = standing?.managed?.source;
+  return action !== 'adopt' || before === undefined
+    ? []
+    : [{ field: 'managed_by.source', action: 'changed', before, after: source }];
 }
 
 function nameOf({ fields }: Wanted, standing: Placed | undefined): string | null {

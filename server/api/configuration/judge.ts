@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Violation } from '../../platform/http/errors.ts';
 import type { KindName, Need } from './schema.ts';
 import type { Placed, State } from './standing.ts';
@@ -33,7 +34,11 @@ export type How = { source: string; fingerprint: Fingerprint };
  */
 export function judge({ objects, sections }: Configuration, state: State, how: How): Judged {
   const pairs = pairsOf(objects, state.objects);
-  const violations = [...keyFaults(objects, pairs), ...referenceFaults(objects, pairs, state)];
+  const violations = [
+    ...keyFaults(objects, pairs),
+    ...referenceFaults(objects, pairs, state),
+    ...pairs.flatMap(fixedFaults),
+  ];
   const matched = new Set(pairs.map(({ standing }) => standing));
   const projects = projectPaths(pairs);
   const left = state.objects.filter(
@@ -159,6 +164,29 @@ function referenceFaults(objects: Wanted[], pairs: Pair[], state: State): Violat
       );
     }),
   );
+}
+
+/** What cannot be made, and fields that stay as they were made. */
+function fixedFaults({ wanted, standing }: Pair): Violation[] {
+  const { kind, path, fields } = wanted;
+  if (standing === undefined)
+    return kind.name === 'member'
+      ? [
+          {
+            attr: attrOfPath(path),
+            code: 'invalid_input',
+            detail: `${String(fields['email'])} is no member: an invite makes them one.`,
+          },
+        ]
+      : [];
+  return kind.fixed
+    .filter((name) => Object.hasOwn(fields, name) && Object.hasOwn(standing.fields, name))
+    .filter((name) => !isDeepStrictEqual(fields[name], standing.fields[name]))
+    .map((name) => ({
+      attr: attrOfPath(path, name),
+      code: 'invalid_input',
+      detail: 'This stays as it was made: give the new object another key.',
+    }));
 }
 
 /** The path of each wanted project that stands, by its id. */

@@ -9,9 +9,10 @@ import { kinds } from './kinds/index.ts';
 import type { Kind } from './kinds/kind.ts';
 import type { KindName, PlanRequest } from './schema.ts';
 import { kindsNeeded, readState } from './standing.ts';
+import type { State } from './standing.ts';
 import type { Fingerprint } from './steps.ts';
 import { readConfiguration } from './wanted.ts';
-import type { Configuration } from './wanted.ts';
+import type { Configuration, Wanted } from './wanted.ts';
 
 /** Where a plan comes from. */
 export type Source = { name: string; commit: string | null };
@@ -39,13 +40,14 @@ export async function look(
   who: { organization_id: string; scopes: readonly string[] },
   asked: PlanRequest,
 ): Promise<Looked> {
-  const configuration = readConfiguration(asked.configuration, asked.people ?? false);
-  const names = new Set<KindName>(configuration.objects.map(({ kind }) => kind.name));
-  for (const kind of kindsOfSections(configuration)) names.add(kind);
+  const read = readConfiguration(asked.configuration, asked.people ?? false);
+  const names = new Set<KindName>(read.objects.map(({ kind }) => kind.name));
+  for (const kind of kindsOfSections(read)) names.add(kind);
   const needed = kindsNeeded(names);
   refuseUnreadable(needed, who.scopes);
-  if (configuration.violations.length > 0) throw invalidMany(configuration.violations);
+  if (read.violations.length > 0) throw invalidMany(read.violations);
   const state = await readState(deps, db, who.organization_id, needed);
+  const configuration = { ...read, objects: withoutAccepted(read.objects, state) };
   const fingerprint = fingerprintBy(deps);
   const source = sourceOf(asked);
   const judged = judge(configuration, state, { source: source.name, fingerprint });
@@ -71,6 +73,16 @@ export function fingerprintBy({ secrets }: Pick<Deps, 'secrets'>): Fingerprint {
     secrets
       .hash(`configuration secret ${JSON.stringify([kind.name, id, path, value])}`)
       .toString('hex');
+}
+
+/** An invite of somebody who is a member has done its work. */
+function withoutAccepted(objects: Wanted[], { objects: standing }: State): Wanted[] {
+  const addresses = new Set(
+    standing.flatMap(({ kind, fields }) => (kind.name === 'member' ? [fields['email']] : [])),
+  );
+  return objects.filter(
+    ({ kind, fields }) => kind.name !== 'invite' || !addresses.has(fields['target_email']),
+  );
 }
 
 function kindsOfSections({ sections }: Configuration): KindName[] {

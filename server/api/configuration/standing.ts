@@ -62,6 +62,7 @@ export function kindsNeeded(names: ReadonlySet<KindName>): Kind[] {
     if (!needed.has(kind.name)) continue;
     if (kind.parent !== undefined) needed.add(kind.parent);
     for (const reference of kind.references) needed.add(reference.kind);
+    for (const other of kind.needs) needed.add(other);
   }
   return kinds.filter(({ name }) => needed.has(name));
 }

@@ -17,6 +17,8 @@ export type Fingerprint = (kind: Kind, id: string, path: string, value: unknown)
 export type Candidate = Pair & {
   action: 'create' | 'change' | 'move' | 'adopt';
   moved_from: string | null;
+  /** The configuration that wants it. */
+  source: string;
   /** Whether fields or secrets differ from what stands. */
   differs: boolean;
   changes: FieldChange[];
@@ -28,7 +30,7 @@ export type Drifted = { wanted: Wanted; standing: Placed; changes: FieldChange[]
 /** What has to be done for a pair; undefined: nothing. */
 export function candidateOf(pair: Pair, source: string): Candidate | undefined {
   const { wanted, standing } = pair;
-  const base = { ...pair, moved_from: null };
+  const base = { ...pair, source, moved_from: null };
   if (standing === undefined)
     return { ...base, action: 'create', differs: true, changes: creation(wanted) };
   const changes = differencesOf(wanted, standing);

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { ManagedBy } from '../configuration/schema.ts';
 
 /** A project as every answer shows it. */
 export const Project = Type.Object(
@@ -17,6 +18,7 @@ export const Project = Type.Object(
     timezone: Type.String({ description: 'The zone in which days and weeks of new exports turn.' }),
     created_at: Type.String({ format: 'date-time' }),
     updated_at: Type.String({ format: 'date-time' }),
+    managed_by: ManagedBy,
   },
   { title: 'Project' },
 );

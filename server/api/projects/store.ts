@@ -7,10 +7,11 @@ import type { Page } from '../../platform/http/lists/pagination.ts';
 import { isOpenTo } from '../../platform/http/caller/second_factor.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { managedBy } from '../configuration/store.ts';
 import type { ProjectChanges, ProjectRow } from './schema.ts';
 
 const columns = sql`p.id, p.uuid, p.organization_id AS organization, p.name, p.api_token,
-  p.timezone, p.created_at, p.updated_at`;
+  p.timezone, p.created_at, p.updated_at, ${managedBy('project', sql`p.id`)} AS managed_by`;
 
 /** Memberships `m` in organizations that the caller's key is not limited away from. */
 const organizations = (caller: Caller) => sql`

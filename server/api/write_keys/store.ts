@@ -5,10 +5,11 @@ import { isoInstant } from '../../platform/clock.ts';
 import { makeWriteKey } from '../../platform/http/caller/write_key.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { managedBy } from '../configuration/store.ts';
 import type { WriteKeyRow } from './schema.ts';
 
 const columns = sql`k.id, k.name, k.value, k.expires_at, k.last_used_at, k.created_at,
-  k.updated_at`;
+  k.updated_at, ${managedBy('write_key', sql`k.id`)} AS managed_by`;
 
 /** One page of the project's keys, newest first (ties by id). Leans on write_keys_by_project. */
 export function listWriteKeys(team_id: number, page: Page): Sql {

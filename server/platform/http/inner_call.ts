@@ -9,6 +9,8 @@ import type { Access, Caller } from './caller/access.ts';
 export type InnerCall = {
   caller: Caller;
   access: Access;
+  /** Projects that inner calls of the same transaction found in the organization. */
+  projects: Map<string, Pick<Access, 'team_id' | 'timezone'>>;
   /** What is to be done once the caller's transaction is committed. */
   afterwards(effect: () => Promise<unknown>): void;
   /** Of a rehearsal: scopes and levels that would be refused. */

@@ -36,6 +36,7 @@ export function openInnerRequests(
   how: 'rehearsal' | 'change',
 ): InnerRequests {
   const lacks = new Set<string | 1 | 8 | 15>();
+  const projects: InnerCall['projects'] = new Map();
   const { server, caller, access } = request;
   return {
     lacks,
@@ -43,6 +44,7 @@ export function openInnerRequests(
       const call: InnerCall = {
         caller,
         access,
+        projects,
         afterwards,
         lacks: how === 'rehearsal' ? lacks : undefined,
         also,

@@ -170,8 +170,9 @@ async function inSavepoint<Result>(
     await tx.text('RELEASE SAVEPOINT joined');
     return result;
   } catch (error) {
-    // On a connection that is lost the whole transaction is, and its owner is told.
-    await tx.text('ROLLBACK TO SAVEPOINT joined').catch(() => undefined);
+    // Released as well: one that is left would stand in front of the one around it, which has the
+    // same name. On a connection that is lost the whole transaction is, and its owner is told.
+    await tx.text('ROLLBACK TO SAVEPOINT joined; RELEASE SAVEPOINT joined').catch(() => undefined);
     throw error;
   }
 }

@@ -61,7 +61,11 @@ export const batch_export: Kind = {
       body: { ...pick(fields, ['name', 'interval', 'destination']), ...wanted },
     },
   ],
-  remove: ({ parent_id }, id) => ({ method: 'DELETE', url: `${list(parent_id)}${id}/`, body: {} }),
+  remove: ({ parent_id }, { id }) => ({
+    method: 'DELETE',
+    url: `${list(parent_id)}${id}/`,
+    body: {},
+  }),
 };
 
 function destinationOf({ destination }: Fields): Destination | undefined {

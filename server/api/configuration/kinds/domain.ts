@@ -17,6 +17,7 @@ export const domain: Kind = {
   parent: undefined,
   right: 'organization',
   schema: Type.Object(DomainCreate.properties),
+  fixed: ['domain'],
   defaults: {
     jit_provisioning_enabled: false,
     sso_enforcement: '',
@@ -37,7 +38,7 @@ export const domain: Kind = {
   change: ({ organization_id }, { id }, { domain: _fixed, ...body }) => [
     { method: 'PATCH', url: `${list(organization_id)}${id}/`, body },
   ],
-  remove: ({ organization_id }, id) => ({
+  remove: ({ organization_id }, { id }) => ({
     method: 'DELETE',
     url: `${list(organization_id)}${id}/`,
     body: {},

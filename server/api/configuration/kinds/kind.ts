@@ -1,5 +1,6 @@
 import type { TObject } from 'typebox';
 import type { Deps } from '../../../deps.ts';
+import type { Violation } from '../../../platform/http/errors.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { KindName } from '../schema.ts';
 
@@ -57,6 +58,10 @@ export type Kind = {
   /** The fields in files, references included. */
   schema: TObject;
   references: readonly Reference[];
+  /** Kinds that have to be read to judge it, besides those. */
+  needs: readonly KindName[];
+  /** Fields that stay as they were made. */
+  fixed: readonly string[];
   /** What a field is when nobody says it; a pull leaves such fields out. */
   defaults: Fields;
   /** The paths of the fields that are secret. */
@@ -69,10 +74,15 @@ export type Kind = {
   shortened(fields: Fields): Fields;
   /** All that stand, the oldest first. */
   read(reading: Reading): Promise<Standing[]>;
-  /** What makes it, changes it (all wanted fields are given) and deletes it. */
+  /**
+   * What makes it (nothing: no configuration can), changes it (all wanted fields are given) and
+   * deletes it.
+   */
   create(home: Home, fields: Fields): Request[];
   change(home: Home, standing: Standing, fields: Fields): Request[];
-  remove(home: Home, id: string): Request;
+  remove(home: Home, standing: Standing): Request;
+  /** What is wrong with what was made or changed, beyond what the routes say. */
+  faultAfter(db: Queryable, id: string, fields: Fields): Promise<Violation | undefined>;
   /** What a key is made of while nobody has given one. */
   nameOf(standing: Standing): string;
   /** What the activity log calls it. */
@@ -87,11 +97,14 @@ export const plain_kind = {
   is_single: false,
   is_people: false,
   references: [],
+  needs: [],
+  fixed: [],
   defaults: {},
   secretPaths: () => [],
   maySealAt: () => false,
   spelled: (fields: Fields) => fields,
   shortened: (fields: Fields) => fields,
+  faultAfter: async () => undefined,
   nameOf: ({ name, id }: Standing) => name ?? id,
 } satisfies Partial<Kind>;
 

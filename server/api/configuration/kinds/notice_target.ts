@@ -30,6 +30,7 @@ export const notice_target: Kind = {
       ),
     ),
   }),
+  fixed: ['type'],
   references: [
     {
       field: 'batch_exports',
@@ -60,6 +61,10 @@ export const notice_target: Kind = {
   change: ({ parent_id }, { id }, { type: _fixed, ...body }) => [
     { method: 'PATCH', url: `${list(parent_id)}${id}/`, body },
   ],
-  remove: ({ parent_id }, id) => ({ method: 'DELETE', url: `${list(parent_id)}${id}/`, body: {} }),
+  remove: ({ parent_id }, { id }) => ({
+    method: 'DELETE',
+    url: `${list(parent_id)}${id}/`,
+    body: {},
+  }),
   nameOf: ({ name, fields }) => `${String(fields['type'])} ${name ?? ''}`,
 };

@@ -29,5 +29,5 @@ export const project: Kind = {
     { method: 'POST', url: '/api/projects/', body: { ...fields, organization: organization_id } },
   ],
   change: (_home, { id }, body) => [{ method: 'PATCH', url: `/api/projects/${id}/`, body }],
-  remove: (_home, id) => ({ method: 'DELETE', url: `/api/projects/${id}/`, body: {} }),
+  remove: (_home, { id }) => ({ method: 'DELETE', url: `/api/projects/${id}/`, body: {} }),
 };

@@ -26,5 +26,9 @@ export const write_key: Kind = {
   change: ({ parent_id }, { id }, body) => [
     { method: 'PATCH', url: `${list(parent_id)}${id}/`, body },
   ],
-  remove: ({ parent_id }, id) => ({ method: 'DELETE', url: `${list(parent_id)}${id}/`, body: {} }),
+  remove: ({ parent_id }, { id }) => ({
+    method: 'DELETE',
+    url: `${list(parent_id)}${id}/`,
+    body: {},
+  }),
 };

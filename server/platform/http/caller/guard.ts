@@ -75,7 +75,7 @@ export function guard(
 async function admitInner(
   { db }: HttpContext,
   request: FastifyRequest,
-  { caller, access, lacks }: InnerCall,
+  { caller, access, projects, lacks }: InnerCall,
   { scope, level, target }: { scope: Scope | 'any'; level: 1 | 8 | 15; target: Target },
 ): Promise<void> {
   request.caller = caller;
@@ -84,7 +84,11 @@ async function admitInner(
     lacks.add(scope);
   }
   if (target === undefined) return;
-  const project = target.within === 'project' ? await findInside(db, access, target.id) : undefined;
+  const project =
+    target.within === 'project'
+      ? (projects.get(target.id) ?? (await findInside(db, access, target.id)))
+      : undefined;
+  if (project !== undefined) projects.set(target.id, project);
   if (target.within === 'project' ? project === undefined : target.id !== access.organization_id)
     throw notFound();
   if (lacks !== undefined && access.level < level) lacks.add(level);
@@ -96,7 +100,7 @@ function findInside(
   db: Database,
   { organization_id }: Access,
   id: string,
-): Promise<{ team_id: number; timezone: string } | undefined> {
+): Promise<Pick<Access, 'team_id' | 'timezone'> | undefined> {
   return db.row(sql`SELECT id AS team_id, timezone FROM projects WHERE id = ${id}::integer
     AND organization_id = ${organization_id}::uuid`);
 }
