@@ -87,16 +87,30 @@ function pairsOf(objects: Wanted[], standing: Placed[]): Pair[] {
   const by_key = new Map(
     standing.map((one) => [`${one.kind.name} ${one.parent_id} ${one.key}`, one]),
   );
+  const by_identity = new Map(
+    standing.flatMap((one) => {
+      const identity = identityOf(one);
+      return identity === undefined ? [] : [[identity, one] as const];
+    }),
+  );
   const projects = new Map<string, Placed>();
-  const pairs = objects.map((wanted): Pair => {
+  return objects.map((wanted): Pair => {
     const parent = wanted.parent_path === '' ? undefined : projects.get(wanted.parent_path);
     if (wanted.parent_path !== '' && parent === undefined) return { wanted, standing: undefined };
     const find = (key: string) => by_key.get(`${wanted.kind.name} ${parent?.id ?? ''} ${key}`);
-    const found = find(wanted.key) ?? (wanted.was === undefined ? undefined : find(wanted.was));
+    const found =
+      by_identity.get(identityOf(wanted) ?? '') ??
+      find(wanted.key) ??
+      (wanted.was === undefined ? undefined : find(wanted.was));
     if (wanted.kind.name === 'project' && found !== undefined) projects.set(wanted.path, found);
     return { wanted, standing: found };
   });
-  return pairs;
+}
+
+/** A text that no other object has; undefined where none is known. */
+function identityOf({ kind, fields }: Pick<Wanted, 'kind' | 'fields'>): string | undefined {
+  const value = kind.identity === undefined ? undefined : fields[kind.identity];
+  return typeof value === 'string' ? `${kind.name} ${value}` : undefined;
 }
 
 /** Two objects that claim the same one, and keys that go round in a circle. */

@@ -31,6 +31,7 @@ export function partSecrets(kind: Kind, sent: Fields, attr: string): Parted {
       if (wanted !== undefined) secrets[path] = wanted;
       return undefined;
     }
+    if (marked !== undefined && 'value' in marked && kind.takesTextAt(path)) return marked.value;
     if (marked !== undefined && 'value' in marked) {
       violations.push({
         attr: `${attr}__${path.replaceAll('.', '__')}`,

@@ -35,7 +35,7 @@ export function candidateOf(pair: Pair, source: string): Candidate | undefined {
     return { ...base, action: 'create', differs: true, changes: creation(wanted) };
   const changes = differencesOf(wanted, standing);
   const differs = changes.length > 0;
-  if (standing.key !== wanted.key)
+  if (standing.managed !== undefined && standing.key !== wanted.key)
     return { ...base, action: 'move', moved_from: standing.path, differs, changes };
   if (standing.managed?.source !== source) return { ...base, action: 'adopt', differs, changes };
   return differs ? { ...base, action: 'change', differs, changes } : undefined;

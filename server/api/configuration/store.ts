@@ -19,9 +19,11 @@ export type Managed = {
 
 /** What `managed_by` of an object is; `id` is SQL for its id. */
 export function managedBy(kind: KindName, id: Sql): Sql {
-  return sql`(SELECT json_build_object('key', c.key, 'source', c.source, 'commit', c.commit_id,
-    'applied_at', wire_instant(c.applied_at)) FROM configuration_objects c
-    WHERE c.kind = ${kind} AND c.object_id = (${id})::text)`;
+  // A long alias: `id` belongs to the statement around it.
+  return sql`(SELECT json_build_object('key', managed.key, 'source', managed.source,
+    'commit', managed.commit_id, 'applied_at', wire_instant(managed.applied_at))
+    FROM configuration_objects managed
+    WHERE managed.kind = ${kind} AND managed.object_id = (${id})::text)`;
 }
 
 /** All that configurations manage in an organization. Leans on configuration_objects_by_organization. */

@@ -17,6 +17,7 @@ export const domain: Kind = {
   parent: undefined,
   right: 'organization',
   schema: Type.Object(DomainCreate.properties),
+  identity: 'domain',
   fixed: ['domain'],
   defaults: {
     jit_provisioning_enabled: false,

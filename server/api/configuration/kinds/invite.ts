@@ -22,6 +22,7 @@ export const invite: Kind = {
   is_people: true,
   schema: Type.Object(NewInvite.properties),
   needs: ['member'],
+  identity: 'target_email',
   fixed: ['target_email'],
   defaults: { first_name: '', level: 1, message: null },
   spelled: (fields) => ({

@@ -60,12 +60,16 @@ export type Kind = {
   references: readonly Reference[];
   /** Kinds that have to be read to judge it, besides those. */
   needs: readonly KindName[];
+  /** The field of which there is one of each value, by which an object is found too. */
+  identity: string | undefined;
   /** Fields that stay as they were made. */
   fixed: readonly string[];
   /** What a field is when nobody says it; a pull leaves such fields out. */
   defaults: Fields;
   /** The paths of the fields that are secret. */
   secretPaths(fields: Fields): string[];
+  /** Whether the text of a file may stand at a path that is no secret. */
+  takesTextAt(path: string): boolean;
   /** Whether a secret may stand at a path whose field the server does not know yet. */
   maySealAt(path: string): boolean;
   /** The fields in the spelling in which they are stored, as far as that is known. */
@@ -98,10 +102,12 @@ export const plain_kind = {
   is_people: false,
   references: [],
   needs: [],
+  identity: undefined,
   fixed: [],
   defaults: {},
   secretPaths: () => [],
   maySealAt: () => false,
+  takesTextAt: () => false,
   spelled: (fields: Fields) => fields,
   shortened: (fields: Fields) => fields,
   faultAfter: async () => undefined,

@@ -20,6 +20,7 @@ export const member: Kind = {
     email: Type.String({ trim: true, format: 'email', description: 'Who it is.' }),
     level: Level,
   }),
+  identity: 'email',
   fixed: ['email'],
   spelled: (fields) => ({ ...fields, email: String(fields['email']).toLowerCase() }),
   read: async ({ db, organization_id }) =>

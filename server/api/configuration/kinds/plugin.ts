@@ -49,10 +49,12 @@ export const plugin: Kind = {
       }),
     ),
   }),
+  identity: 'url',
   fixed: ['collection', 'plugin_type', 'url'],
   defaults: { name: null, description: null, icon: null, tag: null, is_global: false, source: {} },
   secretPaths: ({ url: address }) => (hasToken(address) ? ['url'] : []),
   maySealAt: (path) => path === 'url',
+  takesTextAt: (path) => path.startsWith('source.'),
   read: async (reading) =>
     (await listPluginSettings(reading.db, reading.organization_id)).map((row) =>
       standingOf(reading, row),
