@@ -75,7 +75,10 @@ function lacksOthers(wanted: Wanted, unmade: ReadonlySet<string>): boolean {
     wanted.kind.references.some(({ field, kind, within }) =>
       [wanted.fields[field] ?? []]
         .flat()
-        .some((key) => unmade.has(pathOfReference(wanted, kind, within, String(key)))),
+        .some(
+          (key) =>
+            typeof key === 'string' && unmade.has(pathOfReference(wanted, kind, within, key)),
+        ),
     )
   );
 }

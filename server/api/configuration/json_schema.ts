@@ -1,4 +1,4 @@
-import type { TObject, TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import { destinations } from '../../engine/destinations/index.ts';
 import { publicSchema } from '../../platform/http/openapi.ts';
 import { documentedConfig } from '../destinations/schema.ts';
@@ -80,7 +80,7 @@ function documented(kind: Kind): Fields {
 }
 
 function destinationSchema(definition: (typeof destinations)[number]): Fields {
-  const config = publicSchema(documentedConfig(definition) as TObject);
+  const config = publicSchema(documentedConfig(definition));
   return {
     type: 'object',
     title: definition.label,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Violation } from '../../platform/http/errors.ts';
-import type { KindName, Need } from './schema.ts';
+import type { Need } from './schema.ts';
 import type { Placed, State } from './standing.ts';
 import { candidateOf, driftOf, versionOf } from './steps.ts';
 import type { Candidate, Drifted, Fingerprint, Pair } from './steps.ts';
@@ -239,7 +239,7 @@ function needsOf({ wanted, standing }: Pair): Need[] {
     return [
       {
         code: 'secret',
-        kind: wanted.kind.name as KindName,
+        kind: wanted.kind.name,
         path: `${wanted.path}.${field}`,
         reference: isKept ? null : secret.reference,
         detail: isKept

@@ -19,7 +19,7 @@ export type InnerCall = {
   also: Change[];
   /** What `write()` saw. */
   changes: Change[] | undefined;
-  fault: unknown;
+  fault: Error | undefined;
 };
 
 const calls = new AsyncLocalStorage<InnerCall>();

@@ -106,7 +106,8 @@ export async function write<Answer>(
     answer = await (inner === undefined ? repeated(inTransaction) : inTransaction());
   } catch (error) {
     if (!(error instanceof NothingKept)) {
-      if (inner !== undefined && apiErrorOf(error).status >= 500) inner.fault = error;
+      if (inner !== undefined && apiErrorOf(error).status >= 500)
+        inner.fault = error instanceof Error ? error : new Error(String(error));
       throw error;
     }
     return respond(reply, status === 204 ? 204 : 200, error.answer as Answer);

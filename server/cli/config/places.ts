@@ -1,0 +1,29 @@
+/** Where something stands in a file; lines and columns count from 1, 0 where none is known. */
+export type FilePlace = { file: string; line: number; column: number };
+
+/** Something that is wrong with the files. */
+export type FileFault = FilePlace & { detail: string };
+
+/** A value that was read, with the place of each part by its path (names joined with dots). */
+export type ReadValue = { value: unknown; places: Map<string, FilePlace> };
+
+/** A fault as a line for people and editors: `file:line:column: detail`. */
+export function faultLine({ file, line, column, detail }: FileFault): string {
+  return line === 0 ? `${file}: ${detail}` : `${file}:${line}:${column}: ${detail}`;
+}
+
+/**
+ * The place of what the API calls `attr` (names joined with `__`, the first one `configuration`):
+ * its own, else that of the nearest part around it.
+ */
+export function placeOfAttr(
+  attr: string | null,
+  places: ReadonlyMap<string, FilePlace>,
+): FilePlace | undefined {
+  const steps = (attr ?? '').split('__').slice(1);
+  for (let length = steps.length; length > 0; length -= 1) {
+    const found = places.get(steps.slice(0, length).join('.'));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
