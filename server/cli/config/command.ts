@@ -8,7 +8,7 @@ import { ConfigurationRefused, openClient } from './client.ts';
 import type { Client } from './client.ts';
 import { readFiles } from './files.ts';
 import type { FilesRead } from './files.ts';
-import { faultLine } from './places.ts';
+import { faultLines } from './places.ts';
 import { pullFiles } from './pull_files.ts';
 import { planLines, planMarkdown, summaryLine } from './show.ts';
 import { testExports } from './test_exports.ts';
@@ -148,8 +148,7 @@ async function tellingFaults(work: () => Promise<number>): Promise<number> {
     return await work();
   } catch (error) {
     if (!(error instanceof ConfigurationRefused)) throw error;
-    for (const fault of error.faults)
-      process.stderr.write(`${'file' in fault ? faultLine(fault) : fault.detail}\n`);
+    for (const line of faultLines(error.faults)) process.stderr.write(`${line}\n`);
     return 1;
   }
 }

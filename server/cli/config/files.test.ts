@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { readFiles } from './files.ts';
-import { faultLine } from './places.ts';
+import { faultLines } from './places.ts';
 import { readYaml } from './yaml_file.ts';
 
 let folder: string;
@@ -22,7 +22,10 @@ async function read(files: Record<string, string>, variables: Record<string, str
     writeFileSync(join(own, name), text);
   }
   const result = await readFiles([own], (name) => variables[name]);
-  return { ...result, lines: result.faults.map((one) => faultLine(one).replaceAll(`${own}/`, '')) };
+  return {
+    ...result,
+    lines: faultLines(result.faults).map((line) => line.replaceAll(`${own}/`, '')),
+  };
 }
 
 test('several files, folders, JSON and modules are one configuration', async () => {

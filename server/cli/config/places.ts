@@ -7,8 +7,21 @@ export type FileFault = FilePlace & { detail: string };
 /** A value that was read, with the place of each part by its path (names joined with dots). */
 export type ReadValue = { value: unknown; places: Map<string, FilePlace> };
 
-/** A fault as a line for people and editors: `file:line:column: detail`. */
-export function faultLine({ file, line, column, detail }: FileFault): string {
+/** Faults as lines for people and editors, in the order of the files. */
+export function faultLines(faults: readonly (FileFault | { detail: string })[]): string[] {
+  const placed = faults.filter((fault) => 'file' in fault);
+  const sorted = placed.toSorted(
+    (one, other) =>
+      Number(one.file > other.file) - Number(one.file < other.file) ||
+      one.line - other.line ||
+      one.column - other.column,
+  );
+  const rest = faults.flatMap((fault) => ('file' in fault ? [] : [fault.detail]));
+  return [...sorted.map(faultLine), ...rest];
+}
+
+/** A fault as a line: `file:line:column: detail`. */
+function faultLine({ file, line, column, detail }: FileFault): string {
   return line === 0 ? `${file}: ${detail}` : `${file}:${line}:${column}: ${detail}`;
 }
 

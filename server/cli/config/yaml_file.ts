@@ -37,8 +37,11 @@ export function readYaml(file: string, text: string): ReadValue & { faults: File
     prettyErrors: false,
     logLevel: 'silent',
   });
-  const faults = [...document.errors, ...document.warnings].map(({ message, pos }) =>
-    at(file, lines, pos[0], plainSentence(message)),
+  const faults = firstOfLines(
+    [...document.errors, ...document.warnings].map(({ message, pos }) =>
+      at(file, lines, pos[0], plainSentence(message)),
+    ),
+    text,
   );
   if (faults.length > 0) return { value: undefined, places, faults };
   const reading: Reading = { file, lines, document, places, values: 0, open: [] };
@@ -134,6 +137,18 @@ function placeAt({ file, lines }: Reading, offset: number): FilePlace {
 function at(file: string, lines: LineCounter, offset: number, detail: string): FileFault {
   const { line, col } = lines.linePos(offset);
   return { file, line: Math.max(1, line), column: Math.max(1, col), detail };
+}
+
+/** The first fault of each line: what follows from it is no other one. */
+function firstOfLines(faults: FileFault[], text: string): FileFault[] {
+  const lines = text.split('\n');
+  return faults
+    .filter(({ line }, index) => faults.findIndex((other) => other.line === line) === index)
+    .map((fault) =>
+      /[^'"]\$\{/.test(lines[fault.line - 1] ?? '')
+        ? { ...fault, detail: `${fault.detail} Inside of { } a text with \${...} needs quotes.` }
+        : fault,
+    );
 }
 
 function refuse(reading: Reading, offset: number, detail: string): never {
