@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { runConfigurationKills } from './configuration_kills.ts';
 
 // The short form of `npm run configuration_kills`.
-test('an API or PostgreSQL that is killed during an apply leaves all of the plan or nothing', async (context) => {
+test('a kill during an apply leaves all of the plan or nothing', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-kills-'));
   try {
     const outcome = await runConfigurationKills({

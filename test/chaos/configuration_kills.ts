@@ -42,7 +42,8 @@ export async function runConfigurationKills(wanted: {
         .call('POST', url('apply/'), { hash: planned['hash'] })
         .then((answer) => void (status = answer.status))
         .catch(() => undefined);
-      await pause(random.next() * length_ms);
+      // Some kills come after the commit.
+      await pause(random.next() * length_ms * 1.4);
       const isKilled = deployment.kill(victim);
       await applying;
       if (status === 200) length_ms = Math.max(50, performance.now() - begin);

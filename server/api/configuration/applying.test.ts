@@ -76,7 +76,8 @@ test('validate_only plans and applies without keeping anything', async () => {
   });
   assert.deepEqual([dry.status, dry.body.summary.create], [200, 1]);
   const found = await harness.deps.db.rows(
-    sql`SELECT 1 FROM projects WHERE organization_id = ${config.home.organization.id} AND name = 'Web'`,
+    sql`SELECT 1 FROM projects WHERE organization_id = ${config.home.organization.id}
+      AND name = 'Web'`,
   );
   assert.deepEqual(found, []);
   assert.equal((await config.apply(hash)).status, 200);

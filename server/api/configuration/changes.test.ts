@@ -52,7 +52,7 @@ const withConfig = (changes: object) =>
     destination: { type: 'Postgres', config: { ...rows.destination.config, ...changes } },
   });
 
-test('another name, key, query or secret is shown as exactly that, and keeps the object', async () => {
+test('another name, key, query or secret is shown as exactly that', async () => {
   const config = await applied();
   const own = await harness.request('GET', config.export_url, { key: config.home.key });
   assert.deepEqual(
@@ -170,7 +170,7 @@ test('a secret that was changed by hand is drift, without its value', async () =
   assert.deepEqual(plan.body.drift[0].changes, [masked]);
 });
 
-test('nothing is deleted without a prune, in sections that are absent, or of another source', async () => {
+test('nothing is deleted without a prune, in absent sections, of other sources', async () => {
   const config = await applied();
   const source = { source: { name: 'repo' } };
   const empty = { projects: { web: { name: 'Web', batch_exports: null } } };

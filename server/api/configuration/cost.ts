@@ -47,6 +47,8 @@ export function costOf(
     ledger_ends: false,
     delivered_records,
     open_runs,
-    detail: `The export starts anew: ${rows} no longer count, a backfill delivers them again.${runs}`,
+    detail:
+      `The export starts anew: ${rows} no longer count, a backfill delivers them ` +
+      `again.${runs}`,
   };
 }

@@ -82,7 +82,7 @@ function everything(email: string) {
   };
 }
 
-test('every kind: made, nothing left to do, pulled and planned again; then taken away', async () => {
+test('every kind: made, nothing left to do, pulled and planned; then taken away', async () => {
   const config = await openConfigurations(harness);
   await setPluginsLevel(harness, config.home, 6);
   const { user } = await harness.newMember(config.home.organization.id, 1);
@@ -139,7 +139,7 @@ test('every kind: made, nothing left to do, pulled and planned again; then taken
   );
 });
 
-test('people are left alone unless asked for; an invite of a member has done its work', async () => {
+test('people are left alone unless asked for; an invite of a member is done', async () => {
   const config = await openConfigurations(harness);
   const { user } = await harness.newMember(config.home.organization.id, 1);
   const members = { one: { email: user.email, level: 8 } };

@@ -45,7 +45,7 @@ function manyObjects(): { projects: Record<string, object> } {
   };
 }
 
-test('500 objects: applied, nothing is left to do, nor after a pull; few statements for each', async () => {
+test('500 objects: applied, nothing is left to do; few statements for each', async () => {
   const config = await openConfigurations(harness);
   const configuration = manyObjects();
   const begin = harness.deps.db.statementCount();

@@ -111,7 +111,7 @@ export function versionsOf(
   );
 }
 
-/** The same plan of the same state has the same hash; nobody without the server's key can make it. */
+/** The same plan of the same state has the same hash; only the server's key can make it. */
 function hashOf(deps: Deps, organization_id: string, asked: PlanRequest, looked: Looked): string {
   const { configuration, source, fingerprint } = looked;
   const objects = configuration.objects.map(({ kind, path, was, fields, secrets }) => [

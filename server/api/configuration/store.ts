@@ -26,7 +26,7 @@ export function managedBy(kind: KindName, id: Sql): Sql {
     WHERE managed.kind = ${kind} AND managed.object_id = (${id})::text)`;
 }
 
-/** All that configurations manage in an organization. Leans on configuration_objects_by_organization. */
+/** All that is managed in an organization. Leans on configuration_objects_by_organization. */
 export function listManaged(db: Queryable, organization_id: string): Promise<Managed[]> {
   return db.rows<Managed>(sql`
     SELECT kind, object_id, parent_id, key, source, commit_id, fields, secrets, applied_at

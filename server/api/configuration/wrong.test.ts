@@ -60,7 +60,7 @@ test('faults of form are told all at once', async () => {
     assert.deepEqual(faultsOf(await config.plan(sent))[0], 400);
 });
 
-test('what routes refuse is told for all objects at once, at their places; nothing is kept', async () => {
+test('what routes refuse is told for all objects at once; nothing is kept', async () => {
   const config = await openConfigurations(harness);
   const refused = await config.plan({
     projects: {

@@ -22,7 +22,7 @@ const headers_timeout_ms = 120_000;
 
 /** Asks a server; each call throws a UserError where the server cannot be reached or refuses. */
 export function openClient({ address, key, organization }: ServerTarget) {
-  const home = `${address.replace(/\/+$/, '')}/api/organizations/${encodeURIComponent(organization)}/`;
+  const home = `${address}/api/organizations/${encodeURIComponent(organization)}/`;
   const ask = async <Answer>(method: 'GET' | 'POST', path: string, body?: unknown) => {
     try {
       const answer = await request(`${home}${path}`, {

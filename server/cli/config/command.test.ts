@@ -77,7 +77,7 @@ test('plan, diff, apply and pull: what is applied leaves nothing to do', async (
     assert.doesNotMatch(out + err, /pl4nted/);
 });
 
-test('staging to production: the same files with other values deliver the same rows elsewhere', async () => {
+test('staging to production: the same files with other values have the same rows', async () => {
   const path = file('both.yaml', shop('${env:STAGE}'));
   const production = await harness.newOrganization();
   const on = async (at: TestOrganization, stage: string) => {

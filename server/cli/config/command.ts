@@ -55,7 +55,7 @@ export async function diff(context: CommandContext, paths: string[], flags: Conf
   });
 }
 
-/** `sluice config test`: tries the destination of every export that would change, shows its rows. */
+/** `sluice config test`: tries every export that would change, and shows its first rows. */
 export async function test(context: CommandContext, paths: string[], flags: ConfigFlags) {
   return tellingFaults(async () => {
     const { client, plan: planned, read } = await planOf(context, paths, flags);

@@ -48,7 +48,7 @@ test('several files, folders, JSON and modules are one configuration', async () 
   });
 });
 
-test('references are resolved beside their file; what is not set stays for the plan to name', async () => {
+test('references are resolved beside their file; what is not set stays', async () => {
   const { value, lines } = await read(
     {
       'a.yaml':

@@ -10,7 +10,7 @@ import { file_size_bytes_max, readYaml } from './yaml_file.ts';
 const text_file = /\.(?:ya?ml|json)$/;
 const module_file = /\.(?:ts|mts|js|mjs)$/;
 
-/** A configuration out of all files, with the place of each part; or all that is wrong with them. */
+/** A configuration out of all files, with the place of each part; or what is wrong with them. */
 export type FilesRead = ReadValue & { faults: FileFault[] };
 
 /**

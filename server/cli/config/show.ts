@@ -9,7 +9,7 @@ const signs: Record<Step['action'], string> = {
 };
 const value_length_max = 120;
 
-/** A plan as lines for people. Texts of others are shown in one line, without control characters. */
+/** A plan as lines for people. Texts of others stand in one line, without control characters. */
 export function planLines(plan: Plan): string[] {
   return [
     ...plan.steps.flatMap((step) => [

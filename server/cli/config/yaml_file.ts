@@ -18,9 +18,9 @@ class FileRefused extends Error {
 }
 
 /**
- * Reads YAML or JSON with the place of each part. Guarantees: faults of syntax are all told at once,
- * with line and column; a key that stands twice is one; an anchor that holds itself, and anchors
- * that multiply into more than 100,000 values, are told and not followed.
+ * Reads YAML or JSON with the place of each part. Guarantees: faults of syntax are all told at
+ * once, with line and column; a key that stands twice is one; an anchor that holds itself, and
+ * anchors that multiply into more than 100,000 values, are told and not followed.
  */
 export function readYaml(file: string, text: string): ReadValue & { faults: FileFault[] } {
   const places = new Map<string, FilePlace>();

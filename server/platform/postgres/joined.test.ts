@@ -27,7 +27,7 @@ const refuse = (work: (tx: Transaction) => Promise<unknown>) =>
     refused,
   );
 
-test('what is joined stands or falls with the transaction, and others see nothing of it', async () => {
+test('what is joined stands or falls with the transaction; others see nothing of it', async () => {
   const { db } = harness.deps;
   await refuse((tx) =>
     db.within(tx, async () => {

@@ -7,7 +7,7 @@ import { pick, plain_kind } from './kind.ts';
 import type { Fields, Home, Kind, Reading, Request, Standing } from './kind.ts';
 
 const { name, description, icon, tag, is_global, url } = PluginCreate.properties;
-/** What a plugin whose code is written here says of itself; a package says it by its plugin.json. */
+/** What a plugin whose code is written here says of itself; of a package its plugin.json does. */
 const written_fields = ['name', 'description', 'icon'];
 const written_types = ['source', 'inline'];
 
@@ -94,7 +94,7 @@ export const plugin: Kind = {
     return {
       attr: 'content_sha256',
       code: 'invalid_input',
-      detail: `The content has the SHA-256 ${content_sha256 ?? 'of nothing'}: look at what changed.`,
+      detail: `The content has the SHA-256 ${content_sha256 ?? 'of nothing'}: see what changed.`,
     };
   },
   activityScope: ({ collection }) => String(collection).replace(/s$/, ''),
