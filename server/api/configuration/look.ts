@@ -26,7 +26,7 @@ export type Looked = {
 };
 
 /** The source that a request names. */
-export function sourceOf({ source }: PlanRequest): Source {
+function sourceOf({ source }: PlanRequest): Source {
   return { name: source?.name ?? 'default', commit: source?.commit ?? null };
 }
 
@@ -68,7 +68,7 @@ export function mayRead({ right }: Kind, scopes: readonly string[]): boolean {
 }
 
 /** The HMAC by which secrets are compared that must not be known: under the server's key. */
-export function fingerprintBy({ secrets }: Pick<Deps, 'secrets'>): Fingerprint {
+function fingerprintBy({ secrets }: Pick<Deps, 'secrets'>): Fingerprint {
   return (kind, id, path, value) =>
     secrets
       .hash(`configuration secret ${JSON.stringify([kind.name, id, path, value])}`)

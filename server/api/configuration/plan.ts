@@ -130,7 +130,7 @@ function hashOf(deps: Deps, organization_id: string, asked: PlanRequest, looked:
 }
 
 /** A step as it is answered. */
-export function shownStep(done: Done): Step {
+function shownStep(done: Done): Step {
   const { action, kind, path, id, name, moved_from, changes, cost, standing } = done;
   // An id that the rehearsal gave is nobody's.
   return {

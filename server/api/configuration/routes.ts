@@ -110,8 +110,8 @@ function applyRoute(app: FastifyInstance, deps: Deps): void {
   const description =
     'All of it in one transaction, or nothing. Each object has its own entry in the activity ' +
     'log, which names the source. 409 when something that the plan looked at has changed ' +
-    'since, each named with who changed it; when the plan has expired or was applied; and when it needs ' +
-    'something. Each kind needs its scope to write.';
+    'since, each named with who changed it; when the plan has expired or was applied; and when ' +
+    'it needs something. Each kind needs its scope to write.';
   app.post(
     `${base}apply/`,
     {
