@@ -91,7 +91,7 @@ test('staging to production: the same files with other values have the same rows
     const events = [1, 2, 3].map((number) => ({
       event: `event ${number}`,
       distinct_id: 'a',
-      timestamp: '2026-01-01T00:00:00Z',
+      timestamp: `2026-01-01T00:00:0${number}Z`,
       properties: { number },
     }));
     const sent = await harness.request('POST', `/api/projects/${project}/events/`, {
@@ -105,8 +105,9 @@ test('staging to production: the same files with other values have the same rows
     const lines = (shown.body.text as string).trim().split('\n');
     const rows = lines.map((line) => {
       const { event, properties } = JSON.parse(line) as Record<string, unknown>;
-      return [event, properties];
+      return JSON.stringify([event, properties]);
     });
+    rows.sort();
     return { rows, path: body.destination.config.prefix as string };
   };
   const [one, other] = [
