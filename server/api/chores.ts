@@ -5,9 +5,11 @@ import { sendDueNotices } from '../engine/notices/send.ts';
 import { sweepWarnings } from '../engine/ingestion_warnings/store.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
 import { checkChains } from '../platform/activity/check.ts';
+import { isoInstant } from '../platform/clock.ts';
 import type { Chore } from '../platform/chores.ts';
 import { sweepBulkActions } from './batch_exports/bulk_actions/sweep.ts';
 import { workBulkActions } from './batch_exports/bulk_actions/work.ts';
+import { sweepPlans } from './configuration/store.ts';
 import { warnOfCertificates } from './domains/certificate_warnings.ts';
 import { recheckDomains } from './domains/recheck.ts';
 import { sweepPeople } from './users/sweep.ts';
@@ -43,6 +45,11 @@ export function choresOf(deps: Deps): Chore[] {
       name: 'removal of old bulk actions',
       interval_ms: 3_600_000,
       work: (signal) => sweepBulkActions(deps, signal),
+    },
+    {
+      name: 'removal of plans that have expired',
+      interval_ms: 600_000,
+      work: () => sweepPlans(deps.db, isoInstant(deps.clock.now())),
     },
     {
       name: 'sending of notices',

@@ -4,6 +4,7 @@ import { activityRoutes } from './activity/routes.ts';
 import { apiKeyRoutes } from './api_keys/routes.ts';
 import { batchExportRoutes } from './batch_exports/routes.ts';
 import { captureRoutes } from './capture/routes.ts';
+import { configurationRoutes } from './configuration/routes.ts';
 import { consoleRoutes } from './console/routes.ts';
 import { destinationRoutes } from './destinations/routes.ts';
 import { domainRoutes } from './domains/routes.ts';
@@ -45,6 +46,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   siteAppRoutes,
   apiKeyRoutes,
   activityRoutes,
+  configurationRoutes,
   sessionRoutes,
   userRoutes,
   singleSignOnRoutes,

@@ -7,6 +7,7 @@ import { openLog } from '../platform/log.ts';
 import { version } from '../platform/version.ts';
 import type { ImportFlags } from './import/command.ts';
 import type { Wrap } from './command_context.ts';
+import { addConfigCommand } from './config_commands.ts';
 import { addKeyCommand, addRemovalsCommand, addUserCommand } from './people_commands.ts';
 import { NoStoreError } from './stores.ts';
 import { UserError } from './user_error.ts';
@@ -83,6 +84,7 @@ function build(wrap: Wrap): Command {
   addUserCommand(program, wrap);
   addRemovalsCommand(program, wrap);
   addImportCommand(program, wrap);
+  addConfigCommand(program, wrap);
   program
     .command('verify')
     .description('read destinations again and name what differs from the receipts')

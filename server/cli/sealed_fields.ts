@@ -1,4 +1,5 @@
-import { pluginOriginContext } from '../api/plugins/origins.ts';
+import { planContext } from '../api/configuration/store.ts';
+import { pluginOriginContext } from '../api/plugins/store.ts';
 import { totpSealContext } from '../api/users/store.ts';
 import { secretsContext } from '../engine/destination/stored_config.ts';
 import { secretContext } from '../engine/notices/outbox.ts';
@@ -39,5 +40,6 @@ export const sealed_fields: readonly SealedField[] = [
     field: 'config_secrets',
     context: (id) => pluginConfigContext(Number(id)),
   },
+  { table: 'configuration_plans', id: 'id', field: 'request_sealed', context: planContext },
   { table: 'idempotency_keys', id: 'claim_id', field: 'response_sealed', context: responseContext },
 ];

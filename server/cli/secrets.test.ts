@@ -73,6 +73,12 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
     { key: home.key, body: target },
   );
   assert.equal(targeted.status, 201, targeted.text);
+  const planned = await house.request(
+    'POST',
+    `/api/organizations/${home.organization.id}/configuration/plan/`,
+    { key: home.key, body: { configuration: { projects: {} } } },
+  );
+  assert.equal(planned.status, 201, planned.text);
   const made = await newExportOnce();
   await sealIn('users', 'totp_secret', home.user.id, 'JBSWY3DPEHPK3PXP');
   const plugin = (await db.row<{ id: number }>(

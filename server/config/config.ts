@@ -247,6 +247,11 @@ export function environmentConfig(): Config {
   return readConfig(process.env);
 }
 
+/** A variable of this process's environment that is no setting: what files refer to. */
+export function environmentVariable(name: string): string | undefined {
+  return process.env[name];
+}
+
 function halfOf(pair: (keyof typeof settings)[], values: Record<string, unknown>): ConfigProblem[] {
   const [given] = pair.filter((name) => values[name] !== undefined);
   const [missing] = pair.filter((name) => values[name] === undefined);

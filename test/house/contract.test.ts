@@ -31,8 +31,10 @@ const envelope_additions: Record<string, string[]> = { batch_export_run: ['detai
 
 /** Fields that a record has beyond the contract, by resource. */
 const additions: Record<string, string[]> = {
-  domain: ['verification'],
-  batch_export: ['freshness_seconds', 'next_run', 'pause_reason'],
+  domain: ['managed_by', 'verification'],
+  organization: ['managed_by'],
+  plugin: ['managed_by'],
+  batch_export: ['freshness_seconds', 'managed_by', 'next_run', 'pause_reason'],
   batch_export_run: [
     'backfill',
     'bytes_completed',

@@ -42,7 +42,8 @@ export function watchSecrets(): PlantedSecrets {
     if (typeof value === 'string') {
       if (isSecret && value.length >= secret_length_min)
         for (const part of partsOf(value)) secrets.add(part);
-    } else if (Array.isArray(value)) for (const item of value) collect(item, isSecret);
+    } else if (isReference(value)) return;
+    else if (Array.isArray(value)) for (const item of value) collect(item, isSecret);
     else if (typeof value === 'object' && value !== null)
       for (const [name, field] of Object.entries(value))
         collect(field, isSecret || secret_fields.has(name));
@@ -70,6 +71,12 @@ export function watchSecrets(): PlantedSecrets {
           look(decoded(String(row['row'])), `the table ${name}`);
     },
   };
+}
+
+/** A variable or file that stands for a secret is none itself. */
+function isReference(value: unknown): boolean {
+  const [name, ...more] = typeof value === 'object' && value !== null ? Object.keys(value) : [];
+  return (name === 'env' || name === 'file') && more.length === 0;
 }
 
 /**

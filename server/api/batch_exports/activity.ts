@@ -7,7 +7,7 @@ import type { Change } from '../../platform/activity/changes.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { BatchExport } from './schema.ts';
 
-const not_its_own = ['last_updated_at', 'latest_runs', 'schema'];
+const not_its_own = ['last_updated_at', 'latest_runs', 'schema', 'managed_by'];
 
 /**
  * The log's entry for a change of an export: what its answers showed before and after, and which

@@ -45,6 +45,7 @@ test('an export is made with defaults, found under both mounts, listed newest fi
     latest_runs: [],
     custom_query: null,
     schema: null,
+    managed_by: null,
   });
   assert.equal(created_at, last_updated_at);
   const second = await make(home, {

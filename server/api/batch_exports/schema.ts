@@ -4,6 +4,7 @@ import type { QuerySchema } from '../../engine/query/custom_query.ts';
 import { model_names } from '../../engine/models/model.ts';
 import { intervals } from '../../engine/planning/interval.ts';
 import { nullable } from '../../platform/nullable.ts';
+import { ManagedBy } from '../configuration/schema.ts';
 import { BatchExportRun } from './runs/schema.ts';
 
 /** Most characters of a query. */
@@ -132,6 +133,7 @@ export const BatchExport = Type.Object(
         { description: 'What the custom query was resolved into; null without one.' },
       ),
     ),
+    managed_by: ManagedBy,
   },
   { title: 'BatchExport' },
 );

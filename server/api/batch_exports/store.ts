@@ -6,6 +6,7 @@ import type { PauseReason } from '../../engine/health/pause_automatically.ts';
 import type { Interval } from '../../engine/planning/interval.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { managedBy } from '../configuration/store.ts';
 import { isInPlace } from './place.ts';
 import type { Place } from './place.ts';
 import { runColumns } from './runs/store.ts';
@@ -28,7 +29,8 @@ const wireOf = (table: Sql) => sql`
     CASE WHEN NOT e.paused AND e.next_run_at IS NOT NULL
       THEN json_build_object('data_interval_start', wire_instant(e.planned_until),
         'data_interval_end', wire_instant(e.next_run_at)) END AS next_run,
-        latest.runs AS latest_runs, e.custom_query, e.schema
+        latest.runs AS latest_runs, e.custom_query, e.schema,
+    ${managedBy('batch_export', sql`e.id`)} AS managed_by
   FROM ${table} e CROSS JOIN LATERAL (
     SELECT coalesce(json_agg(run), '[]') AS runs FROM (
       SELECT ${runColumns((column) => sql`wire_instant(${column})`)} FROM batch_export_runs r
@@ -134,6 +136,65 @@ export function lockBatchExport(
     SELECT e.id, e.team_id, ${listed('e.')}, (SELECT p.timezone FROM projects p
       WHERE p.id = e.team_id) AS project_timezone
     FROM batch_exports e WHERE e.id = ${id} AND ${isInPlace(place)} FOR UPDATE OF e`);
+}
+
+/** What people set of an export, and where it lies. */
+export type ExportSettings = StoredConfig &
+  Pick<
+    ExportFields,
+    | 'name'
+    | 'model'
+    | 'interval'
+    | 'paused'
+    | 'start_at'
+    | 'end_at'
+    | 'freshness_seconds'
+    | 'custom_query'
+    | 'destination_type'
+    | 'revision'
+  > & { id: string; team_id: number };
+
+/** The settings of all exports of an organization, the oldest first. */
+export function listExportSettings(
+  db: Queryable,
+  organization_id: string,
+): Promise<ExportSettings[]> {
+  return db.rows<ExportSettings>(sql`
+    SELECT e.id, e.team_id, e.name, e.model, e."interval", e.paused, e.start_at, e.end_at,
+      e.freshness_seconds, e.custom_query, e.destination_type, e.destination_config,
+      e.destination_secrets, e.revision
+    FROM batch_exports e WHERE ${isInPlace({ organization_id })} ORDER BY e.created_at, e.id`);
+}
+
+/** What exports have delivered that counts; `revisions` is the sum of theirs. */
+export type Delivered = {
+  exports: number;
+  revisions: number;
+  delivered_records: number;
+  open_runs: number;
+};
+
+/** What the exports with these ids have delivered in their present revision. */
+export async function countDelivered(db: Queryable, ids: readonly string[]): Promise<Delivered> {
+  const counts = await db.row<Delivered>(sql`
+    SELECT count(*) AS exports, coalesce(sum(e.revision), 0)::bigint AS revisions,
+      coalesce(sum(r.delivered_records), 0)::bigint AS delivered_records,
+      coalesce(sum(r.open_runs), 0)::bigint AS open_runs
+    FROM batch_exports e CROSS JOIN LATERAL (
+      SELECT sum(records_completed) FILTER (WHERE status = 'Completed') AS delivered_records,
+        count(*) FILTER (WHERE status IN ('Starting', 'Running') AND committing_at IS NULL)
+          AS open_runs
+      FROM batch_export_runs WHERE batch_export_id = e.id AND revision = e.revision) r
+    WHERE e.id = ANY (${ids}::uuid[])`);
+  return counts!;
+}
+
+/** The ids of the exports of a project. */
+export async function listExportIds(db: Queryable, team_id: number): Promise<string[]> {
+  const rows = await db.rows<{ id: string }>(
+    sql`SELECT id FROM batch_exports WHERE team_id = ${team_id} AND deleted_at IS NULL`,
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** An export that is not stored yet. */

@@ -37,6 +37,7 @@ test(
       saml_entity_id: null,
       saml_acs_url: null,
       saml_x509_cert: null,
+      managed_by: null,
     });
     assert.deepEqual([verification.state, verification.last_checked_at], ['pending', null]);
     assert.match(verification.reason, /_sluice-challenge\.xn--mller-shne-kcb9d\.example/);

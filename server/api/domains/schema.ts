@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
+import { ManagedBy } from '../configuration/schema.ts';
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
 
@@ -82,6 +83,7 @@ export const Domain = Type.Object(
     saml_acs_url: nullable(Type.String({ description: url_description })),
     saml_x509_cert: nullable(Type.String({ description: certificate_description })),
     verification: Verification,
+    managed_by: ManagedBy,
   },
   { title: 'Domain' },
 );

@@ -8,6 +8,7 @@ import { configuredProviders } from '../../platform/openid_providers.ts';
 import type { OpenidSettings } from '../../platform/openid_providers.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { managedBy } from '../configuration/store.ts';
 import { newChallenge } from './challenge.ts';
 import { newProof, nextCheck } from './checks.ts';
 import { certificatesExpireAt } from './saml_fields.ts';
@@ -23,7 +24,8 @@ const columns = sql`
     d.saml_acs_url, d.saml_x509_cert,
   json_build_object('state', d.state, 'reason', d.reason, 'last_checked_at',
     wire_instant(d.last_checked_at),
-    'next_check_at', wire_instant(d.next_check_at), 'answers', d.answers) AS verification`;
+    'next_check_at', wire_instant(d.next_check_at), 'answers', d.answers) AS verification,
+  ${managedBy('domain', sql`d.id`)} AS managed_by`;
 
 /**
  * One page of the organization's domains by name, in the order of ASCII. Leans on

@@ -41,6 +41,7 @@ test('targets are made, listed in both places, changed, deleted; a secret shows 
     enabled: true,
     disabled_reason: null,
     last_attempt: null,
+    managed_by: null,
   };
   assert.deepEqual(rest, {
     ...defaults,

@@ -207,6 +207,9 @@ function entryOf(
   unseen: Change[],
 ): Entry {
   const { id, address, url } = (after ?? before)!;
-  const changes = [...changesOf(before, after, ['last_updated_at', 'last_attempt']), ...unseen];
+  const changes = [
+    ...changesOf(before, after, ['last_updated_at', 'last_attempt', 'managed_by']),
+    ...unseen,
+  ];
   return { activity, scope: 'notice_target', item_id: id, item_name: address ?? url, changes };
 }

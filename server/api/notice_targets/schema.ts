@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import { notice_events } from '../../engine/notices/notice.ts';
 import { hidden_part } from '../../engine/notices/webhook_url.ts';
 import { nullable } from '../../platform/nullable.ts';
+import { ManagedBy } from '../configuration/schema.ts';
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
 const exports_max = 100;
@@ -100,6 +101,7 @@ export const NoticeTarget = Type.Object(
     last_attempt: nullable(LastAttempt),
     created_at: instant('When it was made.'),
     last_updated_at: instant('When it was changed last.'),
+    managed_by: ManagedBy,
   },
   { title: 'NoticeTarget' },
 );

@@ -3,6 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { managedBy } from '../configuration/store.ts';
 import type { NoticeTargetRow } from './schema.ts';
 
 /**
@@ -13,7 +14,8 @@ export type Place = { organization_id: string; team_id?: number };
 
 // Columns are named: what is sealed cannot slip in.
 const columns = sql`t.id, t.team_id, t.type, t.address, t.url, t.events, t.batch_export_ids,
-  t.enabled, t.disabled_reason, t.last_attempt, t.created_at, t.last_updated_at`;
+  t.enabled, t.disabled_reason, t.last_attempt, t.created_at, t.last_updated_at,
+  ${managedBy('notice_target', sql`t.id`)} AS managed_by`;
 
 const isInPlace = (place: Place) =>
   place.team_id === undefined
@@ -28,6 +30,15 @@ const isInPlace = (place: Place) =>
 export function listNoticeTargets(place: Place, page: Page): Sql {
   return sql`SELECT ${columns} FROM notice_targets t WHERE ${isInPlace(place)}
     ORDER BY t.created_at DESC, t.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** The settings of all targets of an organization with what is sealed, the oldest first. */
+export function listTargetSettings(
+  db: Queryable,
+  organization_id: string,
+): Promise<(NoticeTargetFields & Pick<NoticeTargetRow, 'id' | 'team_id' | 'type'>)[]> {
+  return db.rows(sql`SELECT ${columns}, t.url_sealed, t.secret FROM notice_targets t
+    WHERE ${isInPlace({ organization_id })} ORDER BY t.created_at, t.id`);
 }
 
 /** The number of the targets of a place. */

@@ -35,6 +35,7 @@ const not_its_own = [
   'teams',
   'available_product_features',
   'member_count',
+  'managed_by',
 ];
 
 /** `/api/organizations/`: list, create, retrieve, change, delete. */

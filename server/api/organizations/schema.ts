@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
+import { ManagedBy } from '../configuration/schema.ts';
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
 const Level = (description: string) => Type.Enum([1, 8, 15], { description });
@@ -44,6 +45,7 @@ export const Organization = Type.Object(
       Type.Boolean({ description: 'Whether members must use a second factor; null: not decided.' }),
     ),
     member_count: Type.String({ description: 'Number of active members, as text.' }),
+    managed_by: ManagedBy,
   },
   { title: 'Organization' },
 );

@@ -57,6 +57,7 @@ test('a config has what was sent and what is the default; the plugin stands in i
     allowed_hosts: [],
     secret_keys: [],
     error: null,
+    managed_by: null,
   };
   assert.deepEqual(rest, defaults);
   assert.deepEqual(plugin_info, (await ask('GET', `${collectionUrl(home)}${plugin}/`)).body);

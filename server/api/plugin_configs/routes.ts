@@ -199,7 +199,14 @@ function configEntry(
 ): Entry {
   const { id, plugin_info } = (after ?? before)!;
   const changes = [
-    ...changesOf(before, after, ['id', 'plugin_info', 'secret_keys', 'created_at', 'updated_at']),
+    ...changesOf(before, after, [
+      'id',
+      'plugin_info',
+      'secret_keys',
+      'created_at',
+      'updated_at',
+      'managed_by',
+    ]),
     ...more,
   ];
   return {

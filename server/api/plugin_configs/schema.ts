@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
 import { queryInstant } from '../../platform/http/lists/query_instant.ts';
+import { ManagedBy } from '../configuration/schema.ts';
 import { Plugin } from '../plugins/schema.ts';
 
 /**
@@ -68,6 +69,7 @@ export const PluginConfig = Type.Object(
     ),
     created_at: Type.String({ format: 'date-time' }),
     updated_at: Type.String({ format: 'date-time' }),
+    managed_by: ManagedBy,
   },
   { title: 'PluginConfig' },
 );

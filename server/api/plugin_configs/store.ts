@@ -4,6 +4,7 @@ import type { StoredPluginConfig } from '../../engine/plugins/stored_config.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { managedBy } from '../configuration/store.ts';
 import { pluginJson } from '../plugins/store.ts';
 import type { PluginConfigRow, PluginJobRow, PluginLogQuery } from './schema.ts';
 
@@ -18,7 +19,8 @@ const selectConfigs = sql`
     CASE WHEN c.error IS NOT NULL THEN json_build_object('message', c.error, 'at',
       wire_instant(c.error_at))
       WHEN ${isHeld} THEN json_build_object('message', k.held_reason, 'at',
-        wire_instant(k.held_at)) END AS error, c.created_at, c.updated_at
+        wire_instant(k.held_at)) END AS error, c.created_at, c.updated_at,
+    ${managedBy('plugin_config', sql`c.id`)} AS managed_by
   FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id JOIN organizations o
     ON o.id = p.organization_id
     LEFT JOIN plugin_cursors k ON k.plugin_config_id = c.id`;
@@ -35,6 +37,24 @@ export function listPluginConfigs(team_id: number, page: Page): Sql {
 /** The number of the project's configs. */
 export function countPluginConfigs(team_id: number): Sql {
   return sql`SELECT count(*) AS count FROM plugin_configs c WHERE c.team_id = ${team_id}`;
+}
+
+/** What people set of a config, with what is sealed. */
+export type ConfigSettings = StoredPluginConfig &
+  Pick<PluginConfigRow, 'id' | 'plugin' | 'team_id' | 'enabled' | 'order' | 'allowed_hosts'> & {
+    name: string | null;
+  };
+
+/** The settings of all configs of an organization, the oldest first. */
+export function listConfigSettings(
+  db: Queryable,
+  organization_id: string,
+): Promise<ConfigSettings[]> {
+  return db.rows<ConfigSettings>(sql`
+    SELECT c.id, c.plugin_id AS plugin, c.team_id, c.enabled, c."order", c.allowed_hosts, c.config,
+      c.config_secrets, c.secret_keys, p.name
+    FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id JOIN projects t ON t.id = c.team_id
+    WHERE t.organization_id = ${organization_id}::uuid ORDER BY c.id`);
 }
 
 /**

@@ -16,9 +16,9 @@ import { fetching, namingFaults } from './faults.ts';
 import { placeOf, requirePluginsLevel } from './found.ts';
 import { putInstalled } from './install.ts';
 import { originOf, sealSource } from './origins.ts';
-import type { PluginSource } from './origins.ts';
 import { PluginCreate } from './schema.ts';
 import { findPlugin, insertPlugin, updatePlugin } from './store.ts';
+import type { PluginSource } from './schema.ts';
 
 /** A package that was fetched and looked at, and where it came from. */
 type Fetched = { source: PluginSource; shown_url: string; prepared: PreparedPlugin };

@@ -17,7 +17,7 @@ export function pluginEntry(
 ): Entry {
   const { id, name } = (after ?? before)!;
   const changes = [
-    ...changesOf(before, after, ['id', 'organization_id', 'organization_name']),
+    ...changesOf(before, after, ['id', 'organization_id', 'organization_name', 'managed_by']),
     ...more,
   ];
   return { activity, scope: collection.scope, item_id: String(id), item_name: name, changes };

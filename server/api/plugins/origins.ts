@@ -1,18 +1,9 @@
 import type { Deps } from '../../deps.ts';
 import { openOrigin } from '../../engine/plugins/packages/open_origin.ts';
 import type { Origin } from '../../engine/plugins/packages/origin.ts';
+import { pluginOriginContext } from './store.ts';
+import type { PluginSource } from './schema.ts';
 import type { HiddenPlugin } from './store.ts';
-
-/**
- * What an origin is opened with: an address, which may hold a token, or the name of a folder of the
- * plugin directory.
- */
-export type PluginSource = { url: string } | { folder: string };
-
-/** What the origin of a plugin is sealed for. */
-export function pluginOriginContext(plugin_id: number): string {
-  return `plugins:${plugin_id}:origin`;
-}
 
 /**
  * Opens an origin with the settings of this server; nothing is fetched yet. Throws a PluginError

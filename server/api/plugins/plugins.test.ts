@@ -28,6 +28,7 @@ const record_fields = [
   'latest_tag',
   'organization_id',
   'organization_name',
+  'managed_by',
 ];
 const ask = (method: string, path: string, body?: unknown, key = home.key): Promise<Answer> =>
   harness.request(method, path, { key, ...(body === undefined ? {} : { body }) });
@@ -57,6 +58,7 @@ test('a record of source has what was sent and what is the default, and nothing 
       name: 'Mine',
       url: null,
       latest_tag: null,
+      managed_by: null,
       organization_id: home.organization.id,
       organization_name: 'Test',
     };

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
 import type { PluginType } from '../../engine/plugins/plugin.ts';
 import { nullable } from '../../platform/nullable.ts';
+import { ManagedBy } from '../configuration/schema.ts';
 import { pageOf } from '../../platform/http/lists/pagination.ts';
 
 // The code of `source` and `inline` is written through the API; that of the others comes from an
@@ -69,6 +70,7 @@ const record = {
     Type.String({ format: 'uuid', description: 'The organization that it belongs to.' }),
   ),
   organization_name: Type.String({ description: 'The name of that organization.' }),
+  managed_by: ManagedBy,
 };
 
 /** A plugin as every answer shows it. */
@@ -213,6 +215,12 @@ export function besideRecord<Item extends TSchema>(item: Item, title: string) {
 
 /** What stands beside a list without a record that it is about. */
 export const no_record = Object.fromEntries(Object.keys(record).map((name) => [name, null]));
+
+/**
+ * What an origin is opened with: an address, which may hold a token, or the name of a folder of the
+ * plugin directory.
+ */
+export type PluginSource = { url: string } | { folder: string };
 
 /** An entry of the server's catalogue: what `plugin_type: repository` installs by its name. */
 export const CatalogueItem = Type.Object(

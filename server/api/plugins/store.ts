@@ -5,6 +5,7 @@ import type { Page } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { activityColumns } from '../activity/store.ts';
+import { managedBy } from '../configuration/store.ts';
 import type { PluginPatch, PluginRow } from './schema.ts';
 
 /** Where a request looks: one collection, as one organization sees it. */
@@ -14,7 +15,8 @@ export type Place = { organization_id: string; collection: PluginCollection };
 const columns = sql`
   p.id, p.plugin_type, p.name, p.description, p.icon, p.config_schema, p.tag, p.is_global,
     p.capabilities, p.metrics, p.public_jobs, p.url, p.latest_tag,
-  p.organization_id, o.name AS organization_name`;
+  p.organization_id, o.name AS organization_name,
+  ${managedBy('plugin', sql`p.id`)} AS managed_by`;
 /** The plugin `p` of organization `o` as one JSON value, in the shape of the wire. */
 export const pluginJson = sql`(SELECT to_json(info) FROM (SELECT ${columns}) info)`;
 
@@ -121,6 +123,42 @@ export function findHiddenPlugin(
       UPDATE`
       }`,
   );
+}
+
+/** What the origin of a plugin is sealed for. */
+export function pluginOriginContext(plugin_id: number): string {
+  return `plugins:${plugin_id}:origin`;
+}
+
+/** What people set of a plugin, its sealed origin, and its files where they are written here. */
+export type PluginSettings = Pick<PluginRow, 'id' | 'name' | 'description' | 'icon' | 'tag'> & {
+  collection: PluginCollection;
+  plugin_type: string;
+  is_global: boolean;
+  origin: Buffer | null;
+  source: Record<string, string> | null;
+  content_sha256: string | null;
+};
+
+/** The SHA-256 of the files of the present version; undefined without code. */
+export function findContent(
+  db: Queryable,
+  id: number,
+): Promise<{ content_sha256: string } | undefined> {
+  return db.row(sql`SELECT v.content_sha256 FROM plugins p
+    JOIN plugin_versions v ON v.id = p.version_id WHERE p.id = ${id}`);
+}
+
+/** The settings of the organization's own plugins, the oldest first. */
+export function listPluginSettings(
+  db: Queryable,
+  organization_id: string,
+): Promise<PluginSettings[]> {
+  return db.rows<PluginSettings>(sql`
+    SELECT p.id, p.name, p.description, p.icon, p.tag, p.collection, p.plugin_type, p.is_global,
+      p.origin, CASE WHEN p.origin IS NULL THEN v.files END AS source, v.content_sha256
+    FROM plugins p LEFT JOIN plugin_versions v ON v.id = p.version_id
+    WHERE p.organization_id = ${organization_id}::uuid ORDER BY p.id`);
 }
 
 /** The fields of a plugin that can be changed, as they came. */

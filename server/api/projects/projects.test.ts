@@ -30,6 +30,7 @@ test('create makes a project with a token, by default in the oldest organization
     'internal_addresses',
     'created_at',
     'updated_at',
+    'managed_by',
   ]);
   assert.deepEqual(
     [body.organization, body.name, body.timezone],

@@ -158,7 +158,7 @@ function entryOf(
   after: ProjectRow | undefined,
 ): Entry {
   const { id, name, organization } = (after ?? before)!;
-  const changes = changesOf(before, after, ['updated_at']);
+  const changes = changesOf(before, after, ['updated_at', 'managed_by']);
   return {
     activity,
     scope: 'project',

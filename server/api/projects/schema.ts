@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { ManagedBy } from '../configuration/schema.ts';
 
 const fates = ['keep', 'mark', 'drop'] as const;
 /** What becomes of events of a kind that a project may not want. */
@@ -40,6 +41,7 @@ export const Project = Type.Object(
     ...traffic,
     created_at: Type.String({ format: 'date-time' }),
     updated_at: Type.String({ format: 'date-time' }),
+    managed_by: ManagedBy,
   },
   { title: 'Project' },
 );

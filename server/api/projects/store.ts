@@ -7,10 +7,12 @@ import type { Page } from '../../platform/http/lists/pagination.ts';
 import { isOpenTo } from '../../platform/http/caller/second_factor.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { managedBy } from '../configuration/store.ts';
 import type { ProjectChanges, ProjectRow } from './schema.ts';
 
 const columns = sql`p.id, p.uuid, p.organization_id AS organization, p.name, p.api_token,
-  p.timezone, p.robot_events, p.internal_events, p.internal_addresses, p.created_at, p.updated_at`;
+  p.timezone, p.robot_events, p.internal_events, p.internal_addresses, p.created_at, p.updated_at,
+  ${managedBy('project', sql`p.id`)} AS managed_by`;
 
 /** Memberships `m` in organizations that the caller's key is not limited away from. */
 const organizations = (caller: Caller) => sql`
@@ -29,6 +31,12 @@ export function listProjects(caller: Caller, page: Page): Sql {
   return sql`SELECT ${columns} FROM projects p JOIN members m
     ON m.organization_id = p.organization_id
     WHERE ${visible(caller)} ORDER BY p.created_at, p.id LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** All projects of an organization, oldest first. */
+export function listProjectsOf(db: Queryable, organization_id: string): Promise<ProjectRow[]> {
+  return db.rows(sql`SELECT ${columns} FROM projects p
+    WHERE p.organization_id = ${organization_id}::uuid ORDER BY p.created_at, p.id`);
 }
 
 /** The number of the projects that the caller may see. */

@@ -204,6 +204,6 @@ function entryOf(
     scope: 'write_key',
     item_id: id,
     item_name: name,
-    changes: changesOf(before, after, ['last_used_at', 'updated_at']),
+    changes: changesOf(before, after, ['last_used_at', 'updated_at', 'managed_by']),
   };
 }

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
+import { ManagedBy } from '../configuration/schema.ts';
 
 const day_seconds = 86_400;
 /** The longest time for which a rolled key goes on to work: apps that nobody updates live long. */
@@ -29,6 +30,7 @@ export const WriteKey = Type.Object(
     ),
     created_at: Type.String({ format: 'date-time' }),
     updated_at: Type.String({ format: 'date-time' }),
+    managed_by: ManagedBy,
   },
   { title: 'WriteKey' },
 );

@@ -5,16 +5,27 @@ import { isoInstant } from '../../platform/clock.ts';
 import { makeWriteKey } from '../../platform/http/caller/write_key.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { managedBy } from '../configuration/store.ts';
 import type { ProjectTraffic } from '../projects/schema.ts';
 import type { WriteKeyRow } from './schema.ts';
 
 const columns = sql`k.id, k.name, k.value, k.expires_at, k.last_used_at, k.created_at,
-  k.updated_at`;
+  k.updated_at, ${managedBy('write_key', sql`k.id`)} AS managed_by`;
 
 /** One page of the project's keys, newest first (ties by id). Leans on write_keys_by_project. */
 export function listWriteKeys(team_id: number, page: Page): Sql {
   return sql`SELECT ${columns} FROM write_keys k WHERE k.team_id = ${team_id}
     ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** The keys of all projects of an organization that were not rolled, the oldest first. */
+export function listKeptWriteKeys(
+  db: Queryable,
+  organization_id: string,
+): Promise<{ id: string; team_id: number; name: string }[]> {
+  return db.rows(sql`SELECT k.id, k.team_id, k.name FROM write_keys k
+    JOIN projects p ON p.id = k.team_id WHERE p.organization_id = ${organization_id}::uuid
+      AND k.rolled_at IS NULL ORDER BY k.created_at, k.id`);
 }
 
 /** The number of the project's keys. */

@@ -65,6 +65,8 @@ declare module 'fastify' {
      * DELETE may.
      */
     if_match?: boolean;
+    /** The most values that a body may hold, where 10,000 are too few. */
+    values_max?: number;
     /** Public routes that answer something else than JSON take any `Accept`. */
     accepts_anything?: boolean;
     /** A path of a protocol that is not ours: it has its own query, and few statuses. */

@@ -6,9 +6,11 @@ import { isoInstant } from '../clock.ts';
 import { isDatabaseError } from '../postgres/database.ts';
 import type { Transaction } from '../postgres/database.ts';
 import type { Access, Caller } from './caller/access.ts';
+import { apiErrorOf } from './error_handler.ts';
 import { notFound, secondFactorRequired, unauthenticated } from './errors.ts';
 import { etagOf } from './etag.ts';
 import { requireLevel } from './caller/guard.ts';
+import { innerCall } from './inner_call.ts';
 import { storeAnswer } from './idempotency.ts';
 import { isValidateOnly } from './lists/query.ts';
 import { isOpenTo } from './caller/second_factor.ts';
@@ -67,7 +69,9 @@ class NothingKept extends Error {
  * - with an `Idempotency-Key` the change and its answer are committed together, so a crash between
  *   them cannot make a repeat do it twice;
  * - a deadlock or serialization failure is repeated, up to three times, so `work` must have no
- *   effect but on `tx` and through `afterwards` and `record`.
+ *   effect but on `tx` and through `afterwards` and `record`;
+ * - an inner request is a part of its caller's transaction: membership, effects and repetition are
+ *   the caller's.
  */
 export async function write<Answer>(
   request: FastifyRequest,
@@ -76,19 +80,21 @@ export async function write<Answer>(
   work: (tx: Transaction, record: RecordActivity, afterwards: Afterwards) => Promise<Answer>,
 ): Promise<Answer | FastifyReply> {
   const { db, log } = request.server.context;
+  const inner = innerCall();
   const validateOnly = isValidateOnly(request);
   let effects: Effect[] = [];
   const inTransaction = () =>
     db.transaction(async (tx) => {
       effects = [];
       const entries: Recorded[] = [];
-      await confirmAccess(tx, request);
+      if (inner === undefined) await confirmAccess(tx, request);
       const answer = await work(
         tx,
         (entry, before) => entries.push({ entry, before }),
         (effect) => effects.push(effect),
       );
       const { entry, before } = onlyOne(request, entries);
+      if (inner !== undefined) inner.changes = entry === 'nothing' ? [] : entry.changes;
       if (changesNothing(request, entry)) throw new NothingKept(before ?? answer);
       await keepEntry(request, tx, entry);
       if (validateOnly) throw new NothingKept(answer);
@@ -97,12 +103,20 @@ export async function write<Answer>(
     });
   let answer: Answer;
   try {
-    answer = await repeated(inTransaction);
+    answer = await (inner === undefined ? repeated(inTransaction) : inTransaction());
   } catch (error) {
-    if (!(error instanceof NothingKept)) throw error;
+    if (!(error instanceof NothingKept)) {
+      if (inner !== undefined && apiErrorOf(error).status >= 500)
+        inner.fault = error instanceof Error ? error : new Error(String(error));
+      throw error;
+    }
     return respond(reply, status === 204 ? 204 : 200, error.answer as Answer);
   }
   if (request.idempotency !== undefined) request.idempotency.stored = true;
+  if (inner !== undefined) {
+    for (const effect of effects) inner.afterwards(effect);
+    return respond(reply, status, answer);
+  }
   for (const effect of effects) {
     await effect().catch((error: unknown) =>
       log.error(
@@ -201,13 +215,14 @@ async function keepEntry(
   tx: Transaction,
   entry: Entry | 'nothing',
 ): Promise<void> {
-  if (entry === 'nothing') return;
+  const inner = innerCall();
+  if (entry === 'nothing' || inner?.lacks !== undefined) return;
   const {
     chain = { organization_id: request.access.organization_id },
     also = [],
     actor,
     ...activity
-  } = entry;
+  } = inner === undefined ? entry : { ...entry, changes: [...entry.changes, ...inner.also] };
   for (const one of [...also, chain])
     await appendActivity(
       tx,
@@ -219,7 +234,7 @@ async function keepEntry(
 }
 
 /** Who the log names: the caller, or on a public route whom the work found out. */
-function actorOf(request: FastifyRequest, person: Entry['actor']): Actor {
+export function actorOf(request: FastifyRequest, person: Entry['actor']): Actor {
   const caller = request.caller as Caller | undefined;
   const { user_id = null, user_uuid = null, email = null } = person ?? caller ?? {};
   const { key_id = null, key_mask = null, session_id = null } = caller ?? {};

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { Sql } from 'sql-template-tag';
@@ -32,6 +33,12 @@ export type Database = Queryable & {
    * Runs `work` in one transaction: commits when it returns, rolls everything back when it throws.
    */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  /**
+   * Joins what `work` does to a transaction that is open: whatever it asks of this database goes
+   * there, and a transaction in it is a savepoint. So parts that open transactions of their own
+   * stand or fall together. What goes on after `work` has returned is no longer joined.
+   */
+  within<Result>(tx: Transaction, work: () => Promise<Result>): Promise<Result>;
   /** How many statements were sent so far; a test counts a request's round trips with it. */
   statementCount(): number;
   close(): Promise<void>;
@@ -118,12 +125,56 @@ export function openDatabase(
       statements += 1;
       return client.query(config);
     };
+  const joined = openJoined();
+  const direct = queryable(counted(pool));
+  const here = () => joined.present() ?? direct;
   return {
-    ...queryable(counted(pool)),
+    rows: (statement) => here().rows(statement),
+    row: (statement) => here().row(statement),
+    run: (statement) => here().run(statement),
+    text: (text, values) => here().text(text, values),
     statementCount: () => statements,
-    transaction: (work) => inTransaction(pool, work, counted),
+    transaction: (work) => {
+      const tx = joined.present();
+      return tx === undefined ? inTransaction(pool, work, counted) : inSavepoint(tx, work);
+    },
+    within: joined.run,
     close: () => pool.end(),
   };
+}
+
+/** Which transaction the present course of calls has joined. */
+function openJoined() {
+  const scopes = new AsyncLocalStorage<{ tx: Transaction | undefined }>();
+  return {
+    present: () => scopes.getStore()?.tx,
+    run: async <Result>(tx: Transaction, work: () => Promise<Result>): Promise<Result> => {
+      const scope: { tx: Transaction | undefined } = { tx };
+      try {
+        return await scopes.run(scope, work);
+      } finally {
+        // What was begun in `work` and lives on (a timer, a connection) finds no transaction.
+        scope.tx = undefined;
+      }
+    },
+  };
+}
+
+async function inSavepoint<Result>(
+  tx: Transaction,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  await tx.text('SAVEPOINT joined');
+  try {
+    const result = await work(tx);
+    await tx.text('RELEASE SAVEPOINT joined');
+    return result;
+  } catch (error) {
+    // Released as well: one that is left would stand in front of the one around it, which has the
+    // same name. On a connection that is lost the whole transaction is, and its owner is told.
+    await tx.text('ROLLBACK TO SAVEPOINT joined; RELEASE SAVEPOINT joined').catch(() => undefined);
+    throw error;
+  }
 }
 
 async function inTransaction<Result>(

@@ -2,6 +2,7 @@ import type {
   DestinationDefinition,
   OperatorRules,
 } from '../../../engine/destination/destination.ts';
+import { withDefaults } from '../../../engine/destination/config_defaults.ts';
 import { destinations, findDestination } from '../../../engine/destinations/index.ts';
 import { configSchemaOf } from '../../../engine/models/event_filter.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
@@ -56,19 +57,6 @@ export function changedDestination(
       merged.filter(([key, value]) => value !== null || !secrets.includes(key)),
     ),
   };
-}
-
-/** A copy of the config with the defaults of absent keys. */
-export function withDefaults(
-  { config: { properties } }: Pick<DestinationDefinition, 'config'>,
-  given: FullConfig,
-): FullConfig {
-  const config = { ...structuredClone(given) };
-  for (const [key, schema] of Object.entries(properties as Record<string, { default?: unknown }>)) {
-    if (!Object.hasOwn(config, key) && schema.default !== undefined)
-      config[key] = structuredClone(schema.default);
-  }
-  return config;
 }
 
 /**

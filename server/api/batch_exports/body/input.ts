@@ -3,6 +3,7 @@ import type {
   DestinationDefinition,
   OperatorRules,
 } from '../../../engine/destination/destination.ts';
+import { withDefaults } from '../../../engine/destination/config_defaults.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
 import { event_filter_keys } from '../../../engine/models/event_filter.ts';
 import { intervals, nominalLength } from '../../../engine/planning/interval.ts';
@@ -12,12 +13,7 @@ import { movedSecrets } from '../../../platform/http/bodies/moved_secrets.ts';
 import { checked, isInstant } from '../../../platform/http/bodies/validator.ts';
 import { collectViolations } from './collect.ts';
 import type { Collected } from './collect.ts';
-import {
-  changedDestination,
-  completedConfig,
-  typeViolation,
-  withDefaults,
-} from './destination_body.ts';
+import { changedDestination, completedConfig, typeViolation } from './destination_body.ts';
 import type { Destination, DestinationSent, FullConfig } from './destination_body.ts';
 import { instantViolations, rangeViolations } from './instants.ts';
 import type { QueryCheck } from './query_check.ts';

@@ -1,12 +1,11 @@
 import type { FastifyRequest } from 'fastify';
-import sql from 'sql-template-tag';
 import type { Engine } from '../../../engine/engine.ts';
 import { jsonBody } from '../../../platform/http/bodies/body.ts';
 import { checkChangedExport } from '../body/changed_export.ts';
 import { checkContent } from '../body/query_check.ts';
 import { getLockedExport } from '../found.ts';
 import { changesDelivery } from '../revision.ts';
-import type { LockedExport } from '../store.ts';
+import { countDelivered } from '../store.ts';
 import type { ChangeEffect } from './schema.ts';
 
 type Counts = { delivered_records: number; open_runs: number };
@@ -30,18 +29,9 @@ export async function effectOfChange(
       open_runs: 0,
       detail: 'What was delivered counts as before; nothing is delivered again.',
     };
-  const counts = await countsOf(engine, row);
+  const { delivered_records, open_runs } = await countDelivered(engine.db, [row.id]);
+  const counts = { delivered_records, open_runs };
   return { starts_anew: true, ...counts, detail: sentenceOf(counts) };
-}
-
-async function countsOf({ db }: Engine, { id, revision }: LockedExport): Promise<Counts> {
-  const counts = await db.row<Counts>(sql`
-    SELECT coalesce(sum(records_completed) FILTER (WHERE status = 'Completed'), 0)::bigint
-        AS delivered_records,
-      count(*) FILTER (WHERE status IN ('Starting', 'Running') AND committing_at IS NULL)
-        AS open_runs
-    FROM batch_export_runs WHERE batch_export_id = ${id} AND revision = ${revision}`);
-  return counts!;
 }
 
 function sentenceOf({ delivered_records, open_runs }: Counts): string {

@@ -35,7 +35,7 @@ export function readBody(request: FastifyRequest): { value: unknown; unstorable:
     throw unsupportedMediaType('Send the body without a Content-Encoding.');
   if (!json_type.test(request.headers['content-type'] ?? ''))
     throw unsupportedMediaType('Send the body as "Content-Type: application/json" in UTF-8.');
-  return readJson(bytes);
+  return readJson(bytes, request.routeOptions.config.values_max);
 }
 
 /**

@@ -1,6 +1,8 @@
 import type { FastifyContextConfig, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import sql from 'sql-template-tag';
+import type { Database } from '../../postgres/database.ts';
 import { targetOf } from './access.ts';
-import type { AccessFinder, Caller, Found, Within } from './access.ts';
+import type { Access, AccessFinder, Caller, Found, Target, Within } from './access.ts';
 import { authenticate } from './auth.ts';
 import type { HttpContext } from '../context.ts';
 import {
@@ -12,6 +14,8 @@ import {
   throttled,
 } from '../errors.ts';
 import type { Limiter } from '../limits/rate_limit.ts';
+import { innerCall } from '../inner_call.ts';
+import type { InnerCall } from '../inner_call.ts';
 import { rotateToken } from './session.ts';
 import { satisfying } from './scopes.ts';
 import type { Scope } from './scopes.ts';
@@ -44,6 +48,8 @@ export function guard(
       within === undefined
         ? undefined
         : targetOf(within, (request.params as Record<string, string>)[parameter] ?? '');
+    const inner = innerCall();
+    if (inner !== undefined) return admitInner(context, request, inner, { scope, level, target });
     const found = await authenticateCounted(context, findAccess, limiter, request, target);
     request.caller = found;
     const budget = limiter.take(limitedSubject(found));
@@ -60,6 +66,43 @@ export function guard(
       throw notAcceptable();
     await rotateToken(context, reply, found);
   };
+}
+
+/**
+ * The check of a request that the server makes to itself for a caller who was let in: their rights
+ * count as ever, and so does where they may be. What a rehearsal lacks is noted and not refused.
+ */
+async function admitInner(
+  { db }: HttpContext,
+  request: FastifyRequest,
+  { caller, access, projects, lacks }: InnerCall,
+  { scope, level, target }: { scope: Scope | 'any'; level: 1 | 8 | 15; target: Target },
+): Promise<void> {
+  request.caller = caller;
+  if (scope !== 'any' && !caller.scopes.some((one) => satisfying(scope).has(one))) {
+    if (lacks === undefined) throw forbidden(`The API key lacks the scope ${scope}.`);
+    lacks.add(scope);
+  }
+  if (target === undefined) return;
+  const project =
+    target.within === 'project'
+      ? (projects.get(target.id) ?? (await findInside(db, access, target.id)))
+      : undefined;
+  if (project !== undefined) projects.set(target.id, project);
+  if (target.within === 'project' ? project === undefined : target.id !== access.organization_id)
+    throw notFound();
+  if (lacks !== undefined && access.level < level) lacks.add(level);
+  else requireLevel(access.level, level);
+  request.access = { organization_id: access.organization_id, level: access.level, ...project };
+}
+
+function findInside(
+  db: Database,
+  { organization_id }: Access,
+  id: string,
+): Promise<Pick<Access, 'team_id' | 'timezone'> | undefined> {
+  return db.row(sql`SELECT id AS team_id, timezone FROM projects WHERE id = ${id}::integer
+    AND organization_id = ${organization_id}::uuid`);
 }
 
 /** Throws 403 when the member's level is below the wanted one. */

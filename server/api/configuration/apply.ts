@@ -1,0 +1,172 @@
+import type { FastifyRequest } from 'fastify';
+import sql from 'sql-template-tag';
+import type { Deps } from '../../deps.ts';
+import { appendActivity } from '../../platform/activity/chain.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import { isoInstant } from '../../platform/clock.ts';
+import { ApiError, conflict, invalidMany, notFound } from '../../platform/http/errors.ts';
+import type { Violation } from '../../platform/http/errors.ts';
+import { openInnerRequests } from '../../platform/http/inner_requests.ts';
+import { actorOf, lockOutWriters } from '../../platform/http/write.ts';
+import type { Afterwards, RecordActivity } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { carryOut } from './carry_out.ts';
+import type { CarriedOut } from './carry_out.ts';
+import { look } from './look.ts';
+import type { Looked } from './look.ts';
+import { manageApplied } from './manage.ts';
+import { noteOf, summaryOf, versionsOf } from './plan.ts';
+import type { Applied, PlanRequest } from './schema.ts';
+import { findPlan, listLatestEntries, markApplied, planContext } from './store.ts';
+import type { StoredPlan } from './store.ts';
+import { attrOfPath } from './wanted.ts';
+
+/** The transaction of an apply. */
+export type Applying = { tx: Transaction; record: RecordActivity; afterwards: Afterwards };
+
+/**
+ * Applies a plan: all of it or nothing. No other write of the organization is under way meanwhile.
+ * Throws 404 for an unknown plan; 409 for one that has expired, was applied, lacks something, or
+ * whose objects were changed since (each is named); and 400 where a route refuses a step now.
+ */
+export async function applyPlan(
+  deps: Deps,
+  request: FastifyRequest,
+  hash: string,
+  { tx, record, afterwards }: Applying,
+): Promise<Applied> {
+  const { organization_id } = request.access;
+  await lockOutWriters(tx, organization_id);
+  const plan = await getOpenPlan(deps, tx, organization_id, hash);
+  const asked = JSON.parse(
+    deps.secrets.open(plan.request_sealed, planContext(plan.id)),
+  ) as PlanRequest;
+  const who = { organization_id, scopes: request.caller.scopes };
+  const looked = await look(deps, tx, who, asked);
+  await refuseMoved(deps, tx, organization_id, plan, looked);
+  refuseLacking(looked);
+  const { judged, source, configuration } = looked;
+  const inner = openInnerRequests(request, tx, afterwards, 'change');
+  const carried = await carryOut(judged, {
+    db: tx,
+    inner,
+    organization_id,
+    prune: asked.prune ?? false,
+    noteOf: (_path, key) => noteOf(source, hash, key),
+  });
+  if (carried.violations.length > 0) throw invalidMany(carried.violations);
+  const applied_at = isoInstant(deps.clock.now());
+  await recordRest(deps, request, tx, looked, carried, hash);
+  await manageApplied(deps, tx, organization_id, looked, carried, applied_at);
+  await markApplied(tx, plan.id, applied_at);
+  const summary = summaryOf(carried.steps, configuration.objects.length);
+  if (carried.steps.length === 0) record('nothing');
+  else
+    record({
+      activity: 'applied',
+      scope: 'configuration',
+      item_id: plan.id,
+      item_name: source.name,
+      changes: changesOf(undefined, { ...source, plan: hash, ...summary }),
+    });
+  return { hash, source, applied_at, summary, ...shown(carried) };
+}
+
+async function getOpenPlan(
+  deps: Deps,
+  tx: Transaction,
+  organization_id: string,
+  hash: string,
+): Promise<StoredPlan> {
+  const plan = await findPlan(tx, organization_id, hash, sql`FOR UPDATE`);
+  if (plan === undefined) throw notFound();
+  if (plan.applied_at !== null)
+    throw conflict(`This plan was applied at ${plan.applied_at}: make a new one.`);
+  if (Date.parse(plan.expires_at) <= deps.clock.now())
+    throw conflict(`This plan could be applied until ${plan.expires_at}: make a new one.`);
+  return plan;
+}
+
+/** Throws 409 that names each object that is not as the plan saw it, and who changed it. */
+async function refuseMoved(
+  deps: Deps,
+  tx: Transaction,
+  organization_id: string,
+  { versions }: StoredPlan,
+  looked: Looked,
+): Promise<void> {
+  const present = versionsOf(deps, looked);
+  const paths = [...new Set([...Object.keys(versions), ...Object.keys(present)])];
+  const moved = paths.filter((path) => versions[path] !== present[path]);
+  if (moved.length === 0) return;
+  const { pairs, left } = looked.judged;
+  const standing = moved.map((path) =>
+    path.startsWith('- ')
+      ? left.find((one) => `- ${one.path}` === path)
+      : pairs.find(({ wanted }) => wanted.path === path)?.standing,
+  );
+  const items = standing.flatMap((one) =>
+    one === undefined ? [] : [{ scope: one.kind.activityScope(one.fields), item_id: one.id }],
+  );
+  const entries = await listLatestEntries(tx, organization_id, items);
+  const violations = moved.map((path, at): Violation => {
+    const entry = entries.find(({ item_id }) => item_id === standing[at]?.id);
+    const who = entry === undefined ? '' : `, by ${entry.user ?? 'the server'} at ${entry.at}`;
+    const plain = path.replace(/^- /, '');
+    return {
+      attr: attrOfPath(plain),
+      code: 'conflict',
+      detail: `${plain} is not as the plan saw it${who}: make a new plan.`,
+    };
+  });
+  throw new ApiError(409, 'invalid_request', violations);
+}
+
+function refuseLacking({ judged }: Looked): void {
+  if (judged.needs.length === 0) return;
+  throw new ApiError(
+    409,
+    'invalid_request',
+    judged.needs.map(({ path, detail }) => ({
+      attr: attrOfPath(path ?? ''),
+      code: 'conflict',
+      detail,
+    })),
+  );
+}
+
+/** Entries for what was only taken over or given another key: no route was asked for it. */
+async function recordRest(
+  deps: Deps,
+  request: FastifyRequest,
+  tx: Transaction,
+  { source }: Looked,
+  { steps }: CarriedOut,
+  hash: string,
+): Promise<void> {
+  for (const { wanted, standing, is_recorded, action, name } of steps) {
+    if (is_recorded || wanted === undefined || standing === undefined) continue;
+    await appendActivity(
+      tx,
+      deps.secrets,
+      { organization_id: request.access.organization_id },
+      actorOf(request, undefined),
+      {
+        activity: action === 'move' ? 'moved' : 'adopted',
+        scope: wanted.kind.activityScope(standing.fields),
+        item_id: standing.id,
+        item_name: name,
+        changes: [noteOf(source, hash, wanted.key)],
+      },
+    );
+  }
+}
+
+function shown({ steps }: CarriedOut): Pick<Applied, 'objects' | 'shown_once'> {
+  return {
+    objects: steps.map(({ action, kind, path, id, name }) => ({ kind, path, id, name, action })),
+    shown_once: steps.flatMap(({ path, shown_secret }) =>
+      shown_secret === undefined ? [] : [{ path: `${path}.secret`, secret: shown_secret }],
+    ),
+  };
+}

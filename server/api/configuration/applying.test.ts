@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openConfigurations } from '../../../test/factories/configurations.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+
+let harness: Harness;
+let now_ms = Date.parse('2026-05-01T12:00:00Z');
+before(async () => {
+  harness = await openHarness({ clickhouse: false, deps: { clock: { now: () => now_ms } } });
+});
+after(() => harness.close());
+
+const named = (name: string) => ({ projects: { web: { name } } });
+
+test('of two plans the second that is applied is told what moved and by whom', async () => {
+  const config = await openConfigurations(harness);
+  await config.put(named('Web'));
+  const [one, other] = [await config.plan(named('One')), await config.plan(named('Other'))];
+  const both = await Promise.all([config.apply(one.body.hash), config.apply(other.body.hash)]);
+  assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 409]);
+  const refused = both.find(({ status }) => status === 409)!.body;
+  assert.deepEqual(
+    refused.errors.map(({ attr, code }: any) => [attr, code]),
+    [['configuration__projects__web', 'conflict']],
+  );
+  assert.match(refused.detail, new RegExp(`projects.web .* by ${config.home.user.email} at `));
+});
+
+test('what a plan did not look at may change', async () => {
+  const config = await openConfigurations(harness);
+  await config.put(named('Web'));
+  const plan = await config.plan(named('One'));
+  const project = `/api/projects/${config.home.project.id}/`;
+  const body = { name: 'Elsewhere' };
+  await harness.request('PATCH', project, { key: config.home.key, body });
+  assert.equal((await config.apply(plan.body.hash)).status, 200);
+});
+
+test('a plan is applied once, within an hour, in its own organization', async () => {
+  const config = await openConfigurations(harness);
+  const stranger = await openConfigurations(harness);
+  const { hash } = (await config.plan(named('Web'))).body;
+  assert.equal((await stranger.apply(hash)).status, 404);
+  assert.equal((await config.apply('unknown')).status, 404);
+  assert.equal((await config.apply(hash)).status, 200);
+  const again = await config.apply(hash);
+  assert.deepEqual([again.status, /was applied at/.test(again.body.detail)], [409, true]);
+  const late = (await config.plan(named('Late'))).body.hash;
+  now_ms += 3_600_000;
+  const refused = await config.apply(late);
+  assert.deepEqual(
+    [refused.status, /could be applied until/.test(refused.body.detail)],
+    [409, true],
+  );
+});
+
+test('the same plan has the same hash, and is read again as it was answered', async () => {
+  const config = await openConfigurations(harness);
+  const [one, other] = [await config.plan(named('Web')), await config.plan(named('Web'))];
+  assert.equal(one.body.hash, other.body.hash);
+  assert.notEqual((await config.plan(named('Else'))).body.hash, one.body.hash);
+  const url = `/api/organizations/${config.home.organization.id}/configuration/plan/`;
+  const read = await harness.request('GET', `${url}${one.body.hash}/`, { key: config.home.key });
+  assert.deepEqual(read.body, other.body);
+});
+
+test('validate_only plans and applies without keeping anything', async () => {
+  const config = await openConfigurations(harness);
+  const { hash } = (await config.plan(named('Web'))).body;
+  const base = `/api/organizations/${config.home.organization.id}/configuration/`;
+  const dry = await harness.request('POST', `${base}apply/?validate_only=true`, {
+    key: config.home.key,
+    body: { hash },
+  });
+  assert.deepEqual([dry.status, dry.body.summary.create], [200, 1]);
+  const found = await harness.deps.db.rows(
+    sql`SELECT 1 FROM projects WHERE organization_id = ${config.home.organization.id}
+      AND name = 'Web'`,
+  );
+  assert.deepEqual(found, []);
+  assert.equal((await config.apply(hash)).status, 200);
+});
+
+test('a secret that nobody has given is a need; with one the plan cannot be applied', async () => {
+  const config = await openConfigurations(harness);
+  const target = (url: object) => ({
+    projects: { web: { name: 'Web', notice_targets: { ops: { type: 'webhook', url } } } },
+  });
+  const asked = await config.plan(target({ env: 'OPS_URL' }));
+  assert.equal(asked.status, 201, asked.text);
+  assert.deepEqual(
+    asked.body.needs.map(({ code, path, reference }: any) => [code, path, reference]),
+    [['secret', 'projects.web.notice_targets.ops.url', 'env OPS_URL']],
+  );
+  assert.equal(asked.body.summary.create, 2);
+  const refused = await config.apply(asked.body.hash);
+  assert.deepEqual(
+    [refused.status, refused.body.attr],
+    [409, 'configuration__projects__web__notice_targets__ops__url'],
+  );
+  const given = await config.put(target({ secret: 'https://hooks.example.com/pl4nted-path' }));
+  assert.deepEqual(
+    given.body.shown_once.map(({ path }: any) => path),
+    ['projects.web.notice_targets.ops.secret'],
+  );
+  const kept = await config.plan(target({ keep: true }));
+  assert.deepEqual([kept.body.is_empty, kept.body.needs], [true, []]);
+});
+
+test('a key plans with scopes to read and applies with those that write', async () => {
+  const config = await openConfigurations(harness);
+  const configuration = {
+    projects: { web: { name: 'Web', write_keys: { site: { name: 'Site' } } } },
+  };
+  const withScopes = async (...scopes: string[]) => ({
+    ...config.home,
+    key: await harness.newKey(config.home.user, { scopes }),
+  });
+  const blind = await openConfigurations(harness, await withScopes('organization:read'));
+  const refused = await blind.plan(configuration);
+  assert.deepEqual([refused.status, /project:read/.test(refused.body.detail)], [403, true]);
+  assert.deepEqual(Object.keys((await blind.pull()).body.configuration), ['organization']);
+  const reader = await openConfigurations(
+    harness,
+    await withScopes('organization:read', 'project:read'),
+  );
+  const plan = await reader.plan(configuration);
+  assert.deepEqual(
+    [plan.body.summary.create, plan.body.needs.map(({ code }: any) => code)],
+    [2, ['scope']],
+  );
+  assert.equal((await reader.apply(plan.body.hash)).status, 403);
+  const half = await openConfigurations(
+    harness,
+    await withScopes('organization:write', 'project:read'),
+  );
+  const stopped = await half.apply(plan.body.hash);
+  assert.deepEqual(
+    [stopped.status, /lacks the scope project:write/.test(stopped.text)],
+    [400, true],
+    stopped.text,
+  );
+  const writer = await openConfigurations(
+    harness,
+    await withScopes('organization:write', 'project:write'),
+  );
+  assert.equal((await writer.apply(plan.body.hash)).status, 200);
+});
+
+test('a member below the level of a route is told so by the plan, and refused', async () => {
+  const config = await openConfigurations(harness);
+  const member = await harness.newMember(config.home.organization.id, 1);
+  const low = await openConfigurations(harness, { ...config.home, ...member });
+  const plan = await low.plan({ organization: { name: 'Mine' } });
+  assert.deepEqual(
+    plan.body.needs.map(({ code }: any) => code),
+    ['level'],
+  );
+  const refused = await low.apply(plan.body.hash);
+  assert.deepEqual([refused.status, /level 8/.test(refused.text)], [400, true]);
+});

@@ -1,0 +1,290 @@
+import type { Change } from '../../platform/activity/changes.ts';
+import type { Violation } from '../../platform/http/errors.ts';
+import type { InnerAnswer, InnerRequests } from '../../platform/http/inner_requests.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { costOf, endingLedger, ledgerOf } from './cost.ts';
+import type { Judged } from './judge.ts';
+import type { Fields, Home, Request } from './kinds/kind.ts';
+import type { FieldChange, Step } from './schema.ts';
+import { isFields, joinSecrets } from './secret_values.ts';
+import type { Placed } from './standing.ts';
+import type { Candidate } from './steps.ts';
+import { attrOfPath } from './wanted.ts';
+import type { Wanted } from './wanted.ts';
+
+/** A step that was carried out, with what its route showed once. */
+export type Done = Step & {
+  wanted: Wanted | undefined;
+  standing: Placed | undefined;
+  /** Whether a route was asked, and so has recorded it. */
+  is_recorded: boolean;
+  shown_secret: string | undefined;
+};
+
+/** What came of the steps. With violations nothing may be kept. */
+export type CarriedOut = { steps: Done[]; violations: Violation[]; ids: Map<string, string> };
+
+/** With what steps are carried out. */
+export type Carrying = {
+  db: Queryable;
+  inner: InnerRequests;
+  organization_id: string;
+  prune: boolean;
+  /** What the log says of an object besides what changed. */
+  noteOf(path: string, key: string): Change;
+};
+
+/**
+ * Carries the steps out by the routes of the API: what is made or changed in the order of the
+ * kinds, then what is deleted, the other way round. A difference that the route does not count is
+ * no step.
+ * What a route refuses is a violation at the object's place, and the others go on.
+ */
+export async function carryOut(judged: Judged, carrying: Carrying): Promise<CarriedOut> {
+  const result: CarriedOut = { steps: [], violations: [], ids: new Map(judged.ids) };
+  const unmade = new Set<string>();
+  for (const candidate of judged.candidates) {
+    if (lacksOthers(candidate.wanted, unmade)) {
+      result.steps.push(unrehearsed(candidate));
+      unmade.add(candidate.wanted.path);
+      continue;
+    }
+    const done = await carryOne(candidate, carrying, result);
+    if (done === 'refused') unmade.add(candidate.wanted.path);
+    else if (done !== undefined) result.steps.push(done);
+    if (done === 'refused') result.steps.push(unrehearsed(candidate));
+  }
+  if (carrying.prune)
+    for (const standing of judged.left.toReversed())
+      result.steps.push(await removeOne(standing, carrying, result));
+  return result;
+}
+
+/** A step of which no route said anything: what may be secret is left out. */
+function unrehearsed(candidate: Candidate): Done {
+  const { changes, wanted } = candidate;
+  return stepOf(
+    candidate,
+    changes.filter(({ field }) => !wanted.kind.maySealAt(field)),
+  );
+}
+
+/** Whether what it lies in or refers to could not be made. */
+function lacksOthers(wanted: Wanted, unmade: ReadonlySet<string>): boolean {
+  return (
+    unmade.has(wanted.parent_path) ||
+    wanted.kind.references.some(({ field, kind, within }) =>
+      [wanted.fields[field] ?? []]
+        .flat()
+        .some(
+          (key) =>
+            typeof key === 'string' && unmade.has(pathOfReference(wanted, kind, within, key)),
+        ),
+    )
+  );
+}
+
+function pathOfReference(
+  { parent_path }: Wanted,
+  kind: string,
+  within: 'project' | 'organization',
+  key: string,
+): string {
+  const section = `${kind}s`;
+  return within === 'project' ? `${parent_path}.${section}.${key}` : `${section}.${key}`;
+}
+
+async function carryOne(
+  candidate: Candidate,
+  carrying: Carrying,
+  result: CarriedOut,
+): Promise<Done | 'refused' | undefined> {
+  const { wanted, standing, action } = candidate;
+  if (!candidate.differs) return stepOf(candidate, []);
+  const home: Home = {
+    organization_id: carrying.organization_id,
+    parent_id: result.ids.get(wanted.parent_path) ?? '',
+  };
+  const fields = bodyOf(wanted, result.ids);
+  const before = standing === undefined ? undefined : await ledgerOf(carrying.db, standing);
+  const requests =
+    standing === undefined
+      ? wanted.kind.create(home, fields)
+      : wanted.kind.change(home, standing, fields);
+  const answers = await askAll(requests, carrying, wanted, result);
+  if (answers === undefined) return 'refused';
+  const made = isFields(answers[0]?.body) ? answers[0].body : {};
+  // An invite that is sent again is another one.
+  if (standing === undefined || wanted.kind.name === 'invite')
+    result.ids.set(wanted.path, String(made['id']));
+  const id = result.ids.get(wanted.path)!;
+  const fault = await wanted.kind.faultAfter(carrying.db, id, wanted.fields);
+  if (fault !== undefined) {
+    result.violations.push({ ...fault, attr: attrOfPath(wanted.path, fault.attr ?? '') });
+    return 'refused';
+  }
+  const changes = shownChanges(candidate, answers);
+  if (changes.length === 0 && action === 'change') return undefined;
+  const after = standing === undefined ? undefined : await ledgerOf(carrying.db, standing);
+  return {
+    ...stepOf(candidate, changes),
+    id,
+    cost: costOf(before, after, action),
+    is_recorded: changes.length > 0,
+    shown_secret: shownSecret(candidate, made),
+  };
+}
+
+function shownSecret({ wanted }: Candidate, made: Fields): string | undefined {
+  const secret = wanted.kind.name === 'notice_target' ? made['secret'] : undefined;
+  return typeof secret === 'string' ? secret : undefined;
+}
+
+/**
+ * What differs, as far as the route says so too. Of fields that may be secret the route knows, and
+ * its words are taken.
+ */
+function shownChanges(candidate: Candidate, answers: InnerAnswer[]): FieldChange[] {
+  const { kind } = candidate.wanted;
+  const told = new Map(
+    answers.flatMap(({ changes }) => changes.map((one) => [one.field, one] as const)),
+  );
+  const renamed = (field: string) =>
+    kind.references.find((one) => one.field === field)?.api_field ?? field;
+  return candidate.changes.flatMap((change) => {
+    const name = renamed(change.field);
+    const said = told.get(name);
+    if (kind.maySealAt(change.field)) return said ?? [];
+    const isTold =
+      candidate.standing === undefined ||
+      said !== undefined ||
+      [...told.keys()].some((field) => field.startsWith(`${name}.`));
+    return isTold ? [change] : [];
+  });
+}
+
+async function removeOne(standing: Placed, carrying: Carrying, result: CarriedOut): Promise<Done> {
+  const { kind, id, parent_id, path, name } = standing;
+  const before = await endingLedger(carrying.db, standing);
+  const { organization_id, inner } = carrying;
+  const { method, url, body } = kind.remove({ organization_id, parent_id }, standing);
+  const also = [carrying.noteOf(path, standing.key)];
+  collect(result, path, undefined, await inner.send(method, url, body, also));
+  return {
+    action: 'delete',
+    kind: kind.name,
+    path,
+    id,
+    name,
+    moved_from: null,
+    changes: [],
+    cost: costOf(before, undefined, 'delete'),
+    wanted: undefined,
+    standing,
+    is_recorded: true,
+    shown_secret: undefined,
+  };
+}
+
+/** Asks the routes in turn; undefined when one refused. */
+async function askAll(
+  requests: Request[],
+  { inner, noteOf }: Carrying,
+  wanted: Wanted,
+  result: CarriedOut,
+): Promise<InnerAnswer[] | undefined> {
+  const answers: InnerAnswer[] = [];
+  const also = [noteOf(wanted.path, wanted.key)];
+  for (const { method, url, body } of requests) {
+    const first = answers[0]?.body;
+    const id = isFields(first) ? String(first['id']) : '';
+    const answer = await inner.send(method, url.replace('/:id/', `/${id}/`), body, also);
+    if (!collect(result, wanted.path, wanted, answer)) return undefined;
+    answers.push(answer);
+  }
+  return answers;
+}
+
+type Problem = { errors: { attr: string | null; code: Violation['code']; detail: string }[] };
+
+/**
+ * Takes over what a route refused, at the object's place; true when it refused nothing. What a
+ * secret lacks that nobody has given yet is told by `needs`.
+ */
+function collect(
+  result: CarriedOut,
+  path: string,
+  wanted: Wanted | undefined,
+  { status, body }: InnerAnswer,
+): boolean {
+  if (status < 400) return true;
+  const open = Object.entries(wanted?.secrets ?? {}).flatMap(([secret, value]) =>
+    'value' in value ? [] : [secret.replaceAll('.', '__')],
+  );
+  for (const { attr, code, detail, ...place } of (body as Problem).errors) {
+    if (attr !== null && open.includes(attr)) continue;
+    const field = attr === null ? '' : fieldOf(wanted, attr);
+    result.violations.push({ ...place, attr: attrOfPath(path, field), code, detail });
+  }
+  return false;
+}
+
+/** The name in files of what a route calls `attr`. */
+function fieldOf(wanted: Wanted | undefined, attr: string): string {
+  const reference = wanted?.kind.references.find(({ api_field }) => attr.startsWith(api_field));
+  return reference === undefined ? attr : attr.replace(reference.api_field, reference.field);
+}
+
+/** The fields as the API takes them: ids for keys, and the values of secrets. */
+function bodyOf(wanted: Wanted, ids: ReadonlyMap<string, string>): Fields {
+  const values = Object.entries(wanted.secrets).flatMap(([path, secret]) =>
+    'value' in secret ? [[path, secret.value]] : [],
+  );
+  const fields = joinSecrets(wanted.fields, Object.fromEntries(values) as Fields);
+  for (const { field, api_field, kind, within } of wanted.kind.references) {
+    if (!Object.hasOwn(fields, field)) continue;
+    const sent = fields[field];
+    delete fields[field];
+    const idOfKey = (key: unknown) => {
+      if (typeof key !== 'string') return key;
+      const id = ids.get(pathOfReference(wanted, kind, within, key)) ?? key;
+      return /^\d+$/.test(id) ? Number(id) : id;
+    };
+    fields[api_field] = Array.isArray(sent)
+      ? sent.map(idOfKey)
+      : sent === null
+        ? null
+        : idOfKey(sent);
+  }
+  return fields;
+}
+
+function stepOf(candidate: Candidate, changes: FieldChange[]): Done {
+  const { wanted, standing, action, moved_from } = candidate;
+  return {
+    action,
+    kind: wanted.kind.name,
+    path: wanted.path,
+    id: standing?.id ?? null,
+    name: nameOf(wanted, standing),
+    moved_from,
+    changes: [...takenOver(candidate), ...changes],
+    cost: null,
+    wanted,
+    standing,
+    is_recorded: false,
+    shown_secret: undefined,
+  };
+}
+
+/** That another configuration manages it so far. */
+function takenOver({ action, standing, source }: Candidate): FieldChange[] {
+  const before = standing?.managed?.source;
+  return action !== 'adopt' || before === undefined
+    ? []
+    : [{ field: 'managed_by.source', action: 'changed', before, after: source }];
+}
+
+function nameOf({ fields }: Wanted, standing: Placed | undefined): string | null {
+  return typeof fields['name'] === 'string' ? fields['name'] : (standing?.name ?? null);
+}

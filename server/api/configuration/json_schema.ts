@@ -1,0 +1,119 @@
+import type { TSchema } from 'typebox';
+import { destinations } from '../../engine/destinations/index.ts';
+import { publicSchema } from '../../platform/http/openapi.ts';
+import { documentedConfig } from '../destinations/schema.ts';
+import { kinds } from './kinds/index.ts';
+import type { Fields, Kind } from './kinds/kind.ts';
+import { isFields } from './secret_values.ts';
+
+const key_pattern = '^[a-z0-9]+(?:[_-][a-z0-9]+)*$';
+
+const secret_schema = {
+  title: 'ConfigurationSecret',
+  description: 'A secret: a reference to a variable or a file, or what is stored.',
+  oneOf: [
+    reference('env', { type: 'string' }, 'The variable that holds it.'),
+    reference('file', { type: 'string' }, 'The file that holds it, beside this one.'),
+    reference('keep', { const: true }, 'What the server has stored.'),
+  ],
+};
+
+function reference(name: string, schema: object, description: string) {
+  return {
+    type: 'object',
+    properties: { [name]: { ...schema, description } },
+    required: [name],
+    additionalProperties: false,
+  };
+}
+
+/** The JSON Schema of a configuration, made of the schemas of the API. */
+export function configurationSchema(): Record<string, unknown> {
+  const top = kinds.filter(({ parent }) => parent === undefined);
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Sluice configuration',
+    type: 'object',
+    properties: Object.fromEntries(top.map((kind) => [kind.section, sectionSchema(kind)])),
+    additionalProperties: false,
+    $defs: { secret: secret_schema },
+  };
+}
+
+function sectionSchema(kind: Kind): Fields {
+  if (kind.is_single) return objectSchema(kind);
+  return {
+    type: ['object', 'null'],
+    description: 'Objects by their keys, which stay when names change.',
+    propertyNames: { pattern: key_pattern, maxLength: 100 },
+    additionalProperties: objectSchema(kind),
+  };
+}
+
+function objectSchema(kind: Kind): Fields {
+  const inside = kind.name === 'project' ? kinds.filter(({ parent }) => parent === 'project') : [];
+  const schema = documented(kind);
+  const was = {
+    type: 'string',
+    description: 'The key that the object had: it stays the same object.',
+  };
+  return {
+    ...schema,
+    properties: {
+      ...(schema['properties'] as Fields),
+      ...Object.fromEntries(inside.map((one) => [one.section, sectionSchema(one)])),
+      ...(kind.is_single ? {} : { was }),
+    },
+    additionalProperties: false,
+  };
+}
+
+/** The schema of the API with references where secrets stand. */
+function documented(kind: Kind): Fields {
+  const schema = publicSchema(kind.schema);
+  if (kind.name === 'batch_export') {
+    const properties = schema['properties'] as Fields;
+    const destination = { oneOf: destinations.map((one) => destinationSchema(one)) };
+    return { ...schema, properties: { ...properties, destination } };
+  }
+  return withSecrets(schema, kind.secretPaths({}));
+}
+
+function destinationSchema(definition: (typeof destinations)[number]): Fields {
+  const config = publicSchema(documentedConfig(definition));
+  return {
+    type: 'object',
+    title: definition.label,
+    properties: {
+      type: { const: definition.type },
+      config: withSecrets(config, definition.secrets),
+    },
+    required: ['type', 'config'],
+    additionalProperties: false,
+  };
+}
+
+function withSecrets(schema: Fields, names: readonly string[]): Fields {
+  const properties = Object.entries(schema['properties'] as Record<string, TSchema>);
+  return {
+    ...schema,
+    properties: Object.fromEntries(
+      properties.map(([name, one]) => [name, names.includes(name) ? secretOr(one) : one]),
+    ),
+  };
+}
+
+/** A secret may stand there in clear too; an object may have references inside. */
+function secretOr(schema: TSchema): Fields {
+  const { description, title, ...plain } = schema as Fields;
+  const isObject = [plain['type']].flat().includes('object');
+  const inner = isFields(plain['additionalProperties']) ? plain['additionalProperties'] : {};
+  const whole = isObject
+    ? { ...plain, additionalProperties: { anyOf: [{ $ref: '#/$defs/secret' }, inner] } }
+    : plain;
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    anyOf: [{ $ref: '#/$defs/secret' }, whole],
+  };
+}

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { packageFiles, setPluginsLevel } from '../../../test/factories/plugins.ts';
+import { openConfigurations } from '../../../test/factories/configurations.ts';
+import { webhook_secret } from '../../../test/factories/notices.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { kinds } from './kinds/index.ts';
+
+let harness: Harness;
+before(async () => {
+  harness = await openHarness({ clickhouse: false });
+});
+after(() => harness.close());
+
+const fields = [
+  { key: 'token', type: 'string', secret: true },
+  { key: 'place', type: 'string' },
+];
+const values: Record<string, string> = {
+  WEB_ROWS_PASSWORD: 'pl4nted-password',
+  WEB_HOOK_URL: 'https://hooks.example.com/a/pl4nted-path',
+  WEB_HOOK_SECRET: webhook_secret,
+  WEB_GEO_TOKEN: 'pl4nted-token',
+};
+
+/** One of each kind, with references between them. */
+function everything(email: string) {
+  return {
+    organization: { name: 'All', is_member_join_email_enabled: false },
+    projects: {
+      web: {
+        name: 'Web',
+        timezone: 'Europe/Berlin',
+        write_keys: { site: { name: 'Site' } },
+        batch_exports: {
+          rows: {
+            name: 'Rows',
+            interval: 'day',
+            start_at: '2026-01-01T00:00:00+01:00',
+            paused: true,
+            destination: {
+              type: 'Postgres',
+              config: {
+                user: 'u',
+                password: { env: 'WEB_ROWS_PASSWORD' },
+                host: 'h.example.com',
+                database: 'd',
+                exclude_events: ['noise'],
+              },
+            },
+          },
+        },
+        notice_targets: {
+          hook: {
+            type: 'webhook',
+            url: { env: 'WEB_HOOK_URL' },
+            secret: { env: 'WEB_HOOK_SECRET' },
+            batch_exports: ['rows'],
+          },
+        },
+        plugin_configs: {
+          geo: {
+            plugin: 'geo',
+            enabled: true,
+            config: { token: { env: 'WEB_GEO_TOKEN' }, place: 'here' },
+            allowed_hosts: ['api.example.com'],
+          },
+        },
+      },
+    },
+    plugins: {
+      geo: {
+        collection: 'pipeline_destinations',
+        plugin_type: 'source',
+        source: packageFiles('pipeline_destinations', { name: 'Geo', config: fields }),
+      },
+    },
+    domains: { own: { domain: 'kinds-of-objects.example.com' } },
+    members: { colleague: { email, level: 8 } },
+    invites: { friend: { target_email: 'Friend@example.com', level: 1, first_name: 'Fay' } },
+  };
+}
+
+test('every kind: made, nothing left to do, pulled and planned; then taken away', async () => {
+  const config = await openConfigurations(harness);
+  await setPluginsLevel(harness, config.home, 6);
+  const { user } = await harness.newMember(config.home.organization.id, 1);
+  const files = everything(user.email);
+  const wanted = config.answered(files, (env) => values[env]!);
+  const people = { people: true };
+  const made = await config.put(wanted, people);
+  assert.deepEqual(
+    [...new Set(made.body.objects.map(({ kind }: any) => kind))].toSorted(),
+    kinds.map(({ name }) => name).toSorted(),
+  );
+  const again = await config.plan(wanted, people);
+  assert.deepEqual(again.body.steps, []);
+
+  const pulled = await harness.request(
+    'GET',
+    `/api/organizations/${config.home.organization.id}/configuration/?people=true`,
+    { key: config.home.key },
+  );
+  assert.doesNotMatch(pulled.text, /pl4nted/);
+  const { default_project: _first, ...projects } = pulled.body.configuration.projects;
+  assert.deepEqual(Object.keys(projects), ['web']);
+  const after_pull = await config.plan(
+    config.answered(pulled.body.configuration, (env) => values[env] ?? assert.fail(env)),
+    people,
+  );
+  assert.deepEqual(
+    after_pull.body.steps.map(({ action, path, changes }: any) => [action, path, changes]),
+    [
+      ['adopt', 'projects.default_project', []],
+      ['adopt', `members.${config.home.user.email.replaceAll(/[^a-z0-9]+/g, '_')}`, []],
+    ],
+  );
+  const without_values = await config.plan(pulled.body.configuration, people);
+  assert.deepEqual(
+    without_values.body.needs.map(({ reference }: any) => reference).toSorted(),
+    Object.keys(values)
+      .map((env) => `env ${env}`)
+      .toSorted(),
+  );
+
+  const nothing = {
+    projects: { web: { name: 'Web', plugin_configs: {}, notice_targets: {}, batch_exports: {} } },
+    plugins: {},
+    domains: {},
+    invites: {},
+  };
+  const removed = await config.put(nothing, { ...people, prune: true });
+  assert.deepEqual(
+    removed.body.objects.map(({ action, kind }: any) => `${action} ${kind}`).toSorted(),
+    ['batch_export', 'domain', 'invite', 'notice_target', 'plugin', 'plugin_config']
+      .map((kind) => `delete ${kind}`)
+      .toSorted(),
+  );
+});
+
+test('people are left alone unless asked for; an invite of a member is done', async () => {
+  const config = await openConfigurations(harness);
+  const { user } = await harness.newMember(config.home.organization.id, 1);
+  const members = { one: { email: user.email, level: 8 } };
+  assert.equal((await config.plan({ members })).body.is_empty, true);
+  const invites = { one: { target_email: user.email.toUpperCase() } };
+  const plan = await config.plan({ invites, members }, { people: true });
+  assert.deepEqual(
+    plan.body.steps.map(({ action, kind }: any) => [action, kind]),
+    [['adopt', 'member']],
+  );
+  const stranger = await config.plan(
+    { members: { one: { email: 'nobody@example.com', level: 1 } } },
+    { people: true },
+  );
+  assert.deepEqual([stranger.status, stranger.body.attr], [400, 'configuration__members__one']);
+});
+
+test('a plugin whose content is not the declared one is refused', async () => {
+  const config = await openConfigurations(harness);
+  await setPluginsLevel(harness, config.home, 6);
+  const geo = {
+    collection: 'pipeline_destinations',
+    plugin_type: 'source',
+    source: packageFiles('pipeline_destinations'),
+    content_sha256: 'a'.repeat(64),
+  };
+  const refused = await config.plan({ plugins: { geo } });
+  assert.deepEqual(
+    [refused.status, refused.body.attr],
+    [400, 'configuration__plugins__geo__content_sha256'],
+  );
+  const [content] = /[0-9a-f]{64}/.exec(refused.body.detail)!;
+  const right = { plugins: { geo: { ...geo, content_sha256: content } } };
+  await config.put(right);
+  assert.equal((await config.plan(right)).body.is_empty, true);
+});

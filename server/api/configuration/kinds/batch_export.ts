@@ -1,0 +1,104 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { withDefaults } from '../../../engine/destination/config_defaults.ts';
+import { loadConfig } from '../../../engine/destination/stored_config.ts';
+import { findDestination } from '../../../engine/destinations/index.ts';
+import { BatchExportReplacement } from '../../batch_exports/schema.ts';
+import { listExportSettings } from '../../batch_exports/store.ts';
+import type { ExportSettings } from '../../batch_exports/store.ts';
+import { pick, plain_kind } from './kind.ts';
+import type { Fields, Kind, Reading, Standing } from './kind.ts';
+
+const { last_paused_at: _the_servers, ...properties } = BatchExportReplacement.properties;
+const names = Object.keys(properties);
+const list = (project_id: string) => `/api/projects/${project_id}/batch_exports/`;
+
+type Destination = Static<typeof BatchExportReplacement>['destination'];
+
+/** Batch exports with their destination and query. */
+export const batch_export: Kind = {
+  ...plain_kind,
+  name: 'batch_export',
+  section: 'batch_exports',
+  parent: 'project',
+  right: 'batch_export',
+  schema: Type.Object(properties),
+  defaults: {
+    model: 'events',
+    paused: false,
+    start_at: null,
+    end_at: null,
+    freshness_seconds: null,
+    custom_query: null,
+  },
+  secretPaths: (fields) =>
+    secretKeys(destinationOf(fields)?.type).map((key) => `destination.config.${key}`),
+  spelled: (fields) => {
+    const destination = destinationOf(fields);
+    if (destination === undefined) return fields;
+    return { ...fields, destination: completed(destination.type, destination.config) };
+  },
+  shortened: (fields) => {
+    const destination = destinationOf(fields);
+    if (destination === undefined) return fields;
+    const { config: usual } = completed(destination.type, {});
+    const own = Object.entries(destination.config ?? {}).filter(
+      ([key, value]) => !isDeepStrictEqual(value, (usual as Fields)[key]),
+    );
+    return { ...fields, destination: { ...destination, config: Object.fromEntries(own) } };
+  },
+  read: async (reading) =>
+    (await listExportSettings(reading.db, reading.organization_id)).map((row) =>
+      standingOf(reading, row),
+    ),
+  create: ({ parent_id }, body) => [{ method: 'POST', url: list(parent_id), body }],
+  // All fields are given, so that what the files no longer say of the config goes.
+  change: ({ parent_id }, { id, fields }, wanted) => [
+    {
+      method: 'PUT',
+      url: `${list(parent_id)}${id}/`,
+      body: { ...pick(fields, ['name', 'interval', 'destination']), ...wanted },
+    },
+  ],
+  remove: ({ parent_id }, { id }) => ({
+    method: 'DELETE',
+    url: `${list(parent_id)}${id}/`,
+    body: {},
+  }),
+};
+
+function destinationOf({ destination }: Fields): Destination | undefined {
+  const isThere = typeof destination === 'object' && destination !== null;
+  return isThere && typeof (destination as Destination).type === 'string'
+    ? (destination as Destination)
+    : undefined;
+}
+
+function secretKeys(type: string | undefined): readonly string[] {
+  return (type === undefined ? undefined : findDestination(type)?.secrets) ?? [];
+}
+
+/** A key that is null where null is the default is the same as one that is not there. */
+function completed(type: string, config: Destination['config']): Destination {
+  const definition = findDestination(type);
+  const given: Fields = { ...config };
+  return { type, config: definition === undefined ? given : withDefaults(definition, given) };
+}
+
+function standingOf({ deps }: Reading, row: ExportSettings): Standing {
+  const secret_keys = secretKeys(row.destination_type);
+  const config = Object.entries(loadConfig(deps.secrets, row.id, row));
+  const shown = config.filter(([key]) => !secret_keys.includes(key));
+  const hidden = config.filter(([key]) => secret_keys.includes(key));
+  return {
+    id: row.id,
+    parent_id: String(row.team_id),
+    name: row.name,
+    fields: {
+      ...pick(row, names),
+      destination: completed(row.destination_type, Object.fromEntries(shown)),
+    },
+    secrets: Object.fromEntries(hidden.map(([key, value]) => [`destination.config.${key}`, value])),
+  };
+}

@@ -1,0 +1,47 @@
+import { Type } from 'typebox';
+import { DomainCreate } from '../../domains/schema.ts';
+import type { DomainRow } from '../../domains/schema.ts';
+import { listDomains } from '../../domains/store.ts';
+import { pick, plain_kind } from './kind.ts';
+import type { Kind } from './kind.ts';
+
+const list = (organization_id: string) => `/api/organizations/${organization_id}/domains/`;
+const names = Object.keys(DomainCreate.properties);
+const all = { limit: 10_000, offset: 0 };
+
+/** Domains with their sign-on; the proof is between the owner of the name and the server. */
+export const domain: Kind = {
+  ...plain_kind,
+  name: 'domain',
+  section: 'domains',
+  parent: undefined,
+  right: 'organization',
+  schema: Type.Object(DomainCreate.properties),
+  identity: 'domain',
+  fixed: ['domain'],
+  defaults: {
+    jit_provisioning_enabled: false,
+    sso_enforcement: '',
+    saml_entity_id: null,
+    saml_acs_url: null,
+    saml_x509_cert: null,
+  },
+  spelled: (fields) => ({ ...fields, domain: String(fields['domain']).toLowerCase() }),
+  read: async ({ db, organization_id }) =>
+    (await db.rows<DomainRow>(listDomains(organization_id, all))).map((row) => ({
+      id: row.id,
+      parent_id: '',
+      name: row.domain,
+      fields: pick(row, names),
+      secrets: {},
+    })),
+  create: ({ organization_id }, body) => [{ method: 'POST', url: list(organization_id), body }],
+  change: ({ organization_id }, { id }, { domain: _fixed, ...body }) => [
+    { method: 'PATCH', url: `${list(organization_id)}${id}/`, body },
+  ],
+  remove: ({ organization_id }, { id }) => ({
+    method: 'DELETE',
+    url: `${list(organization_id)}${id}/`,
+    body: {},
+  }),
+};

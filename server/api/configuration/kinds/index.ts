@@ -1,0 +1,28 @@
+import { batch_export } from './batch_export.ts';
+import { domain } from './domain.ts';
+import { invite } from './invite.ts';
+import type { Kind } from './kind.ts';
+import { member } from './member.ts';
+import { notice_target } from './notice_target.ts';
+import { organization } from './organization.ts';
+import { plugin } from './plugin.ts';
+import { plugin_config } from './plugin_config.ts';
+import { project } from './project.ts';
+import { write_key } from './write_key.ts';
+
+/**
+ * What a configuration can describe, one line each, in the order in which it is made: what others
+ * lie in or refer to comes before them.
+ */
+export const kinds: readonly Kind[] = [
+  organization,
+  project,
+  write_key,
+  batch_export,
+  notice_target,
+  plugin,
+  plugin_config,
+  domain,
+  member,
+  invite,
+];

@@ -1,0 +1,53 @@
+import { Type } from 'typebox';
+import { NewInvite } from '../../invites/schema.ts';
+import type { InviteRow } from '../../invites/schema.ts';
+import { listInvites } from '../../invites/store.ts';
+import { pick, plain_kind } from './kind.ts';
+import type { Kind } from './kind.ts';
+
+const list = (organization_id: string) => `/api/organizations/${organization_id}/invites/`;
+const names = Object.keys(NewInvite.properties);
+const all = { limit: 100_000, offset: 0 };
+
+/**
+ * Invites. One whose address is that of a member has done its work, and is left out of what is
+ * wanted (`look.ts`); one that has expired is sent again.
+ */
+export const invite: Kind = {
+  ...plain_kind,
+  name: 'invite',
+  section: 'invites',
+  parent: undefined,
+  right: 'organization_member',
+  is_people: true,
+  schema: Type.Object(NewInvite.properties),
+  needs: ['member'],
+  identity: 'target_email',
+  fixed: ['target_email'],
+  defaults: { first_name: '', level: 1, message: null },
+  spelled: (fields) => ({
+    ...fields,
+    target_email: String(fields['target_email']).toLowerCase(),
+  }),
+  read: async ({ deps, db, organization_id }) =>
+    (await db.rows<InviteRow>(listInvites(organization_id, deps.clock.now(), all)))
+      .filter(({ is_expired }) => !is_expired)
+      .toReversed()
+      .map((row) => ({
+        id: row.id,
+        parent_id: '',
+        name: row.target_email,
+        fields: { ...pick(row, names), target_email: row.target_email.toLowerCase() },
+        secrets: {},
+      })),
+  create: ({ organization_id }, body) => [{ method: 'POST', url: list(organization_id), body }],
+  // An invite takes the place of the one that its address has.
+  change: ({ organization_id }, _standing, body) => [
+    { method: 'POST', url: list(organization_id), body },
+  ],
+  remove: ({ organization_id }, { id }) => ({
+    method: 'DELETE',
+    url: `${list(organization_id)}${id}/`,
+    body: {},
+  }),
+};

@@ -1,0 +1,120 @@
+import type { TObject } from 'typebox';
+import type { Deps } from '../../../deps.ts';
+import type { Violation } from '../../../platform/http/errors.ts';
+import type { Queryable } from '../../../platform/postgres/database.ts';
+import type { KindName } from '../schema.ts';
+
+/** Values by the names of their fields. */
+export type Fields = Record<string, unknown>;
+
+/** A field whose values are keys of other objects where the API has their ids. */
+export type Reference = {
+  /** What the field is called in files, and what in the API. */
+  field: string;
+  api_field: string;
+  kind: KindName;
+  /** Whether the object lies beside this one, or in the organization. */
+  within: 'project' | 'organization';
+  is_list: boolean;
+};
+
+/**
+ * An object as it stands. `fields` are named as in the API, without secrets; those stand beside,
+ * whole, by their path in the fields: in memory only.
+ */
+export type Standing = {
+  id: string;
+  /** The id of the project; empty in the organization. */
+  parent_id: string;
+  name: string | null;
+  fields: Fields;
+  secrets: Fields;
+};
+
+/** Where the server looks for what stands. */
+export type Reading = { deps: Deps; db: Queryable; organization_id: string };
+
+/**
+ * A request to a route of the API. In those that make an object, `:id` stands for the id that the
+ * first one answered.
+ */
+export type Request = { method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; url: string; body: Fields };
+
+/** Where an object lies. */
+export type Home = { organization_id: string; parent_id: string };
+
+/** One kind of object: all that a configuration has to know of it. */
+export type Kind = {
+  name: KindName;
+  /** The key of its section, in the project or beside the projects. */
+  section: string;
+  parent: 'project' | undefined;
+  /** The noun of the scopes that read and write it. */
+  right: string;
+  /** Whether there is one of it alone, which has no key. */
+  is_single: boolean;
+  /** Whether it is taken only when asked for. */
+  is_people: boolean;
+  /** The fields in files, references included. */
+  schema: TObject;
+  references: readonly Reference[];
+  /** Kinds that have to be read to judge it, besides those. */
+  needs: readonly KindName[];
+  /** The field of which there is one of each value, by which an object is found too. */
+  identity: string | undefined;
+  /** Fields that stay as they were made. */
+  fixed: readonly string[];
+  /** What a field is when nobody says it; a pull leaves such fields out. */
+  defaults: Fields;
+  /** The paths of the fields that are secret. */
+  secretPaths(fields: Fields): string[];
+  /** Whether the text of a file may stand at a path that is no secret. */
+  takesTextAt(path: string): boolean;
+  /** Whether a secret may stand at a path whose field the server does not know yet. */
+  maySealAt(path: string): boolean;
+  /** The fields in the spelling in which they are stored, as far as that is known. */
+  spelled(fields: Fields): Fields;
+  /** The fields without what is so anyway, as a pull writes them. */
+  shortened(fields: Fields): Fields;
+  /** All that stand, the oldest first. */
+  read(reading: Reading): Promise<Standing[]>;
+  /**
+   * What makes it (nothing: no configuration can), changes it (all wanted fields are given) and
+   * deletes it.
+   */
+  create(home: Home, fields: Fields): Request[];
+  change(home: Home, standing: Standing, fields: Fields): Request[];
+  remove(home: Home, standing: Standing): Request;
+  /** What is wrong with what was made or changed, beyond what the routes say. */
+  faultAfter(db: Queryable, id: string, fields: Fields): Promise<Violation | undefined>;
+  /** What a key is made of while nobody has given one. */
+  nameOf(standing: Standing): string;
+  /** What the activity log calls it. */
+  activityScope(fields: Fields): string;
+};
+
+/** What most kinds have in common. */
+export const plain_kind = {
+  activityScope(this: Kind) {
+    return this.name;
+  },
+  is_single: false,
+  is_people: false,
+  references: [],
+  needs: [],
+  identity: undefined,
+  fixed: [],
+  defaults: {},
+  secretPaths: () => [],
+  maySealAt: () => false,
+  takesTextAt: () => false,
+  spelled: (fields: Fields) => fields,
+  shortened: (fields: Fields) => fields,
+  faultAfter: async () => undefined,
+  nameOf: ({ name, id }: Standing) => name ?? id,
+} satisfies Partial<Kind>;
+
+/** The fields of a schema, taken out of a record. */
+export function pick(record: object, names: readonly string[]): Fields {
+  return Object.fromEntries(Object.entries(record).filter(([name]) => names.includes(name)));
+}

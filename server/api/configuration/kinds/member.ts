@@ -1,0 +1,43 @@
+import { Type } from 'typebox';
+import { Level } from '../../members/schema.ts';
+import type { MemberRow } from '../../members/schema.ts';
+import { listMembers } from '../../members/store.ts';
+import { plain_kind } from './kind.ts';
+import type { Kind } from './kind.ts';
+
+const list = (organization_id: string) => `/api/organizations/${organization_id}/members/`;
+const all = { limit: 100_000, offset: 0 };
+
+/** Members by their addresses, with their levels. Nobody is made a member: they are invited. */
+export const member: Kind = {
+  ...plain_kind,
+  name: 'member',
+  section: 'members',
+  parent: undefined,
+  right: 'organization_member',
+  is_people: true,
+  schema: Type.Object({
+    email: Type.String({ trim: true, format: 'email', description: 'Who it is.' }),
+    level: Level,
+  }),
+  identity: 'email',
+  fixed: ['email'],
+  spelled: (fields) => ({ ...fields, email: String(fields['email']).toLowerCase() }),
+  read: async ({ db, organization_id }) =>
+    (await db.rows<MemberRow>(listMembers(organization_id, all))).map(({ user, level }) => ({
+      id: user.uuid,
+      parent_id: '',
+      name: user.email,
+      fields: { email: user.email.toLowerCase(), level },
+      secrets: {},
+    })),
+  create: () => [],
+  change: ({ organization_id }, { id }, { level }) => [
+    { method: 'PATCH', url: `${list(organization_id)}${id}/`, body: { level } },
+  ],
+  remove: ({ organization_id }, { id }) => ({
+    method: 'DELETE',
+    url: `${list(organization_id)}${id}/`,
+    body: {},
+  }),
+};

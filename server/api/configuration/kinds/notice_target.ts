@@ -1,0 +1,70 @@
+import { Type } from 'typebox';
+import { secretContext } from '../../../engine/notices/outbox.ts';
+import { notice_events } from '../../../engine/notices/notice.ts';
+import { urlContext } from '../../../engine/notices/webhook_url.ts';
+import { nullable } from '../../../platform/nullable.ts';
+import { NoticeTargetCreate } from '../../notice_targets/schema.ts';
+import { listTargetSettings } from '../../notice_targets/store.ts';
+import { pick, plain_kind } from './kind.ts';
+import type { Kind } from './kind.ts';
+
+const { team_id: _place, batch_export_ids: _ids, ...properties } = NoticeTargetCreate.properties;
+const list = (project_id: string) => `/api/projects/${project_id}/notice_targets/`;
+
+/** Notice targets. The whole address of a webhook is secret, because many hold a token. */
+export const notice_target: Kind = {
+  ...plain_kind,
+  name: 'notice_target',
+  section: 'notice_targets',
+  parent: 'project',
+  right: 'batch_export',
+  schema: Type.Object({
+    ...properties,
+    batch_exports: Type.Optional(
+      nullable(
+        Type.Array(Type.String(), {
+          minItems: 1,
+          maxItems: 100,
+          description: 'Keys of exports of the project; null (default): all of them.',
+        }),
+      ),
+    ),
+  }),
+  fixed: ['type'],
+  references: [
+    {
+      field: 'batch_exports',
+      api_field: 'batch_export_ids',
+      kind: 'batch_export',
+      within: 'project',
+      is_list: true,
+    },
+  ],
+  defaults: { address: null, events: notice_events, batch_exports: null, enabled: true },
+  secretPaths: () => ['url', 'secret'],
+  read: async ({ deps, db, organization_id }) =>
+    (await listTargetSettings(db, organization_id)).map((row) => ({
+      id: row.id,
+      parent_id: String(row.team_id),
+      name: row.address ?? row.url,
+      fields: pick(row, ['type', 'address', 'events', 'batch_export_ids', 'enabled']),
+      secrets: {
+        ...(row.url_sealed === null
+          ? {}
+          : { url: deps.secrets.open(row.url_sealed, urlContext(row.id)) }),
+        ...(row.secret === null
+          ? {}
+          : { secret: deps.secrets.open(row.secret, secretContext(row.id)) }),
+      },
+    })),
+  create: ({ parent_id }, body) => [{ method: 'POST', url: list(parent_id), body }],
+  change: ({ parent_id }, { id }, { type: _fixed, ...body }) => [
+    { method: 'PATCH', url: `${list(parent_id)}${id}/`, body },
+  ],
+  remove: ({ parent_id }, { id }) => ({
+    method: 'DELETE',
+    url: `${list(parent_id)}${id}/`,
+    body: {},
+  }),
+  nameOf: ({ name, fields }) => `${String(fields['type'])} ${name ?? ''}`,
+};

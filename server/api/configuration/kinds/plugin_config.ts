@@ -1,0 +1,66 @@
+import { Type } from 'typebox';
+import { loadPluginConfig } from '../../../engine/plugins/stored_config.ts';
+import { PluginConfigPatch } from '../../plugin_configs/schema.ts';
+import { listConfigSettings } from '../../plugin_configs/store.ts';
+import { pick, plain_kind } from './kind.ts';
+import type { Kind } from './kind.ts';
+
+const list = (project_id: string) => `/api/projects/${project_id}/plugin_configs/`;
+
+/** What projects make of plugins. Which values are secret, the plugin says. */
+export const plugin_config: Kind = {
+  ...plain_kind,
+  name: 'plugin_config',
+  section: 'plugin_configs',
+  parent: 'project',
+  right: 'plugin',
+  schema: Type.Object({
+    plugin: Type.Unsafe<string | number>({
+      type: ['string', 'integer'],
+      description: 'The key of a plugin, or the id of one that another organization shares.',
+    }),
+    ...PluginConfigPatch.properties,
+  }),
+  fixed: ['plugin'],
+  references: [
+    {
+      field: 'plugin',
+      api_field: 'plugin',
+      kind: 'plugin',
+      within: 'organization',
+      is_list: false,
+    },
+  ],
+  defaults: { enabled: false, order: 0, config: {}, allowed_hosts: [] },
+  maySealAt: (path) => path.startsWith('config.'),
+  spelled: (fields) =>
+    Array.isArray(fields['allowed_hosts'])
+      ? {
+          ...fields,
+          allowed_hosts: [
+            ...new Set(fields['allowed_hosts'].map((host) => String(host).toLowerCase())),
+          ],
+        }
+      : fields,
+  read: async ({ deps, db, organization_id }) =>
+    (await listConfigSettings(db, organization_id)).map((row) => {
+      const values = Object.entries(loadPluginConfig(deps.secrets, row.id, row));
+      const hidden = values.filter(([key]) => row.secret_keys.includes(key));
+      return {
+        id: String(row.id),
+        parent_id: String(row.team_id),
+        name: row.name,
+        fields: pick(row, ['plugin', 'enabled', 'order', 'config', 'allowed_hosts']),
+        secrets: Object.fromEntries(hidden.map(([key, value]) => [`config.${key}`, value])),
+      };
+    }),
+  create: ({ parent_id }, body) => [{ method: 'POST', url: list(parent_id), body }],
+  change: ({ parent_id }, { id }, { plugin: _fixed, ...body }) => [
+    { method: 'PUT', url: `${list(parent_id)}${id}/`, body },
+  ],
+  remove: ({ parent_id }, { id }) => ({
+    method: 'DELETE',
+    url: `${list(parent_id)}${id}/`,
+    body: {},
+  }),
+};

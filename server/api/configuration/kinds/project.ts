@@ -1,0 +1,42 @@
+import { Type } from 'typebox';
+import { ProjectCreate, ProjectPut } from '../../projects/schema.ts';
+import { listProjectsOf } from '../../projects/store.ts';
+import { pick, plain_kind } from './kind.ts';
+import type { Kind, Request } from './kind.ts';
+
+const names = Object.keys(ProjectPut.properties);
+const first_names = Object.keys(ProjectCreate.properties);
+
+/** Projects; what lies in them stands in their sections. */
+export const project: Kind = {
+  ...plain_kind,
+  name: 'project',
+  section: 'projects',
+  parent: undefined,
+  right: 'project',
+  schema: Type.Object(ProjectPut.properties),
+  defaults: {
+    timezone: 'UTC',
+    robot_events: 'keep',
+    internal_events: 'keep',
+    internal_addresses: [],
+  },
+  read: async ({ db, organization_id }) =>
+    (await listProjectsOf(db, organization_id)).map((one) => ({
+      id: String(one.id),
+      parent_id: '',
+      name: one.name,
+      fields: pick(one, names),
+      secrets: {},
+    })),
+  create: ({ organization_id }, fields) => {
+    // A new project takes few fields; the others are set after it is there.
+    const later = names.filter((name) => name in fields && !first_names.includes(name));
+    const body = { ...pick(fields, first_names), organization: organization_id };
+    const post: Request = { method: 'POST', url: '/api/projects/', body };
+    if (later.length === 0) return [post];
+    return [post, { method: 'PATCH', url: '/api/projects/:id/', body: pick(fields, later) }];
+  },
+  change: (_home, { id }, body) => [{ method: 'PATCH', url: `/api/projects/${id}/`, body }],
+  remove: (_home, { id }) => ({ method: 'DELETE', url: `/api/projects/${id}/`, body: {} }),
+};

@@ -1,0 +1,91 @@
+import type { Deps } from '../../deps.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { forbidden, invalidMany } from '../../platform/http/errors.ts';
+import { satisfying } from '../../platform/http/caller/scopes.ts';
+import type { Scope } from '../../platform/http/caller/scopes.ts';
+import { judge } from './judge.ts';
+import type { Judged } from './judge.ts';
+import { kinds } from './kinds/index.ts';
+import type { Kind } from './kinds/kind.ts';
+import type { KindName, PlanRequest } from './schema.ts';
+import { kindsNeeded, readState } from './standing.ts';
+import type { State } from './standing.ts';
+import type { Fingerprint } from './steps.ts';
+import { readConfiguration } from './wanted.ts';
+import type { Configuration, Wanted } from './wanted.ts';
+
+/** Where a plan comes from. */
+export type Source = { name: string; commit: string | null };
+
+/** What a plan was asked for, and what it means for what stands now. */
+export type Looked = {
+  configuration: Configuration;
+  judged: Judged;
+  source: Source;
+  fingerprint: Fingerprint;
+};
+
+/** The source that a request names. */
+function sourceOf({ source }: PlanRequest): Source {
+  return { name: source?.name ?? 'default', commit: source?.commit ?? null };
+}
+
+/**
+ * Reads a configuration and what stands, and compares them; changes nothing. Throws 400 with every
+ * fault of form, and 403 for a kind that the caller's key may not read.
+ */
+export async function look(
+  deps: Deps,
+  db: Queryable,
+  who: { organization_id: string; scopes: readonly string[] },
+  asked: PlanRequest,
+): Promise<Looked> {
+  const read = readConfiguration(asked.configuration, asked.people ?? false);
+  const names = new Set<KindName>(read.objects.map(({ kind }) => kind.name));
+  for (const kind of kindsOfSections(read)) names.add(kind);
+  const needed = kindsNeeded(names);
+  refuseUnreadable(needed, who.scopes);
+  if (read.violations.length > 0) throw invalidMany(read.violations);
+  const state = await readState(deps, db, who.organization_id, needed);
+  const configuration = { ...read, objects: withoutAccepted(read.objects, state) };
+  const fingerprint = fingerprintBy(deps);
+  const source = sourceOf(asked);
+  const judged = judge(configuration, state, { source: source.name, fingerprint });
+  if (judged.violations.length > 0) throw invalidMany(judged.violations);
+  return { configuration, judged, source, fingerprint };
+}
+
+function refuseUnreadable(wanted: readonly Kind[], scopes: readonly string[]): void {
+  const unreadable = wanted.find((kind) => !mayRead(kind, scopes));
+  if (unreadable !== undefined)
+    throw forbidden(`The API key lacks the scope ${unreadable.right}:read.`);
+}
+
+/** Whether a key with these scopes may read objects of the kind. */
+export function mayRead({ right }: Kind, scopes: readonly string[]): boolean {
+  const accepted = satisfying(`${right}:read` as Scope);
+  return scopes.some((scope) => accepted.has(scope));
+}
+
+/** The HMAC by which secrets are compared that must not be known: under the server's key. */
+function fingerprintBy({ secrets }: Pick<Deps, 'secrets'>): Fingerprint {
+  return (kind, id, path, value) =>
+    secrets
+      .hash(`configuration secret ${JSON.stringify([kind.name, id, path, value])}`)
+      .toString('hex');
+}
+
+/** An invite of somebody who is a member has done its work. */
+function withoutAccepted(objects: Wanted[], { objects: standing }: State): Wanted[] {
+  const addresses = new Set(
+    standing.flatMap(({ kind, fields }) => (kind.name === 'member' ? [fields['email']] : [])),
+  );
+  return objects.filter(
+    ({ kind, fields }) => kind.name !== 'invite' || !addresses.has(fields['target_email']),
+  );
+}
+
+function kindsOfSections({ sections }: Configuration): KindName[] {
+  const last = new Set([...sections].map((path) => path.split('.').at(-1)));
+  return kinds.filter(({ section }) => last.has(section)).map(({ name }) => name);
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { openConfigurations } from '../../../test/factories/configurations.ts';
+
+let harness: Harness;
+before(async () => {
+  harness = await openHarness({ clickhouse: false });
+});
+after(() => harness.close());
+
+/** Five projects with eighty exports and twenty targets each, and one with the rest. */
+function manyObjects(): { projects: Record<string, object> } {
+  const numbers = (count: number) => Array.from({ length: count }, (_, at) => at);
+  const project = (at: number) => ({
+    name: `Project ${at}`,
+    batch_exports: Object.fromEntries(
+      numbers(79).map((number) => [
+        `export_${number}`,
+        {
+          name: `Export ${number}`,
+          interval: 'hour',
+          destination: {
+            type: 'Postgres',
+            config: {
+              user: 'u',
+              password: { secret: `pl4nted-${at}-${number}` },
+              host: 'h.example.com',
+              database: `d${number}`,
+            },
+          },
+        },
+      ]),
+    ),
+    notice_targets: Object.fromEntries(
+      numbers(20).map((number) => [
+        `target_${number}`,
+        { type: 'email', address: `a${number}@example.com`, batch_exports: [`export_${number}`] },
+      ]),
+    ),
+  });
+  return {
+    projects: Object.fromEntries(numbers(5).map((at) => [`project_${at}`, project(at)])),
+  };
+}
+
+test('500 objects: applied, nothing is left to do; few statements for each', async () => {
+  const config = await openConfigurations(harness);
+  const configuration = manyObjects();
+  const begin = harness.deps.db.statementCount();
+  const first = await config.plan(configuration);
+  assert.equal(first.status, 201, first.text.slice(0, 1000));
+  assert.equal(first.body.summary.create, 500);
+  assert.ok((harness.deps.db.statementCount() - begin) / 500 < 10);
+  const applied = await config.apply(first.body.hash);
+  assert.equal(applied.status, 200, applied.text.slice(0, 1000));
+  const again = harness.deps.db.statementCount();
+  const second = await config.plan(configuration);
+  assert.deepEqual([second.body.is_empty, second.body.summary.unchanged], [true, 500]);
+  // What is as it should be is compared and not asked for one by one.
+  assert.ok(harness.deps.db.statementCount() - again < 30);
+  const pulled = await config.pull();
+  const third = await config.plan(
+    config.answered(pulled.body.configuration, (env) => {
+      const [, at, number] = /^PROJECT_(\d+)_EXPORT_(\d+)_PASSWORD$/.exec(env)!;
+      return `pl4nted-${at}-${number}`;
+    }),
+  );
+  // The organization and its first project were not in the files before.
+  const steps = third.body.steps.map(({ action, path, changes }: any) => [action, path, changes]);
+  assert.deepEqual(steps, [
+    ['adopt', 'organization', []],
+    ['adopt', 'projects.default_project', []],
+  ]);
+  assert.deepEqual(third.body.needs, []);
+});

@@ -1,0 +1,82 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Deps } from '../../deps.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { kinds } from './kinds/index.ts';
+import type { Fields } from './kinds/kind.ts';
+import { mayRead } from './look.ts';
+import { isFields, joinSecrets } from './secret_values.ts';
+import { readState } from './standing.ts';
+import type { Placed } from './standing.ts';
+
+/** What stands, in the form of files, with the variables that stand for secrets. */
+export type Pulling = {
+  configuration: Fields;
+  secrets: { path: string; env: string }[];
+};
+
+/**
+ * What stands in an organization as a configuration, as far as a key with these scopes may read it.
+ * Guarantee: a plan of it is empty but for `adopt`; no secret is in it.
+ */
+export async function pullConfiguration(
+  deps: Deps,
+  db: Queryable,
+  who: { organization_id: string; scopes: readonly string[] },
+  people: boolean,
+): Promise<Pulling> {
+  const readable = kinds.filter((kind) => mayRead(kind, who.scopes) && (people || !kind.is_people));
+  const isInside = readable.some(({ name }) => name === 'project');
+  const { objects } = await readState(
+    deps,
+    db,
+    who.organization_id,
+    readable.filter(({ parent }) => parent === undefined || isInside),
+  );
+  const pulling: Pulling = { configuration: {}, secrets: [] };
+  const taken = new Set<string>();
+  for (const object of objects)
+    put(pulling.configuration, object, fileFields(object, pulling, taken));
+  return pulling;
+}
+
+/** Puts an object at its path; sections come into being as they are needed. */
+function put(configuration: Fields, { path }: Placed, fields: Fields): void {
+  const steps = path.split('.');
+  const last = steps.pop()!;
+  let at = configuration;
+  for (const step of steps) at = (at[step] ??= {}) as Fields;
+  at[last] = fields;
+}
+
+/** The fields without those that say what is so anyway, and with references for secrets. */
+function fileFields(object: Placed, { secrets }: Pulling, taken: Set<string>): Fields {
+  const { kind, fields, managed } = object;
+  const kept = Object.entries(kind.shortened(fields)).filter(
+    ([name, value]) =>
+      value !== undefined &&
+      ((managed !== undefined && Object.hasOwn(managed.fields, name)) ||
+        !isDeepStrictEqual(value, kind.defaults[name])),
+  );
+  const references = Object.entries(object.secrets).map(([path, value]): [string, Fields] => {
+    // What is more than a text (the headers of requests) cannot stand in one variable.
+    if (isFields(value)) return [path, { keep: true }];
+    const env = variableOf(object, path, taken);
+    secrets.push({ path: `${object.path}.${path}`, env });
+    return [path, { env }];
+  });
+  return joinSecrets(Object.fromEntries(kept), Object.fromEntries(references));
+}
+
+/** A variable that no other secret has, made of keys and the name of the field. */
+function variableOf({ path }: Placed, field: string, taken: Set<string>): string {
+  const sections = new Set(kinds.map(({ section }) => section));
+  const steps = path.split('.').filter((step) => !sections.has(step));
+  const plain = [...steps, field.split('.').at(-1)!]
+    .join('_')
+    .toUpperCase()
+    .replaceAll(/[^A-Z0-9]+/g, '_');
+  let name = plain;
+  for (let number = 2; taken.has(name); number += 1) name = `${plain}_${number}`;
+  taken.add(name);
+  return name;
+}

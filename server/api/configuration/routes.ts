@@ -1,0 +1,134 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { empty } from 'sql-template-tag';
+import type { Deps } from '../../deps.ts';
+import { body, large_body_size_bytes_max } from '../../platform/http/bodies/body.ts';
+import { notFound } from '../../platform/http/errors.ts';
+import { query } from '../../platform/http/lists/query.ts';
+import { Problem } from '../../platform/http/responses.ts';
+import { write } from '../../platform/http/write.ts';
+import { applyPlan } from './apply.ts';
+import { configurationSchema } from './json_schema.ts';
+import { makePlan } from './plan.ts';
+import { pullConfiguration } from './pull.ts';
+import { Applied, ApplyRequest, Plan, PlanRequest, Pulled, PulledQuery } from './schema.ts';
+import { findPlan } from './store.ts';
+
+const base = '/api/organizations/:organization_id/configuration/';
+/** Some ten thousand objects; read within a tenth of a second. */
+const plan_values_max = 100_000;
+const reading = { within: 'organization', scope: 'organization:read' } as const;
+
+/**
+ * `/api/organizations/:organization_id/configuration/`: what stands as a configuration, plans, and
+ * applying them; and the JSON Schema of a configuration.
+ */
+export function configurationRoutes(app: FastifyInstance, deps: Deps): void {
+  readingRoutes(app, deps);
+  planRoute(app, deps);
+  applyRoute(app, deps);
+}
+
+function readingRoutes(app: FastifyInstance, deps: Deps): void {
+  let schema: Record<string, unknown> | undefined;
+  app.get(
+    '/api/configuration/schema/',
+    {
+      config: { scope: 'public' },
+      schema: {
+        summary: 'The JSON Schema of a configuration',
+        description: 'For editors: it is the same for everybody, and needs no key.',
+        response: { 200: Type.Object({}, { additionalProperties: true }) },
+      },
+    },
+    () => (schema ??= configurationSchema()),
+  );
+
+  app.get(
+    base,
+    {
+      config: reading,
+      schema: {
+        summary: 'Retrieve what stands as a configuration',
+        description:
+          'What the key may not read is left out. Secrets are references; a plan of the answer ' +
+          'changes nothing.',
+        querystring: PulledQuery,
+        response: { 200: Pulled },
+      },
+    },
+    (request) => {
+      const { people = false } = query(request, PulledQuery);
+      const { organization_id } = request.access;
+      const who = { organization_id, scopes: request.caller.scopes };
+      return pullConfiguration(deps, deps.db, who, people);
+    },
+  );
+
+  app.get(
+    `${base}plan/:hash/`,
+    {
+      config: reading,
+      schema: { summary: 'Retrieve a plan as it was answered', response: { 200: Plan } },
+    },
+    async (request) => {
+      const { hash } = request.params as { hash: string };
+      const plan = await findPlan(deps.db, request.access.organization_id, hash, empty);
+      if (plan === undefined) throw notFound();
+      return plan.answer;
+    },
+  );
+}
+
+function planRoute(app: FastifyInstance, deps: Deps): void {
+  const description =
+    'Compares a configuration with what stands, and rehearses what differs. Nothing changes; the ' +
+    'plan is kept for an hour, sealed, and `apply/` takes its hash. Each kind needs its scope to ' +
+    'read; what is missing to write stands in `needs`.';
+  app.post(
+    `${base}plan/`,
+    {
+      bodyLimit: large_body_size_bytes_max,
+      config: { ...reading, values_max: plan_values_max },
+      schema: {
+        summary: 'Plan a configuration',
+        description,
+        body: PlanRequest,
+        response: { 201: Plan },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 201, async (tx, record) => {
+        const plan = await makePlan(deps, request, tx, body(request, PlanRequest));
+        record('nothing');
+        return plan;
+      }),
+  );
+}
+
+function applyRoute(app: FastifyInstance, deps: Deps): void {
+  const description =
+    'All of it in one transaction, or nothing. Each object has its own entry in the activity ' +
+    'log, which names the source. 409 when something that the plan looked at has changed ' +
+    'since, each named with who changed it; when the plan has expired or was applied; and when ' +
+    'it needs something. Each kind needs its scope to write.';
+  app.post(
+    `${base}apply/`,
+    {
+      config: { within: 'organization', scope: 'organization:write', locks_organization: true },
+      schema: {
+        summary: 'Apply a plan',
+        description,
+        body: ApplyRequest,
+        response: {
+          200: Applied,
+          409: { ...Problem, description: 'The plan does not fit what stands any more.' },
+        },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 200, (tx, record, afterwards) =>
+        applyPlan(deps, request, body(request, ApplyRequest).hash, { tx, record, afterwards }),
+      ),
+  );
+}

@@ -1,0 +1,275 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { nullable } from '../../platform/nullable.ts';
+
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+
+/** The kinds of objects that a configuration describes, parents first. */
+export const kind_names = [
+  'organization',
+  'project',
+  'write_key',
+  'batch_export',
+  'notice_target',
+  'plugin',
+  'plugin_config',
+  'domain',
+  'member',
+  'invite',
+] as const;
+
+/** The name of a kind, as the activity log has it too. */
+export type KindName = (typeof kind_names)[number];
+
+/** Who manages an object by code; every object that a configuration can describe shows it. */
+export const ManagedBy = nullable(
+  Type.Object(
+    {
+      key: Type.String({ description: 'Its key in the configuration, unique in its collection.' }),
+      source: Type.String({ description: 'The name of the configuration.' }),
+      commit: nullable(Type.String({ description: 'The commit that was applied last.' })),
+      applied_at: instant('When it was applied last.'),
+    },
+    { description: 'The configuration that manages it; null: it is managed by hand.' },
+  ),
+);
+
+const Source = Type.Object(
+  {
+    name: Type.String({
+      trim: true,
+      minLength: 1,
+      maxLength: 200,
+      description: 'The name of the configuration, such as that of its repository.',
+    }),
+    commit: Type.Optional(
+      nullable(
+        Type.String({
+          trim: true,
+          maxLength: 200,
+          description: 'The commit or version of the files.',
+        }),
+      ),
+    ),
+  },
+  {
+    description:
+      'Where the configuration comes from. Objects belong to the source that applied them; ' +
+      'only its own plans delete them. Default: the name `default`.',
+  },
+);
+
+/** Body of `plan/`. */
+export const PlanRequest = Type.Object({
+  configuration: Type.Unsafe<Record<string, unknown>>({
+    type: 'object',
+    additionalProperties: true,
+    description:
+      'What shall stand; `GET /api/configuration/schema/` says the form. A secret is a text, ' +
+      '`{"secret": "..."}`, `{"keep": true}` (what is stored), or a reference that nobody has ' +
+      'resolved yet (`{"env": "NAME"}`, `{"file": "path"}`), which the plan names in `needs`.',
+  }),
+  source: Type.Optional(Source),
+  prune: Type.Optional(
+    Type.Boolean({
+      description:
+        'Delete what this source has applied before and no longer names, in sections that the ' +
+        'configuration has; default false.',
+    }),
+  ),
+  people: Type.Optional(
+    Type.Boolean({
+      description: 'Take the sections `members` and `invites` too; default false.',
+    }),
+  ),
+});
+
+/** What a plan is asked for. */
+export type PlanRequest = Static<typeof PlanRequest>;
+
+const object_fields = {
+  kind: Type.Enum([...kind_names], { description: 'What it is.' }),
+  path: Type.String({
+    description: 'Where it stands in the configuration, such as `projects.web.batch_exports.s3`.',
+  }),
+  id: nullable(Type.String({ description: 'Its id; null before it is made.' })),
+  name: nullable(Type.String({ description: 'Its name for people.' })),
+};
+
+const FieldChange = Type.Object(
+  {
+    field: Type.String({ description: 'Name of the field; fields inside others with dots.' }),
+    action: Type.Enum(['created', 'changed', 'deleted']),
+    before: Type.Unknown({ description: 'What it is; a secret is `********`.' }),
+    after: Type.Unknown({ description: 'What it will be; a secret is `********`.' }),
+  },
+  { title: 'ConfigurationFieldChange' },
+);
+
+const Cost = Type.Object(
+  {
+    starts_anew: Type.Boolean({
+      description: 'Whether an export delivers something else, or elsewhere, from then on.',
+    }),
+    ledger_ends: Type.Boolean({ description: 'Whether an export is deleted with its ledger.' }),
+    delivered_records: Type.Integer({ description: 'Rows that no longer count as delivered.' }),
+    open_runs: Type.Integer({ description: 'Runs under way that are taken back.' }),
+    detail: Type.String({ description: 'The same in a sentence.' }),
+  },
+  { title: 'ConfigurationCost' },
+);
+
+const Step = Type.Object(
+  {
+    ...object_fields,
+    action: Type.Enum(['create', 'change', 'move', 'adopt', 'delete'], {
+      description:
+        '`move`: another key for the same object. `adopt`: what stands is managed from now on. ' +
+        'Both may change fields too.',
+    }),
+    moved_from: nullable(Type.String({ description: 'Of `move`: the path that it had.' })),
+    changes: Type.Array(FieldChange, { description: 'Field by field.' }),
+    cost: nullable({ ...Cost, description: 'What it costs; null: nothing.' }),
+  },
+  { title: 'ConfigurationStep' },
+);
+
+const Drift = Type.Object(
+  {
+    ...object_fields,
+    is_deleted: Type.Boolean({ description: 'Whether the object itself is gone.' }),
+    changes: Type.Array(FieldChange, {
+      description: 'From what was applied last to what stands.',
+    }),
+    by: nullable(
+      Type.Object(
+        {
+          user: nullable(Type.String({ description: 'The address of who did it.' })),
+          key: nullable(Type.String({ description: 'The mask of the key that it was done with.' })),
+          at: instant('When.'),
+        },
+        { description: 'The latest entry of the activity log about it; null: there is none.' },
+      ),
+    ),
+  },
+  { title: 'ConfigurationDrift' },
+);
+
+const Need = Type.Object(
+  {
+    code: Type.Enum(['secret', 'scope', 'level']),
+    kind: nullable(object_fields.kind),
+    path: nullable(
+      Type.String({ description: 'Of a secret: where it belongs in the configuration.' }),
+    ),
+    reference: nullable(
+      Type.String({ description: 'Of a secret: what stands there, such as `env NAME`.' }),
+    ),
+    detail: Type.String({ description: 'What is missing and what to do.' }),
+  },
+  { title: 'ConfigurationNeed' },
+);
+
+const Left = Type.Object(
+  { ...object_fields, detail: Type.String() },
+  { title: 'ConfigurationLeft' },
+);
+
+/** A plan as it is answered; no secret stands in it. */
+export const Plan = Type.Object(
+  {
+    hash: Type.String({ description: 'Names the plan; `apply/` takes it.' }),
+    source: Type.Object({ name: Type.String(), commit: nullable(Type.String()) }),
+    prune: Type.Boolean(),
+    people: Type.Boolean(),
+    is_empty: Type.Boolean({ description: 'Whether there is nothing to do.' }),
+    summary: Type.Object(
+      {
+        create: Type.Integer(),
+        change: Type.Integer(),
+        move: Type.Integer(),
+        adopt: Type.Integer(),
+        delete: Type.Integer(),
+        unchanged: Type.Integer(),
+      },
+      { description: 'How many objects each concerns.' },
+    ),
+    steps: Type.Array(Step, { description: 'What would be done, in its order.' }),
+    drift: Type.Array(Drift, {
+      description: 'What was changed by hand since it was applied last.',
+    }),
+    needs: Type.Array(Need, {
+      description: 'What has to be there first; with any of them the plan cannot be applied.',
+    }),
+    left: Type.Array(Left, {
+      description: 'What the source applied before and no longer names; it stays without `prune`.',
+    }),
+    created_at: instant('When it was made.'),
+    expires_at: instant('Until when it can be applied.'),
+  },
+  { title: 'ConfigurationPlan' },
+);
+
+/** A plan as it is answered. */
+export type Plan = Static<typeof Plan>;
+/** One change of one object. */
+export type Step = Static<typeof Step>;
+/** One field that differs. */
+export type FieldChange = Static<typeof FieldChange>;
+/** What was changed by hand. */
+export type Drift = Static<typeof Drift>;
+/** What is missing. */
+export type Need = Static<typeof Need>;
+/** What a step costs. */
+export type Cost = Static<typeof Cost>;
+
+/** Body of `apply/`. */
+export const ApplyRequest = Type.Object({
+  hash: Type.String({ minLength: 1, maxLength: 200, description: 'The hash of a plan.' }),
+});
+
+/** The answer of `apply/`. */
+export const Applied = Type.Object(
+  {
+    hash: Type.String(),
+    source: Type.Object({ name: Type.String(), commit: nullable(Type.String()) }),
+    applied_at: instant('When.'),
+    summary: Plan.properties.summary,
+    objects: Type.Array(Type.Object({ ...object_fields, action: Step.properties.action }), {
+      description: 'What was done, with the ids of what was made.',
+    }),
+    shown_once: Type.Array(Type.Object({ path: Type.String(), secret: Type.String() }), {
+      description:
+        'Secrets that the server made because none was given (of webhooks). They are shown ' +
+        'here only.',
+    }),
+  },
+  { title: 'ConfigurationApplied' },
+);
+
+/** The answer of `apply/`. */
+export type Applied = Static<typeof Applied>;
+
+/** The answer of `GET configuration/`: what stands, in the form of files. */
+export const Pulled = Type.Object(
+  {
+    configuration: Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      additionalProperties: true,
+      description:
+        'What stands. Secrets are references (`{"env": "NAME"}`); what is not managed yet has ' +
+        'a key made of its name.',
+    }),
+    secrets: Type.Array(Type.Object({ path: Type.String(), env: Type.String() }), {
+      description: 'Each secret that is set, and the variable that stands for it.',
+    }),
+  },
+  { title: 'ConfigurationPulled' },
+);
+
+/** The query of `GET configuration/`. */
+export const PulledQuery = Type.Object({
+  people: Type.Optional(
+    Type.Boolean({ description: 'With the sections `members` and `invites`; default false.' }),
+  ),
+});

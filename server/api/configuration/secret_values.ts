@@ -1,0 +1,95 @@
+import type { Violation } from '../../platform/http/errors.ts';
+import type { Fields, Kind } from './kinds/kind.ts';
+
+/**
+ * A secret as it is wanted: a value, what is stored (`keep`), or a reference that nobody has
+ * resolved. Values are in memory only.
+ */
+export type SecretWanted = { value: unknown } | { keep: true } | { reference: string };
+
+/** The fields of an object without its secrets, which stand beside by their path. */
+export type Parted = {
+  fields: Fields;
+  secrets: Record<string, SecretWanted>;
+  violations: Violation[];
+};
+
+/**
+ * Parts what files say of an object into fields and secrets. `attr` names the object in violations.
+ * Guarantee: no value that stands at the place of a secret, or that is marked as one, is left in
+ * the fields.
+ */
+export function partSecrets(kind: Kind, sent: Fields, attr: string): Parted {
+  const secrets: Record<string, SecretWanted> = {};
+  const violations: Violation[] = [];
+  const paths = new Set(kind.secretPaths(sent));
+  const part = (value: unknown, path: string): unknown => {
+    const marked = markOf(value);
+    const isPlace = paths.has(path);
+    if (isPlace || (marked !== undefined && kind.maySealAt(path))) {
+      const wanted = marked ?? wholeValue(value);
+      if (wanted !== undefined) secrets[path] = wanted;
+      return undefined;
+    }
+    if (marked !== undefined && 'value' in marked && kind.takesTextAt(path)) return marked.value;
+    if (marked !== undefined && 'value' in marked) {
+      violations.push({
+        attr: `${attr}__${path.replaceAll('.', '__')}`,
+        code: 'invalid_input',
+        detail: 'A reference stands for a secret, and this field is none: write ${env:NAME}.',
+      });
+      return undefined;
+    }
+    if (!isFields(value)) return value;
+    const inner = Object.entries(value).map(([name, one]): [string, unknown] => [
+      name,
+      part(one, path === '' ? name : `${path}.${name}`),
+    ]);
+    return Object.fromEntries(inner.filter(([, one]) => one !== undefined));
+  };
+  return { fields: part(sent, '') as Fields, secrets, violations };
+}
+
+/** The fields with the values of secrets put back at their places. */
+export function joinSecrets(fields: Fields, secrets: Readonly<Fields>): Fields {
+  const joined = structuredClone(fields);
+  for (const [path, value] of Object.entries(secrets)) {
+    const steps = path.split('.');
+    const last = steps.pop()!;
+    let at: Fields = joined;
+    for (const step of steps) at = (at[step] ??= {}) as Fields;
+    at[last] = value;
+  }
+  return joined;
+}
+
+/** What a mark says; undefined for any other value. */
+function markOf(value: unknown): SecretWanted | undefined {
+  if (!isFields(value)) return undefined;
+  const [[name, content] = [], ...more] = Object.entries(value);
+  if (name === undefined || more.length > 0) return undefined;
+  if (name === 'keep' && content === true) return { keep: true };
+  if (name === 'secret' && typeof content === 'string') return { value: content };
+  return (name === 'env' || name === 'file') && typeof content === 'string'
+    ? { reference: `${name} ${content}` }
+    : undefined;
+}
+
+/** A value at the place of a secret, whose parts may be marked (the headers of requests). */
+function wholeValue(value: unknown): SecretWanted | undefined {
+  if (!isFields(value)) return { value };
+  const parts = Object.entries(value).map(([name, part]) => [
+    name,
+    markOf(part) ?? { value: part },
+  ]);
+  const open = parts.find(([, part]) => 'reference' in (part as SecretWanted));
+  if (open !== undefined) return open[1] as SecretWanted;
+  return {
+    value: Object.fromEntries(parts.map(([name, part]) => [name, (part as Fields)['value']])),
+  };
+}
+
+/** True for a JSON object. */
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

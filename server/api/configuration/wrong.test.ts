@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openConfigurations } from '../../../test/factories/configurations.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Answer, Harness } from '../../../test/harness.ts';
+
+let harness: Harness;
+before(async () => {
+  harness = await openHarness({ clickhouse: false });
+});
+after(() => harness.close());
+
+const faultsOf = ({ status, body }: Answer) => [
+  status,
+  ...body.errors.map(
+    ({ attr, code }: any) => `${String(attr).replace(/^configuration__/, '')} ${code}`,
+  ),
+];
+const project = (fields: object) => ({ projects: { web: { name: 'Web', ...fields } } });
+const postgres = (config: object) => ({
+  name: 'Rows',
+  interval: 'hour',
+  destination: { type: 'Postgres', config },
+});
+
+test('faults of form are told all at once', async () => {
+  const config = await openConfigurations(harness);
+  const refused = await config.plan({
+    colours: {},
+    organization: { nam: 'x', name: 7 },
+    projects: {
+      'Not a key': { name: 'x' },
+      web: {
+        name: 'Web',
+        timezon: 'UTC',
+        batch_exports: [],
+        notice_targets: { ops: { type: 'pigeon', url: { env: 'X' } } },
+        write_keys: { site: 'Site' },
+      },
+    },
+    domains: { own: {} },
+  });
+  assert.deepEqual(
+    faultsOf(refused).toSorted(),
+    [
+      400,
+      'colours unknown_field',
+      'domains__own__domain required',
+      'organization__nam unknown_field',
+      'organization__name invalid_input',
+      'projects__Not a key invalid_input',
+      'projects__web__batch_exports invalid_input',
+      'projects__web__notice_targets__ops__type invalid_choice',
+      'projects__web__timezon unknown_field',
+      'projects__web__write_keys__site invalid_input',
+    ].toSorted(),
+  );
+  for (const sent of [null, [], 'text', 7])
+    assert.deepEqual(faultsOf(await config.plan(sent))[0], 400);
+});
+
+test('what routes refuse is told for all objects at once; nothing is kept', async () => {
+  const config = await openConfigurations(harness);
+  const refused = await config.plan({
+    projects: {
+      web: {
+        name: 'Web',
+        batch_exports: {
+          good: postgres({
+            user: 'u',
+            password: { secret: 'pl4nted-one' },
+            host: 'h',
+            database: 'd',
+          }),
+          bad: postgres({ user: 'u', hots: 'h', database: 'd' }),
+          worse: { name: 'Worse', interval: 'hour', destination: { type: 'Nowhere', config: {} } },
+        },
+        notice_targets: {
+          ops: { type: 'email', url: { secret: 'https://a.example.com/pl4nted-two' } },
+        },
+      },
+      zone: { name: 'Zone', timezone: 'Nowhere' },
+    },
+  });
+  assert.deepEqual(
+    faultsOf(refused).toSorted(),
+    [
+      400,
+      'projects__web__batch_exports__bad__destination__config__host required',
+      'projects__web__batch_exports__bad__destination__config__hots unknown_field',
+      'projects__web__batch_exports__bad__destination__config__password required',
+      'projects__web__batch_exports__worse__destination__type invalid_choice',
+      'projects__web__notice_targets__ops__address required',
+      'projects__web__notice_targets__ops__url invalid_input',
+      'projects__zone__timezone invalid_choice',
+    ].toSorted(),
+  );
+  assert.doesNotMatch(refused.text, /pl4nted/);
+  const found = await harness.deps.db.rows(
+    sql`SELECT 1 FROM projects WHERE organization_id = ${config.home.organization.id}`,
+  );
+  assert.equal(found.length, 1);
+});
+
+test('references that lead nowhere, keys in a circle and two claims on one object', async () => {
+  const config = await openConfigurations(harness);
+  const target = (batch_exports: string[]) => ({
+    notice_targets: { ops: { type: 'email', address: 'a@example.com', batch_exports } },
+  });
+  assert.deepEqual(faultsOf(await config.plan(project(target(['gone', 'lost'])))), [
+    400,
+    'projects__web__notice_targets__ops__batch_exports__0 invalid_input',
+    'projects__web__notice_targets__ops__batch_exports__1 invalid_input',
+  ]);
+  const circle = {
+    write_keys: { a: { name: 'A', was: 'b' }, b: { name: 'B', was: 'a' } },
+  };
+  assert.deepEqual(faultsOf(await config.plan(project(circle))), [
+    400,
+    'projects__web__write_keys__a__was invalid_input',
+    'projects__web__write_keys__b__was invalid_input',
+  ]);
+  await config.put(project({ write_keys: { a: { name: 'A' } } }));
+  const twice = { write_keys: { b: { name: 'B', was: 'a' }, c: { name: 'C', was: 'a' } } };
+  assert.deepEqual(faultsOf(await config.plan(project(twice))), [
+    400,
+    'projects__web__write_keys__c__was unique',
+  ]);
+});
+
+test('what cannot change is told; a mark where no secret stands is refused', async () => {
+  const config = await openConfigurations(harness);
+  const target = { type: 'email', address: 'a@example.com' };
+  await config.put(project({ notice_targets: { ops: target } }));
+  const other = { type: 'webhook', url: { secret: 'https://hooks.example.com/pl4nted-path' } };
+  assert.deepEqual(faultsOf(await config.plan(project({ notice_targets: { ops: other } }))), [
+    400,
+    'projects__web__notice_targets__ops__type invalid_input',
+  ]);
+  const marked = {
+    notice_targets: { ops: { ...target, address: { secret: 'marked@example.com' } } },
+  };
+  assert.deepEqual(faultsOf(await config.plan(project(marked))), [
+    400,
+    'projects__web__notice_targets__ops__address invalid_input',
+  ]);
+});
+
+test('a body of anchors written out is bounded before anything is made of it', async () => {
+  const config = await openConfigurations(harness);
+  const url = `/api/organizations/${config.home.organization.id}/configuration/plan/`;
+  const many = `{"configuration":{"projects":[${'[],'.repeat(120_000)}[]]}}`;
+  const refused = await harness.request('POST', url, {
+    key: config.home.key,
+    body: many,
+    headers: { 'content-type': 'application/json' },
+  });
+  assert.deepEqual([refused.status, refused.body.code], [400, 'parse_error']);
+  const large = await harness.request('POST', url, {
+    key: config.home.key,
+    body: `{"configuration":"${'x'.repeat(10_000_000)}"}`,
+    headers: { 'content-type': 'application/json' },
+  });
+  assert.equal(large.status, 413);
+});

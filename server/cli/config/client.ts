@@ -1,0 +1,98 @@
+import { request } from 'undici';
+import type { Applied, Plan } from '../../api/configuration/schema.ts';
+import { UserError } from '../user_error.ts';
+import type { FileFault, FilePlace } from './places.ts';
+import { placeOfAttr } from './places.ts';
+
+/** A server, and as whom it is asked. */
+export type ServerTarget = { address: string; key: string; organization: string };
+
+/** What is wrong, with places in files where the server's words have one. */
+export class ConfigurationRefused extends Error {
+  readonly faults: (FileFault | { detail: string })[];
+  constructor(faults: (FileFault | { detail: string })[]) {
+    super('The configuration was refused.');
+    this.faults = faults;
+  }
+}
+
+type Problem = { detail?: string; errors?: { attr: string | null; detail: string }[] };
+
+const headers_timeout_ms = 120_000;
+
+/** Asks a server; each call throws a UserError where the server cannot be reached or refuses. */
+export function openClient({ address, key, organization }: ServerTarget) {
+  const home = `${address}/api/organizations/${encodeURIComponent(organization)}/`;
+  const ask = async <Answer>(method: 'GET' | 'POST', path: string, body?: unknown) => {
+    try {
+      const answer = await request(`${home}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${key}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        headersTimeout: headers_timeout_ms,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await answer.body.text();
+      return { status: answer.statusCode, body: parsed(text) as Answer & Problem };
+    } catch (error) {
+      throw new UserError(`The server at ${address} cannot be reached: ${reasonOf(error)}`);
+    }
+  };
+  return {
+    pull: async (people: boolean) => {
+      const path = `configuration/${people ? '?people=true' : ''}`;
+      const { status, body } = await ask<{ configuration: Record<string, unknown> }>('GET', path);
+      if (status !== 200) throw refusal(status, body);
+      return body.configuration;
+    },
+    plan: async (asked: object, places: ReadonlyMap<string, FilePlace>): Promise<Plan> => {
+      const { status, body } = await ask<Plan>('POST', 'configuration/plan/', asked);
+      if (status === 201) return body;
+      throw status === 400 ? placed(body, places) : refusal(status, body);
+    },
+    apply: async (hash: string, places: ReadonlyMap<string, FilePlace>): Promise<Applied> => {
+      const { status, body } = await ask<Applied>('POST', 'configuration/apply/', { hash });
+      if (status === 200) return body;
+      throw status === 400 || status === 409 ? placed(body, places) : refusal(status, body);
+    },
+    /** Asks a route of the organization about an export, such as `test/`. */
+    about: <Answer>(path: string, body: unknown) => ask<Answer>('POST', path, body),
+  };
+}
+
+/** An open server. */
+export type Client = ReturnType<typeof openClient>;
+
+function placed(
+  { errors = [], detail }: Problem,
+  places: ReadonlyMap<string, FilePlace>,
+): ConfigurationRefused {
+  if (errors.length === 0) return new ConfigurationRefused([{ detail: detail ?? 'Refused.' }]);
+  return new ConfigurationRefused(
+    errors.map((error) => {
+      const place = placeOfAttr(error.attr, places);
+      const name = (error.attr ?? '').replace(/^configuration(?:__)?/, '').replaceAll('__', '.');
+      const said = name === '' ? error.detail : `${name}: ${error.detail}`;
+      return place === undefined ? { detail: said } : { ...place, detail: said };
+    }),
+  );
+}
+
+function refusal(status: number, { detail }: Problem): UserError {
+  return new UserError(`The server answered ${status}: ${detail ?? 'no reason given.'}`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { detail: 'The answer is no JSON: is this the address of a Sluice server?' };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as { code?: string; message: string };
+  return code ?? message;
+}

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { parse } from 'yaml';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { runSluice } from '../../../test/processes/sluice_process.ts';
+
+let harness: Harness;
+let home: TestOrganization;
+let address: string;
+let folder: string;
+before(async () => {
+  harness = await openHarness();
+  home = await harness.newOrganization();
+  address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
+  folder = mkdtempSync(join(tmpdir(), 'sluice-config-'));
+});
+after(async () => {
+  rmSync(folder, { recursive: true });
+  await harness.close();
+});
+
+const file = (name: string, text: string) => {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+};
+const config = (words: string[], environment: Record<string, string> = {}) =>
+  runSluice(['config', ...words, '--address', address, '--key', home.key], environment);
+
+const shop = (name: string) => `projects:
+  web:
+    name: ${name}
+    batch_exports:
+      rows:
+        name: Rows
+        interval: hour
+        destination:
+          type: File
+          config: { prefix: '\${env:PLACE}' }
+    notice_targets:
+      hook: { type: webhook, url: { env: HOOK_URL }, batch_exports: [rows] }
+`;
+const variables = { PLACE: 'rows', HOOK_URL: 'https://hooks.example.com/pl4nted-path' };
+
+test('plan, diff, apply and pull: what is applied leaves nothing to do', async () => {
+  const path = file('shop.yaml', shop('Web'));
+  const first = await config(['plan', path], variables);
+  assert.equal(first.code, 0, first.err);
+  assert.match(first.out, /^\+ create projects\.web "Web"$/m);
+  assert.match(first.out, /^3 to create, 0 unchanged\.$/m);
+  assert.equal((await config(['diff', '--exit-code', path], variables)).code, 1);
+  const unasked = await config(['apply', path], variables);
+  assert.deepEqual([unasked.code, /nobody to ask/.test(unasked.err)], [1, true]);
+  const applied = await config(['apply', '--yes', path], variables);
+  assert.equal(applied.code, 0, applied.err);
+  assert.match(applied.out, /notice_targets\.hook\.secret is whsec_\S+ \(shown only now\)/);
+  const again = await config(['diff', '--exit-code', path], variables);
+  assert.deepEqual([again.code, again.out.trim()], [0, 'nothing to do, 3 unchanged.'], again.err);
+  const pulled = join(folder, 'pulled.yaml');
+  assert.equal((await config(['pull', pulled])).code, 0);
+  const text = readFileSync(pulled, 'utf8');
+  assert.match(text, /^# yaml-language-server: \$schema=http\S+\/api\/configuration\/schema\/\n/);
+  assert.doesNotMatch(text, /pl4nted/);
+  const read = parse(text) as { projects: Record<string, object> };
+  assert.deepEqual(Object.keys(read.projects).toSorted(), ['default_project', 'web']);
+  const twice = await config(['pull', pulled]);
+  assert.deepEqual([twice.code, /name a new file/.test(twice.err)], [1, true]);
+  const planned = await config(['plan', '--json', pulled]);
+  const plan = JSON.parse(planned.out) as { steps: { action: string }[]; needs: unknown[] };
+  assert.deepEqual([...new Set(plan.steps.map(({ action }) => action))], ['adopt']);
+  assert.equal(plan.needs.length, 2);
+  for (const { out, err } of [first, applied, again, planned])
+    assert.doesNotMatch(out + err, /pl4nted/);
+});
+
+test('staging to production: the same files with other values have the same rows', async () => {
+  const path = file('both.yaml', shop('${env:STAGE}'));
+  const production = await harness.newOrganization();
+  const on = async (at: TestOrganization, stage: string) => {
+    const words = ['apply', '--yes', '--json', path, '--address', address, '--key', at.key];
+    const place = { STAGE: stage, PLACE: stage, HOOK_URL: `https://hooks.example.com/${stage}` };
+    const done = await runSluice(['config', ...words], place);
+    assert.equal(done.code, 0, done.err);
+    const { objects } = JSON.parse(done.out) as { objects: { kind: string; id: string }[] };
+    const { id } = objects.find(({ kind }) => kind === 'batch_export')!;
+    const project = objects.find(({ kind }) => kind === 'project')!.id;
+    const events = [1, 2, 3].map((number) => ({
+      event: `event ${number}`,
+      distinct_id: 'a',
+      timestamp: `2026-01-01T00:00:0${number}Z`,
+      properties: { number },
+    }));
+    const sent = await harness.request('POST', `/api/projects/${project}/events/`, {
+      key: at.key,
+      body: { events },
+    });
+    assert.equal(sent.status, 200, sent.text);
+    const one = `/api/organizations/${at.organization.id}/batch_exports/${id}/`;
+    const shown = await harness.request('POST', `${one}preview/`, { key: at.key, body: {} });
+    const { body } = await harness.request('GET', one, { key: at.key });
+    const lines = (shown.body.text as string).trim().split('\n');
+    const rows = lines.map((line) => {
+      const { event, properties } = JSON.parse(line) as Record<string, unknown>;
+      return JSON.stringify([event, properties]);
+    });
+    rows.sort();
+    return { rows, path: body.destination.config.prefix as string };
+  };
+  const [one, other] = [
+    await on(await harness.newOrganization(), 'staging'),
+    await on(production, 'live'),
+  ];
+  assert.deepEqual(one.rows, other.rows);
+  assert.equal(one.rows.length, 3);
+  assert.deepEqual([one.path, other.path], ['staging', 'live']);
+});
+
+test('what the server refuses is told at its place in the files, all of it', async () => {
+  const one = file(
+    'one.yaml',
+    'projects:\n  bad:\n    name: ""\n    timezone: Nowhere\n    colour: red\n',
+  );
+  const other = file(
+    'other.yaml',
+    'projects:\n  bad:\n    batch_exports:\n      rows:\n        name: Rows\n' +
+      '        interval: yearly\n        destination: { type: Postgres, config: {} }\n',
+  );
+  const refused = await config(['plan', one, other]);
+  assert.equal(refused.code, 1);
+  const places = refused.err
+    .trim()
+    .split('\n')
+    .map((line) => line.replace(`${folder}/`, '').split(': ')[0]);
+  assert.deepEqual(places, ['one.yaml:3:5', 'one.yaml:5:5', 'other.yaml:6:9'], refused.err);
+  const rules = file('rules.yaml', 'projects:\n  bad:\n    name: Bad\n    timezone: Nowhere\n');
+  const told = await config(['plan', rules]);
+  assert.match(told.err, /rules\.yaml:4:5: projects\.bad\.timezone: Must be a name of the IANA/);
+});
+
+test('hostile names end no line, no cell and no code span', async () => {
+  const at = await harness.newOrganization();
+  const name = '"a | b</code>\\u001b[2J\\n- [x](javascript:1) <b>"';
+  const path = file('hostile.yaml', `projects:\n  web:\n    name: ${name}\n`);
+  for (const words of [['plan'], ['plan', '--markdown']]) {
+    const { out, code } = await runSluice(
+      ['config', ...words, path, '--address', address, '--key', at.key],
+      {},
+    );
+    assert.equal(code, 0);
+    assert.ok(!out.includes('\u001b'));
+    assert.doesNotMatch(out, words.includes('--markdown') ? /<b>|\| b<|\]\(/ : /^- \[x\]/m);
+  }
+});
+
+test('an unreachable server and a wrong key are told in a sentence', async () => {
+  const path = file('plain.yaml', 'projects: {}\n');
+  const gone = await runSluice(
+    ['config', 'plan', path, '--address', 'http://127.0.0.1:9', '--key', home.key],
+    {},
+  );
+  assert.deepEqual(
+    [gone.code, /cannot be reached: ECONNREFUSED/.test(gone.err)],
+    [1, true],
+    gone.err,
+  );
+  const wrong = await runSluice(
+    ['config', 'plan', path, '--address', address, '--key', 'slk_x'],
+    {},
+  );
+  assert.deepEqual([wrong.code, /answered 401/.test(wrong.err)], [1, true]);
+});

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { readFiles } from './files.ts';
+import { faultLines } from './places.ts';
+import { readYaml } from './yaml_file.ts';
+
+let folder: string;
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-config-'));
+});
+after(() => rmSync(folder, { recursive: true }));
+
+let number = 0;
+/** Reads files of a folder of their own; faults name them without it. */
+async function read(files: Record<string, string>, variables: Record<string, string> = {}) {
+  const own = join(folder, String((number += 1)));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(own, name)), { recursive: true });
+    writeFileSync(join(own, name), text);
+  }
+  const result = await readFiles([own], (name) => variables[name]);
+  return {
+    ...result,
+    lines: faultLines(result.faults).map((line) => line.replaceAll(`${own}/`, '')),
+  };
+}
+
+test('several files, folders, JSON and modules are one configuration', async () => {
+  const { value, lines } = await read({
+    'a.yaml': 'projects:\n  web: { name: Web }\n',
+    'exports/b.yml': 'projects:\n  web:\n    batch_exports:\n      one: { name: One }\n',
+    'exports/c.json':
+      '{ "projects": { "web": { "batch_exports": { "two": { "name": "Two" } } } } }',
+    'd.config.ts':
+      'type Named = { name: string };\nconst app: Named = { name: "App" };\n' +
+      'export default { projects: { app } };\n',
+    'ignored.txt': 'not read',
+  });
+  assert.deepEqual(lines, []);
+  assert.deepEqual(value, {
+    projects: {
+      web: { name: 'Web', batch_exports: { one: { name: 'One' }, two: { name: 'Two' } } },
+      app: { name: 'App' },
+    },
+  });
+});
+
+test('references are resolved beside their file; what is not set stays', async () => {
+  const { value, lines } = await read(
+    {
+      'a.yaml':
+        'x:\n  plain: ${env:HOST}.example.com $${env:HOST}\n  set: { env: WORD }\n' +
+        '  unset: { env: NONE }\n  text: { file: keys/one.pem }\n',
+      'keys/one.pem': 'line\nline\n',
+    },
+    { HOST: 'h', WORD: 'w' },
+  );
+  assert.deepEqual(lines, []);
+  assert.deepEqual(value, {
+    x: {
+      plain: 'h.example.com ${env:HOST}',
+      set: { secret: 'w' },
+      unset: { env: 'NONE' },
+      text: { secret: 'line\nline' },
+    },
+  });
+});
+
+test('anchors and merges are written out; a field beside a merge counts more', async () => {
+  const { value, lines } = await read({
+    'a.yaml': 'x:\n  base: &base { a: 1, b: 2 }\n  one: { <<: *base, b: 3 }\n  two: *base\n',
+  });
+  assert.deepEqual(lines, []);
+  assert.deepEqual(value, {
+    x: { base: { a: 1, b: 2 }, one: { a: 1, b: 3 }, two: { a: 1, b: 2 } },
+  });
+});
+
+test('every fault of every file is told at once, with line and column', async () => {
+  const { lines } = await read({
+    'a.yaml': 'projects:\n  web: { name: Web }\n  web: { name: Again }\n',
+    'b.yaml': 'projects:\n\t- x\n',
+    'c.yaml': 'a: &a\n  b: *a\n',
+    'd.yaml': 'x: ${env:GONE}\ny: { file: gone.pem }\n',
+    'e.json': '{ "a": 1, }{',
+    'f.yaml': '- a list\n',
+    'g.yaml': 'x: *nowhere\n',
+    'h.config.ts': 'throw new Error("no");\n',
+    'i.yaml': 'domains:\n  own: { domain: a.example }\n',
+    'j.yaml': 'domains:\n  own: { domain: b.example }\n',
+  });
+  const told = lines.map((line) => line.replace(/^(\S+): .*$/, '$1'));
+  assert.deepEqual(
+    told.filter((place, at) => told.indexOf(place) === at),
+    [
+      'a.yaml:3:3',
+      'b.yaml:2:1',
+      'c.yaml:2:6',
+      'd.yaml:1:1',
+      'd.yaml:2:1',
+      'e.json:1:12',
+      'f.yaml:1:1',
+      'g.yaml:1:4',
+      'h.config.ts',
+      'j.yaml:2:3',
+    ],
+  );
+  assert.match(lines.at(-1)!, /domains.own stands twice: also at i.yaml:2/);
+  assert.match(
+    lines.find((line) => line.startsWith('c.yaml'))!,
+    /holds itself: a cycle/,
+  );
+});
+
+test('anchors that multiply, deep nesting and large files are told in time', () => {
+  const begin = performance.now();
+  const laughs = [
+    'a0: &a0 [x, x, x, x, x, x, x, x, x, x]',
+    ...Array.from(
+      { length: 9 },
+      (_, at) =>
+        `a${at + 1}: &a${at + 1} [${Array.from({ length: 10 }, () => `*a${at}`).join(', ')}]`,
+    ),
+  ].join('\n');
+  const many = Array.from(
+    { length: 400_000 },
+    (_, at) => `k${at}: &n${at} { a: 1, b: *n${at - 1} }`,
+  );
+  for (const [text, wanted] of [
+    [laughs, /more than 100000 values/],
+    [many.join('\n'), /larger than 5242880 bytes/],
+    [`x: ${'['.repeat(80)}${']'.repeat(80)}`, /deeper than 64/],
+  ] as const) {
+    const { faults } = readYaml('a.yaml', text);
+    assert.equal(faults.length, 1);
+    assert.match(faults[0]!.detail, wanted);
+    assert.ok(faults[0]!.line >= 1 && faults[0]!.column >= 1);
+  }
+  assert.ok(performance.now() - begin < 20_000);
+});

@@ -1,0 +1,150 @@
+import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { UserError } from '../user_error.ts';
+import type { FileFault, FilePlace, ReadValue } from './places.ts';
+import { resolveReferences } from './references.ts';
+import type { Variables } from './references.ts';
+import { file_size_bytes_max, readYaml } from './yaml_file.ts';
+
+const text_file = /\.(?:ya?ml|json)$/;
+const module_file = /\.(?:ts|mts|js|mjs)$/;
+
+/** A configuration out of all files, with the place of each part; or what is wrong with them. */
+export type FilesRead = ReadValue & { faults: FileFault[] };
+
+/**
+ * Reads files and folders (all YAML, JSON and modules in them, by name) into one configuration.
+ * Guarantee: whatever is wrong with any of them is among the faults, with its place; an object that
+ * two files describe is one.
+ */
+export async function readFiles(
+  paths: readonly string[],
+  variables: Variables,
+): Promise<FilesRead> {
+  const files = paths.flatMap((path) => filesOf(path));
+  if (files.length === 0)
+    throw new UserError(`There is no configuration in ${paths.join(', ')}: name a file or folder.`);
+  const result: FilesRead = { value: {}, places: new Map(), faults: [] };
+  for (const file of files) {
+    const read = await readOne(file);
+    result.faults.push(...read.faults);
+    if (read.faults.length > 0 || read.value === null) continue;
+    if (!isMap(read.value)) {
+      result.faults.push({ file, line: 1, column: 1, detail: 'A configuration is a map.' });
+      continue;
+    }
+    const resolved = resolveReferences(read, variables);
+    result.faults.push(...resolved.faults);
+    merge(result, result.value as Values, resolved.value as Values, '', read.places);
+  }
+  return result;
+}
+
+type Values = Record<string, unknown>;
+
+function filesOf(path: string): string[] {
+  let isFolder: boolean;
+  try {
+    isFolder = statSync(path).isDirectory();
+  } catch {
+    throw new UserError(`There is no file or folder ${path}.`);
+  }
+  if (!isFolder) return [path];
+  return readdirSync(path, { withFileTypes: true })
+    .filter(({ name }) => !name.startsWith('.') && name !== 'node_modules')
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+    .flatMap((entry) => {
+      const inner = join(path, entry.name);
+      if (entry.isDirectory()) return filesOf(inner);
+      return text_file.test(entry.name) || /\.config\.m?[tj]s$/.test(entry.name) ? [inner] : [];
+    });
+}
+
+async function readOne(file: string): Promise<FilesRead> {
+  if (module_file.test(file)) return readModule(file);
+  try {
+    if (statSync(file).size <= file_size_bytes_max)
+      return readYaml(file, readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new UserError(`${file} cannot be read: ${(error as Error).message}`);
+  }
+  const detail = `The file is larger than ${file_size_bytes_max} bytes.`;
+  return { value: null, places: new Map(), faults: [{ file, line: 1, column: 1, detail }] };
+}
+
+/** What a module exports; it has no lines of its own. */
+async function readModule(file: string): Promise<FilesRead> {
+  const places = new Map<string, FilePlace>([['', { file, line: 0, column: 0 }]]);
+  try {
+    const module = (await import(pathToFileURL(file).href)) as Values;
+    const exported = module['default'] ?? module['configuration'];
+    // As JSON would have it: no functions, no instances.
+    const value: unknown = JSON.parse(JSON.stringify(exported ?? null));
+    note(places, value, '', { file, line: 0, column: 0 });
+    if (isMap(value)) return { value, places, faults: [] };
+  } catch (error) {
+    const detail = `The module cannot be loaded: ${(error as Error).message}`;
+    return { value: null, places, faults: [{ file, line: 0, column: 0, detail }] };
+  }
+  const detail = 'The module must export an object, as its default or as `configuration`.';
+  return { value: null, places, faults: [{ file, line: 0, column: 0, detail }] };
+}
+
+function note(
+  places: Map<string, FilePlace>,
+  value: unknown,
+  path: string,
+  place: FilePlace,
+): void {
+  if (path !== '') places.set(path, place);
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, inner] of Object.entries(value))
+    note(places, inner, path === '' ? name : `${path}.${name}`, place);
+}
+
+/** How deep two files may speak of the same: sections, projects, and the sections in projects. */
+function isShared(path: string): boolean {
+  const steps = path.split('.');
+  return steps[0] === 'projects' ? steps.length <= 3 : steps.length === 1;
+}
+
+function merge(
+  result: FilesRead,
+  into: Values,
+  from: Values,
+  prefix: string,
+  places: ReadonlyMap<string, FilePlace>,
+): void {
+  for (const [name, value] of Object.entries(from)) {
+    const path = prefix === '' ? name : `${prefix}.${name}`;
+    const present = into[name];
+    if (!Object.hasOwn(into, name)) {
+      into[name] = value;
+      keepPlaces(result, path, places);
+    } else if (isShared(path) && isMap(present) && isMap(value))
+      merge(result, present, value, path, places);
+    else if (value !== null || present !== null) {
+      const first = result.places.get(path);
+      result.faults.push({
+        ...(places.get(path) ?? { file: '', line: 0, column: 0 }),
+        detail:
+          `${path} stands twice: also at ` +
+          `${first === undefined ? 'another place' : `${first.file}:${first.line}`}.`,
+      });
+    }
+  }
+}
+
+function keepPlaces(
+  { places: kept }: FilesRead,
+  path: string,
+  places: ReadonlyMap<string, FilePlace>,
+): void {
+  for (const [inner, place] of places)
+    if (inner === path || inner.startsWith(`${path}.`)) kept.set(inner, place);
+}
+
+function isMap(value: unknown): value is Values {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

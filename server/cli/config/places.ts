@@ -1,0 +1,42 @@
+/** Where something stands in a file; lines and columns count from 1, 0 where none is known. */
+export type FilePlace = { file: string; line: number; column: number };
+
+/** Something that is wrong with the files. */
+export type FileFault = FilePlace & { detail: string };
+
+/** A value that was read, with the place of each part by its path (names joined with dots). */
+export type ReadValue = { value: unknown; places: Map<string, FilePlace> };
+
+/** Faults as lines for people and editors, in the order of the files. */
+export function faultLines(faults: readonly (FileFault | { detail: string })[]): string[] {
+  const placed = faults.filter((fault) => 'file' in fault);
+  const sorted = placed.toSorted(
+    (one, other) =>
+      Number(one.file > other.file) - Number(one.file < other.file) ||
+      one.line - other.line ||
+      one.column - other.column,
+  );
+  const rest = faults.flatMap((fault) => ('file' in fault ? [] : [fault.detail]));
+  return [...sorted.map(faultLine), ...rest];
+}
+
+/** A fault as a line: `file:line:column: detail`. */
+function faultLine({ file, line, column, detail }: FileFault): string {
+  return line === 0 ? `${file}: ${detail}` : `${file}:${line}:${column}: ${detail}`;
+}
+
+/**
+ * The place of what the API calls `attr` (names joined with `__`, the first one `configuration`):
+ * its own, else that of the nearest part around it.
+ */
+export function placeOfAttr(
+  attr: string | null,
+  places: ReadonlyMap<string, FilePlace>,
+): FilePlace | undefined {
+  const steps = (attr ?? '').split('__').slice(1);
+  for (let length = steps.length; length > 0; length -= 1) {
+    const found = places.get(steps.slice(0, length).join('.'));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,31 @@
+import { writeFileSync } from 'node:fs';
+import { stringify } from 'yaml';
+import { UserError } from '../user_error.ts';
+
+/**
+ * Writes a configuration into a file (`-`: gives its lines). YAML, or JSON by the file's name. A
+ * file that is there is not overwritten: whatever is in it would be lost.
+ */
+export async function pullFiles(
+  configuration: Record<string, unknown>,
+  file: string,
+  address: string,
+): Promise<{ lines: string[] }> {
+  const isJson = file.endsWith('.json');
+  const text = isJson
+    ? `${JSON.stringify(configuration, null, 2)}\n`
+    : `# yaml-language-server: $schema=${address}/api/configuration/schema/\n` +
+      stringify(configuration, { lineWidth: 0, aliasDuplicateObjects: false });
+  if (file === '-') return { lines: [text.trimEnd()] };
+  try {
+    writeFileSync(file, text, { flag: 'wx' });
+  } catch (error) {
+    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    throw new UserError(
+      isThere
+        ? `${file} is there: name a new file, or - for standard output.`
+        : `${file} cannot be written: ${(error as Error).message}`,
+    );
+  }
+  return { lines: [`${file} is written.`] };
+}

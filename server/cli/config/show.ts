@@ -1,0 +1,117 @@
+import type { FieldChange, Plan, Step } from '../../api/configuration/schema.ts';
+
+const signs: Record<Step['action'], string> = {
+  create: '+',
+  change: '~',
+  move: '>',
+  adopt: '=',
+  delete: '-',
+};
+const value_length_max = 120;
+
+/** A plan as lines for people. Texts of others stand in one line, without control characters. */
+export function planLines(plan: Plan): string[] {
+  return [
+    ...plan.steps.flatMap((step) => [
+      `${signs[step.action]} ${titleOf(step)}`,
+      ...step.changes.map((change) => `    ${changeText(change)}`),
+      ...(step.cost === null ? [] : [`    ! ${step.cost.detail}`]),
+    ]),
+    ...plan.drift.flatMap((drift) => [
+      `? ${drift.path} ${drift.is_deleted ? 'was deleted' : 'was changed'} by hand${byWhom(drift)}`,
+      ...drift.changes.map((change) => `    ${changeText(change)}`),
+    ]),
+    ...plan.left.map(({ path, detail }) => `. ${path} ${oneLine(detail)}`),
+    ...plan.needs.map(({ path, detail }) => `! ${path === null ? '' : `${path}: `}${detail}`),
+    summaryLine(plan),
+  ];
+}
+
+/** A plan as Markdown, for a comment on a pull request. */
+export function planMarkdown(plan: Plan): string {
+  const rows = plan.steps.map((step) =>
+    [
+      '',
+      step.action,
+      code(step.path),
+      step.changes.map((change) => code(changeText(change))).join('<br>') +
+        (step.cost === null ? '' : `<br>**${cell(step.cost.detail)}**`),
+      '',
+    ]
+      .join(' | ')
+      .trim(),
+  );
+  const list = (title: string, lines: string[]) =>
+    lines.length === 0 ? [] : ['', `**${title}**`, '', ...lines.map((line) => `- ${line}`)];
+  return [
+    `### Sluice: ${summaryLine(plan)}`,
+    ...(rows.length === 0 ? [] : ['', '| | object | what |', '| --- | --- | --- |', ...rows]),
+    ...list(
+      'Changed by hand since the last apply',
+      plan.drift.map(
+        (drift) =>
+          `${code(drift.path)}${cell(byWhom(drift))}: ` +
+          (drift.is_deleted
+            ? 'deleted'
+            : drift.changes.map((one) => code(changeText(one))).join(', ')),
+      ),
+    ),
+    ...list(
+      'No longer named; it stays without a prune',
+      plan.left.map(({ path }) => code(path)),
+    ),
+    ...list(
+      'Needed before it can be applied',
+      plan.needs.map(
+        ({ path, detail }) => `${path === null ? '' : `${code(path)}: `}${cell(detail)}`,
+      ),
+    ),
+    '',
+    `Plan \`${plan.hash.slice(0, 12)}\`, until ${plan.expires_at}.`,
+  ].join('\n');
+}
+
+/** How many objects each action concerns, in a sentence. */
+export function summaryLine({ summary, is_empty, needs }: Plan): string {
+  const counts = Object.entries(summary)
+    .filter(([name, count]) => count > 0 && name !== 'unchanged')
+    .map(([name, count]) => `${count} to ${name}`);
+  const first = is_empty ? 'nothing to do' : counts.join(', ');
+  const missing = needs.length === 0 ? '' : `, ${needs.length} needed first`;
+  return `${first}, ${summary.unchanged} unchanged${missing}.`;
+}
+
+function titleOf({ action, path, name, moved_from }: Step): string {
+  const from = action === 'move' ? ` (was ${moved_from})` : '';
+  return `${action} ${path}${from}${name === null ? '' : ` "${oneLine(name)}"`}`;
+}
+
+function byWhom({ by }: Plan['drift'][number]): string {
+  if (by === null) return '';
+  return ` by ${by.user ?? 'the server'}${by.key === null ? '' : ` (${by.key})`} at ${by.at}`;
+}
+
+function changeText({ field, action, before, after }: FieldChange): string {
+  if (action === 'created') return `${field}: ${valueText(after)}`;
+  if (action === 'deleted') return `${field}: ${valueText(before)} -> nothing`;
+  return `${field}: ${valueText(before)} -> ${valueText(after)}`;
+}
+
+function valueText(value: unknown): string {
+  const text = oneLine(JSON.stringify(value) ?? 'nothing');
+  return text.length <= value_length_max ? text : `${text.slice(0, value_length_max)}…`;
+}
+
+/** Names and values are the words of others: they may not move the cursor or turn the line. */
+function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ');
+}
+
+function cell(text: string): string {
+  return oneLine(text).replaceAll(/[|<>&[\]*_`\\]/g, (sign) => `&#${sign.codePointAt(0)};`);
+}
+
+/** A code span in a table: no sign in it ends the span or the cell. */
+function code(text: string): string {
+  return `<code>${cell(text)}</code>`;
+}

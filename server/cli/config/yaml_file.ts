@@ -1,0 +1,161 @@
+import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
+import type { Document, Node, Pair, ParsedNode, YAMLMap } from 'yaml';
+import type { FileFault, FilePlace, ReadValue } from './places.ts';
+
+/** Largest file that is read, in bytes: 5 MiB, as the server takes. */
+export const file_size_bytes_max = 5 * 1024 * 1024;
+/** Most values that a file may have once its anchors are written out. */
+const values_max = 100_000;
+const depth_max = 64;
+
+/** Carries a fault that makes the rest of the file not worth reading. */
+class FileRefused extends Error {
+  readonly fault: FileFault;
+  constructor(fault: FileFault) {
+    super(fault.detail);
+    this.fault = fault;
+  }
+}
+
+/**
+ * Reads YAML or JSON with the place of each part. Guarantees: faults of syntax are all told at
+ * once, with line and column; a key that stands twice is one; an anchor that holds itself, and
+ * anchors that multiply into more than 100,000 values, are told and not followed.
+ */
+export function readYaml(file: string, text: string): ReadValue & { faults: FileFault[] } {
+  const places = new Map<string, FilePlace>();
+  const lines = new LineCounter();
+  if (Buffer.byteLength(text) > file_size_bytes_max)
+    return {
+      value: undefined,
+      places,
+      faults: [at(file, lines, 0, `The file is larger than ${file_size_bytes_max} bytes.`)],
+    };
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    uniqueKeys: true,
+    prettyErrors: false,
+    logLevel: 'silent',
+  });
+  const faults = firstOfLines(
+    [...document.errors, ...document.warnings].map(({ message, pos }) =>
+      at(file, lines, pos[0], plainSentence(message)),
+    ),
+    text,
+  );
+  if (faults.length > 0) return { value: undefined, places, faults };
+  const reading: Reading = { file, lines, document, places, values: 0, open: [] };
+  try {
+    const value = readNode(reading, document.contents, '');
+    return { value, places, faults: [] };
+  } catch (error) {
+    if (!(error instanceof FileRefused)) throw error;
+    return { value: undefined, places, faults: [error.fault] };
+  }
+}
+
+type Reading = {
+  file: string;
+  lines: LineCounter;
+  document: Document.Parsed;
+  places: Map<string, FilePlace>;
+  values: number;
+  /** The nodes that the present one lies in. */
+  open: Node[];
+};
+
+function readNode(reading: Reading, node: ParsedNode | Node | null, path: string): unknown {
+  if (node === null) return null;
+  const offset = node.range?.[0] ?? 0;
+  reading.values += 1;
+  if (reading.values > values_max)
+    refuse(reading, offset, `The file has more than ${values_max} values with its anchors.`);
+  if (isAlias(node)) {
+    const target = node.resolve(reading.document);
+    if (target === undefined) return refuse(reading, offset, `There is no anchor ${node.source}.`);
+    if (reading.open.includes(target))
+      return refuse(reading, offset, `The anchor ${node.source} holds itself: a cycle.`);
+    return readNode(reading, target, path);
+  }
+  if (!reading.places.has(path)) reading.places.set(path, placeAt(reading, offset));
+  if (isScalar(node)) return node.value;
+  if (reading.open.length >= depth_max)
+    refuse(reading, offset, `The file is nested deeper than ${depth_max} levels.`);
+  reading.open.push(node);
+  const value = isMap(node)
+    ? readMap(reading, node, path)
+    : isSeq(node)
+      ? node.items.map((item, index) => readNode(reading, item as Node, join(path, String(index))))
+      : undefined;
+  reading.open.pop();
+  return value;
+}
+
+function readMap(reading: Reading, map: YAMLMap, path: string): Record<string, unknown> {
+  const entries: [string, unknown][] = [];
+  for (const { key, value } of map.items as Pair<Node, Node | null>[]) {
+    const name = isScalar(key) ? String(key.value) : undefined;
+    const offset = key.range?.[0] ?? 0;
+    if (name === undefined) return refuse(reading, offset, 'A key must be a text.');
+    if (name === '<<') {
+      entries.unshift(...mergedEntries(reading, value, path, offset));
+      continue;
+    }
+    // The place of a field is that of its name, where editors lead.
+    reading.places.set(join(path, name), placeAt(reading, offset));
+    entries.push([name, readNode(reading, value, join(path, name))]);
+  }
+  // fromEntries and not assignment: a key named __proto__ stays a key.
+  return Object.fromEntries(entries);
+}
+
+/** What `<<` brings in; what stands beside it counts more. */
+function mergedEntries(
+  reading: Reading,
+  value: Node | null,
+  path: string,
+  offset: number,
+): [string, unknown][] {
+  const sources = isSeq(value) ? (value.items as Node[]).toReversed() : [value];
+  return sources.flatMap((source) => {
+    const merged = readNode(reading, source, path);
+    if (typeof merged !== 'object' || merged === null || Array.isArray(merged))
+      return refuse(reading, offset, '<< takes an anchor of a map.');
+    return Object.entries(merged);
+  });
+}
+
+function join(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
+}
+
+function placeAt({ file, lines }: Reading, offset: number): FilePlace {
+  const { line, col } = lines.linePos(offset);
+  return { file, line, column: col };
+}
+
+function at(file: string, lines: LineCounter, offset: number, detail: string): FileFault {
+  const { line, col } = lines.linePos(offset);
+  return { file, line: Math.max(1, line), column: Math.max(1, col), detail };
+}
+
+/** The first fault of each line: what follows from it is no other one. */
+function firstOfLines(faults: FileFault[], text: string): FileFault[] {
+  const lines = text.split('\n');
+  return faults
+    .filter(({ line }, index) => faults.findIndex((other) => other.line === line) === index)
+    .map((fault) =>
+      /[^'"]\$\{/.test(lines[fault.line - 1] ?? '')
+        ? { ...fault, detail: `${fault.detail} Inside of { } a text with \${...} needs quotes.` }
+        : fault,
+    );
+}
+
+function refuse(reading: Reading, offset: number, detail: string): never {
+  throw new FileRefused({ ...placeAt(reading, offset), detail });
+}
+
+function plainSentence(message: string): string {
+  const [first = ''] = message.split('\n');
+  return first.endsWith('.') ? first : `${first}.`;
+}

@@ -1,0 +1,35 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Change } from '../activity/changes.ts';
+import type { Access, Caller } from './caller/access.ts';
+
+/**
+ * A request that the server makes to itself on behalf of a caller, inside of their transaction; see
+ * `inner_requests.ts`.
+ */
+export type InnerCall = {
+  caller: Caller;
+  access: Access;
+  /** Projects that inner calls of the same transaction found in the organization. */
+  projects: Map<string, Pick<Access, 'team_id' | 'timezone'>>;
+  /** What is to be done once the caller's transaction is committed. */
+  afterwards(effect: () => Promise<unknown>): void;
+  /** Of a rehearsal: scopes and levels that would be refused. */
+  lacks: Set<string | 1 | 8 | 15> | undefined;
+  /** What the entry of the activity log says besides what changed. */
+  also: Change[];
+  /** What `write()` saw. */
+  changes: Change[] | undefined;
+  fault: Error | undefined;
+};
+
+const calls = new AsyncLocalStorage<InnerCall>();
+
+/** The inner call that the present request is; undefined for one from outside. */
+export function innerCall(): InnerCall | undefined {
+  return calls.getStore();
+}
+
+/** Whatever `work` begins belongs to the inner call. */
+export function asInnerCall<Result>(call: InnerCall, work: () => Result): Result {
+  return calls.run(call, work);
+}

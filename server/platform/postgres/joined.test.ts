@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import type { Transaction } from './database.ts';
+
+let harness: Harness;
+before(async () => {
+  harness = await openHarness({ clickhouse: false });
+  await harness.deps.db.text('CREATE TABLE joined_rows (name text PRIMARY KEY)');
+});
+after(() => harness.close());
+
+const insert = (name: string) => sql`INSERT INTO joined_rows (name) VALUES (${name})`;
+const names = async () =>
+  (
+    await harness.deps.db.rows<{ name: string }>(sql`SELECT name FROM joined_rows ORDER BY name`)
+  ).map(({ name }) => name);
+const refused = new Error('refused');
+const refuse = (work: (tx: Transaction) => Promise<unknown>) =>
+  assert.rejects(
+    harness.deps.db.transaction(async (tx) => {
+      await work(tx);
+      throw refused;
+    }),
+    refused,
+  );
+
+test('what is joined stands or falls with the transaction; others see nothing of it', async () => {
+  const { db } = harness.deps;
+  await refuse((tx) =>
+    db.within(tx, async () => {
+      await db.run(insert('a'));
+      await db.transaction(async (inner) => inner.run(insert('b')));
+      assert.deepEqual(await names(), ['a', 'b']);
+    }),
+  );
+  assert.deepEqual(await names(), []);
+  await db.transaction(async (tx) => {
+    const seen = db.within(tx, async () => {
+      await db.run(insert('c'));
+      return names();
+    });
+    assert.deepEqual(await seen, ['c']);
+    assert.deepEqual(await names(), []);
+  });
+  assert.deepEqual(await names(), ['c']);
+  await db.run(sql`DELETE FROM joined_rows`);
+});
+
+test('a refused part takes back itself alone, whatever is around it', async () => {
+  const { db } = harness.deps;
+  await db.transaction((tx) =>
+    db.within(tx, async () => {
+      await db.run(insert('kept'));
+      await refuse(async () => {
+        await db.run(insert('outer'));
+        await refuse((inner) => inner.run(insert('inner')));
+        await refuse((inner) => inner.text('SELECT 1 / 0').catch(() => undefined));
+        assert.deepEqual(await names(), ['kept', 'outer']);
+      });
+      assert.deepEqual(await names(), ['kept']);
+    }),
+  );
+  assert.deepEqual(await names(), ['kept']);
+  await db.run(sql`DELETE FROM joined_rows`);
+});
+
+test('what goes on after the join has ended is on its own', async () => {
+  const { db } = harness.deps;
+  let later: Promise<unknown> | undefined;
+  const gate = Promise.withResolvers<void>();
+  await refuse((tx) =>
+    db.within(tx, async () => {
+      later = gate.promise.then(() => db.run(insert('later')));
+    }),
+  );
+  gate.resolve();
+  await later;
+  assert.deepEqual(await names(), ['later']);
+});

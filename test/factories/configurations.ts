@@ -1,0 +1,54 @@
+import type { Answer, Harness, TestOrganization } from '../harness.ts';
+
+/** The configuration of an organization of its own, as a test asks for it. */
+export type Configurations = {
+  home: TestOrganization;
+  plan(configuration: unknown, more?: object): Promise<Answer>;
+  apply(hash: string): Promise<Answer>;
+  pull(): Promise<Answer>;
+  /** Plans and applies; throws when one of them is refused. */
+  put(configuration: unknown, more?: object): Promise<Answer>;
+  /** A configuration with values in place of its references to variables. */
+  answered(configuration: unknown, valueOf: (env: string) => string): unknown;
+};
+
+/** An organization, whose plans are asked for with its owner's key. */
+export async function openConfigurations(
+  harness: Harness,
+  given?: TestOrganization,
+): Promise<Configurations> {
+  const home = given ?? (await harness.newOrganization());
+  const base = `/api/organizations/${home.organization.id}/configuration/`;
+  const ask = (method: string, path: string, body?: unknown) =>
+    harness.request(method, `${base}${path}`, {
+      key: home.key,
+      ...(body === undefined ? {} : { body }),
+    });
+  const plan = (configuration: unknown, more: object = {}) =>
+    ask('POST', 'plan/', { configuration, ...more });
+  const apply = (hash: string) => ask('POST', 'apply/', { hash });
+  return {
+    home,
+    plan,
+    apply,
+    pull: () => ask('GET', ''),
+    put: async (configuration, more) => {
+      const planned = await plan(configuration, more);
+      if (planned.status !== 201) throw new Error(`plan/ answered ${planned.text}`);
+      const applied = await apply(planned.body.hash);
+      if (applied.status !== 200) throw new Error(`apply/ answered ${applied.text}`);
+      return applied;
+    },
+    answered,
+  };
+}
+
+function answered(value: unknown, valueOf: (env: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((one) => answered(one, valueOf));
+  if (typeof value !== 'object' || value === null) return value;
+  const { env } = value as { env?: unknown };
+  if (typeof env === 'string') return { secret: valueOf(env) };
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, answered(one, valueOf)]),
+  );
+}
