@@ -16,7 +16,7 @@ import { look } from './look.ts';
 import type { Looked } from './look.ts';
 import { manageApplied } from './manage.ts';
 import { noteOf, summaryOf, versionsOf } from './plan.ts';
-import type { Applied, PlanRequest } from './schema.ts';
+import type { Applied, Need, PlanRequest } from './schema.ts';
 import { findPlan, listLatestEntries, markApplied, planContext } from './store.ts';
 import type { StoredPlan } from './store.ts';
 import { attrOfPath } from './wanted.ts';
@@ -44,7 +44,7 @@ export async function applyPlan(
   const who = { organization_id, scopes: request.caller.scopes };
   const looked = await look(deps, tx, who, asked);
   await refuseMoved(deps, tx, organization_id, plan, looked);
-  refuseLacking(looked);
+  refuseLacking(looked.judged.needs);
   const { judged, source, configuration } = looked;
   const inner = openInnerRequests(request, tx, afterwards, 'change');
   const carried = await carryOut(judged, {
@@ -55,6 +55,7 @@ export async function applyPlan(
     noteOf: (_path, key) => noteOf(source, hash, key),
   });
   if (carried.violations.length > 0) throw invalidMany(carried.violations);
+  refuseLacking(carried.needs);
   const applied_at = isoInstant(deps.clock.now());
   await recordRest(deps, request, tx, looked, carried, hash);
   await manageApplied(deps, tx, organization_id, looked, carried, applied_at);
@@ -122,12 +123,12 @@ async function refuseMoved(
   throw new ApiError(409, 'invalid_request', violations);
 }
 
-function refuseLacking({ judged }: Looked): void {
-  if (judged.needs.length === 0) return;
+function refuseLacking(needs: Need[]): void {
+  if (needs.length === 0) return;
   throw new ApiError(
     409,
     'invalid_request',
-    judged.needs.map(({ path, detail }) => ({
+    needs.map(({ path, detail }) => ({
       attr: attrOfPath(path ?? ''),
       code: 'conflict',
       detail,

@@ -5,7 +5,7 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { costOf, endingLedger, ledgerOf } from './cost.ts';
 import type { Judged } from './judge.ts';
 import type { Fields, Home, Request } from './kinds/kind.ts';
-import type { FieldChange, Step } from './schema.ts';
+import type { FieldChange, Need, Step } from './schema.ts';
 import { isFields, joinSecrets } from './secret_values.ts';
 import type { Placed } from './standing.ts';
 import type { Candidate } from './steps.ts';
@@ -21,8 +21,14 @@ export type Done = Step & {
   shown_secret: string | undefined;
 };
 
-/** What came of the steps. With violations nothing may be kept. */
-export type CarriedOut = { steps: Done[]; violations: Violation[]; ids: Map<string, string> };
+/** What came of the steps. With violations or needs nothing may be kept. */
+export type CarriedOut = {
+  steps: Done[];
+  violations: Violation[];
+  /** Secrets that are stored and that a route wants anew, because where they go changes. */
+  needs: Need[];
+  ids: Map<string, string>;
+};
 
 /** With what steps are carried out. */
 export type Carrying = {
@@ -41,7 +47,12 @@ export type Carrying = {
  * What a route refuses is a violation at the object's place, and the others go on.
  */
 export async function carryOut(judged: Judged, carrying: Carrying): Promise<CarriedOut> {
-  const result: CarriedOut = { steps: [], violations: [], ids: new Map(judged.ids) };
+  const result: CarriedOut = {
+    steps: [],
+    violations: [],
+    needs: [],
+    ids: new Map(judged.ids),
+  };
   const unmade = new Set<string>();
   for (const candidate of judged.candidates) {
     if (lacksOthers(candidate.wanted, unmade)) {
@@ -209,7 +220,7 @@ type Problem = { errors: { attr: string | null; code: Violation['code']; detail:
 
 /**
  * Takes over what a route refused, at the object's place; true when it refused nothing. What a
- * secret lacks that nobody has given yet is told by `needs`.
+ * secret lacks that nobody has given yet is told by `needs`; so is one that was to be kept.
  */
 function collect(
   result: CarriedOut,
@@ -218,11 +229,24 @@ function collect(
   { status, body }: InnerAnswer,
 ): boolean {
   if (status < 400) return true;
-  const open = Object.entries(wanted?.secrets ?? {}).flatMap(([secret, value]) =>
-    'value' in value ? [] : [secret.replaceAll('.', '__')],
+  const open = new Map(
+    Object.entries(wanted?.secrets ?? {}).flatMap(([secret, value]) =>
+      'value' in value ? [] : [[secret.replaceAll('.', '__'), { secret, ...value }] as const],
+    ),
   );
   for (const { attr, code, detail, ...place } of (body as Problem).errors) {
-    if (attr !== null && open.includes(attr)) continue;
+    const lacking = attr === null ? undefined : open.get(attr);
+    if (lacking !== undefined && wanted !== undefined) {
+      if ('keep' in lacking)
+        result.needs.push({
+          code: 'secret',
+          kind: wanted.kind.name,
+          path: `${path}.${lacking.secret}`,
+          reference: null,
+          detail,
+        });
+      continue;
+    }
     const field = attr === null ? '' : fieldOf(wanted, attr);
     result.violations.push({ ...place, attr: attrOfPath(path, field), code, detail });
   }

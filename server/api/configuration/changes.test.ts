@@ -207,3 +207,20 @@ test('a key of the config that the files no longer name goes back to its default
   ]);
   assert.equal(plan.body.steps[0].cost.starts_anew, true);
 });
+
+test('a stored secret is needed again when where it goes changes, and nothing is done', async () => {
+  const config = await applied();
+  const moved = withConfig({ host: 'other.example.com', password: { keep: true } });
+  const plan = await config.plan(moved);
+  assert.equal(plan.status, 201, plan.text);
+  assert.deepEqual(
+    plan.body.needs.map(({ code, path: where }: any) => [code, where]),
+    [['secret', `${path}.destination.config.password`]],
+  );
+  assert.equal(plan.body.is_empty, false);
+  const refused = await config.apply(plan.body.hash);
+  assert.deepEqual(
+    [refused.status, refused.body.attr],
+    [409, `configuration__${path.replaceAll('.', '__')}__destination__config__password`],
+  );
+});

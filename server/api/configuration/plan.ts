@@ -44,7 +44,11 @@ export async function makePlan(
     summary: summaryOf(carried.steps, configuration.objects.length),
     steps,
     drift: await driftShown(tx, organization_id, judged),
-    needs: [...judged.needs, ...[...lacks].map(needOfRight)],
+    needs: [
+      ...judged.needs,
+      ...carried.needs.filter(({ path }) => judged.needs.every((one) => one.path !== path)),
+      ...[...lacks].map(needOfRight),
+    ],
     left: asked.prune === true ? [] : judged.left.map(leftShown),
     created_at: isoInstant(now_ms),
     expires_at: isoInstant(now_ms + open_for_ms),
