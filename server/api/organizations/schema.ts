@@ -44,6 +44,9 @@ export const Organization = Type.Object(
     enforce_2fa: nullable(
       Type.Boolean({ description: 'Whether members must use a second factor; null: not decided.' }),
     ),
+    forbids_agent_writes: Type.Boolean({
+      description: 'Whether agents (what asks by MCP) may change nothing here, whatever their key.',
+    }),
     member_count: Type.String({ description: 'Number of active members, as text.' }),
     managed_by: ManagedBy,
   },
@@ -72,6 +75,13 @@ const optional = {
           'they set one up.',
       }),
     ),
+  ),
+  forbids_agent_writes: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether agents (what asks by MCP: `/mcp` and `sluice mcp`) may change nothing here, ' +
+        'whatever their key; default false.',
+    }),
   ),
 };
 

@@ -26,6 +26,7 @@ const columns = (level: Sql) => sql`
     FROM projects p WHERE p.organization_id = o.id) AS teams,
   ${features_json}::json AS available_product_features,
   o.is_member_join_email_enabled, o.metadata::text AS metadata, o.customer_id, o.enforce_2fa,
+  o.forbids_agent_writes,
   (SELECT count(*)::text FROM members c JOIN users u ON u.id = c.user_id AND u.is_active
     WHERE c.organization_id = o.id) AS member_count,
   ${managedBy('organization', sql`o.id`)} AS managed_by`;
@@ -132,9 +133,11 @@ async function insertWithSlug(
   for (let attempt = 0; attempt < slug_attempts_max; attempt += 1) {
     const slug = attempt === 0 ? first : slugBeside(first);
     const inserted = await tx.run(sql`
-      INSERT INTO organizations (id, name, slug, is_member_join_email_enabled, enforce_2fa)
+      INSERT INTO organizations (id, name, slug, is_member_join_email_enabled, enforce_2fa,
+        forbids_agent_writes)
       VALUES (${id}, ${fields.name}, ${slug}, ${fields.is_member_join_email_enabled ?? true},
-        ${fields.enforce_2fa ?? null}) ON CONFLICT (slug) DO NOTHING`);
+        ${fields.enforce_2fa ?? null}, ${fields.forbids_agent_writes ?? false})
+      ON CONFLICT (slug) DO NOTHING`);
     if (inserted === 1) return;
   }
   throw new Error(`No free slug was found for an organization in ${slug_attempts_max} attempts.`);

@@ -6,6 +6,7 @@ import { isoInstant } from '../clock.ts';
 import { isDatabaseError } from '../postgres/database.ts';
 import type { Transaction } from '../postgres/database.ts';
 import type { Access, Caller } from './caller/access.ts';
+import { isClosedToAgent, refuseAgent } from './caller/agent.ts';
 import { apiErrorOf } from './error_handler.ts';
 import { notFound, secondFactorRequired, unauthenticated } from './errors.ts';
 import { etagOf } from './etag.ts';
@@ -62,6 +63,8 @@ class NothingKept extends Error {
  *   that races waits for it, or stops it;
  * - the activity log gets exactly one entry, in the same transaction; a `work` that records none or
  *   two is a fault of ours and changes nothing;
+ * - an agent changes nothing where the organization forbids it, and may look (a dry run) all the
+ *   same;
  * - a PATCH or PUT whose entry names no change is rolled back: no entry, no effect, ETag and
  *   instants as they were;
  * - with `?validate_only=true` everything is checked and nothing kept: 200 with the body that would
@@ -87,7 +90,8 @@ export async function write<Answer>(
     db.transaction(async (tx) => {
       effects = [];
       const entries: Recorded[] = [];
-      if (inner === undefined) await confirmAccess(tx, request);
+      // An inner request is of an agent only in that its caller's is, which is looked at there.
+      const is_closed = inner === undefined && (await confirmAccess(tx, request));
       const answer = await work(
         tx,
         (entry, before) => entries.push({ entry, before }),
@@ -96,6 +100,11 @@ export async function write<Answer>(
       const { entry, before } = onlyOne(request, entries);
       if (inner !== undefined) inner.changes = entry === 'nothing' ? [] : entry.changes;
       if (changesNothing(request, entry)) throw new NothingKept(before ?? answer);
+      if (entry !== 'nothing')
+        await refuseAgent(tx, request, is_closed, [
+          entry.chain ?? request.access,
+          ...(entry.also ?? []),
+        ]);
       await keepEntry(request, tx, entry);
       if (validateOnly) throw new NothingKept(answer);
       await keepAnswer(request, tx, status, answer);
@@ -138,16 +147,18 @@ type Standing = Pick<Access, 'level'> & {
  * Holds the caller's membership as it is until the transaction ends (FOR SHARE), and takes over a
  * level that changed since the request came in. Because the request may have waited for a lock, the
  * key or session must still hold, the organization still let them in without a second factor, and
- * the project still be there. Locks go from the organization to the member, everywhere.
+ * the project still be there. Locks go from the organization to the member, everywhere. Gives
+ * whether the organization is closed to the agent that asks.
  */
-async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<void> {
+async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<boolean> {
   const { access, caller } = request;
-  if (access === undefined) return;
+  if (access === undefined) return false;
   const { level: wanted = 1, locks_organization = false } = request.routeOptions.config;
   if (locks_organization)
     await tx.row(
       sql`SELECT 1 FROM organizations WHERE id = ${access.organization_id}::uuid FOR NO KEY UPDATE`,
     );
+  const is_closed = await isClosedToAgent(tx, request, access.organization_id);
   const now = isoInstant(request.server.context.clock.now());
   const credential =
     caller.key_id === null
@@ -177,6 +188,7 @@ async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<
   if (standing.is_closed) throw secondFactorRequired();
   requireLevel(standing.level, wanted);
   request.access = { ...access, level: standing.level };
+  return is_closed;
 }
 
 /**
