@@ -11,6 +11,7 @@ import { domainRoutes } from './domains/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { ingestionWarningRoutes } from './ingestion_warnings/routes.ts';
 import { inviteRoutes } from './invites/routes.ts';
+import { mcpRoutes } from './mcp/routes.ts';
 import { memberRoutes } from './members/routes.ts';
 import { noticeDeliveryRoutes } from './notice_deliveries/routes.ts';
 import { noticeTargetRoutes } from './notice_targets/routes.ts';
@@ -50,5 +51,6 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   sessionRoutes,
   userRoutes,
   singleSignOnRoutes,
+  mcpRoutes,
   consoleRoutes,
 ];

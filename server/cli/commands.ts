@@ -85,6 +85,7 @@ function build(wrap: Wrap): Command {
   addRemovalsCommand(program, wrap);
   addImportCommand(program, wrap);
   addConfigCommand(program, wrap);
+  addMcpCommand(program, wrap);
   program
     .command('verify')
     .description('read destinations again and name what differs from the receipts')
@@ -143,6 +144,19 @@ function addServerCommands(program: Command, wrap: Wrap): void {
     .action(
       wrap(async (context) =>
         (await import('./start.ts')).start(context, { api: false, worker: true }, false),
+      ),
+    );
+}
+
+function addMcpCommand(program: Command, wrap: Wrap): void {
+  program
+    .command('mcp')
+    .description('serve an agent on standard input and output (see docs/agents.md)')
+    .option('--url <url>', 'address of the server; default SLUICE_PUBLIC_URL')
+    .option('--key <key>', 'personal API key; default SLUICE_OWNER_API_KEY')
+    .action(
+      wrap(async (context, options: { url?: string; key?: string }) =>
+        (await import('./mcp.ts')).mcp(context, options),
       ),
     );
 }

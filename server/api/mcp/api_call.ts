@@ -1,0 +1,82 @@
+/** What a tool asks of the API: a path without query, and what goes behind `?` or into the body. */
+export type ApiAsked = {
+  method: 'GET' | 'POST';
+  path: string;
+  query?: Record<string, string | number | undefined>;
+  body?: unknown;
+};
+
+/** What the API answered; `body` is the parsed JSON, whatever the status. */
+export type ApiAnswer = { status: number; body: unknown };
+
+/**
+ * The only way of a tool to the server: one request of the public API with the key of whoever asks,
+ * marked as an agent's. Rejects with `UnreachableError` when there is no answer.
+ */
+export type ApiCall = (asked: ApiAsked) => Promise<ApiAnswer>;
+
+/** There was no answer; the message is for the agent and names no more than the address. */
+export class UnreachableError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UnreachableError';
+  }
+}
+
+/** The API refused; `body` is its problem+json. */
+export class RefusedError extends Error {
+  readonly status: number;
+  readonly body: unknown;
+  constructor({ status, body }: ApiAnswer) {
+    super(`The API answered ${status}.`);
+    this.name = 'RefusedError';
+    this.status = status;
+    this.body = body;
+  }
+}
+
+/** A record of the API; its fields are looked at where they are used. */
+export type ApiRecord = Record<string, unknown>;
+
+/** The body of a GET; throws `RefusedError` for any status but 2xx. */
+export function read(
+  api: ApiCall,
+  path: string,
+  query: NonNullable<ApiAsked['query']> = {},
+): Promise<ApiRecord> {
+  return ask(api, { method: 'GET', path, query });
+}
+
+/** The body of any request; throws `RefusedError` for any status but 2xx. */
+export async function ask(api: ApiCall, asked: ApiAsked): Promise<ApiRecord> {
+  const answer = await api(asked);
+  if (answer.status >= 300) throw new RefusedError(answer);
+  return answer.body as ApiRecord;
+}
+
+/** The path with its query, as both ways to the API send it. */
+export function urlOf({ path, query = {} }: ApiAsked): string {
+  const sent = Object.entries(query).filter(([, value]) => value !== undefined);
+  const search = new URLSearchParams(sent.map(([name, value]) => [name, String(value)]));
+  return search.size === 0 ? path : `${path}?${search.toString()}`;
+}
+
+/** The fields of a record that are named, in that order; those that it lacks are left out. */
+export function pick(record: unknown, names: readonly string[]): ApiRecord {
+  const fields = (record ?? {}) as ApiRecord;
+  return Object.fromEntries(
+    names.filter((name) => fields[name] !== undefined).map((name) => [name, fields[name]]),
+  );
+}
+
+/** The entries of a list's `results`, or of another field of the answer. */
+export function entriesOf(answer: ApiRecord, name = 'results'): ApiRecord[] {
+  const entries = answer[name];
+  return Array.isArray(entries) ? (entries as ApiRecord[]) : [];
+}
+
+/** The cursor of the next page; undefined on the last one. */
+export function nextCursor({ next }: ApiRecord): string | undefined {
+  if (typeof next !== 'string' || !URL.canParse(next)) return undefined;
+  return new URL(next).searchParams.get('cursor') ?? undefined;
+}

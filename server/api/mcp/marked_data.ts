@@ -1,0 +1,118 @@
+/** Most characters of a text of others, unless a tool says otherwise. */
+const text_characters_max = 1_000;
+/** Most characters of what a tool answers; lists are cut until it fits. */
+const answer_characters_max = 40_000;
+
+/**
+ * A text that came from outside (names, faults, log lines, values of events): in an answer it is an
+ * object `{untrusted_text}`, never a plain text beside ours. `characters` says how long it was,
+ * where it was cut.
+ */
+export class UntrustedText {
+  readonly text: string;
+  readonly characters: number;
+  constructor(text: string, characters_max = text_characters_max) {
+    this.text = visible(text.slice(0, characters_max).toWellFormed());
+    this.characters = text.length > characters_max ? text.length : 0;
+  }
+  toJSON(): { untrusted_text: string; characters?: number } {
+    return this.characters === 0
+      ? { untrusted_text: this.text }
+      : { untrusted_text: this.text, characters: this.characters };
+  }
+}
+
+/** Any JSON value as one text of others; null stays null. */
+export function untrusted(value: unknown, characters_max?: number): UntrustedText | null {
+  if (value === null || value === undefined) return null;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return new UntrustedText(text, characters_max);
+}
+
+/**
+ * What nobody sees but a model reads: control and format characters, tags, private ones. They are
+ * spelled out, so that no text holds more than a person sees in it.
+ */
+const invisible = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u{FE00}-\u{FE0F}\u{E0100}-\u{E01EF}]/gu;
+
+function visible(text: string): string {
+  return text.replaceAll(invisible, (character) =>
+    character === '\n' || character === '\t'
+      ? character
+      : `\\u{${character.codePointAt(0)!.toString(16)}}`,
+  );
+}
+
+/** Fields whose texts are words of the server, from its own closed lists. */
+const word_fields = new Set([
+  'action',
+  'activity',
+  'by',
+  'code',
+  'destination_type',
+  'error_code',
+  'kind',
+  'level',
+  'mode',
+  'model',
+  'reason',
+  'scope',
+  'state',
+  'status',
+  'type',
+]);
+const word = /^[A-Za-z][A-Za-z0-9_]{0,39}$/;
+/** Fields with an address that the server or a tool made. */
+const address_fields = new Set(['open', 'receipt']);
+const address = /^https?:\/\/[A-Za-z0-9._~:/?&=%@[\]-]{1,500}$/;
+const cursor = /^[A-Za-z0-9_=+/.-]{1,500}$/;
+/** What can be no sentence, wherever it stands: ids, instants, digests, intervals. */
+const harmless =
+  /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z|[0-9a-f]{64}|[a-z_]{1,40}:(?:read|write)|\*|every \d{1,2} minutes|hour|day|week)$/;
+const field_name = /^[a-z][a-z0-9_]{0,40}$/;
+
+/**
+ * The value with every text that may come from outside as an `UntrustedText`. Nothing has to be
+ * known about a text for that: only what is known to be ours stays plain.
+ */
+export function marked(value: unknown, name = ''): unknown {
+  if (typeof value === 'string') return isOurs(value, name) ? value : new UntrustedText(value);
+  if (value === null || typeof value !== 'object' || value instanceof UntrustedText) return value;
+  if (Array.isArray(value)) return value.map((entry) => marked(entry, name));
+  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  // Names of fields that somebody else chose would be texts as well.
+  if (!entries.every(([field]) => field_name.test(field))) return untrusted(value);
+  return Object.fromEntries(entries.map(([field, inner]) => [field, marked(inner, field)]));
+}
+
+function isOurs(text: string, name: string): boolean {
+  return (
+    harmless.test(text) ||
+    (word_fields.has(name) && word.test(text)) ||
+    (address_fields.has(name) && address.test(text)) ||
+    (name === 'next_cursor' && cursor.test(text))
+  );
+}
+
+/**
+ * The answer as plain JSON of at most 40,000 characters: of a list that makes it longer the end is
+ * left out, and `left_out` says how many entries.
+ */
+export function fitted(answer: Record<string, unknown>): Record<string, unknown> {
+  const plain = JSON.parse(JSON.stringify(marked(answer))) as Record<string, unknown>;
+  let left_out = 0;
+  while (JSON.stringify(plain).length > answer_characters_max) {
+    const longest = Object.values(plain)
+      .filter((entry) => Array.isArray(entry) && entry.length > 0)
+      .toSorted((one, other) => JSON.stringify(other).length - JSON.stringify(one).length)[0];
+    if (longest === undefined) return { left_out: 'all', ...cutWhole(plain) };
+    const list = longest as unknown[];
+    left_out += list.splice(Math.floor(list.length * 0.75)).length;
+  }
+  return left_out === 0 ? plain : { ...plain, left_out };
+}
+
+/** What cannot be shortened by its lists, as one text. */
+function cutWhole(plain: Record<string, unknown>): Record<string, unknown> {
+  return { result: untrusted(plain, answer_characters_max / 2)!.toJSON() };
+}

@@ -1,0 +1,125 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { basePath } from '../../platform/http/base_path.ts';
+import { jsonBody } from '../../platform/http/bodies/body.ts';
+import { agent_header } from '../../platform/http/caller/agent.ts';
+import {
+  forbidden,
+  invalid,
+  methodNotAllowed,
+  unauthenticated,
+} from '../../platform/http/errors.ts';
+import { urlOf } from './api_call.ts';
+import type { ApiCall } from './api_call.ts';
+import { openExchange } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
+import { mcp_schema } from './schema.ts';
+
+/**
+ * `/mcp`: what agents ask, by streamable HTTP without sessions, so that every request stands alone
+ * and any process may answer it.
+ */
+export function mcpRoutes(app: FastifyInstance, deps: Deps): void {
+  let exchange: Promise<Exchange> | undefined;
+  // In a room of its own: a page of another site is refused before anything is looked at.
+  void app.register(async (room) => {
+    room.addHook('onRequest', (request, _reply, done) => {
+      refuseOrigin(deps, request);
+      done();
+    });
+    for (const [url, schema] of [
+      ['/mcp', mcp_schema],
+      ['/mcp/', { ...mcp_schema, hide: true }],
+    ] as const) {
+      room.post(
+        url,
+        { config: { scope: 'any', foreign: true }, schema },
+        async (request, reply) => {
+          const message = messageOf(request);
+          exchange ??= openExchange(deps.log);
+          return answer(
+            reply,
+            await (
+              await exchange
+            )(message, request.headers, contextOf(request)),
+          );
+        },
+      );
+      room.route({
+        config: { scope: 'public', accepts_anything: true },
+        schema: { hide: true },
+        method: ['GET', 'PUT', 'PATCH', 'DELETE'],
+        url,
+        handler: ({ method }) => {
+          throw methodNotAllowed(method, ['POST']);
+        },
+      });
+    }
+  });
+}
+
+/**
+ * Throws 403 for a page that is not of this server: one that has another name for the server's
+ * address (DNS rebinding) names that in `Origin` and `Host`, so neither is believed.
+ */
+function refuseOrigin({ config }: Deps, { headers }: FastifyRequest): void {
+  const { origin } = headers;
+  if (origin !== undefined && origin !== new URL(config.public_url).origin)
+    throw forbidden('A page of another site may not ask here.');
+}
+
+/** The body; throws for a caller without a key, and for more than one message. */
+function messageOf(request: FastifyRequest): unknown {
+  if (request.caller.key_id === null)
+    throw unauthenticated(
+      'not_authenticated',
+      'Send a personal API key in the header "Authorization: Bearer <key>": here a session does ' +
+        'not count.',
+    );
+  const message = jsonBody(request);
+  if (Array.isArray(message))
+    throw invalid(null, 'invalid_input', 'Send one message in a request, not a list of them.');
+  return message;
+}
+
+function contextOf(request: FastifyRequest) {
+  const { context } = request.server;
+  return {
+    api: innerCalls(request),
+    console_url: new URL(context.config.public_url).origin + basePath(context),
+  };
+}
+
+/**
+ * The API as the request's own key sees it: each call is a request of its own to the routes, with
+ * all of their checks and limits.
+ */
+function innerCalls(request: FastifyRequest): ApiCall {
+  const { server } = request;
+  return async (asked) => {
+    const answered = await server.inject({
+      method: asked.method,
+      url: urlOf(asked),
+      remoteAddress: request.ip,
+      headers: {
+        authorization: request.headers.authorization!,
+        accept: 'application/json',
+        'x-request-id': request.id,
+        [agent_header]: 'mcp',
+        ...(asked.body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(asked.body === undefined ? {} : { payload: JSON.stringify(asked.body) }),
+    });
+    return {
+      status: answered.statusCode,
+      body: answered.body === '' ? undefined : (JSON.parse(answered.body) as unknown),
+    };
+  };
+}
+
+async function answer(reply: FastifyReply, response: Response): Promise<FastifyReply> {
+  const type = response.headers.get('content-type');
+  if (type !== null) void reply.type(type);
+  const text = await response.text();
+  return reply.code(response.status).send(text === '' ? undefined : text);
+}

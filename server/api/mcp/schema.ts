@@ -1,0 +1,72 @@
+import { Type } from 'typebox';
+import { nullable } from '../../platform/nullable.ts';
+import { Problem } from '../../platform/http/responses.ts';
+
+const id = Type.Union([Type.String(), Type.Number()], {
+  description: 'Chosen by the client; the answer has it again.',
+});
+
+const Message = Type.Object(
+  {
+    jsonrpc: Type.Literal('2.0'),
+    id: Type.Optional(id),
+    method: Type.String({ description: 'Such as `initialize`, `tools/list`, `tools/call`.' }),
+    params: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  },
+  {
+    title: 'McpMessage',
+    description: 'One message of the Model Context Protocol (JSON-RPC 2.0).',
+  },
+);
+
+const Answer = Type.Object(
+  {
+    jsonrpc: Type.Literal('2.0'),
+    id: Type.Optional(nullable(id)),
+    result: Type.Optional(Type.Object({}, { additionalProperties: true })),
+    error: Type.Optional(
+      Type.Object({
+        code: Type.Integer(),
+        message: Type.String(),
+        data: Type.Optional(Type.Unknown()),
+      }),
+    ),
+  },
+  { title: 'McpAnswer', description: 'The result, or an error of the protocol.' },
+);
+
+const json = { 'application/json': { schema: Answer } };
+const problem = { 'application/problem+json': { schema: Problem } };
+const refused = (description: string) => ({ description, content: problem });
+
+/** What the document says of `/mcp`. */
+export const mcp_schema = {
+  operationId: 'mcp_create',
+  tags: ['mcp'],
+  summary: 'Ask as an agent: one message of the Model Context Protocol',
+  description:
+    'Streamable HTTP of MCP, without sessions and streams; docs/agents.md has the tools. Takes a ' +
+    'personal API key alone. What is no message is refused in the words of this API, what is one ' +
+    'is answered in those of the protocol.',
+  body: Message,
+  response: {
+    200: { description: 'The answer to a request of the protocol.', content: json },
+    202: { description: 'A notification was taken; no body.', type: 'null' },
+    400: {
+      description: 'No JSON, more than one message, or a message that the protocol does not have.',
+      content: { ...json, ...problem },
+    },
+    401: refused('No key, or an unknown, expired or revoked one; a session does not count.'),
+    403: refused('The Origin is not that of this server.'),
+    404: { description: 'A method that the protocol does not have.', content: json },
+    405: refused('Only POST is taken.'),
+    406: refused('The Accept header does not take JSON.'),
+    409: refused('A request with this Idempotency-Key is running.'),
+    413: refused('The body is larger than 1048576 bytes.'),
+    415: refused('The body is not application/json.'),
+    422: refused('The Idempotency-Key was used for another request.'),
+    429: refused('Too many requests; Retry-After says when to come back.'),
+    500: refused('The server failed.'),
+    503: refused('A store does not answer at the moment; Retry-After says when to come back.'),
+  },
+};

@@ -1,0 +1,75 @@
+import type { Static, TObject } from 'typebox';
+import { Type } from 'typebox';
+import { checked } from '../../platform/http/bodies/validator.ts';
+import type { Scope } from '../../platform/http/caller/scopes.ts';
+import type { ApiCall } from './api_call.ts';
+
+/** What a tool works with beside its arguments. */
+export type ToolContext = {
+  api: ApiCall;
+  /** The address under which people reach the console, without a slash at its end. */
+  console_url: string;
+};
+
+/** One thing that an agent can do; `run` asks the API and nothing else. */
+export type Tool = {
+  name: string;
+  title: string;
+  description: string;
+  input: TObject;
+  /** The scopes that a key needs for it, all of them; without them the tool is not shown. */
+  scopes: readonly Scope[];
+  /** Whether it can change anything; such a tool asks for its scopes again at each call. */
+  writes: boolean;
+  /** Gives the answer's fields. Throws `ApiError` for wrong arguments, else what the API said. */
+  run(args: unknown, context: ToolContext): Promise<Record<string, unknown>>;
+};
+
+type Defined<Input extends TObject> = Omit<Tool, 'input' | 'run' | 'writes'> & {
+  input: Input;
+  writes?: boolean;
+  run(args: Static<Input>, context: ToolContext): Promise<Record<string, unknown>>;
+};
+
+/** Makes a tool: its arguments are checked by its schema as a body of the API is. */
+export function defineTool<Input extends TObject>(tool: Defined<Input>): Tool {
+  return {
+    writes: false,
+    ...tool,
+    run: (args, context) => tool.run(checked(tool.input, args ?? {}), context),
+  };
+}
+
+/** Arguments that several tools have. */
+export const project = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Project id; default: oldest.' }),
+);
+export const organization = Type.Optional(
+  Type.String({ format: 'uuid', description: 'Organization id; default: oldest.' }),
+);
+export const batch_export = Type.String({ format: 'uuid', description: 'Export id.' });
+export const instant = (description: string) =>
+  Type.Optional(Type.String({ format: 'date-time', description }));
+export const limit = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: 100, description: 'Default 20.' }),
+);
+export const next_page = Type.Optional(
+  Type.String({ maxLength: 1_000, description: 'next_cursor of the page before.' }),
+);
+/** How many entries a list has unless it is asked otherwise. */
+export const default_limit = 20;
+
+/** The path of the project, or of the caller's oldest one. */
+export function projectPath(id: number | undefined): string {
+  return `/api/projects/${id ?? '@current'}/`;
+}
+
+/** The path of the organization, or of the caller's oldest one. */
+export function organizationPath(id: string | undefined): string {
+  return `/api/organizations/${id ?? '@current'}/`;
+}
+
+/** The path of an export of the project. */
+export function exportPath(project_id: number | undefined, id: string): string {
+  return `${projectPath(project_id)}batch_exports/${id}/`;
+}

@@ -1,0 +1,25 @@
+import type { Tool } from './tool.ts';
+import { explain_delay } from './tools/explain_delay.ts';
+import { find_record } from './tools/find_record.ts';
+import { get_export } from './tools/get_export.ts';
+import { list_exports } from './tools/list_exports.ts';
+import { list_projects } from './tools/list_projects.ts';
+import { list_runs } from './tools/list_runs.ts';
+import { list_slots } from './tools/list_slots.ts';
+import { plan_backfill } from './tools/plan_backfill.ts';
+import { read_activity } from './tools/read_activity.ts';
+import { read_logs } from './tools/read_logs.ts';
+
+/** Everything that an agent can do, one line each; twelve at most. */
+export const tools: readonly Tool[] = [
+  list_projects,
+  list_exports,
+  get_export,
+  explain_delay,
+  list_runs,
+  read_logs,
+  list_slots,
+  find_record,
+  read_activity,
+  plan_backfill,
+];

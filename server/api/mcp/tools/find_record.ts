@@ -1,0 +1,65 @@
+import { Type } from 'typebox';
+import type { ApiRecord } from '../api_call.ts';
+import { entriesOf, pick, read } from '../api_call.ts';
+import { defineTool, project, projectPath } from '../tool.ts';
+
+const record_fields = [
+  'model',
+  'uuid',
+  'event',
+  'distinct_id',
+  'person_version',
+  'timestamp',
+  'inserted_at',
+] as const;
+const export_fields = [
+  'batch_export',
+  'name',
+  'destination_type',
+  'state',
+  'reason',
+  'detail',
+  'run',
+  'delivery_id',
+  'data_interval_start',
+  'data_interval_end',
+  'due_at',
+  'slice',
+  'receipt',
+] as const;
+
+/** Where an event or a person was delivered, or why not. */
+export const find_record = defineTool({
+  name: 'find_record',
+  title: 'Find a record',
+  description:
+    'Where an event or person was delivered (run, file or table), or why not, in each export of ' +
+    'the project. Give uuid, or distinct_id and day.',
+  input: Type.Object({
+    project,
+    uuid: Type.Optional(Type.String({ format: 'uuid', description: 'uuid of an event.' })),
+    distinct_id: Type.Optional(Type.String({ maxLength: 400 })),
+    day: Type.Optional(
+      Type.String({ maxLength: 10, description: 'As 2026-01-31, in the zone of the project.' }),
+    ),
+    export: Type.Optional(Type.String({ format: 'uuid', description: 'Only in this export.' })),
+  }),
+  scopes: ['batch_export:read'],
+  run: async (args, { api }) => {
+    const answer = await read(api, `${projectPath(args.project)}find/`, {
+      uuid: args.uuid,
+      distinct_id: args.distinct_id,
+      day: args.day,
+      batch_export: args.export,
+    });
+    return {
+      ...pick(answer, ['detail', 'timezone', 'has_more_records', 'exports_left_out']),
+      records: entriesOf(answer, 'records').map(shownRecord),
+    };
+  },
+});
+
+function shownRecord(record: ApiRecord): ApiRecord {
+  const exports = entriesOf(record, 'exports').map((found) => pick(found, export_fields));
+  return { ...pick(record, record_fields), exports };
+}

@@ -1,0 +1,68 @@
+import { Type } from 'typebox';
+import { entriesOf, pick, read } from '../api_call.ts';
+import {
+  default_limit,
+  defineTool,
+  limit,
+  organization,
+  organizationPath,
+  project,
+  projectPath,
+} from '../tool.ts';
+
+/** What is told of an export at a glance. */
+export const glance_fields = [
+  'id',
+  'team_id',
+  'name',
+  'model',
+  'destination_type',
+  'interval',
+  'paused',
+  'health',
+  'delivered_until',
+  'next_run',
+  'open_runs',
+  'latest_run',
+] as const;
+
+/** The exports of a project or an organization, with their health in words. */
+export const list_exports = defineTool({
+  name: 'list_exports',
+  title: 'List exports',
+  description:
+    'Batch exports with health in a word and a sentence, how far they delivered, next and latest ' +
+    'run. team_id is the project.',
+  input: Type.Object({
+    project,
+    organization,
+    health: Type.Optional(
+      Type.String({
+        maxLength: 200,
+        description:
+          'Only these, with commas: failing, paused_automatically, late, unusual_volume, paused, ' +
+          'waiting, up_to_date, ended.',
+      }),
+    ),
+    search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the name.' })),
+    limit,
+    offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
+  }),
+  scopes: ['batch_export:read'],
+  run: async (args, { api }) => {
+    const place =
+      args.project === undefined && args.organization !== undefined
+        ? organizationPath(args.organization)
+        : projectPath(args.project);
+    const answer = await read(api, `${place}overview/`, {
+      health: args.health,
+      search: args.search,
+      limit: args.limit ?? default_limit,
+      offset: args.offset,
+      ordering: 'health',
+      slots: 0,
+    });
+    const exports = entriesOf(answer).map((entry) => pick(entry, glance_fields));
+    return { ...pick(answer, ['count', 'counts']), exports };
+  },
+});

@@ -1,0 +1,45 @@
+import { Type } from 'typebox';
+import type { ApiCall, ApiRecord } from '../api_call.ts';
+import { RefusedError, entriesOf, pick, read } from '../api_call.ts';
+import { defineTool } from '../tool.ts';
+
+const projects_max = 100;
+
+/** What a key sees and may do; of what it may not see it says nothing. */
+export const list_projects = defineTool({
+  name: 'list_projects',
+  title: 'List projects',
+  description:
+    'What this key may do (scopes), and the organizations and projects that it sees. Begin here: ' +
+    'other tools take these ids.',
+  input: Type.Object({}),
+  scopes: [],
+  run: async (_args, { api }) => {
+    const key = await read(api, '/api/personal_api_keys/@current/');
+    const [organizations, projects] = await Promise.all([
+      listed(api, '/api/organizations/', [
+        'id',
+        'name',
+        'membership_level',
+        'forbids_agent_writes',
+      ]),
+      listed(api, '/api/projects/', ['id', 'name', 'organization', 'timezone']),
+    ]);
+    return { key: pick(key, ['label', 'scopes', 'expires_at']), organizations, projects };
+  },
+});
+
+/** The list; null when the key lacks the scope for it. */
+async function listed(
+  api: ApiCall,
+  path: string,
+  fields: readonly string[],
+): Promise<ApiRecord[] | null> {
+  try {
+    const answer = await read(api, path, { limit: projects_max });
+    return entriesOf(answer).map((entry) => pick(entry, fields));
+  } catch (error) {
+    if (error instanceof RefusedError && error.status === 403) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,41 @@
+import { Type } from 'typebox';
+import type { ApiRecord } from '../api_call.ts';
+import { ask, pick } from '../api_call.ts';
+import { batch_export, defineTool, exportPath, project } from '../tool.ts';
+import { exportPage } from './get_export.ts';
+
+/** What a backfill would deliver; it never begins one. */
+export const plan_backfill = defineTool({
+  name: 'plan_backfill',
+  title: 'Plan a backfill',
+  description:
+    'What delivering a range of the past again would do: runs and rows. Nothing begins; a person ' +
+    'does that at `open`.',
+  input: Type.Object({
+    project,
+    export: batch_export,
+    start_at: Type.String({ format: 'date-time' }),
+    end_at: Type.String({ format: 'date-time' }),
+    mode: Type.Optional(
+      Type.String({ maxLength: 20, description: 'missing (default) or all: every row once more.' }),
+    ),
+    by: Type.Optional(
+      Type.String({ maxLength: 20, description: 'timestamp (default) or inserted_at.' }),
+    ),
+  }),
+  scopes: ['batch_export:write'],
+  run: async (args, { api, console_url }) => {
+    const { project: project_id, export: id, ...wanted } = args;
+    const answer = await ask(api, {
+      method: 'POST',
+      path: `${exportPath(project_id, id)}backfill/`,
+      body: { ...wanted, dry_run: true },
+    });
+    const backfill = answer['backfill'] as ApiRecord;
+    return {
+      ...pick(backfill, ['mode', 'by', 'start_at', 'end_at', 'runs', 'detail', 'settles_at']),
+      ...pick(backfill, ['progress', 'plan']),
+      open: exportPage(console_url, answer),
+    };
+  },
+});

@@ -1,0 +1,93 @@
+import { request } from 'undici';
+import { createAgentServer } from '../api/mcp/agent_server.ts';
+import { UnreachableError, urlOf } from '../api/mcp/api_call.ts';
+import type { ApiCall } from '../api/mcp/api_call.ts';
+import { agent_header } from '../platform/http/caller/agent.ts';
+import { version } from '../platform/version.ts';
+import type { CommandContext } from './command_context.ts';
+import { stopSignal } from './stop_signal.ts';
+import { UserError } from './user_error.ts';
+
+const headers_timeout_ms = 60_000;
+/** What a tool asks for is far smaller; more is not read. */
+const answer_size_bytes_max = 16 * 1024 * 1024;
+
+/**
+ * `sluice mcp`: serves an agent on standard input and output, with the tools that the key can use
+ * at the server of the address. Ends when the agent closes its side, or by a signal. Standard output
+ * has the protocol alone.
+ */
+export async function mcp(
+  { config, log }: CommandContext,
+  flags: { url?: string; key?: string },
+): Promise<number> {
+  const key = flags.key ?? config.owner_api_key ?? '';
+  if (key === '')
+    throw new UserError('An agent needs a key: --key slk_..., or SLUICE_OWNER_API_KEY.');
+  const url = (flags.url ?? config.public_url).replace(/\/+$/, '');
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new UserError(`"${url}" is no address of a server, such as https://sluice.example.com.`);
+  const library = await import('@modelcontextprotocol/server');
+  const { StdioServerTransport, serveStdio } = await import('@modelcontextprotocol/server/stdio');
+  const context = { api: callsTo(url, key), console_url: url };
+  const transport = new StdioServerTransport();
+  const ended = new Promise<void>((resolve) => process.stdin.once('close', resolve));
+  const served = serveStdio(() => createAgentServer(library, context), {
+    transport,
+    maxSubscriptions: 0,
+    onerror: (error) => log.warn({ err: error }, 'a message of the agent was refused'),
+  });
+  await Promise.race([ended, stopSignal()]);
+  await served.close();
+  return 0;
+}
+
+/** The API of the server at the address, with the key. */
+function callsTo(url: string, key: string): ApiCall {
+  return async (asked) => {
+    try {
+      const answer = await request(`${url}${urlOf(asked)}`, {
+        method: asked.method,
+        headers: {
+          authorization: `Bearer ${key}`,
+          accept: 'application/json',
+          'user-agent': `sluice-mcp/${version}`,
+          [agent_header]: 'mcp',
+          ...(asked.body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        headersTimeout: headers_timeout_ms,
+        bodyTimeout: headers_timeout_ms,
+        ...(asked.body === undefined ? {} : { body: JSON.stringify(asked.body) }),
+      });
+      const body = parsed(await textOf(answer.body));
+      if (body === undefined && answer.statusCode >= 300)
+        throw new UnreachableError(
+          `${url} answered ${answer.statusCode} without the words of Sluice: is it its address?`,
+        );
+      return { status: answer.statusCode, body };
+    } catch (error) {
+      if (error instanceof UnreachableError) throw error;
+      throw new UnreachableError(`The server at ${url} cannot be reached, or its answer broke off.`);
+    }
+  };
+}
+
+async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of body) {
+    size += piece.length;
+    if (size > answer_size_bytes_max)
+      throw new UnreachableError('The answer of the server is too large to be looked at.');
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
