@@ -29,7 +29,11 @@ export async function mcp(
     throw new UserError(`"${url}" is no address of a server, such as https://sluice.example.com.`);
   const library = await import('@modelcontextprotocol/server');
   const { StdioServerTransport, serveStdio } = await import('@modelcontextprotocol/server/stdio');
-  const context = { api: callsTo(url, key), console_url: url };
+  const context = {
+    api: callsTo(url, key),
+    console_url: url,
+    onFault: (error: unknown) => log.error({ err: error }, 'a tool failed'),
+  };
   const transport = new StdioServerTransport();
   const ended = new Promise<void>((resolve) => process.stdin.once('close', resolve));
   const served = serveStdio(() => createAgentServer(library, context), {
@@ -67,7 +71,9 @@ function callsTo(url: string, key: string): ApiCall {
       return { status: answer.statusCode, body };
     } catch (error) {
       if (error instanceof UnreachableError) throw error;
-      throw new UnreachableError(`The server at ${url} cannot be reached, or its answer broke off.`);
+      throw new UnreachableError(
+        `The server at ${url} cannot be reached, or its answer broke off.`,
+      );
     }
   };
 }

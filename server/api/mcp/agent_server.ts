@@ -32,7 +32,7 @@ export function createAgentServer(library: Library, context: ToolContext): Serve
     try {
       return { tools: (await offeredTools(context.api)).map(listed) };
     } catch (error) {
-      throw new ProtocolError(ProtocolErrorCode.InternalError, sentenceOf(error));
+      throw new ProtocolError(ProtocolErrorCode.InternalError, sentenceOf(error, context));
     }
   });
   server.setRequestHandler('tools/call', async ({ params }) => {
@@ -81,8 +81,7 @@ async function callTool(tool: Tool, args: unknown, context: ToolContext): Promis
     if (error instanceof ApiError)
       return toldError({ status: error.status, errors: error.violations });
     if (error instanceof RefusedError) return toldError(refusalOf(error));
-    if (error instanceof UnreachableError) return toldError({ detail: error.message });
-    throw error;
+    return toldError({ detail: sentenceOf(error, context) });
   }
 }
 
@@ -91,11 +90,12 @@ function refusalOf({ status, body }: RefusedError): ApiRecord {
   return { status, ...pick(body, ['code', 'detail', 'errors']) };
 }
 
-function sentenceOf(error: unknown): string {
+function sentenceOf(error: unknown, { onFault }: ToolContext): string {
   if (error instanceof RefusedError)
     return String(pick(error.body, ['detail'])['detail'] ?? error.message);
   if (error instanceof UnreachableError) return error.message;
-  throw error;
+  onFault(error);
+  return 'The tool failed; the operator finds the cause in the log.';
 }
 
 function toldError(fields: ApiRecord): CallToolResult {

@@ -15,6 +15,11 @@ import { openExchange } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
 import { mcp_schema } from './schema.ts';
 
+const hidden = {
+  config: { scope: 'public', accepts_anything: true },
+  schema: { hide: true },
+} as const;
+
 /**
  * `/mcp`: what agents ask, by streamable HTTP without sessions, so that every request stands alone
  * and any process may answer it.
@@ -27,34 +32,29 @@ export function mcpRoutes(app: FastifyInstance, deps: Deps): void {
       refuseOrigin(deps, request);
       done();
     });
-    for (const [url, schema] of [
-      ['/mcp', mcp_schema],
-      ['/mcp/', { ...mcp_schema, hide: true }],
-    ] as const) {
-      room.post(
-        url,
-        { config: { scope: 'any', foreign: true }, schema },
-        async (request, reply) => {
-          const message = messageOf(request);
-          exchange ??= openExchange(deps.log);
-          return answer(
-            reply,
-            await (
-              await exchange
-            )(message, request.headers, contextOf(request)),
-          );
-        },
-      );
-      room.route({
-        config: { scope: 'public', accepts_anything: true },
-        schema: { hide: true },
-        method: ['GET', 'PUT', 'PATCH', 'DELETE'],
-        url,
-        handler: ({ method }) => {
-          throw methodNotAllowed(method, ['POST']);
-        },
-      });
-    }
+    room.post(
+      '/mcp',
+      { config: { scope: 'any', foreign: true }, schema: mcp_schema },
+      async (request, reply) => {
+        const message = messageOf(request);
+        exchange ??= openExchange(deps.log);
+        return answer(reply, await (await exchange)(message, request.headers, contextOf(request)));
+      },
+    );
+    room.route({
+      ...hidden,
+      method: ['GET', 'PUT', 'PATCH', 'DELETE'],
+      url: '/mcp',
+      onRequest: ({ method }, _reply, done) => done(methodNotAllowed(method, ['POST'])),
+      handler: () => undefined,
+    });
+    room.route({
+      ...hidden,
+      method: ['GET', 'POST', 'DELETE'],
+      url: '/mcp/',
+      onRequest: (_request, reply) => void reply.redirect(`${basePath(deps)}/mcp`, 308),
+      handler: () => undefined,
+    });
   });
 }
 
@@ -87,6 +87,8 @@ function contextOf(request: FastifyRequest) {
   return {
     api: innerCalls(request),
     console_url: new URL(context.config.public_url).origin + basePath(context),
+    onFault: (error: unknown) =>
+      context.log.error({ err: error, request_id: request.id }, 'a tool of an agent failed'),
   };
 }
 

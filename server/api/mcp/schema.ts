@@ -1,15 +1,14 @@
 import { Type } from 'typebox';
-import { nullable } from '../../platform/nullable.ts';
 import { Problem } from '../../platform/http/responses.ts';
 
-const id = Type.Union([Type.String(), Type.Number()], {
-  description: 'Chosen by the client; the answer has it again.',
-});
+const id = [Type.String(), Type.Number()];
 
 const Message = Type.Object(
   {
     jsonrpc: Type.Literal('2.0'),
-    id: Type.Optional(id),
+    id: Type.Optional(
+      Type.Union(id, { description: 'Chosen by the client; none for a notification.' }),
+    ),
     method: Type.String({ description: 'Such as `initialize`, `tools/list`, `tools/call`.' }),
     params: Type.Optional(Type.Object({}, { additionalProperties: true })),
   },
@@ -22,7 +21,9 @@ const Message = Type.Object(
 const Answer = Type.Object(
   {
     jsonrpc: Type.Literal('2.0'),
-    id: Type.Optional(nullable(id)),
+    id: Type.Optional(
+      Type.Union([...id, Type.Null()], { description: 'That of the request; null: it had none.' }),
+    ),
     result: Type.Optional(Type.Object({}, { additionalProperties: true })),
     error: Type.Optional(
       Type.Object({

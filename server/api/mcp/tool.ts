@@ -9,6 +9,8 @@ export type ToolContext = {
   api: ApiCall;
   /** The address under which people reach the console, without a slash at its end. */
   console_url: string;
+  /** Takes a fault of ours, of which the agent is told no more than that there was one. */
+  onFault(error: unknown): void;
 };
 
 /** One thing that an agent can do; `run` asks the API and nothing else. */

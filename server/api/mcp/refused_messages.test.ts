@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openHarness } from '../../../test/harness.ts';
+import type { Answer, Harness, Sent, TestOrganization } from '../../../test/harness.ts';
+
+let house: Harness;
+let home: TestOrganization;
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+  home = await house.newOrganization();
+});
+after(() => house.close());
+
+const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+const post = (body: unknown, sent: Sent = {}) =>
+  house.request('POST', '/mcp', { key: home.key, body, ...sent });
+const isProblem = (answer: Answer, status: number, words: RegExp) => {
+  assert.equal(answer.status, status, answer.text);
+  assert.match(answer.headers['content-type']!, /^application\/problem\+json/);
+  assert.match(answer.body.detail, words);
+};
+const isProtocolError = (answer: Answer, status: number, code: number) => {
+  assert.equal(answer.status, status, answer.text);
+  assert.match(answer.headers['content-type']!, /^application\/json/);
+  assert.equal(answer.body.error.code, code, answer.text);
+};
+
+test('only a personal API key opens it', async () => {
+  isProblem(await house.request('POST', '/mcp', { body: list }), 401, /personal API key/);
+  const wrong = `slk_${'0'.repeat(49)}`;
+  const refused = await post(list, { key: wrong });
+  isProblem(refused, 401, /unknown, expired or revoked/);
+  assert.equal(refused.headers['www-authenticate'], 'Bearer');
+  isProblem(await post(list, { key: home.project.api_token }), 401, /write key/);
+  const cookie = await house.newSession(home.user);
+  const session = await house.request('POST', '/mcp', { body: list, headers: { cookie } });
+  isProblem(session, 401, /a session does not count/);
+  const both = await post(list, { headers: { cookie } });
+  isProblem(both, 400, /one credential only/);
+});
+
+test('a page of another site is refused, whatever names it has for the server', async () => {
+  const own = { origin: house.deps.config.public_url };
+  assert.equal((await post(list, { headers: own })).status, 200);
+  const foreign: Record<string, string>[] = [
+    { origin: 'https://evil.example.com' },
+    { origin: 'null' },
+    // DNS rebinding: the page's own name leads to the server, so Host agrees with Origin.
+    { origin: 'http://evil.example.com:8000', host: 'evil.example.com:8000' },
+    { origin: 'http://127.0.0.1:8001' },
+    { origin: 'https://127.0.0.1:8000' },
+  ];
+  for (const headers of foreign) isProblem(await post(list, { headers }), 403, /another site/);
+});
+
+test('there is POST and nothing else; a slash at the end is led away', async () => {
+  for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
+    const answer = await house.request(method, '/mcp', { key: home.key });
+    isProblem(answer, 405, /it has POST/);
+    assert.equal(answer.headers['allow'], 'POST');
+  }
+  const led = await house.request('POST', '/mcp/', { key: home.key, body: list });
+  assert.equal(led.status, 308);
+  assert.equal(led.headers['location'], '/mcp');
+});
+
+test('what is no message is refused in the words of the API', async () => {
+  isProblem(await post('{'), 400, /not valid JSON/);
+  isProblem(await post('['.repeat(100)), 400, /nested deeper/);
+  isProblem(await post([list, list]), 400, /one message/);
+  isProblem(await post('{"jsonrpc":"2.0","id":"\\u0000"}'), 400, /Null characters/);
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  isProblem(await post('a=b', { headers: form }), 415, /application\/json/);
+  isProblem(await post(list, { headers: { accept: 'text/html' } }), 406, /application\/json/);
+  const huge = JSON.stringify({ ...list, params: { x: 'y'.repeat(1024 * 1024) } });
+  isProblem(await post(huge), 413, /larger than the 1048576 bytes/);
+});
+
+test('what is a message is answered in the words of the protocol', async () => {
+  isProtocolError(await post({ jsonrpc: '2.0', id: 1, method: 'tools/erase' }), 200, -32601);
+  const unknown = { ...list, method: 'tools/call', params: { name: 'erase', arguments: {} } };
+  isProtocolError(await post(unknown), 200, -32602);
+  for (const body of [{ hello: 'world' }, {}, '', 'null', '"x"', '1'])
+    isProtocolError(await post(body), 400, -32600);
+  const version = { 'mcp-protocol-version': '1999-01-01' };
+  assert.equal((await post(list, { headers: version })).status, 400);
+});
+
+test('a notification is taken without an answer', async () => {
+  const answer = await post({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  assert.equal(answer.status, 202);
+  assert.equal(answer.text, '');
+});
+
+test('no stream is opened, and no session made', async () => {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' };
+  const params = { _meta: meta, notifications: { toolsListChanged: true } };
+  const listen = { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params };
+  isProtocolError(await post(listen, { headers }), 200, -32603);
+  for (const protocolVersion of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']) {
+    const clientInfo = { name: 'old', version: '1' };
+    const params = { protocolVersion, capabilities: {}, clientInfo };
+    const answer = await post({ ...list, method: 'initialize', params });
+    assert.equal(answer.body.result.protocolVersion, protocolVersion);
+    assert.equal(answer.headers['mcp-session-id'], undefined);
+    assert.match(answer.body.result.instructions, /untrusted_text/);
+  }
+});
+
+test('the limit of requests holds for messages too', async () => {
+  const limited = await openHarness({
+    clickhouse: false,
+    config: { rate_limit_per_minute: 2, rate_limit_per_hour: 0 },
+  });
+  const { key } = await limited.newOrganization();
+  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  const send = () => limited.request('POST', '/mcp', { key, body: ping });
+  assert.deepEqual((await send()).body.result, {});
+  await send();
+  const refused = await send();
+  isProblem(refused, 429, /Too many requests/);
+  assert.ok(refused.headers['retry-after']);
+  await limited.close();
+});

@@ -1,0 +1,91 @@
+import { Type } from 'typebox';
+import type { ApiCall, ApiRecord } from '../api_call.ts';
+import { ask, entriesOf, pick, read } from '../api_call.ts';
+import { untrusted } from '../marked_data.ts';
+import type { UntrustedText } from '../marked_data.ts';
+import { defineTool, organization, organizationPath } from '../tool.ts';
+import { secretPages } from './secret_pages.ts';
+
+/** The name under which agents' objects are managed, unless they name another one. */
+const agent_source = 'agent';
+const standing_characters_max = 30_000;
+const value_characters_max = 500;
+const plan_fields = ['hash', 'expires_at', 'is_empty', 'source', 'summary'] as const;
+const object_fields = ['kind', 'path', 'id', 'name', 'action', 'moved_from', 'cost'] as const;
+
+/** What stands as configuration, or what a changed one would do; neither changes anything. */
+export const plan_configuration = defineTool({
+  name: 'plan_configuration',
+  title: 'Plan a configuration',
+  description:
+    'Without `configuration`: what stands, as the JSON to send. With it: the plan (steps field by ' +
+    'field, costs, drift, needs) and its hash; nothing is changed. What is not named stays. Never ' +
+    'put a secret in: write {"keep": true} for a stored one, {"env": "NAME"} for one that a ' +
+    'person has to enter at `open`.',
+  input: Type.Object({
+    organization,
+    configuration: Type.Optional(
+      Type.Unsafe<ApiRecord>({
+        type: 'object',
+        description: 'Objects by section and key, as what stands shows them.',
+      }),
+    ),
+    source: Type.Optional(
+      Type.String({
+        maxLength: 200,
+        description: 'Name of the configuration that manages it; default agent.',
+      }),
+    ),
+    prune: Type.Optional(
+      Type.Boolean({ description: 'Delete what this source applied and no longer names.' }),
+    ),
+  }),
+  scopes: ['organization:read'],
+  run: async (args, { api, console_url }) => {
+    const path = `${organizationPath(args.organization)}configuration/`;
+    if (args.configuration === undefined) return standing(api, path);
+    const plan = await ask(api, {
+      method: 'POST',
+      path: `${path}plan/`,
+      body: {
+        configuration: args.configuration,
+        source: { name: args.source ?? agent_source },
+        prune: args.prune ?? false,
+      },
+    });
+    const needs = entriesOf(plan, 'needs');
+    const pages = await secretPages(api, console_url, args.organization, plan);
+    return {
+      ...pick(plan, plan_fields),
+      needs: needs.map((need) => ({ ...need, open: pages.get(need) })),
+      steps: entriesOf(plan, 'steps').map(shownStep),
+      drift: entriesOf(plan, 'drift').map(shownStep),
+      left: entriesOf(plan, 'left').map((one) => pick(one, object_fields)),
+    };
+  },
+});
+
+async function standing(api: ApiCall, path: string): Promise<ApiRecord> {
+  const { configuration, secrets } = await read(api, path);
+  return { configuration: untrusted(configuration, standing_characters_max), secrets };
+}
+
+function shownStep(step: ApiRecord): ApiRecord {
+  return {
+    ...pick(step, object_fields),
+    ...pick(step, ['is_deleted']),
+    changed_by: step['by'],
+    changes: entriesOf(step, 'changes').map(({ field, action, before, after }) => ({
+      field,
+      action,
+      before: shownValue(before),
+      after: shownValue(after),
+    })),
+  };
+}
+
+function shownValue(value: unknown): number | boolean | UntrustedText | null {
+  return typeof value === 'number' || typeof value === 'boolean'
+    ? value
+    : untrusted(value, value_characters_max);
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { after, before, test } from 'node:test';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { agentOf, openAgent, protocol_modes } from '../../test/factories/agents.ts';
+import type { Agent } from '../../test/factories/agents.ts';
+import { newExport } from '../../test/factories/batch_exports.ts';
+import { openHarness } from '../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../test/harness.ts';
+
+const main = fileURLToPath(new URL('../main.ts', import.meta.url));
+
+let house: Harness;
+let home: TestOrganization;
+let address: string;
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+  home = await house.newOrganization();
+  address = await house.app.listen({ port: 0, host: '127.0.0.1' });
+});
+after(() => house.close());
+
+const environment = (key: string) => ({
+  PATH: process.env['PATH'] ?? '',
+  SLUICE_OWNER_API_KEY: key,
+});
+
+/** `sluice mcp` as a client starts it; the transcript is of its standard output. */
+function started(
+  key: string,
+  url = address,
+  mode: (typeof protocol_modes)[number] = 'legacy',
+): Promise<Agent> {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [main, 'mcp', '--url', url],
+    env: environment(key),
+    stderr: 'pipe',
+  });
+  return openAgent(transport, [], mode);
+}
+
+test('it serves what /mcp serves, to the official client in both revisions', async () => {
+  const { id } = await newExport(house, home, { name: 'By stdio' });
+  const web = await agentOf(house, home.key);
+  const [tools, found] = [
+    await web.client.listTools(),
+    await web.call('get_export', { export: id }),
+  ];
+  await web.close();
+  for (const mode of protocol_modes) {
+    const agent = await started(home.key, address, mode);
+    const shown = await agent.client.listTools();
+    assert.deepEqual(shown.tools, tools.tools, mode);
+    const { data } = await agent.call('get_export', { export: id });
+    const { open, ...rest } = data;
+    const { open: _open, ...wanted } = found.data;
+    assert.deepEqual(rest, wanted);
+    assert.equal(open, `${address}/projects/${home.project.id}/exports/${id}`);
+    await agent.close();
+  }
+});
+
+test('a wrong key and a server that is away are told in sentences', async () => {
+  const wrong = await started(`slk_${'0'.repeat(49)}`);
+  await assert.rejects(wrong.client.listTools(), /unknown, expired or revoked/);
+  const { is_error, data } = await wrong.call('list_exports');
+  assert.ok(is_error);
+  assert.equal(data.status, 401);
+  await wrong.close();
+  const away = await started(home.key, 'http://127.0.0.1:9');
+  await assert.rejects(away.client.listTools(), /127\.0\.0\.1:9 cannot be reached/);
+  await away.close();
+});
+
+/** Runs it with what is written to its standard input, and gives what came of it. */
+async function ran(args: string[], key: string, input: string) {
+  const child = spawn(process.execPath, [main, 'mcp', ...args], { env: environment(key) });
+  let [output, faults] = ['', ''];
+  child.stdout.on('data', (piece) => (output += String(piece)));
+  child.stderr.on('data', (piece) => (faults += String(piece)));
+  child.stdin.end(input);
+  const [code] = await once(child, 'close');
+  return { code: code as number, output, faults };
+}
+
+test('without a key or with no address it does not start', async () => {
+  const without = await ran([], '', '');
+  assert.equal(without.code, 1);
+  assert.match(without.faults, /An agent needs a key/);
+  const nowhere = await ran(['--url', 'sluice'], home.key, '');
+  assert.equal(nowhere.code, 1);
+  assert.match(nowhere.faults, /no address of a server/);
+});
+
+test('it ends when the agent closes its side, and writes nothing but messages', async () => {
+  const { code, output } = await ran(['--url', address], home.key, 'this is no message\n');
+  assert.equal(code, 0);
+  assert.equal(output, '');
+});

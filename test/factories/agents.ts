@@ -1,0 +1,69 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Harness } from '../harness.ts';
+
+/** What a tool answered: its data, and the text that a model is given. */
+export type ToolAnswer = { is_error: boolean; data: any; text: string };
+
+/** An agent as the official client is one; `transcript` has every message in both directions. */
+export type Agent = {
+  client: Client;
+  transcript: string[];
+  /** The names of the tools that it is offered. */
+  toolNames(): Promise<string[]>;
+  call(name: string, args?: Record<string, unknown>): Promise<ToolAnswer>;
+  close(): Promise<void>;
+};
+
+/** The revisions of the protocol that clients speak: that before 2026, and the one of 2026-07-28. */
+export const protocol_modes = ['legacy', 'auto'] as const;
+
+/** The official client as an agent, over the transport; `transcript` is what is written down. */
+export async function openAgent(
+  transport: Parameters<Client['connect']>[0],
+  transcript: string[],
+  mode: (typeof protocol_modes)[number] = 'legacy',
+): Promise<Agent> {
+  const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } });
+  await client.connect(transport);
+  return {
+    client,
+    transcript,
+    toolNames: async () => (await client.listTools()).tools.map(({ name }) => name),
+    call: async (name, args = {}) => {
+      const answer = await client.callTool({ name, arguments: args });
+      const [content] = answer.content as { text: string }[];
+      return {
+        is_error: answer.isError === true,
+        data: answer.structuredContent,
+        text: content!.text,
+      };
+    },
+    close: () => client.close(),
+  };
+}
+
+/** An agent with the key at `/mcp` of the house, whose every request goes through the harness. */
+export function agentOf(
+  house: Harness,
+  key: string,
+  mode: (typeof protocol_modes)[number] = 'legacy',
+): Promise<Agent> {
+  const transcript: string[] = [];
+  const transport = new StreamableHTTPClientTransport(new URL('http://127.0.0.1:8000/mcp'), {
+    requestInit: { headers: { authorization: `Bearer ${key}` } },
+    fetch: async (_url, init = {}) => {
+      const body = typeof init.body === 'string' ? init.body : undefined;
+      const answer = await house.request(init.method ?? 'GET', '/mcp', {
+        headers: Object.fromEntries(new Headers(init.headers)),
+        ...(body === undefined ? {} : { body }),
+      });
+      transcript.push(body ?? '', answer.text);
+      const headers = Object.entries(answer.headers).filter((one) => typeof one[1] === 'string');
+      return new Response(answer.text === '' ? null : answer.text, {
+        status: answer.status,
+        headers: Object.fromEntries(headers) as Record<string, string>,
+      });
+    },
+  });
+  return openAgent(transport, transcript, mode);
+}
