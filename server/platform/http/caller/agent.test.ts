@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import {
+  newExport,
+  organizationBase,
+  projectBase,
+} from '../../../../test/factories/batch_exports.ts';
+import { openHarness } from '../../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../../test/harness.ts';
+import { eventually } from '../../../../test/eventually.ts';
+import { countWaiting } from '../../../../test/watchers/waiting_statements.ts';
+
+let house: Harness;
+let home: TestOrganization;
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+  home = await house.newOrganization();
+});
+after(() => house.close());
+
+const agent = { 'sluice-agent': 'mcp' };
+const organizationPath = () => `/api/organizations/${home.organization.id}/`;
+const forbid = async (forbids_agent_writes: boolean) => {
+  const answer = await house.request('PATCH', organizationPath(), {
+    key: home.key,
+    body: { forbids_agent_writes },
+  });
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.body.forbids_agent_writes, forbids_agent_writes);
+};
+const entries = async () =>
+  (await house.request('GET', `${organizationPath()}activity/`, { key: home.key })).body.results;
+
+test('an organization says whether agents may write, and the log keeps who said it', async () => {
+  const made = await house.request('POST', '/api/organizations/', {
+    key: home.key,
+    body: { name: 'Closed to agents', forbids_agent_writes: true },
+  });
+  assert.equal(made.body.forbids_agent_writes, true);
+  assert.equal(home.organization.forbids_agent_writes, false);
+  await forbid(true);
+  const [entry] = await entries();
+  assert.deepEqual(entry.changes, [
+    { field: 'forbids_agent_writes', action: 'changed', before: false, after: true },
+  ]);
+  await forbid(false);
+});
+
+test('where it is forbidden no change of an agent goes through; people and reads do', async () => {
+  const { id } = await newExport(house, home);
+  const path = `${projectBase(home)}${id}/`;
+  const changes: [string, string, object?][] = [
+    ['PATCH', path, { name: 'Renamed' }],
+    ['POST', `${path}pause/`, {}],
+    ['DELETE', path],
+    [
+      'POST',
+      projectBase(home),
+      { name: 'x', interval: 'hour', destination: { type: 'NoOp', config: {} } },
+    ],
+    ['POST', '/api/projects/', { name: 'Another' }],
+    ['PATCH', organizationPath(), { forbids_agent_writes: false }],
+    ['DELETE', organizationPath()],
+  ];
+  await forbid(true);
+  const before = await entries();
+  for (const [method, at, body] of changes) {
+    const answer = await house.request(method, at, {
+      key: home.key,
+      headers: agent,
+      ...(body === undefined ? {} : { body }),
+    });
+    assert.equal(answer.status, 403, `${method} ${at} ${answer.text}`);
+    assert.match(answer.body.detail, /does not let agents change anything/);
+    const tried = await house.request(method, `${at}?validate_only=true`, {
+      key: home.key,
+      headers: agent,
+      ...(body === undefined ? {} : { body }),
+    });
+    assert.equal(tried.status, 403, 'a check says the same');
+  }
+  assert.deepEqual(await entries(), before);
+  const read = await house.request('GET', path, { key: home.key, headers: agent });
+  assert.equal(read.status, 200);
+  const looked = await house.request('POST', `${path}backfill/`, {
+    key: home.key,
+    headers: agent,
+    body: { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T01:00:00Z', dry_run: true },
+  });
+  assert.notEqual(looked.status, 403, 'a dry run changes nothing');
+  const person = await house.request('PATCH', path, { key: home.key, body: { name: 'By hand' } });
+  assert.equal(person.status, 200);
+  await forbid(false);
+  const allowed = await house.request('PATCH', path, {
+    key: home.key,
+    headers: agent,
+    body: { name: 'By an agent' },
+  });
+  assert.equal(allowed.status, 200);
+});
+
+const waits = (count: number) =>
+  eventually(`${count} statements do not wait.`, async () => {
+    return (await countWaiting(house.deps.db)) === count;
+  });
+
+test('once it is forbidden no write of an agent is under way', async () => {
+  const { id } = await newExport(house, home);
+  const path = `${organizationBase(home)}${id}/`;
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>();
+  // Somebody holds the export, so that the agent's change waits in the middle.
+  const holding = house.deps.db.transaction(async (tx) => {
+    await tx.rows(sql`SELECT 1 FROM batch_exports WHERE id = ${id}::uuid FOR UPDATE`);
+    isLocked();
+    await held;
+  });
+  await locked;
+  const change = house.request('PATCH', path, {
+    key: home.key,
+    headers: agent,
+    body: { name: 'Slow' },
+  });
+  await waits(1);
+  const forbidding = forbid(true);
+  await waits(2);
+  release();
+  await holding;
+  assert.equal((await change).status, 200, 'it began before');
+  await forbidding;
+  const late = await house.request('PATCH', path, {
+    key: home.key,
+    headers: agent,
+    body: { name: 'Late' },
+  });
+  assert.equal(late.status, 403);
+  await forbid(false);
+});
