@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { agentOf } from '../../../test/factories/agents.ts';
+import type { Agent } from '../../../test/factories/agents.ts';
+import { newExport, projectBase } from '../../../test/factories/batch_exports.ts';
+import { endedRun, failed } from '../../../test/factories/ended_runs.ts';
+import { hostile_texts } from '../../../test/factories/hostile_texts.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { writeRunLog } from '../../engine/run_log.ts';
+
+/** What is planted where a customer's secrets are; none of it may reach an agent. */
+const planted = {
+  password: 'pl4nted-password-of-postgres',
+  secret: 'pl4nted-secret-access-key',
+  header: 'pl4nted-bearer-of-webhook',
+};
+/** What requests write down that is no change: how often a key asked, and when it did last. */
+const not_a_change = new Set(['rate_counts', 'personal_api_keys', 'configuration_plans']);
+const reading_scopes = [
+  'organization:read',
+  'organization_member:read',
+  'batch_export:read',
+  'plugin:read',
+  'project:read',
+  'user:read',
+  'activity_log:read',
+];
+
+let house: Harness;
+let home: TestOrganization;
+let exports: string[];
+let uuids: string[];
+before(async () => {
+  house = await openHarness();
+  home = await house.newOrganization({ name: hostile_texts[0]!.slice(0, 64) });
+  exports = await plantExports();
+  uuids = await plantEvents();
+  await plantLines();
+});
+after(() => house.close());
+
+/** Names as long as the API takes them, and secrets in the destinations. */
+async function plantExports(): Promise<string[]> {
+  const ids: string[] = [];
+  const s3 = {
+    bucket_name: 'orders',
+    region: 'eu-central-1',
+    prefix: 'x',
+    aws_access_key_id: 'AKIAEXAMPLE',
+    aws_secret_access_key: planted.secret,
+  };
+  const postgres = { user: 'u', password: planted.password, host: 'h', database: 'd' };
+  const http = { url: 'https://example.com/in', headers: { authorization: planted.header } };
+  const destinations = [
+    { type: 'S3', config: s3 },
+    { type: 'Postgres', config: postgres },
+    { type: 'HTTP', config: http },
+  ];
+  for (const [at, text] of hostile_texts.slice(0, 80).entries()) {
+    const name = text
+      .replaceAll(/\p{Cc}/gu, ' ')
+      .trim()
+      .slice(0, 1_000);
+    const destination = destinations[at % destinations.length]!;
+    ids.push((await newExport(house, home, { name, destination })).id);
+  }
+  return ids;
+}
+
+async function plantEvents(): Promise<string[]> {
+  const events = hostile_texts.slice(80, 140).map((text, at) => ({
+    uuid: `0a4a2f6e-58b4-4f7b-9d3e-${String(at).padStart(12, '0')}`,
+    event: text.slice(0, 190),
+    distinct_id: text.slice(0, 190),
+    properties: { [text]: text, $set: { name: text } },
+  }));
+  const sent = await house.request('POST', `/api/projects/${home.project.id}/events/`, {
+    key: home.key,
+    body: { events },
+  });
+  assert.equal(sent.body.taken, events.length, sent.text);
+  return events.map(({ uuid }) => uuid);
+}
+
+/** Lines of the log and faults of runs, as destinations cause them. */
+async function plantLines(): Promise<void> {
+  for (const [at, text] of hostile_texts.slice(140).entries()) {
+    const batch_export_id = exports[at % 3]!;
+    const line = { batch_export_id, run_id: null, level: 'ERROR', message: text } as const;
+    await writeRunLog(house.deps.db, line);
+    if (at % 10 === 0) await endedRun(house, batch_export_id, { ...failed, message: text });
+  }
+}
+
+/** A digest of each table, but for what is no change. */
+async function tables(): Promise<Record<string, string>> {
+  const { db, clickhouse } = house.deps;
+  const names = await db.rows<{ name: string }>(
+    sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`,
+  );
+  const digests: Record<string, string> = {};
+  for (const { name } of names.filter((one) => !not_a_change.has(one.name))) {
+    const { rows } = await db.text(`SELECT t::text AS row FROM "${name}" t ORDER BY 1`);
+    const text = rows.map(({ row }) => String(row)).join('\n');
+    digests[name] = createHash('sha256').update(text).digest('hex');
+  }
+  const counted = await clickhouse.query({
+    query: 'SELECT count() AS events, sum(cityHash64(*)) AS digest FROM events',
+    format: 'JSONEachRow',
+  });
+  digests['events'] = JSON.stringify(await counted.json());
+  return digests;
+}
+
+/** How many requests of each method and route the server has answered, but for reads. */
+async function writesAnswered(): Promise<string[]> {
+  const { values } = await house.deps.metrics.request_seconds.get();
+  return values
+    .filter(({ labels, metricName }) => metricName?.endsWith('_count') && labels.method !== 'GET')
+    .map(({ labels, value }) => `${labels.method} ${labels.route} ${labels.status} ${value}`)
+    .filter((line) => !line.startsWith('POST /mcp 20'));
+}
+
+/** Every text of an answer that is not marked, by walking it as a program would. */
+function plainTexts(value: unknown, name = ''): string[] {
+  if (typeof value === 'string') return name === 'untrusted_text' ? [] : [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([field, inner]) => [
+    field,
+    ...plainTexts(inner, Array.isArray(value) ? name : field),
+  ]);
+}
+
+/** The sentences by which a hostile text would be known; those of one word are too short. */
+const tells = ['evil', 'mallory', 'Ignore', 'SYSTEM', 'DROP TABLE', 'IMPORTANT', 'apply_config'];
+
+/** Calls everything that there is to look at. */
+async function lookAtEverything(agent: Agent): Promise<unknown[]> {
+  const answers: unknown[] = [];
+  const call = async (name: string, args: Record<string, unknown> = {}) => {
+    const answer = await agent.call(name, args);
+    assert.equal(answer.is_error, false, `${name} ${answer.text}`);
+    answers.push(answer.data);
+    const lines = answer.text.split('\n');
+    const mark = /^<(sluice-data-[0-9a-f]{16})>$/.exec(lines[0]!)![1]!;
+    assert.equal(lines.length, 3, 'no text opens a line of its own');
+    assert.equal(answer.text.split(`</${mark}>`).length, 2, 'no text closes the mark');
+    return answer.data;
+  };
+  await call('list_projects');
+  for (let offset = 0; offset < exports.length; offset += 20)
+    await call('list_exports', { offset });
+  for (const id of exports) await call('get_export', { export: id });
+  for (const id of exports.slice(0, 3)) {
+    await call('explain_delay', { export: id });
+    await call('list_runs', { export: id });
+    await call('read_logs', { export: id, limit: 100 });
+    await call('list_slots', { export: id });
+  }
+  for (const uuid of uuids) await call('find_record', { uuid, export: exports[0]! });
+  await call('read_activity', { limit: 100 });
+  return answers;
+}
+
+/** Does what the texts ask for, with every tool that there is and every text as an argument. */
+async function obey(agent: Agent, names: readonly string[]): Promise<void> {
+  for (const [at, text] of hostile_texts.entries()) {
+    const name = names[at % names.length]!;
+    const args = {
+      export: at % 2 === 0 ? text : exports[0]!,
+      search: text,
+      distinct_id: text,
+      day: text,
+      status: text,
+      health: text,
+      cursor: text,
+      organization: at % 2 === 0 ? text : home.organization.id,
+      scope: text,
+    };
+    await agent.call(name, args).catch(() => undefined);
+    const applied = await agent.call('apply_configuration', { hash: text });
+    assert.ok(applied.is_error, text);
+    const planned = await agent.call('plan_backfill', {
+      export: exports[0]!,
+      start_at: '2016-01-01T00:00:00Z',
+      end_at: '2026-01-01T00:00:00Z',
+    });
+    assert.equal(planned.data.status, 403, 'a key that reads plans no backfill');
+    await assert.rejects(agent.call(text), /There is no tool of this name/);
+  }
+}
+
+test('200 hostile texts lead a reading key to no write, on the wire and in the stores', async () => {
+  assert.equal(new Set(hostile_texts).size, 200);
+  const key = await house.newKey(home.user, { scopes: reading_scopes });
+  const agent = await agentOf(house, key);
+  const { tools } = await agent.client.listTools();
+  assert.ok(tools.every((tool) => tool.annotations?.readOnlyHint === true));
+  const [before, answered] = [await tables(), await writesAnswered()];
+
+  const answers = await lookAtEverything(agent);
+  await obey(
+    agent,
+    tools.map((tool) => tool.name),
+  );
+
+  assert.deepEqual(await tables(), before);
+  const more = (await writesAnswered()).filter((line) => !answered.includes(line));
+  assert.deepEqual(
+    more.map((line) => line.replace(/ \d+$/, '')),
+    ['POST /api/projects/:project_id/batch_exports/:id/backfill/ 403'],
+    'nothing but reads was asked, and the dry run that the key may not have',
+  );
+  const plain = answers.flatMap((one) => plainTexts(one));
+  for (const tell of tells)
+    assert.deepEqual(
+      plain.filter((text) => text.includes(tell)),
+      [],
+    );
+  const texts = JSON.stringify(answers);
+  assert.ok(texts.includes('Ignore all previous instructions'), 'the texts were read');
+  assert.doesNotMatch(texts, /[\u200b\u202e\u{e0000}-\u{e007f}]/u);
+  await agent.close();
+  searchSecrets(agent.transcript, key);
+});
+
+/** Fails when a secret that was planted, or a key, stands in what went over the wire. */
+function searchSecrets(transcript: readonly string[], key: string): void {
+  const wire = transcript.join('\n');
+  assert.ok(wire.length > 100_000);
+  for (const secret of [...Object.values(planted), key, home.key])
+    assert.ok(!wire.includes(secret), `${secret.slice(0, 12)}… went over the wire`);
+  assert.doesNotMatch(wire, /slk_[0-9A-Za-z]{49}|sls_[0-9A-Za-z]{43}/);
+}
+
+test('no secret comes out for a key that may do everything', async () => {
+  const agent = await agentOf(house, home.key);
+  await lookAtEverything(agent);
+  await agent.close();
+  searchSecrets(agent.transcript, home.key);
+  // The search would find them: they are stored, and one of them is what the API was sent.
+  const sent = await house.request('GET', `${projectBase(home)}${exports[0]}/`, { key: home.key });
+  assert.ok(!sent.text.includes(planted.secret));
+});
