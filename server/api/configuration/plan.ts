@@ -5,6 +5,7 @@ import { isoInstant } from '../../platform/clock.ts';
 import { invalidMany } from '../../platform/http/errors.ts';
 import { openInnerRequests } from '../../platform/http/inner_requests.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
+import { refuseSecretsOfAgent } from './agent_secrets.ts';
 import { carryOut } from './carry_out.ts';
 import type { CarriedOut, Done } from './carry_out.ts';
 import { driftShown } from './drift.ts';
@@ -30,6 +31,7 @@ export async function makePlan(
   const { organization_id } = request.access;
   const who = { organization_id, scopes: request.caller.scopes };
   const looked = await look(deps, tx, who, asked);
+  refuseSecretsOfAgent(request, looked.configuration);
   const { carried, lacks } = await rehearse(deps, request, tx, asked, looked);
   if (carried.violations.length > 0) throw invalidMany(carried.violations);
   const now_ms = deps.clock.now();

@@ -100,12 +100,7 @@ export async function write<Answer>(
       const { entry, before } = onlyOne(request, entries);
       if (inner !== undefined) inner.changes = entry === 'nothing' ? [] : entry.changes;
       if (changesNothing(request, entry)) throw new NothingKept(before ?? answer);
-      if (entry !== 'nothing')
-        await refuseAgent(tx, request, is_closed, [
-          entry.chain ?? request.access,
-          ...(entry.also ?? []),
-        ]);
-      await keepEntry(request, tx, entry);
+      await keepEntry(request, tx, entry, is_closed);
       if (validateOnly) throw new NothingKept(answer);
       await keepAnswer(request, tx, status, answer);
       return answer;
@@ -226,6 +221,7 @@ async function keepEntry(
   request: FastifyRequest,
   tx: Transaction,
   entry: Entry | 'nothing',
+  is_closed: boolean,
 ): Promise<void> {
   const inner = innerCall();
   if (entry === 'nothing' || inner?.lacks !== undefined) return;
@@ -235,6 +231,7 @@ async function keepEntry(
     actor,
     ...activity
   } = inner === undefined ? entry : { ...entry, changes: [...entry.changes, ...inner.also] };
+  await refuseAgent(tx, request, is_closed, [...also, chain]);
   for (const one of [...also, chain])
     await appendActivity(
       tx,

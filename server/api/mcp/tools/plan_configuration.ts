@@ -19,9 +19,9 @@ export const plan_configuration = defineTool({
   title: 'Plan a configuration',
   description:
     'Without `configuration`: what stands, as the JSON to send. With it: the plan (steps field by ' +
-    'field, costs, drift, needs) and its hash; nothing is changed. What is not named stays. Never ' +
-    'put a secret in: write {"keep": true} for a stored one, {"env": "NAME"} for one that a ' +
-    'person has to enter at `open`.',
+    'field, costs, drift, needs) and its hash; nothing is changed. What is not named stays. For ' +
+    'every secret write {"keep": true}, never a value; for one that is not stored yet, needs has ' +
+    'the link `open` where a person enters it.',
   input: Type.Object({
     organization,
     configuration: Type.Optional(
@@ -66,8 +66,18 @@ export const plan_configuration = defineTool({
 });
 
 async function standing(api: ApiCall, path: string): Promise<ApiRecord> {
-  const { configuration, secrets } = await read(api, path);
-  return { configuration: untrusted(configuration, standing_characters_max), secrets };
+  const { configuration } = await read(api, path);
+  return { configuration: untrusted(kept(configuration), standing_characters_max) };
+}
+
+/** The same with `keep` in the place of each variable, which an agent has not. */
+function kept(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(kept);
+  const entries = Object.entries(value);
+  const isReference = entries.length === 1 && entries[0]![0] === 'env';
+  if (isReference) return { keep: true };
+  return Object.fromEntries(entries.map(([name, inner]) => [name, kept(inner)]));
 }
 
 function shownStep(step: ApiRecord): ApiRecord {

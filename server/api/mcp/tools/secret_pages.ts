@@ -34,11 +34,20 @@ async function pageOf(
     const team_id = await projectOf(api, organization_id, String(own));
     if (team_id !== undefined) return `/projects/${team_id}/exports/${String(own)}/edit`;
   }
-  const project = within.find((step) => step['kind'] === 'project')?.['id'] ?? null;
-  if (project === null) return '/';
+  const project =
+    within.find((step) => step['kind'] === 'project')?.['id'] ??
+    (await onlyProject(api, organization_id));
+  if (project === undefined) return '/';
   return need['kind'] === 'batch_export'
     ? `/projects/${String(project)}/exports/new`
-    : `/projects/${String(project)}/settings`;
+    : `/projects/${String(project)}/${need['kind'] === 'notice_target' ? 'notices' : 'settings'}`;
+}
+
+/** The project of an organization that has one; undefined when it has several. */
+async function onlyProject(api: ApiCall, organization_id: string | undefined): Promise<unknown> {
+  const { teams } = await read(api, organizationPath(organization_id));
+  const projects = teams as ApiRecord[];
+  return projects.length === 1 ? projects[0]!['id'] : undefined;
 }
 
 /** The project of the export; undefined when the key may not see it. */

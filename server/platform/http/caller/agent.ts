@@ -10,6 +10,11 @@ import { forbidden } from '../errors.ts';
  */
 export const agent_header = 'sluice-agent';
 
+/** Does an agent ask? */
+export function isOfAgent({ headers }: FastifyRequest): boolean {
+  return headers[agent_header] !== undefined;
+}
+
 /**
  * True when an agent asks and the organization forbids its writes. Holds what the organization says
  * until the transaction ends: once somebody was told that agents may write no more, no write of one
@@ -48,8 +53,4 @@ export async function refuseAgent(
       'This organization does not let agents change anything: a person has to do it, or an ' +
         'administrator allows it in the settings of the organization (`forbids_agent_writes`).',
     );
-}
-
-function isOfAgent({ headers }: FastifyRequest): boolean {
-  return headers[agent_header] !== undefined;
 }

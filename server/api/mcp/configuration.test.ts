@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { agentOf } from '../../../test/factories/agents.ts';
+import type { Agent } from '../../../test/factories/agents.ts';
+import { newExport } from '../../../test/factories/batch_exports.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+
+const password = 'pl4nted-password';
+const postgres = { user: 'u', password, host: 'h', database: 'd' };
+
+let house: Harness;
+let home: TestOrganization;
+let agent: Agent;
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+});
+beforeEach(async () => {
+  home = await house.newOrganization();
+  agent = await agentOf(house, home.key);
+});
+after(() => house.close());
+
+/** What stands, as the agent is shown it. */
+async function standing(of = agent): Promise<any> {
+  const { data } = await of.call('plan_configuration');
+  return JSON.parse(data.configuration.untrusted_text);
+}
+const plan = async (configuration: unknown, more: object = {}) =>
+  agent.call('plan_configuration', { configuration, ...more });
+const named = (name: string) => ({ organization: { name } });
+const entries = async () =>
+  (
+    await house.request('GET', `/api/organizations/${home.organization.id}/activity/`, {
+      key: home.key,
+    })
+  ).body.results;
+
+test('an agent plans from what stands, and applies by the hash what it showed', async () => {
+  const { id } = await newExport(house, home, {
+    name: 'Orders',
+    destination: { type: 'Postgres', config: postgres },
+  });
+  const configuration = await standing();
+  const [project] = Object.values<any>(configuration.projects);
+  const exported = project.batch_exports.orders;
+  assert.deepEqual(exported.destination.config.password, { keep: true });
+  exported.name = 'All orders';
+  const { data: planned } = await plan(configuration);
+  const step = planned.steps.find((one: any) => one.kind === 'batch_export');
+  assert.equal(step.id, id);
+  assert.deepEqual(
+    step.changes.map((one: any) => [one.field.untrusted_text, one.after.untrusted_text]),
+    [['name', 'All orders']],
+  );
+  assert.deepEqual(planned.needs, []);
+  const before = (await entries()).length;
+  const {
+    is_error,
+    data: applied,
+    text,
+  } = await agent.call('apply_configuration', {
+    hash: planned.hash,
+  });
+  assert.equal(is_error, false, text);
+  assert.ok(applied.objects.some((one: any) => one.id === id));
+  assert.ok((await entries()).length > before);
+  const { data: again } = await plan(configuration);
+  assert.equal(again.is_empty, true);
+  const repeated = await agent.call('apply_configuration', { hash: planned.hash });
+  assert.equal(repeated.data.status, 409);
+  assert.ok(!agent.transcript.join('\n').includes(password));
+});
+
+test('a plan that something has overtaken is refused, and says what moved', async () => {
+  const { data: planned } = await plan(named('From code'));
+  await house.request('PATCH', `/api/organizations/${home.organization.id}/`, {
+    key: home.key,
+    body: { name: 'By hand' },
+  });
+  const { data } = await agent.call('apply_configuration', { hash: planned.hash });
+  assert.equal(data.status, 409);
+  assert.match(JSON.stringify(data.errors), /organization/);
+  const unknown = await agent.call('apply_configuration', { hash: 'f'.repeat(64) });
+  assert.equal(unknown.data.status, 404);
+});
+
+test('a secret goes neither in nor out: a person enters it where a link leads', async () => {
+  const { id } = await newExport(house, home, {
+    name: 'Orders',
+    destination: { type: 'Postgres', config: postgres },
+  });
+  const configuration = await standing();
+  const [key, project] = Object.entries<any>(configuration.projects)[0]!;
+  for (const value of ['typed-by-an-agent', { secret: 'typed-by-an-agent' }]) {
+    project.batch_exports.orders.destination.config.password = value;
+    const { is_error, data } = await plan(configuration);
+    assert.ok(is_error);
+    assert.match(data.errors[0].detail.untrusted_text, /No secret goes through an agent/);
+    assert.match(data.errors[0].attr.untrusted_text, /orders__destination__config__password$/);
+  }
+  project.batch_exports.orders.destination.config.password = { keep: true };
+  project.batch_exports.fresh = structuredClone(project.batch_exports.orders);
+  project.batch_exports.fresh.name = 'Fresh';
+  project.batch_exports.orders.destination.config.host = 'elsewhere.example.com';
+  const { data } = await plan(configuration);
+  const open = Object.fromEntries(
+    (data.needs ?? []).map((need: any) => [need.path?.untrusted_text, need.open]),
+  );
+  const base = `${house.deps.config.public_url}/projects/${home.project.id}/exports`;
+  const at = (name: string) => `projects.${key}.batch_exports.${name}.destination.config.password`;
+  assert.equal(open[at('fresh')], `${base}/new`, JSON.stringify(data));
+  const refused = await agent.call('apply_configuration', { hash: data.hash });
+  assert.ok(refused.is_error);
+  assert.ok(id);
+});
+
+test('an agent applies what a person planned, and is not shown the secret that was made', async () => {
+  const configuration = await standing();
+  const [project] = Object.values<any>(configuration.projects);
+  const url = 'https://hooks.example.com/pl4nted-token';
+  project.notice_targets = { hook: { type: 'webhook', url } };
+  const own = await agent.call('plan_configuration', { configuration });
+  assert.match(own.data.errors[0].detail.untrusted_text, /No secret goes through an agent/);
+  const path = `/api/organizations/${home.organization.id}/configuration/plan/`;
+  const planned = await house.request('POST', path, { key: home.key, body: { configuration } });
+  assert.equal(planned.status, 201, planned.text);
+  const before = agent.transcript.length;
+  const { data, text } = await agent.call('apply_configuration', { hash: planned.body.hash });
+  assert.equal(data.secrets_not_shown?.length, 1, text);
+  assert.doesNotMatch(agent.transcript.slice(before).join('\n'), /whsec_|pl4nted-token/);
+});
+
+test('an organization that forbids writes by agents lets them plan and not apply', async () => {
+  const { data: planned } = await plan(named('From an agent'));
+  const path = `/api/organizations/${home.organization.id}/`;
+  const forbidden = { key: home.key, body: { forbids_agent_writes: true } };
+  assert.equal((await house.request('PATCH', path, forbidden)).status, 200);
+  const { data: replanned } = await plan(named('From an agent'));
+  for (const { hash } of [planned, replanned]) {
+    const { is_error, data } = await agent.call('apply_configuration', { hash });
+    assert.ok(is_error);
+    assert.ok([403, 409].includes(data.status));
+  }
+  const { data } = await agent.call('apply_configuration', { hash: replanned.hash });
+  assert.equal(data.status, 403);
+  assert.match(data.detail.untrusted_text, /does not let agents change anything/);
+  const read = await house.request('GET', path, { key: home.key });
+  assert.equal(read.body.name, 'Test');
+  // The same plan in the hands of a person.
+  const person = await house.request('POST', `${path}configuration/apply/`, {
+    key: home.key,
+    body: { hash: replanned.hash },
+  });
+  assert.equal(person.status, 200, person.text);
+});
+
+test('a key that reads can plan and is told what it lacks', async () => {
+  const key = await house.newKey(home.user, {
+    scopes: ['organization:read', 'project:read', 'batch_export:read'],
+  });
+  const reader = await agentOf(house, key);
+  const names = await reader.toolNames();
+  assert.ok(names.includes('plan_configuration'));
+  assert.ok(!names.includes('apply_configuration'));
+  const { data } = await reader.call('plan_configuration', { configuration: named('Mine now') });
+  assert.deepEqual(
+    data.needs.map((need: any) => need.code),
+    ['scope'],
+  );
+  await reader.close();
+});
