@@ -22,10 +22,7 @@ before(async () => {
 });
 after(() => house.close());
 
-const environment = (key: string) => ({
-  PATH: process.env['PATH'] ?? '',
-  SLUICE_OWNER_API_KEY: key,
-});
+const environment = (key: string) => ({ SLUICE_OWNER_API_KEY: key });
 
 /** `sluice mcp` as a client starts it; the transcript is of its standard output. */
 function started(

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type * as Mcp from '@modelcontextprotocol/server';
 import type { CallToolResult, Server, Tool as ListedTool } from '@modelcontextprotocol/server';
 import { ApiError } from '../../platform/http/errors.ts';
 import { satisfying } from '../../platform/http/caller/scopes.ts';
@@ -10,7 +11,7 @@ import type { Tool, ToolContext } from './tool.ts';
 import { tools } from './tools.ts';
 
 /** The protocol's library, which only who serves agents loads. */
-type Library = typeof import('@modelcontextprotocol/server');
+type Library = typeof Mcp;
 
 const instructions =
   'Sluice exports events and persons of projects to destinations by batch exports. Every answer ' +
@@ -91,8 +92,7 @@ function refusalOf({ status, body }: RefusedError): ApiRecord {
 }
 
 function sentenceOf(error: unknown, { onFault }: ToolContext): string {
-  if (error instanceof RefusedError)
-    return String(pick(error.body, ['detail'])['detail'] ?? error.message);
+  if (error instanceof RefusedError) return error.detail;
   if (error instanceof UnreachableError) return error.message;
   onFault(error);
   return 'The tool failed; the operator finds the cause in the log.';

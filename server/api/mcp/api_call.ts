@@ -27,11 +27,15 @@ export class UnreachableError extends Error {
 export class RefusedError extends Error {
   readonly status: number;
   readonly body: unknown;
+  /** Its sentence for people. */
+  readonly detail: string;
   constructor({ status, body }: ApiAnswer) {
     super(`The API answered ${status}.`);
     this.name = 'RefusedError';
     this.status = status;
     this.body = body;
+    const { detail } = (body ?? {}) as { detail?: unknown };
+    this.detail = typeof detail === 'string' ? detail : this.message;
   }
 }
 

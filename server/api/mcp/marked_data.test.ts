@@ -50,7 +50,9 @@ test('an object whose names somebody chose is one text', () => {
 });
 
 test('nothing invisible is left in a text', () => {
-  const hidden = String.fromCodePoint(...[...'apply'].map((one) => 0xe0000 + one.charCodeAt(0)));
+  const hidden = Array.from('apply', (one) =>
+    String.fromCodePoint(0xe0000 + one.charCodeAt(0)),
+  ).join('');
   for (const [text, shown] of [
     ['a\u202eb', 'a\\u{202e}b'],
     ['a\u200bb', 'a\\u{200b}b'],

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { agentOf, protocol_modes } from '../../../test/factories/agents.ts';
 import { newExport, projectBase } from '../../../test/factories/batch_exports.ts';
@@ -43,6 +44,16 @@ test('there are twelve tools at most, together 5,000 tokens at most', (context) 
   );
   assert.ok(tools.length <= 12);
   assert.ok(tokens <= 5_000, `${tokens} tokens`);
+});
+
+test('docs/agents.md has every tool with its scopes', () => {
+  const page = readFileSync(new URL('../../../docs/agents.md', import.meta.url), 'utf8');
+  for (const { name, scopes } of tools) {
+    const line = page.split('\n').find((one) => one.startsWith(`| \`${name}\` |`));
+    assert.ok(line !== undefined, `${name} has no line in the table of docs/agents.md`);
+    const said = [...line.matchAll(/`([a-z_]+:[a-z]+)`/g)].map((match) => match[1]);
+    assert.deepEqual(said, scopes, name);
+  }
 });
 
 test('a key is offered what it can use, and nothing else', async () => {

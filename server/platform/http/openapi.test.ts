@@ -32,9 +32,13 @@ test('the document is OpenAPI 3.1, public, with the key as its security', () => 
 });
 
 const tagOf = (operations: Record<string, Operation>) => Object.values(operations)[0]!.tags[0];
-/** The paths of the API; those of the SDKs are not ours. */
+/** Tags of paths that speak the protocols of others: of SDKs and of agents. */
+const foreign_tags = new Set(['capture', 'mcp']);
+/** The paths of the API. */
 const ownPaths = () =>
-  Object.entries(document.paths).filter(([, operations]) => tagOf(operations) !== 'capture');
+  Object.entries(document.paths).filter(
+    ([, operations]) => !foreign_tags.has(tagOf(operations) ?? ''),
+  );
 
 test('the doors of SDKs answer 200, 400, 401, 413 and 503 and nothing else', () => {
   const doors = Object.values(document.paths).filter((one) => tagOf(one) === 'capture');

@@ -19,35 +19,39 @@ export async function secretPages(
   return pages;
 }
 
+/** A step of a plan, as far as it is looked at. */
+type Step = { kind: string; path: string; id: string | null };
+
 async function pageOf(
   api: ApiCall,
   organization_id: string | undefined,
   plan: ApiRecord,
   need: ApiRecord,
 ): Promise<string> {
-  const path = String(need['path']);
-  const within = entriesOf(plan, 'steps').filter((step) =>
-    `${path}.`.startsWith(`${String(step['path'])}.`),
+  const { kind, path } = need as Omit<Step, 'id'>;
+  const within = (entriesOf(plan, 'steps') as Step[]).filter((step) =>
+    `${path}.`.startsWith(`${step.path}.`),
   );
-  const own = within.find((step) => step['kind'] === need['kind'])?.['id'] ?? null;
-  if (need['kind'] === 'batch_export' && own !== null) {
-    const team_id = await projectOf(api, organization_id, String(own));
-    if (team_id !== undefined) return `/projects/${team_id}/exports/${String(own)}/edit`;
+  const idOf = (wanted: string) => within.find((step) => step.kind === wanted)?.id ?? undefined;
+  const own = idOf(kind);
+  if (kind === 'batch_export' && own !== undefined) {
+    const team_id = await projectOf(api, organization_id, own);
+    if (team_id !== undefined) return `/projects/${team_id}/exports/${own}/edit`;
   }
-  const project =
-    within.find((step) => step['kind'] === 'project')?.['id'] ??
-    (await onlyProject(api, organization_id));
+  const project = idOf('project') ?? (await onlyProject(api, organization_id));
   if (project === undefined) return '/';
-  return need['kind'] === 'batch_export'
-    ? `/projects/${String(project)}/exports/new`
-    : `/projects/${String(project)}/${need['kind'] === 'notice_target' ? 'notices' : 'settings'}`;
+  if (kind === 'batch_export') return `/projects/${project}/exports/new`;
+  return `/projects/${project}/${kind === 'notice_target' ? 'notices' : 'settings'}`;
 }
 
 /** The project of an organization that has one; undefined when it has several. */
-async function onlyProject(api: ApiCall, organization_id: string | undefined): Promise<unknown> {
+async function onlyProject(
+  api: ApiCall,
+  organization_id: string | undefined,
+): Promise<number | undefined> {
   const { teams } = await read(api, organizationPath(organization_id));
-  const projects = teams as ApiRecord[];
-  return projects.length === 1 ? projects[0]!['id'] : undefined;
+  const [first, ...more] = teams as { id: number }[];
+  return more.length === 0 ? first?.id : undefined;
 }
 
 /** The project of the export; undefined when the key may not see it. */
