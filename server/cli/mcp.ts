@@ -14,8 +14,8 @@ const answer_size_bytes_max = 16 * 1024 * 1024;
 
 /**
  * `sluice mcp`: serves an agent on standard input and output, with the tools that the key can use
- * at the server of the address. Ends when the agent closes its side, or by a signal. Standard output
- * has the protocol alone.
+ * at the server of the address. Ends when the agent closes its side, or by a signal. Standard
+ * output has the protocol alone.
  */
 export async function mcp(
   { config, log }: CommandContext,

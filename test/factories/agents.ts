@@ -14,7 +14,7 @@ export type Agent = {
   close(): Promise<void>;
 };
 
-/** The revisions of the protocol that clients speak: that before 2026, and the one of 2026-07-28. */
+/** The protocol's revisions that clients speak: those before 2026, and that of 2026-07-28. */
 export const protocol_modes = ['legacy', 'auto'] as const;
 
 /** The official client as an agent, over the transport; `transcript` is what is written down. */

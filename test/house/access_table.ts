@@ -82,6 +82,8 @@ export function wantedStatus(
   // What the asking key is: a session has none.
   if (route.path === '/api/personal_api_keys/@current/' && column === 'session, level 15')
     return 404;
+  // Agents come with a key.
+  if (route.path === '/mcp' && column === 'session, level 15') return 401;
   if (
     column === 'other organization' ||
     column === 'unknown organization' ||

@@ -32,7 +32,7 @@ const envelope_additions: Record<string, string[]> = { batch_export_run: ['detai
 /** Fields that a record has beyond the contract, by resource. */
 const additions: Record<string, string[]> = {
   domain: ['managed_by', 'verification'],
-  organization: ['managed_by'],
+  organization: ['forbids_agent_writes', 'managed_by'],
   plugin: ['managed_by'],
   batch_export: ['freshness_seconds', 'managed_by', 'next_run', 'pause_reason'],
   batch_export_run: [

@@ -46,12 +46,17 @@ export function createAgentServer(library: Library, context: ToolContext): Serve
 }
 
 /** The tools that the key of the caller can use. */
-export async function offeredTools(api: ApiCall): Promise<readonly Tool[]> {
-  const { scopes } = await read(api, '/api/personal_api_keys/@current/');
-  return tools.filter((tool) => has(scopes as string[], tool));
+async function offeredTools(api: ApiCall): Promise<readonly Tool[]> {
+  const key = (await read(api, '/api/personal_api_keys/@current/')) as Key;
+  return tools.filter((tool) => canUse(key, tool));
 }
 
-function has(scopes: readonly string[], tool: Tool): boolean {
+/** What is looked at of a key. */
+type Key = { scopes: string[]; scoped_teams: number[] };
+
+function canUse({ scopes, scoped_teams }: Key, tool: Tool): boolean {
+  // A key that is limited to projects sees nothing of their organizations beside them.
+  if (tool.within === 'organization' && scoped_teams.length > 0) return false;
   return tool.scopes.every((scope) => scopes.some((one) => satisfying(scope).has(one)));
 }
 
@@ -75,7 +80,7 @@ async function callTool(tool: Tool, args: unknown, context: ToolContext): Promis
     // The API would refuse as well; for a key that only reads, a tool that writes is not there.
     if (tool.writes && !(await offeredTools(context.api)).includes(tool))
       return toldError({
-        detail: `The key lacks a scope of this tool: ${tool.scopes.join(', ')}.`,
+        detail: `The key cannot use this tool, which needs ${tool.scopes.join(', ')}.`,
       });
     return told(await tool.run(args, context));
   } catch (error) {

@@ -209,7 +209,7 @@ async function obeyInFull(agent: Agent, text: string): Promise<void> {
   await assert.rejects(agent.call(text), /There is no tool of this name/);
 }
 
-test('200 hostile texts lead a reading key to no write, on the wire and in the stores', async () => {
+test('200 hostile texts lead a reading key to no write, on the wire and in the store', async () => {
   assert.equal(new Set(hostile_texts).size, 200);
   const key = await house.newKey(home.user, { scopes: reading_scopes });
   const agent = await agentOf(house, key);

@@ -75,7 +75,7 @@ const field_name = /^[a-z][a-z0-9_]{0,40}$/;
  * The value with every text that may come from outside as an `UntrustedText`. Nothing has to be
  * known about a text for that: only what is known to be ours stays plain.
  */
-export function marked(value: unknown, name = ''): unknown {
+function marked(value: unknown, name = ''): unknown {
   if (typeof value === 'string') return isOurs(value, name) ? value : new UntrustedText(value);
   if (value === null || typeof value !== 'object' || value instanceof UntrustedText) return value;
   if (Array.isArray(value)) return value.map((entry) => marked(entry, name));

@@ -71,6 +71,17 @@ test('a key is offered what it can use, and nothing else', async () => {
   );
 });
 
+test('a key that is limited to projects is offered nothing of organizations', async () => {
+  const key = await house.newKey(home.user, { scopes: ['*'], scoped_teams: [home.project.id] });
+  const agent = await agentOf(house, key);
+  assert.deepEqual(await agent.toolNames(), ['list_projects', ...looking, 'plan_backfill']);
+  const { is_error } = await agent.call('apply_configuration', { hash: 'x' });
+  assert.ok(is_error);
+  const { data } = await agent.call('list_projects');
+  assert.deepEqual(data.organizations, []);
+  await agent.close();
+});
+
 test('every tool says whether it changes anything; one alone does', async () => {
   const agent = await agentOf(house, home.key);
   const { tools: shown } = await agent.client.listTools();
@@ -198,7 +209,7 @@ test('what the API refuses is told in its own words, and is no fault of the prot
     ['get_export', { export: '../../users' }, 400, /Must be a UUID/],
     ['list_exports', { project: stranger.project.id }, 404, /^Not found\.$/],
     ['list_exports', { project: '1' }, 400, /whole number/],
-    ['list_exports', { health: 'fine' }, 400, /fine/],
+    ['list_exports', { health: 'fine' }, 400, /Must be one of "failing"/],
     ['read_activity', { organization: stranger.organization.id }, 404, /^Not found\.$/],
     ['find_record', {}, 400, /Send `uuid`/],
   ];
@@ -218,7 +229,7 @@ test('a key that reads cannot call what it is not offered', async () => {
   const agent = await agentOf(house, key);
   const { is_error, data } = await agent.call('apply_configuration', { hash: 'x' });
   assert.ok(is_error);
-  assert.match(data.detail.untrusted_text, /lacks a scope/);
+  assert.match(data.detail.untrusted_text, /cannot use this tool/);
   const backfill = await agent.call('plan_backfill', {
     export: await hourly('Not for reading keys'),
     start_at: '2026-01-01T00:00:00Z',

@@ -21,14 +21,17 @@ export type Tool = {
   input: TObject;
   /** The scopes that a key needs for it, all of them; without them the tool is not shown. */
   scopes: readonly Scope[];
+  /** What it is about as a whole; of an organization for keys that see more than projects. */
+  within: 'organization' | 'project';
   /** Whether it can change anything; such a tool asks for its scopes again at each call. */
   writes: boolean;
   /** Gives the answer's fields. Throws `ApiError` for wrong arguments, else what the API said. */
   run(args: unknown, context: ToolContext): Promise<Record<string, unknown>>;
 };
 
-type Defined<Input extends TObject> = Omit<Tool, 'input' | 'run' | 'writes'> & {
+type Defined<Input extends TObject> = Omit<Tool, 'input' | 'run' | 'within' | 'writes'> & {
   input: Input;
+  within?: 'organization';
   writes?: boolean;
   run(args: Static<Input>, context: ToolContext): Promise<Record<string, unknown>>;
 };
@@ -36,25 +39,31 @@ type Defined<Input extends TObject> = Omit<Tool, 'input' | 'run' | 'writes'> & {
 /** Makes a tool: its arguments are checked by its schema as a body of the API is. */
 export function defineTool<Input extends TObject>(tool: Defined<Input>): Tool {
   return {
+    within: 'project',
     writes: false,
     ...tool,
     run: (args, context) => tool.run(checked(tool.input, args ?? {}), context),
   };
 }
 
-/** Arguments that several tools have. */
+/** The argument that names a project. */
 export const project = Type.Optional(
   Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Project id; default: oldest.' }),
 );
+/** The argument that names an organization. */
 export const organization = Type.Optional(
   Type.String({ format: 'uuid', description: 'Organization id; default: oldest.' }),
 );
+/** The argument that names an export. */
 export const batch_export = Type.String({ format: 'uuid', description: 'Export id.' });
+/** An argument with an instant, which may be left out. */
 export const instant = (description: string) =>
   Type.Optional(Type.String({ format: 'date-time', description }));
+/** The argument that says how many entries an answer has at most. */
 export const limit = Type.Optional(
   Type.Integer({ minimum: 1, maximum: 100, description: 'Default 20.' }),
 );
+/** The argument that goes on where the page before ended. */
 export const next_page = Type.Optional(
   Type.String({ maxLength: 1_000, description: 'next_cursor of the page before.' }),
 );

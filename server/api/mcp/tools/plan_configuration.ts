@@ -18,10 +18,10 @@ export const plan_configuration = defineTool({
   name: 'plan_configuration',
   title: 'Plan a configuration',
   description:
-    'Without `configuration`: what stands, as the JSON to send. With it: the plan (steps field by ' +
-    'field, costs, drift, needs) and its hash; nothing is changed. What is not named stays. For ' +
-    'every secret write {"keep": true}, never a value; for one that is not stored yet, needs has ' +
-    'the link `open` where a person enters it.',
+    'Without `configuration`: what stands, as the JSON to send. With it: the plan (steps field ' +
+    'by field, costs, drift, needs) and its hash; nothing is changed. What is not named stays. ' +
+    'For every secret write {"keep": true}, never a value; for one that is not stored yet, needs ' +
+    'has the link `open` where a person enters it.',
   input: Type.Object({
     organization,
     configuration: Type.Optional(
@@ -41,6 +41,7 @@ export const plan_configuration = defineTool({
     ),
   }),
   scopes: ['organization:read'],
+  within: 'organization',
   run: async (args, { api, console_url }) => {
     const path = `${organizationPath(args.organization)}configuration/`;
     if (args.configuration === undefined) return standing(api, path);

@@ -43,6 +43,7 @@ export const read_activity = defineTool({
     cursor: next_page,
   }),
   scopes: ['activity_log:read'],
+  within: 'organization',
   run: async (args, { api }) => {
     const { organization: id, limit: wanted, ...filter } = args;
     const answer = await read(api, `${organizationPath(id)}activity/`, {
