@@ -60,6 +60,33 @@ test('it serves what /mcp serves, to the official client in both revisions', asy
   }
 });
 
+test('an organization that forbids writes by agents forbids them here too', async () => {
+  const closed = await house.newOrganization();
+  const path = `/api/organizations/${closed.organization.id}/`;
+  const forbid = async (forbids_agent_writes: boolean) => {
+    const body = { forbids_agent_writes };
+    const answer = await house.request('PATCH', path, { key: closed.key, body });
+    assert.equal(answer.status, 200, answer.text);
+  };
+  const agent = await started(closed.key);
+  const apply = async () => {
+    const { data } = await agent.call('plan_configuration', {
+      configuration: { organization: { name: 'By an agent' } },
+    });
+    return agent.call('apply_configuration', { hash: data.hash });
+  };
+  await forbid(true);
+  const refused = await apply();
+  assert.equal(refused.data.status, 403);
+  assert.match(refused.data.detail.untrusted_text, /does not let agents change anything/);
+  await forbid(false);
+  const allowed = await apply();
+  assert.equal(allowed.is_error, false, allowed.text);
+  await agent.close();
+  const named = await house.request('GET', path, { key: closed.key });
+  assert.equal(named.body.name, 'By an agent');
+});
+
 test('a wrong key and a server that is away are told in sentences', async () => {
   const wrong = await started(`slk_${'0'.repeat(49)}`);
   await assert.rejects(wrong.client.listTools(), /unknown, expired or revoked/);
