@@ -68,7 +68,7 @@ const address = /^https?:\/\/[A-Za-z0-9._~:/?&=%@[\]-]{1,500}$/;
 const cursor = /^[A-Za-z0-9_=+/.-]{1,500}$/;
 /** What can be no sentence, wherever it stands: ids, instants, digests, intervals. */
 const harmless =
-  /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z|[0-9a-f]{64}|[a-z_]{1,40}:(?:read|write)|\*|every \d{1,2} minutes|hour|day|week)$/;
+  /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z|[0-9a-f]{64}|\d{1,10}|[a-z_]{1,40}:(?:read|write)|\*|every \d{1,2} minutes|hour|day|week)$/;
 const field_name = /^[a-z][a-z0-9_]{0,40}$/;
 
 /**

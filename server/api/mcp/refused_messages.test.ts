@@ -86,6 +86,47 @@ test('what is a message is answered in the words of the protocol', async () => {
   assert.equal((await post(list, { headers: version })).status, 400);
 });
 
+test('no message that can be sent makes a fault', async () => {
+  const methods = [
+    'initialize',
+    'ping',
+    'server/discover',
+    'tools/list',
+    'tools/call',
+    'resources/read',
+    'prompts/get',
+    'logging/setLevel',
+    'completion/complete',
+    'tasks/cancel',
+    'subscriptions/listen',
+    'notifications/cancelled',
+    '__proto__',
+    7,
+  ];
+  const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
+  const params = [
+    undefined,
+    null,
+    [],
+    'x',
+    {},
+    { _meta: meta },
+    { _meta: 'x' },
+    { name: 'list_exports', arguments: 'x' },
+    { name: 'list_exports', arguments: { project: {}, limit: 1e99 } },
+    { name: 'get_export', arguments: { export: '%2e%2e%2fusers' } },
+    { name: 'find_record', arguments: { distinct_id: '?&#/../', day: '../' } },
+    { name: 'plan_configuration', arguments: { configuration: { a: [{}] }, source: ' ' } },
+    { name: ['list_exports'], cursor: {} },
+    { protocolVersion: {}, capabilities: 1, clientInfo: null },
+  ];
+  // A fault would be a 500, or an answer that the document does not have: the harness looks.
+  for (const method of methods)
+    for (const one of params)
+      for (const id of [1, undefined, {}])
+        await post({ jsonrpc: '2.0', method, params: one, id });
+});
+
 test('a notification is taken without an answer', async () => {
   const answer = await post({ jsonrpc: '2.0', method: 'notifications/initialized' });
   assert.equal(answer.status, 202);
