@@ -64,7 +64,7 @@ function callsTo(url: string, key: string): ApiCall {
         ...(asked.body === undefined ? {} : { body: JSON.stringify(asked.body) }),
       });
       const body = parsed(await textOf(answer.body));
-      if (body === undefined && answer.statusCode >= 300)
+      if (body === undefined)
         throw new UnreachableError(
           `${url} answered ${answer.statusCode} without the words of Sluice: is it its address?`,
         );

@@ -123,8 +123,7 @@ test('no message that can be sent makes a fault', async () => {
   // A fault would be a 500, or an answer that the document does not have: the harness looks.
   for (const method of methods)
     for (const one of params)
-      for (const id of [1, undefined, {}])
-        await post({ jsonrpc: '2.0', method, params: one, id });
+      for (const id of [1, undefined, {}]) await post({ jsonrpc: '2.0', method, params: one, id });
 });
 
 test('a notification is taken without an answer', async () => {

@@ -5,6 +5,7 @@ import { untrusted } from '../marked_data.ts';
 import type { UntrustedText } from '../marked_data.ts';
 import { defineTool, organization, organizationPath } from '../tool.ts';
 import { secretPages } from './secret_pages.ts';
+import { outlineOf, partOf } from './standing_part.ts';
 
 /** The name under which agents' objects are managed, unless they name another one. */
 const agent_source = 'agent';
@@ -30,6 +31,12 @@ export const plan_configuration = defineTool({
         description: 'Objects by section and key, as what stands shows them.',
       }),
     ),
+    path: Type.Optional(
+      Type.String({
+        maxLength: 500,
+        description: 'Without `configuration`: only this part, such as projects.web.',
+      }),
+    ),
     source: Type.Optional(
       Type.String({
         maxLength: 200,
@@ -44,7 +51,7 @@ export const plan_configuration = defineTool({
   within: 'organization',
   run: async (args, { api, console_url }) => {
     const path = `${organizationPath(args.organization)}configuration/`;
-    if (args.configuration === undefined) return standing(api, path);
+    if (args.configuration === undefined) return standing(api, path, args.path);
     const plan = await ask(api, {
       method: 'POST',
       path: `${path}plan/`,
@@ -66,9 +73,15 @@ export const plan_configuration = defineTool({
   },
 });
 
-async function standing(api: ApiCall, path: string): Promise<ApiRecord> {
-  const { configuration } = await read(api, path);
-  return { configuration: untrusted(kept(configuration), standing_characters_max) };
+/** What stands, or a part of it; what is too long is told by the paths of its parts. */
+async function standing(api: ApiCall, url: string, path = ''): Promise<ApiRecord> {
+  const { configuration } = await read(api, url);
+  const whole = kept(configuration) as ApiRecord;
+  const part = path === '' ? whole : partOf(whole, path);
+  if (part === undefined) return { detail: 'Nothing stands there.', paths: outlineOf(whole) };
+  return JSON.stringify(part).length > standing_characters_max
+    ? { detail: 'Too long: ask for one of these paths.', paths: outlineOf(part) }
+    : { configuration: untrusted(part, standing_characters_max) };
 }
 
 /** The same with `keep` in the place of each variable, which an agent has not. */
