@@ -72,7 +72,7 @@ test('an agent plans from what stands, and applies by the hash what it showed', 
   assert.ok(!agent.transcript.join('\n').includes(password));
 });
 
-test('of a configuration that is too long an agent asks for a part, which it can send', async () => {
+test('of what is too long an agent asks for a part, which it can send', async () => {
   for (let number = 0; number < 60; number += 1)
     await newExport(house, home, { name: `Export ${number} ${'x'.repeat(600)}` });
   const { data: whole } = await agent.call('plan_configuration');

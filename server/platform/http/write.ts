@@ -90,7 +90,6 @@ export async function write<Answer>(
     db.transaction(async (tx) => {
       effects = [];
       const entries: Recorded[] = [];
-      // An inner request is of an agent only in that its caller's is, which is looked at there.
       const is_closed = inner === undefined && (await confirmAccess(tx, request));
       const answer = await work(
         tx,
