@@ -9,16 +9,12 @@ import {
   methodNotAllowed,
   unauthenticated,
 } from '../../platform/http/errors.ts';
+import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import { urlOf } from './api_call.ts';
 import type { ApiCall } from './api_call.ts';
 import { openExchange } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
 import { mcp_schema } from './schema.ts';
-
-const hidden = {
-  config: { scope: 'public', accepts_anything: true },
-  schema: { hide: true },
-} as const;
 
 /**
  * `/mcp`: what agents ask, by streamable HTTP without sessions, so that every request stands alone
@@ -42,14 +38,14 @@ export function mcpRoutes(app: FastifyInstance, deps: Deps): void {
       },
     );
     room.route({
-      ...hidden,
+      ...hiddenRoute({ 403: [problem], 405: [problem] }),
       method: ['GET', 'PUT', 'PATCH', 'DELETE'],
       url: '/mcp',
       onRequest: ({ method }, _reply, done) => done(methodNotAllowed(method, ['POST'])),
       handler: () => undefined,
     });
     room.route({
-      ...hidden,
+      ...hiddenRoute({ 308: [], 403: [problem] }),
       method: ['GET', 'POST', 'DELETE'],
       url: '/mcp/',
       onRequest: (_request, reply) => void reply.redirect(`${basePath(deps)}/mcp`, 308),
