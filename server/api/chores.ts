@@ -42,6 +42,23 @@ export function choresOf(deps: Deps): Chore[] {
       work: (signal) => workBulkActions(deps, signal),
     },
     {
+      name: 'sending of notices',
+      interval_ms: 2_000,
+      work: (signal) => sendDueNotices({ ...deps, public_url: deps.config.public_url }, { signal }),
+    },
+    {
+      name: 'check of the activity log',
+      interval_ms: 600_000,
+      work: (signal) => checkChains(deps, signal),
+    },
+    ...removalsOf(deps),
+  ];
+}
+
+/** What goes when its time is over. */
+function removalsOf(deps: Deps): Chore[] {
+  return [
+    {
       name: 'removal of old bulk actions',
       interval_ms: 3_600_000,
       work: (signal) => sweepBulkActions(deps, signal),
@@ -50,11 +67,6 @@ export function choresOf(deps: Deps): Chore[] {
       name: 'removal of plans that have expired',
       interval_ms: 600_000,
       work: () => sweepPlans(deps.db, isoInstant(deps.clock.now())),
-    },
-    {
-      name: 'sending of notices',
-      interval_ms: 2_000,
-      work: (signal) => sendDueNotices({ ...deps, public_url: deps.config.public_url }, { signal }),
     },
     {
       name: 'removal of old notices',
@@ -75,11 +87,6 @@ export function choresOf(deps: Deps): Chore[] {
       name: 'removal of sign-ins that have expired',
       interval_ms: 600_000,
       work: () => sweepSingleSignOn(deps),
-    },
-    {
-      name: 'check of the activity log',
-      interval_ms: 600_000,
-      work: (signal) => checkChains(deps, signal),
     },
     {
       name: 'removal of sessions, links and series of attempts that have ended',

@@ -5,8 +5,9 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { costOf, endingLedger, ledgerOf } from './cost.ts';
 import type { Judged } from './judge.ts';
 import type { Fields, Home, Request } from './kinds/kind.ts';
+import { bodyOf, fieldOf, pathOfReference } from './request_fields.ts';
 import type { FieldChange, Need, Step } from './schema.ts';
-import { isFields, joinSecrets } from './secret_values.ts';
+import { isFields } from './secret_values.ts';
 import type { Placed } from './standing.ts';
 import type { Candidate } from './steps.ts';
 import { attrOfPath } from './wanted.ts';
@@ -93,16 +94,6 @@ function lacksOthers(wanted: Wanted, unmade: ReadonlySet<string>): boolean {
         ),
     )
   );
-}
-
-function pathOfReference(
-  { parent_path }: Wanted,
-  kind: string,
-  within: 'project' | 'organization',
-  key: string,
-): string {
-  const section = `${kind}s`;
-  return within === 'project' ? `${parent_path}.${section}.${key}` : `${section}.${key}`;
 }
 
 async function carryOne(
@@ -251,36 +242,6 @@ function collect(
     result.violations.push({ ...place, attr: attrOfPath(path, field), code, detail });
   }
   return false;
-}
-
-/** The name in files of what a route calls `attr`. */
-function fieldOf(wanted: Wanted | undefined, attr: string): string {
-  const reference = wanted?.kind.references.find(({ api_field }) => attr.startsWith(api_field));
-  return reference === undefined ? attr : attr.replace(reference.api_field, reference.field);
-}
-
-/** The fields as the API takes them: ids for keys, and the values of secrets. */
-function bodyOf(wanted: Wanted, ids: ReadonlyMap<string, string>): Fields {
-  const values = Object.entries(wanted.secrets).flatMap(([path, secret]) =>
-    'value' in secret ? [[path, secret.value]] : [],
-  );
-  const fields = joinSecrets(wanted.fields, Object.fromEntries(values) as Fields);
-  for (const { field, api_field, kind, within } of wanted.kind.references) {
-    if (!Object.hasOwn(fields, field)) continue;
-    const sent = fields[field];
-    delete fields[field];
-    const idOfKey = (key: unknown) => {
-      if (typeof key !== 'string') return key;
-      const id = ids.get(pathOfReference(wanted, kind, within, key)) ?? key;
-      return /^\d+$/.test(id) ? Number(id) : id;
-    };
-    fields[api_field] = Array.isArray(sent)
-      ? sent.map(idOfKey)
-      : sent === null
-        ? null
-        : idOfKey(sent);
-  }
-  return fields;
 }
 
 function stepOf(candidate: Candidate, changes: FieldChange[]): Done {
