@@ -244,10 +244,21 @@ export function throttled(wait_seconds: number, headers: Record<string, string>)
   const detail =
     `Too many requests: try again in ${wait_seconds} ` +
     `${wait_seconds === 1 ? 'second' : 'seconds'}.`;
-  return new ApiError(429, 'throttled_error', [{ attr: null, code: 'throttled', detail }], {
-    ...headers,
-    'retry-after': String(wait_seconds),
-  });
+  return throttledMany(wait_seconds, [{ attr: null, detail }], headers);
+}
+
+/** 429 that says of each field what there was too much of; at least one. */
+export function throttledMany(
+  wait_seconds: number,
+  refused: { attr: string | null; detail: string }[],
+  headers: Record<string, string> = {},
+): ApiError {
+  return new ApiError(
+    429,
+    'throttled_error',
+    refused.map(({ attr, detail }) => ({ attr, code: 'throttled', detail })),
+    { ...headers, 'retry-after': String(wait_seconds) },
+  );
 }
 
 /** 500 that shows nothing of the inside. */
