@@ -140,6 +140,39 @@ test('without a password the first one is chosen within ten minutes of the sign-
   assert.equal((await trySignIn(harness, user.email)).status, 201);
 });
 
+test('a link that the relay did not take is mailed within its hour, the newest alone', async (t) => {
+  const user = await newPerson(harness);
+  server.setFault('reject_message');
+  // Attempted and to be tried again: nobody's answer waits for it.
+  const isWaiting = () =>
+    t.waitFor(async () => {
+      const soon = new Date(clock.now() + 10_000).toISOString();
+      const rows = await harness.deps.db.rows(
+        sql`SELECT 1 FROM mails m JOIN user_links l ON m.link = 'user_link:' ||
+          encode(l.token_hash, 'hex') WHERE l.user_id = ${user.id} AND m.attempts = 1
+          AND m.next_attempt_at < ${soon}::timestamptz`,
+      );
+      assert.equal(rows.length, 1);
+    });
+  for (let asked = 0; asked < 2; asked += 1) {
+    assert.equal((await askForLink(user.email)).statusCode, 202);
+    await isWaiting();
+  }
+  server.setFault(undefined);
+  clock.pass(60_000);
+  assert.equal(await harness.deps.outbox.sendDue(), 1, 'the link before it is void');
+  const token = await mailedToken(server, user.email, 'reset-password');
+  assert.equal((await choose(token)).status, 200);
+  server.setFault('reject_message');
+  assert.equal((await askForLink(user.email)).statusCode, 202);
+  await isWaiting();
+  server.setFault(undefined);
+  const count = server.mails.length;
+  clock.pass(60 * 60_000);
+  await harness.deps.outbox.sendDue();
+  assert.equal(server.mails.length, count);
+});
+
 test('the answer to a lost password is the same with and without an account', async () => {
   const user = await newPerson(harness);
   const [one, other] = [await askForLink(user.email), await askForLink('nobody@example.com')];
