@@ -52,26 +52,7 @@ export function choresOf(deps: Deps): Chore[] {
       interval_ms: 600_000,
       work: () => sweepPlans(deps.db, isoInstant(deps.clock.now())),
     },
-    {
-      name: 'sending of notices',
-      interval_ms: 2_000,
-      work: (signal) => sendDueNotices({ ...deps, public_url: deps.config.public_url }, { signal }),
-    },
-    {
-      name: 'removal of old notices',
-      interval_ms: 3_600_000,
-      work: (signal) => sweepNotices(deps, signal),
-    },
-    {
-      name: 'sending of mails',
-      interval_ms: 2_000,
-      work: (signal) => deps.outbox.sendDue(signal),
-    },
-    {
-      name: 'removal of old mails',
-      interval_ms: 3_600_000,
-      work: (signal) => sweepMails(deps, signal),
-    },
+    ...sendingChores(deps),
     {
       name: 'removal of the rows of deleted projects',
       interval_ms: 30_000,
@@ -96,6 +77,32 @@ export function choresOf(deps: Deps): Chore[] {
       name: 'removal of sessions, links and series of attempts that have ended',
       interval_ms: 600_000,
       work: () => sweepPeople(deps),
+    },
+  ];
+}
+
+/** What goes out to people and webhooks. */
+function sendingChores(deps: Deps): Chore[] {
+  return [
+    {
+      name: 'sending of notices',
+      interval_ms: 2_000,
+      work: (signal) => sendDueNotices({ ...deps, public_url: deps.config.public_url }, { signal }),
+    },
+    {
+      name: 'removal of old notices',
+      interval_ms: 3_600_000,
+      work: (signal) => sweepNotices(deps, signal),
+    },
+    {
+      name: 'sending of mails',
+      interval_ms: 2_000,
+      work: (signal) => deps.outbox.sendDue(signal),
+    },
+    {
+      name: 'removal of old mails',
+      interval_ms: 3_600_000,
+      work: (signal) => sweepMails(deps, signal),
     },
   ];
 }

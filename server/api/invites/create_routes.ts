@@ -49,7 +49,8 @@ function singleRoute(app: FastifyInstance, deps: Deps): void {
         summary: 'Invite somebody, up to your own level',
         description:
           'An open invite for the address is replaced: its link ends. The mail is handed to ' +
-          'the relay before the answer.',
+          'the relay before the answer, and again over a day if it is not taken. 429: the ' +
+          'address had 10 invites less than a day apart, from all organizations.',
         body: NewInvite,
         response: { 201: InviteWithLink },
       },
@@ -82,7 +83,8 @@ function bulkRoute(app: FastifyInstance, deps: Deps): void {
         description:
           'A list of invites, `{"invites": [...]}`, or one invite; all or nothing. The answer ' +
           'is the first invite with the list of all under `results`. It waits 3 seconds for ' +
-          'the mails; the rest goes out after it, and the list of invites shows it.',
+          'the mails; the rest goes out after it, and the list of invites shows it. 429 names ' +
+          'the addresses that had 10 invites less than a day apart.',
         body: BulkBody,
         response: { 200: BulkAnswer },
       },

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
 import { takeAttempts } from '../../platform/attempts.ts';
 import type { AttemptPolicy } from '../../platform/attempts.ts';
-import { throttledMany } from '../../platform/http/errors.ts';
+import { throttled } from '../../platform/http/errors.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 
 const day_seconds = 24 * 3_600;
@@ -40,7 +40,7 @@ export async function countRecipients(
     const seconds = waits.get(subjects[index]!);
     return seconds === undefined ? [] : [{ attr, detail: detailOf(seconds) }];
   });
-  throw throttledMany(Math.max(...waits.values()), refused);
+  throw throttled(Math.max(...waits.values()), {}, refused);
 }
 
 function detailOf(seconds: number): string {

@@ -66,7 +66,8 @@ function resendRoute(app: FastifyInstance, deps: Deps): void {
         summary: 'Send an invite again',
         description:
           'It is open for 3 days from now, under a new link; the link before it ends. ' +
-          "Another's needs level 8, and none is sent by a level below its own.",
+          "Another's needs level 8, and none is sent by a level below its own. 429: the " +
+          'address had 10 invites less than a day apart.',
         response: { 200: InviteWithLink },
       },
     },

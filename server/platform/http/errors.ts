@@ -239,26 +239,19 @@ export function idempotencyMismatch(): ApiError {
   );
 }
 
-/** 429 with the whole seconds to wait. */
-export function throttled(wait_seconds: number, headers: Record<string, string>): ApiError {
-  const detail =
-    `Too many requests: try again in ${wait_seconds} ` +
-    `${wait_seconds === 1 ? 'second' : 'seconds'}.`;
-  return throttledMany(wait_seconds, [{ attr: null, detail }], headers);
-}
-
-/** 429 that says of each field what there was too much of; at least one. */
-export function throttledMany(
+/** 429 with the whole seconds to wait; `refused` says of which fields there was too much. */
+export function throttled(
   wait_seconds: number,
-  refused: { attr: string | null; detail: string }[],
-  headers: Record<string, string> = {},
+  headers: Record<string, string>,
+  refused?: Pick<Violation, 'attr' | 'detail'>[],
 ): ApiError {
-  return new ApiError(
-    429,
-    'throttled_error',
-    refused.map(({ attr, detail }) => ({ attr, code: 'throttled', detail })),
-    { ...headers, 'retry-after': String(wait_seconds) },
-  );
+  const seconds = `${wait_seconds} ${wait_seconds === 1 ? 'second' : 'seconds'}`;
+  const whole = { attr: null, detail: `Too many requests: try again in ${seconds}.` };
+  const violations = (refused ?? [whole]).map((one) => ({ ...one, code: 'throttled' as const }));
+  return new ApiError(429, 'throttled_error', violations, {
+    ...headers,
+    'retry-after': String(wait_seconds),
+  });
 }
 
 /** 500 that shows nothing of the inside. */
