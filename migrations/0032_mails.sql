@@ -26,9 +26,11 @@ CREATE INDEX mails_by_end ON mails (expires_at);
 CREATE FUNCTION withdraw_mails() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_TABLE_NAME = 'invites' THEN
-    DELETE FROM mails WHERE outcome = 'pending' AND link = 'invite:' || OLD.id || ':' || OLD.token_nonce;
+    DELETE FROM mails WHERE outcome = 'pending'
+      AND link = 'invite:' || OLD.id || ':' || OLD.token_nonce;
   ELSE
-    DELETE FROM mails WHERE outcome = 'pending' AND link = 'user_link:' || encode(OLD.token_hash, 'hex');
+    DELETE FROM mails WHERE outcome = 'pending'
+      AND link = 'user_link:' || encode(OLD.token_hash, 'hex');
   END IF;
   RETURN NULL;
 END $$;

@@ -36,7 +36,7 @@ const sendLater = () => {
   return harness.deps.outbox.sendDue();
 };
 
-test('an invite whose mail the relay did not take is mailed later, and the list says so', async () => {
+test('an invite that the relay did not take is mailed later, and the list says so', async () => {
   const home = await harness.newOrganization();
   server.setFault('reject_message');
   const to = address();
@@ -50,7 +50,7 @@ test('an invite whose mail the relay did not take is mailed later, and the list 
   assert.equal(await sendLater(), 0);
 });
 
-test('no mail is sent later whose link is void: taken back, replaced, renewed, deleted', async () => {
+test('no mail is sent later whose link is void: taken back, replaced, sent again', async () => {
   const home = await harness.newOrganization();
   const ends: ((id: string, to: string) => Promise<{ status: number }>)[] = [
     (id) => harness.request('DELETE', `${base(home)}${id}/`, { key: home.key }),

@@ -140,7 +140,7 @@ test('without a password the first one is chosen within ten minutes of the sign-
   assert.equal((await trySignIn(harness, user.email)).status, 201);
 });
 
-test('a link that the relay did not take is mailed within its hour, the newest alone', async (t) => {
+test('a link that the relay did not take is mailed in its hour, the newest alone', async (t) => {
   const user = await newPerson(harness);
   server.setFault('reject_message');
   // Attempted and to be tried again: nobody's answer waits for it.

@@ -16,7 +16,9 @@ export type DueMail = {
   expires_at: string;
 };
 
-/** Notes, in the transaction that ends the mail, that the relay has taken the one with this link. */
+/**
+ * Notes, in the transaction that ends the mail, that the relay has taken the one with this link.
+ */
 export type LinkTaken = (tx: Transaction, link: string, now_ms: number) => Promise<unknown>;
 
 /** What an attempt needs from outside. */
