@@ -7,6 +7,7 @@ import type { ClickHouse } from './platform/clickhouse/client.ts';
 import type { Logger } from './platform/log.ts';
 import type { Dns } from './platform/dns/dns.ts';
 import type { Mail } from './platform/mail/mail.ts';
+import type { Outbox } from './platform/mail/outbox.ts';
 import type { Metrics } from './platform/metrics.ts';
 import type { Outbound } from './platform/outbound/outbound.ts';
 import type { Database } from './platform/postgres/database.ts';
@@ -23,8 +24,10 @@ export type Deps = {
   outbound: Outbound;
   /** Looks up what proves a domain. */
   dns: Dns;
-  /** The way out for mails; answers false to each when no relay is set. */
+  /** The way out for mails, with one attempt; answers false to each when no relay is set. */
   mail: Mail;
+  /** Takes mails in the transaction of what they tell of, and sends them until they are out. */
+  outbox: Outbox;
   metrics: Metrics;
   /** The memory of the analytics store that all custom queries of the process share. */
   query_budget: QueryBudget;

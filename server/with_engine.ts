@@ -1,11 +1,14 @@
+import { noteMailTaken } from './api/invites/mailing.ts';
 import type { Deps } from './deps.ts';
 import { queryLimits } from './engine/query/custom_query.ts';
+import { openOutbox } from './platform/mail/outbox.ts';
 
-/** What a process has, together with the export engine on it. */
-export function withEngine(parts: Omit<Deps, 'engine'>): Deps {
+/** What a process has, together with the export engine and the outbox of mails on it. */
+export function withEngine(parts: Omit<Deps, 'engine' | 'outbox'>): Deps {
   const { db, clickhouse, clock, log, secrets, outbound, metrics, config, query_budget } = parts;
   return {
     ...parts,
+    outbox: openOutbox({ ...parts, onTaken: noteMailTaken }),
     engine: {
       db,
       clickhouse,

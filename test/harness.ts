@@ -147,6 +147,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
     },
     close: async () => {
       await app.close();
+      await deps.outbox.close();
       await deps.mail.close();
       try {
         await planted.search(deps.db);

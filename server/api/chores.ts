@@ -7,6 +7,7 @@ import { sweepNotices } from '../engine/notices/sweep.ts';
 import { checkChains } from '../platform/activity/check.ts';
 import { isoInstant } from '../platform/clock.ts';
 import type { Chore } from '../platform/chores.ts';
+import { sweepMails } from '../platform/mail/sweep_mails.ts';
 import { sweepBulkActions } from './batch_exports/bulk_actions/sweep.ts';
 import { workBulkActions } from './batch_exports/bulk_actions/work.ts';
 import { sweepPlans } from './configuration/store.ts';
@@ -51,6 +52,11 @@ export function choresOf(deps: Deps): Chore[] {
       interval_ms: 600_000,
       work: (signal) => checkChains(deps, signal),
     },
+    {
+      name: 'sending of mails',
+      interval_ms: 2_000,
+      work: (signal) => deps.outbox.sendDue(signal),
+    },
     ...removalsOf(deps),
   ];
 }
@@ -67,6 +73,11 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of plans that have expired',
       interval_ms: 600_000,
       work: () => sweepPlans(deps.db, isoInstant(deps.clock.now())),
+    },
+    {
+      name: 'removal of old mails',
+      interval_ms: 3_600_000,
+      work: (signal) => sweepMails(deps, signal),
     },
     {
       name: 'removal of old notices',

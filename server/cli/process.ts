@@ -90,6 +90,7 @@ export async function openProcess(
     deps,
     close: async () => {
       await deps.sandbox.close();
+      await deps.outbox.close();
       await mail.close();
       await clickhouse.close();
       await db.close();

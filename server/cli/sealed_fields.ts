@@ -6,6 +6,7 @@ import { secretContext } from '../engine/notices/outbox.ts';
 import { urlContext } from '../engine/notices/webhook_url.ts';
 import { pluginConfigContext } from '../engine/plugins/stored_config.ts';
 import { responseContext } from '../platform/http/idempotency.ts';
+import { mailContext } from '../platform/mail/attempt_mail.ts';
 import type { SealedField } from '../platform/secrets/rewrap.ts';
 import { server_keys_context } from '../platform/secrets/server_keys.ts';
 
@@ -41,5 +42,6 @@ export const sealed_fields: readonly SealedField[] = [
     context: (id) => pluginConfigContext(Number(id)),
   },
   { table: 'configuration_plans', id: 'id', field: 'request_sealed', context: planContext },
+  { table: 'mails', id: 'id', field: 'message_sealed', context: mailContext },
   { table: 'idempotency_keys', id: 'claim_id', field: 'response_sealed', context: responseContext },
 ];

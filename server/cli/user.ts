@@ -56,10 +56,10 @@ export async function makeUser(
       const organization_id =
         organization === undefined ? undefined : await findOrganizationId(tx, organization);
       const user = await insertUser(tx, { email, password_hash: null });
-      const link = await makeLink(tx, deps, 'reset_password', user.id, null);
+      const { url } = await makeLink(tx, deps, 'reset_password', user.id, null);
       await log(deps, tx, user, 'created', changesOf(undefined, { email }));
       if (organization_id !== undefined) await join(deps, tx, organization_id, user, level);
-      return link;
+      return url;
     });
   } catch (error) {
     if (isDatabaseError(error) && error.constraint === 'users_email_unique')
@@ -86,7 +86,7 @@ export async function resetUser(
           `--email ${user.email}).`,
       );
     if (wanted.second_factor) await removeSecondFactor(tx, user.id);
-    const link = await makeLink(tx, deps, 'reset_password', user.id, null);
+    const { url } = await makeLink(tx, deps, 'reset_password', user.id, null);
     await log(
       deps,
       tx,
@@ -94,7 +94,7 @@ export async function resetUser(
       'requested_reset',
       wanted.second_factor ? [secretChange('second_factor', 'deleted')] : [],
     );
-    return link;
+    return url;
   });
 }
 

@@ -9,7 +9,7 @@ import type { Database } from './postgres/database.ts';
  */
 export type AttemptPolicy = { free: number; pause_seconds_min: number; pause_seconds_max: number };
 
-type Store = { db: Pick<Database, 'row' | 'run'>; clock: Clock };
+type Store = { db: Pick<Database, 'rows' | 'run'>; clock: Clock };
 
 /** A series is forgotten this long after its last attempt: 24 h. */
 const forgotten_ms = 24 * 3_600_000;
@@ -21,18 +21,32 @@ const forgotten_ms = 24 * 3_600_000;
  * decides.
  */
 export async function takeAttempt(
-  { db, clock }: Store,
+  store: Store,
   subject: string,
   policy: AttemptPolicy,
 ): Promise<number | undefined> {
+  return (await takeAttempts(store, [subject], policy)).get(subject);
+}
+
+/**
+ * Counts an attempt for each of the subjects, which are all different, as `takeAttempt` does one,
+ * and gives those that have to wait with their seconds.
+ */
+export async function takeAttempts(
+  { db, clock }: Store,
+  subjects: string[],
+  policy: AttemptPolicy,
+): Promise<Map<string, number>> {
   const now_ms = clock.now();
   const now = isoInstant(now_ms);
   const { free, pause_seconds_min, pause_seconds_max } = policy;
-  // The exponent is bounded, so that a long series cannot overflow. The statement locks the
-  // subject's row; a second one that waits for it sees what the first one wrote.
-  const taken = await db.run(sql`
+  // The exponent is bounded, so that a long series cannot overflow. The statement locks the rows in
+  // the order of their subjects, so that two of them wait for each other in one direction; a second
+  // one that waits sees what the first one wrote.
+  const taken = await db.rows<{ subject: string }>(sql`
     INSERT INTO attempts AS known (subject, attempts, last_attempt_at, blocked_until)
-      VALUES (${subject}, 1, ${now}::timestamptz, ${now}::timestamptz)
+      SELECT asked.subject, 1, ${now}::timestamptz, ${now}::timestamptz
+      FROM unnest(${subjects}::text[]) AS asked (subject) ORDER BY asked.subject
     ON CONFLICT (subject) DO UPDATE SET (attempts, last_attempt_at, blocked_until) = (
       SELECT next.number, EXCLUDED.last_attempt_at, EXCLUDED.last_attempt_at + make_interval(secs =>
         CASE WHEN next.number < ${free}::integer THEN 0
@@ -41,12 +55,20 @@ export async function takeAttempt(
       FROM (SELECT CASE WHEN known.last_attempt_at <
         ${isoInstant(now_ms - forgotten_ms)}::timestamptz THEN 1
         ELSE known.attempts + 1 END AS number) next)
-    WHERE known.blocked_until <= EXCLUDED.last_attempt_at`);
-  if (taken === 1) return undefined;
-  const row = await db.row<{ blocked_until: string }>(
-    sql`SELECT blocked_until FROM attempts WHERE subject = ${subject}`,
+    WHERE known.blocked_until <= EXCLUDED.last_attempt_at RETURNING known.subject`);
+  if (taken.length === subjects.length) return new Map();
+  const let_through = new Set(taken.map(({ subject }) => subject));
+  const waiting = subjects.filter((subject) => !let_through.has(subject));
+  const rows = await db.rows<{ subject: string; blocked_until: string }>(
+    sql`SELECT subject, blocked_until FROM attempts WHERE subject = ANY (${waiting}::text[])`,
   );
-  return Math.max(1, Math.ceil((Date.parse(row?.blocked_until ?? now) - now_ms) / 1000));
+  const blocked = new Map(rows.map((row) => [row.subject, row.blocked_until]));
+  return new Map(
+    waiting.map((subject) => [
+      subject,
+      Math.max(1, Math.ceil((Date.parse(blocked.get(subject) ?? now) - now_ms) / 1000)),
+    ]),
+  );
 }
 
 /** Ends the series of a subject: the next attempt is its first. */

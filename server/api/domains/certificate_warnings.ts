@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts';
 import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
-import { findAudience, sendNotice } from './notices.ts';
+import { writeNotice } from './notices.ts';
 import { takeCertificateWarning } from './proof_store.ts';
 import type { WarnedDomain } from './proof_store.ts';
 
@@ -17,10 +17,9 @@ export async function warnOfCertificates(deps: Deps, signal?: AbortSignal): Prom
 
 async function warnOfOne(deps: Deps): Promise<boolean> {
   const now = deps.clock.now();
-  const told = await deps.db.transaction(async (tx) => {
+  const mails = await deps.db.transaction(async (tx) => {
     const due = await takeCertificateWarning(tx, now);
     if (due === undefined) return undefined;
-    const audience = await findAudience(tx, due.organization_id);
     await appendActivity(
       tx,
       deps.secrets,
@@ -28,17 +27,17 @@ async function warnOfOne(deps: Deps): Promise<boolean> {
       server_actor,
       warningEntry(due),
     );
-    return { due, audience };
+    const { id, organization_id, domain, saml_expires_at: expires_at } = due;
+    return writeNotice(tx, deps, organization_id, {
+      id,
+      domain,
+      kind: 'certificate',
+      expires_at,
+      is_expired: Date.parse(expires_at) <= now,
+    });
   });
-  if (told === undefined) return false;
-  const { id, domain, saml_expires_at: expires_at } = told.due;
-  sendNotice(deps, told.audience, {
-    id,
-    domain,
-    kind: 'certificate',
-    expires_at,
-    is_expired: Date.parse(expires_at) <= now,
-  });
+  if (mails === undefined) return false;
+  void deps.outbox.send(mails);
   return true;
 }
 

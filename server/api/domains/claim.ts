@@ -3,7 +3,7 @@ import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { findAudience, sendNotice } from './notices.ts';
+import { writeNotice } from './notices.ts';
 import { domainEntry, firstReason } from './proof.ts';
 import { deleteDomain, insertDomain, lockHolder } from './store.ts';
 import type { Holder } from './store.ts';
@@ -46,7 +46,6 @@ async function replace(
   { organization_id, is_held: _free, ...row }: Holder,
   afterwards: Afterwards,
 ): Promise<void> {
-  const audience = await findAudience(tx, organization_id);
   await deleteDomain(tx, row.id);
   await appendActivity(
     tx,
@@ -55,9 +54,9 @@ async function replace(
     server_actor,
     domainEntry('deleted', row, undefined),
   );
-  afterwards(async () =>
-    sendNotice(deps, audience, { kind: 'replaced', id: row.id, domain: row.domain }),
-  );
+  const notice = { kind: 'replaced', id: row.id, domain: row.domain } as const;
+  const mails = await writeNotice(tx, deps, organization_id, notice);
+  afterwards(async () => void deps.outbox.send(mails));
 }
 
 function heldByAnother() {

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { compose } from '../../platform/mail/compose.ts';
 import type { MailContent } from '../../platform/mail/compose.ts';
 import { oneLine } from '../../platform/mail/plain_text.ts';
-import type { Queryable } from '../../platform/postgres/database.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
 import { challengeName } from './challenge.ts';
 
 /**
@@ -25,14 +25,11 @@ export type Notice = { id: string; domain: string } & (
 );
 
 /** Who gets a notice: the active members of level 8 and more. */
-export type Audience = { organization_id: string; organization_name: string; addresses: string[] };
+type Audience = { organization_id: string; organization_name: string; addresses: string[] };
 
-/**
- * Those who are told about the domains of an organization, as they are at this moment; to be asked
- * in the transaction of the change.
- */
-export async function findAudience(db: Queryable, organization_id: string): Promise<Audience> {
-  const row = await db.row<Audience>(sql`
+/** Those who are told about the domains of an organization, as they are at this moment. */
+async function findAudience(tx: Transaction, organization_id: string): Promise<Audience> {
+  const row = await tx.row<Audience>(sql`
     SELECT o.id AS organization_id, o.name AS organization_name, ARRAY(
       SELECT u.email FROM members m JOIN users u ON u.id = m.user_id AND u.is_active
       WHERE m.organization_id = o.id AND m.level >= 8 ORDER BY m.joined_at, m.id) AS addresses
@@ -41,14 +38,16 @@ export async function findAudience(db: Queryable, organization_id: string): Prom
 }
 
 /**
- * Hands one mail to each of the audience to the way out for mails and does not wait for the relay;
- * to be called once the change is committed. Never throws; what becomes of each mail is in the log.
+ * Writes one mail to each of the audience, in the transaction of the change, and gives their ids
+ * for the outbox to send once it is committed.
  */
-export function sendNotice(
-  { mail, config }: Pick<Deps, 'mail' | 'config'>,
-  audience: Audience,
+export async function writeNotice(
+  tx: Transaction,
+  { outbox, config }: Pick<Deps, 'outbox' | 'config'>,
+  organization_id: string,
   notice: Notice,
-): void {
+): Promise<string[]> {
+  const audience = await findAudience(tx, organization_id);
   // The name is anyone's words: it must not write paragraphs of ours.
   const organization = oneLine(audience.organization_name);
   const said = contentOf(notice, organization);
@@ -65,7 +64,10 @@ export function sendNotice(
         };
   const footer = `You get this mail because you administrate the organization ${organization}.`;
   const composed = compose({ ...said, ...action, footer });
-  for (const to of audience.addresses) void mail.send({ to, subject: said.heading, ...composed });
+  return outbox.write(
+    tx,
+    audience.addresses.map((to) => ({ message: { to, subject: said.heading, ...composed } })),
+  );
 }
 
 type Said = Pick<MailContent, 'heading' | 'paragraphs'>;

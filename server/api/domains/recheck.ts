@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts';
 import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
 import { challengeName } from './challenge.ts';
-import { findAudience, sendNotice } from './notices.ts';
+import { writeNotice } from './notices.ts';
 import { checkEntry, settleAnswer } from './proof.ts';
 import { claimDueDomain } from './proof_store.ts';
 import type { DueDomain } from './proof_store.ts';
@@ -49,11 +49,10 @@ async function recheck(
   signal: AbortSignal,
 ): Promise<void> {
   const looked_up = await deps.dns.lookupTxt(challengeName(domain), signal);
-  const told = await deps.db.transaction(async (tx) => {
+  const mails = await deps.db.transaction(async (tx) => {
     const settled = await settleAnswer(tx, organization_id, id, looked_up, deps.clock.now());
-    if (settled === undefined) return undefined;
+    if (settled === undefined) return [];
     const { before, after, notice } = settled;
-    const audience = notice === undefined ? undefined : await findAudience(tx, organization_id);
     if (before.verification.state !== after.verification.state)
       await appendActivity(
         tx,
@@ -62,7 +61,7 @@ async function recheck(
         server_actor,
         checkEntry(settled),
       );
-    return notice === undefined || audience === undefined ? undefined : { notice, audience };
+    return notice === undefined ? [] : writeNotice(tx, deps, organization_id, notice);
   });
-  if (told !== undefined) sendNotice(deps, told.audience, told.notice);
+  void deps.outbox.send(mails);
 }

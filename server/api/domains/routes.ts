@@ -11,7 +11,7 @@ import { NoFields } from '../batch_exports/schema.ts';
 import { challengeName } from './challenge.ts';
 import { claimDomain } from './claim.ts';
 import { readDomainChanges, readNewDomain } from './input.ts';
-import { findAudience, sendNotice } from './notices.ts';
+import { writeNotice } from './notices.ts';
 import { checkEntry, domainEntry, settleAnswer } from './proof.ts';
 import { Domain, DomainCreate, DomainPatch } from './schema.ts';
 import type { DomainRow } from './schema.ts';
@@ -168,8 +168,8 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
           (await settleAnswer(tx, organization_id, id, looked_up, deps.clock.now())) ?? missing();
         const { after, notice } = settled;
         if (notice !== undefined) {
-          const audience = await findAudience(tx, organization_id);
-          afterwards(async () => sendNotice(deps, audience, notice));
+          const mails = await writeNotice(tx, deps, organization_id, notice);
+          afterwards(async () => void deps.outbox.send(mails));
         }
         record(checkEntry(settled));
         return after;

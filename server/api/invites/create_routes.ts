@@ -5,6 +5,7 @@ import { changesOf } from '../../platform/activity/changes.ts';
 import { large_body_size_bytes_max, readBody } from '../../platform/http/bodies/body.ts';
 import { unstorableIn } from '../../platform/http/bodies/json_text.ts';
 import { checked } from '../../platform/http/bodies/validator.ts';
+import { attrOf } from '../../platform/http/bodies/violations.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
@@ -13,10 +14,11 @@ import { amendAfterwards } from './amended_answer.ts';
 import { checkInvites } from './check.ts';
 import type { SentItem } from './check.ts';
 import { shownToSender, withLink } from './link.ts';
-import type { InviteMailing } from './mailing.ts';
+import { sendInvites, writeInviteMails } from './mailing.ts';
+import { countRecipients } from './recipient_limit.ts';
 import { BulkAnswer, BulkBody, InviteWithLink, NewInvite, bulk_max } from './schema.ts';
 import { getSender, insertInvites } from './store.ts';
-import type { MadeInvite, Sender, StoredInvite } from './store.ts';
+import type { MadeInvite, StoredInvite } from './store.ts';
 
 const base = '/api/organizations/:organization_id/invites/';
 /**
@@ -28,15 +30,17 @@ const config = {
   within: 'organization',
   locks_organization: true,
 } as const;
+/** So long an answer waits for the mails of a bulk; the rest goes out after it. */
+const bulk_wait_ms = 3_000;
 const Items = Type.Array(Type.Unknown(), { minItems: 1, maxItems: bulk_max });
 
 /** Routes that make invites: one, or up to a thousand at once. */
-export function createRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMailing): void {
-  singleRoute(app, deps, mailing);
-  bulkRoute(app, deps, mailing);
+export function createRoutes(app: FastifyInstance, deps: Deps): void {
+  singleRoute(app, deps);
+  bulkRoute(app, deps);
 }
 
-function singleRoute(app: FastifyInstance, deps: Deps, mailing: InviteMailing): void {
+function singleRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     base,
     {
@@ -45,28 +49,30 @@ function singleRoute(app: FastifyInstance, deps: Deps, mailing: InviteMailing): 
         summary: 'Invite somebody, up to your own level',
         description:
           'An open invite for the address is replaced: its link ends. The mail is handed to ' +
-          'the relay before the answer.',
+          'the relay before the answer, and again over a day if it is not taken. 429: the ' +
+          'address had 10 invites less than a day apart, from all organizations.',
         body: NewInvite,
         response: { 201: InviteWithLink },
       },
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record, afterwards) => {
-        const { made, sender } = await makeInvites(deps, request, tx, [
+        const { made, mails } = await makeInvites(deps, request, tx, [
           { value: readBody(request).value, prefix: '' },
         ]);
         const invite = made[0]!;
         const answer = shownToSender(request, deps, invite);
         record(inviteEntry('created', undefined, withReplaced(invite.record, invite)));
-        amendAfterwards(request, 201, afterwards, answer, async () =>
-          withLink(deps, await mailing.sendOne(sender, invite)),
-        );
+        amendAfterwards(request, 201, afterwards, answer, async () => {
+          const [present] = await sendInvites(deps, mails, made);
+          return withLink(deps, present!);
+        });
         return answer;
       }),
   );
 }
 
-function bulkRoute(app: FastifyInstance, deps: Deps, mailing: InviteMailing): void {
+function bulkRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     `${base}bulk/`,
     {
@@ -77,14 +83,15 @@ function bulkRoute(app: FastifyInstance, deps: Deps, mailing: InviteMailing): vo
         description:
           'A list of invites, `{"invites": [...]}`, or one invite; all or nothing. The answer ' +
           'is the first invite with the list of all under `results`. It waits 3 seconds for ' +
-          'the mails; the rest goes out after it, and the list of invites shows it.',
+          'the mails; the rest goes out after it, and the list of invites shows it. 429 names ' +
+          'the addresses that had 10 invites less than a day apart.',
         body: BulkBody,
         response: { 200: BulkAnswer },
       },
     },
     (request, reply) =>
       write(request, reply, 200, async (tx, record, afterwards) => {
-        const { made, sender } = await makeInvites(
+        const { made, mails } = await makeInvites(
           deps,
           request,
           tx,
@@ -95,7 +102,7 @@ function bulkRoute(app: FastifyInstance, deps: Deps, mailing: InviteMailing): vo
         const answer = answerOf(made);
         record(bulkEntry(made));
         amendAfterwards(request, 200, afterwards, answer, async () =>
-          answerOf(await mailing.sendMany(sender, made)),
+          answerOf(await sendInvites(deps, mails, made, bulk_wait_ms)),
         );
         return answer;
       }),
@@ -103,15 +110,25 @@ function bulkRoute(app: FastifyInstance, deps: Deps, mailing: InviteMailing): vo
 }
 
 async function makeInvites(
-  { clock }: Deps,
+  deps: Deps,
   { access, caller }: FastifyRequest,
   tx: Transaction,
   items: SentItem[],
-): Promise<{ made: MadeInvite[]; sender: Sender }> {
-  const now_ms = clock.now();
+): Promise<{ made: MadeInvite[]; mails: string[] }> {
+  const now_ms = deps.clock.now();
+  const { organization_id } = access;
   const fields = await checkInvites(tx, access, items, now_ms);
-  const made = await insertInvites(tx, access.organization_id, caller.user_id, fields, now_ms);
-  return { made, sender: await getSender(tx, access.organization_id, caller.user_id) };
+  await countRecipients(
+    tx,
+    deps,
+    fields.map(({ target_email }, index) => ({
+      email: target_email,
+      attr: attrOf(items[index]!.prefix, 'target_email'),
+    })),
+  );
+  const made = await insertInvites(tx, organization_id, caller.user_id, fields, now_ms);
+  const sender = await getSender(tx, organization_id, caller.user_id);
+  return { made, mails: await writeInviteMails(tx, deps, sender, made) };
 }
 
 /** What the log keeps of a new invite beside its fields. */

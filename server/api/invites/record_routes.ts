@@ -13,7 +13,8 @@ import { inviteEntry } from './activity.ts';
 import { amendAfterwards } from './amended_answer.ts';
 import { memberDetail } from './check.ts';
 import { shownToSender, withLink } from './link.ts';
-import type { InviteMailing } from './mailing.ts';
+import { sendInvites, writeInviteMails } from './mailing.ts';
+import { countRecipients } from './recipient_limit.ts';
 import { InviteWithLink, NoFields } from './schema.ts';
 import { deleteInvite, findInvite, getSender, listStandings, renewInvite } from './store.ts';
 import type { StoredInvite } from './store.ts';
@@ -29,9 +30,9 @@ const config = {
 } as const;
 
 /** Routes on one invite: take it back, send it again. */
-export function recordRoutes(app: FastifyInstance, deps: Deps, mailing: InviteMailing): void {
+export function recordRoutes(app: FastifyInstance, deps: Deps): void {
   deleteRoute(app, deps);
-  resendRoute(app, deps, mailing);
+  resendRoute(app, deps);
 }
 
 function deleteRoute(app: FastifyInstance, deps: Deps): void {
@@ -56,7 +57,7 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-function resendRoute(app: FastifyInstance, deps: Deps, mailing: InviteMailing): void {
+function resendRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     `${url}resend/`,
     {
@@ -65,7 +66,8 @@ function resendRoute(app: FastifyInstance, deps: Deps, mailing: InviteMailing): 
         summary: 'Send an invite again',
         description:
           'It is open for 3 days from now, under a new link; the link before it ends. ' +
-          "Another's needs level 8, and none is sent by a level below its own.",
+          "Another's needs level 8, and none is sent by a level below its own. 429: the " +
+          'address had 10 invites less than a day apart.',
         response: { 200: InviteWithLink },
       },
     },
@@ -91,15 +93,18 @@ function resendRoute(app: FastifyInstance, deps: Deps, mailing: InviteMailing): 
         );
         if (standing !== undefined && standing.membership !== null)
           throw invalid(null, 'invalid_input', memberDetail(standing.membership));
+        await countRecipients(tx, deps, [{ email: before.record.target_email, attr: null }]);
         await renewInvite(tx, before.record.id, request.caller.user_id, now_ms);
         const invite = await getInvite(request, tx, now_ms);
         const sender = await getSender(tx, organization_id, request.caller.user_id);
+        const mails = await writeInviteMails(tx, deps, sender, [invite]);
         const answer = shownToSender(request, deps, invite);
         const entry = inviteEntry('resent', before.record, invite.record);
         record({ ...entry, changes: [...entry.changes, secretChange('link', 'changed')] });
-        amendAfterwards(request, 200, afterwards, answer, async () =>
-          withLink(deps, await mailing.sendOne(sender, invite)),
-        );
+        amendAfterwards(request, 200, afterwards, answer, async () => {
+          const [present] = await sendInvites(deps, mails, [invite]);
+          return withLink(deps, present!);
+        });
         return answer;
       }),
   );

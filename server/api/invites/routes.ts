@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { createRoutes } from './create_routes.ts';
-import { openInviteMailing } from './mailing.ts';
 import { publicInviteRoutes } from './public_routes.ts';
 import { recordRoutes } from './record_routes.ts';
 import { Invite } from './schema.ts';
@@ -14,8 +13,6 @@ import { countInvites, listInvites } from './store.ts';
  * invite is for.
  */
 export function inviteRoutes(app: FastifyInstance, deps: Deps): void {
-  const mailing = openInviteMailing(deps);
-  app.addHook('onClose', () => mailing.close());
   app.get(
     '/api/organizations/:organization_id/invites/',
     {
@@ -34,7 +31,7 @@ export function inviteRoutes(app: FastifyInstance, deps: Deps): void {
         () => countInvites(request.access.organization_id),
       ),
   );
-  createRoutes(app, deps, mailing);
-  recordRoutes(app, deps, mailing);
+  createRoutes(app, deps);
+  recordRoutes(app, deps);
   publicInviteRoutes(app, deps);
 }

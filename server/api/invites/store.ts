@@ -161,22 +161,6 @@ export async function renewInvite(
       WHERE id = ${id}::uuid`);
 }
 
-/**
- * Notes that the mail with this very link went out, and gives `updated_at`; undefined when the
- * invite is gone or has another link by now.
- */
-export async function markEmailed(
-  db: Queryable,
-  invite: StoredInvite,
-  now_ms: number,
-): Promise<string | undefined> {
-  const row = await db.row<{ updated_at: string }>(sql`
-    UPDATE invites SET emailing_attempt_made = true, updated_at = ${isoInstant(now_ms)}::timestamptz
-    WHERE id = ${invite.record.id}::uuid AND token_nonce = ${invite.token_nonce}::uuid
-      RETURNING updated_at`);
-  return row?.updated_at;
-}
-
 /** Removes the invite; its link opens nothing any more. */
 export async function deleteInvite(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM invites WHERE id = ${id}::uuid`);
@@ -245,6 +229,25 @@ export async function findInviteAnywhere(
       FROM users WHERE comparable_address(email) =
       comparable_address(${invite.record.target_email})`);
   return { ...invite, organization, addressee };
+}
+
+/**
+ * The invites as they are now, in the same order; one that is gone or has another link by now stays
+ * as it was given.
+ */
+export async function findPresent(
+  db: Queryable,
+  invites: StoredInvite[],
+  now_ms: number,
+): Promise<StoredInvite[]> {
+  const ids = invites.map(({ record }) => record.id);
+  const present = new Map(
+    (await listStored(db, now_ms, sql`i.id = ANY (${ids}::uuid[])`)).map((invite) => [
+      invite.token_nonce,
+      invite,
+    ]),
+  );
+  return invites.map((invite) => present.get(invite.token_nonce) ?? invite);
 }
 
 async function findStored(

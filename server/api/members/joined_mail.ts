@@ -1,4 +1,4 @@
-import type { Mail, MailMessage } from '../../platform/mail/mail.ts';
+import type { MailMessage } from '../../platform/mail/mail.ts';
 import { compose } from '../../platform/mail/compose.ts';
 import { oneLine } from '../../platform/mail/plain_text.ts';
 import { level_names } from './schema.ts';
@@ -8,31 +8,10 @@ import type { Level } from './schema.ts';
 type Joined = { organization_name: string; person_name: string; email: string; level: Level };
 
 /**
- * Fewer than the connections to the relay, so that nobody's invite waits behind the mails of a
- * large organization.
+ * The mail that tells a member of somebody who joined, all but its recipient. Answers go to the
+ * person who joined.
  */
-const mails_at_once = 3;
-
-/**
- * Tells each address that somebody joined. Never rejects: a mail that does not go out is in the log
- * of the mails.
- */
-export async function sendJoinedMails(
-  mail: Mail,
-  addresses: string[],
-  joined: Joined,
-): Promise<void> {
-  const message = joinedMail(joined);
-  // The lanes take turns at one iterator.
-  const waiting = addresses.values();
-  const lane = async () => {
-    for (const to of waiting) await mail.send({ ...message, to });
-  };
-  await Promise.all(Array.from({ length: mails_at_once }, lane));
-}
-
-/** Everything of the mail but its recipient. Answers go to the person who joined. */
-function joinedMail({ email, level, ...names }: Joined): Omit<MailMessage, 'to'> {
+export function joinedMail({ email, level, ...names }: Joined): Omit<MailMessage, 'to'> {
   // Names are anyone's words: they must not write paragraphs of ours.
   const [organization_name, person_name] = [
     oneLine(names.organization_name),

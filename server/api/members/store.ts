@@ -4,10 +4,11 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 import type { Mail } from '../../platform/mail/mail.ts';
+import type { Outbox } from '../../platform/mail/outbox.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { endSessions } from '../sessions/store.ts';
 import { userJson } from '../users/store.ts';
-import { sendJoinedMails } from './joined_mail.ts';
+import { joinedMail } from './joined_mail.ts';
 import type { Level, MemberRow } from './schema.ts';
 
 const columns = sql`
@@ -87,7 +88,7 @@ export async function updateLevel(tx: Transaction, member_id: string, level: Lev
  * before it. The caller holds the organization's lock.
  */
 export async function joinOrganization(
-  { mail }: { mail: Mail },
+  { mail, outbox }: { mail: Mail; outbox: Outbox },
   { tx, afterwards }: { tx: Transaction; afterwards: Afterwards },
   organization: { id: string; name: string },
   user: { id: number; name: string; email: string },
@@ -100,14 +101,15 @@ export async function joinOrganization(
   if (inserted === 0) return false;
   if (mail.is_configured) {
     const addresses = await listJoinedMailAddresses(tx, organization.id, user.id);
-    afterwards(
-      async () =>
-        void sendJoinedMails(mail, addresses, {
-          organization_name: organization.name,
-          person_name: user.name,
-          email: user.email,
-          level,
-        }),
+    const message = joinedMail({
+      organization_name: organization.name,
+      person_name: user.name,
+      email: user.email,
+      level,
+    });
+    await outbox.post(
+      { tx, afterwards },
+      addresses.map((to) => ({ message: { ...message, to } })),
     );
   }
   return true;

@@ -29,7 +29,7 @@ export function emailRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function changeRoute(app: FastifyInstance, deps: Deps): void {
-  const { clock, mail } = deps;
+  const { clock, mail, outbox } = deps;
   app.post(
     '/api/users/@me/email/',
     {
@@ -60,8 +60,10 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
         else if (mail.is_configured) {
           await refuseTaken(tx, user.id, email);
           const link = await makeLink(tx, deps, 'verify_email', user.id, email);
-          afterwards(async () => void mail.send(verificationMail(email, link, true)));
-          afterwards(async () => void mail.send(addressChangeMail(user.email, email)));
+          await outbox.post({ tx, afterwards }, [
+            { message: verificationMail(email, link.url, true), link },
+            { message: addressChangeMail(user.email, email) },
+          ]);
         } else {
           await refuseProvedDomain(tx, deps, email);
           await changeEmail(tx, user.id, email, false, 'email');
@@ -90,7 +92,7 @@ async function refuseProvedDomain(tx: Transaction, deps: Deps, email: string): P
 }
 
 function sendRoute(app: FastifyInstance, deps: Deps): void {
-  const { clock, db, mail } = deps;
+  const { clock, db, mail, outbox } = deps;
   app.post(
     '/api/users/@me/verify_email/',
     {
@@ -123,9 +125,8 @@ function sendRoute(app: FastifyInstance, deps: Deps): void {
         if (account === undefined || email === undefined)
           throw invalid(null, 'already_verified', 'The address is verified already.');
         const link = await makeLink(tx, deps, 'verify_email', account.id, email);
-        afterwards(
-          async () => void mail.send(verificationMail(email, link, email !== account.email)),
-        );
+        const message = verificationMail(email, link.url, email !== account.email);
+        await outbox.post({ tx, afterwards }, [{ message, link }]);
         record(accountEntry('requested_verification', account, []));
         return { email };
       });

@@ -2,6 +2,7 @@ import sql, { empty } from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { randomBase62 } from '../../platform/http/caller/api_key.ts';
+import type { MailedLink } from '../../platform/mail/outbox.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -24,8 +25,11 @@ const pages: Record<Purpose, string> = {
 type Maker = Pick<Deps, 'secrets' | 'clock' | 'config'>;
 type Reader = Pick<Deps, 'secrets' | 'clock'>;
 
+/** A new link: its address, and how the outbox knows it. */
+export type MadeLink = MailedLink & { url: string };
+
 /**
- * Makes a link of the user and gives its address, whose last part is a token of 256 random bits;
+ * Makes a link of the user; the last part of its address is a token of 256 random bits;
  * the one before it for the same purpose is void. `email` is the address that opening the link
  * proves, null when it does not go there by mail. It works once: for 1 hour to set a password, for
  * 3 days to verify an address.
@@ -36,17 +40,23 @@ export async function makeLink(
   purpose: Purpose,
   user_id: number,
   email: string | null,
-): Promise<string> {
+): Promise<MadeLink> {
   const token = randomBase62();
+  const hash = tokenHash(secrets, token);
   const now = clock.now();
+  const expires_at_ms = now + lifetimes_ms[purpose];
   await tx.run(sql`
     INSERT INTO user_links (user_id, purpose, token_hash, email, created_at, expires_at)
-    VALUES (${user_id}, ${purpose}, ${tokenHash(secrets, token)}, ${email},
-      ${isoInstant(now)}::timestamptz, ${isoInstant(now + lifetimes_ms[purpose])}::timestamptz)
+    VALUES (${user_id}, ${purpose}, ${hash}, ${email},
+      ${isoInstant(now)}::timestamptz, ${isoInstant(expires_at_ms)}::timestamptz)
     ON CONFLICT (user_id, purpose) DO UPDATE
       SET token_hash = EXCLUDED.token_hash, email = EXCLUDED.email,
         created_at = EXCLUDED.created_at, expires_at = EXCLUDED.expires_at`);
-  return `${config.public_url}/${pages[purpose]}/${token}`;
+  return {
+    url: `${config.public_url}/${pages[purpose]}/${token}`,
+    name: `user_link:${hash.toString('hex')}`,
+    expires_at_ms,
+  };
 }
 
 /**

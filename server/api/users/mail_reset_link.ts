@@ -15,7 +15,7 @@ type Asked = Pick<FastifyRequest, 'ip' | 'id'>;
  */
 export async function mailResetLink(deps: Deps, user: Identity, asked: Asked): Promise<void> {
   try {
-    await deps.mail.send(resetMail(user.email, await makeLoggedLink(deps, user, asked)));
+    await deps.outbox.send(await writeLoggedLink(deps, user, asked));
   } catch (error) {
     deps.log.error(
       { err: error, request_id: asked.id },
@@ -24,7 +24,7 @@ export async function mailResetLink(deps: Deps, user: Identity, asked: Asked): P
   }
 }
 
-function makeLoggedLink(deps: Deps, user: Identity, { ip, id }: Asked): Promise<string> {
+function writeLoggedLink(deps: Deps, user: Identity, { ip, id }: Asked): Promise<string[]> {
   return deps.db.transaction(async (tx) => {
     const link = await makeLink(tx, deps, 'reset_password', user.id, user.email);
     const { activity, scope, item_id, item_name, changes } = accountEntry(
@@ -39,6 +39,6 @@ function makeLoggedLink(deps: Deps, user: Identity, { ip, id }: Asked): Promise<
       { ...server_actor, ip, request_id: id },
       { activity, scope, item_id, item_name, changes },
     );
-    return link;
+    return deps.outbox.write(tx, [{ message: resetMail(user.email, link.url), link }]);
   });
 }

@@ -140,6 +140,42 @@ test('without a password the first one is chosen within ten minutes of the sign-
   assert.equal((await trySignIn(harness, user.email)).status, 201);
 });
 
+test('a link that the relay did not take is mailed in its hour, the newest alone', async (t) => {
+  const user = await newPerson(harness);
+  server.setFault('reject_message');
+  // Attempted and to be tried again: nobody's answer waits for it.
+  const isWaiting = (known: string[]) =>
+    t.waitFor(async () => {
+      const soon = new Date(clock.now() + 10_000).toISOString();
+      const row = await harness.deps.db.row<{ link: string }>(
+        sql`SELECT m.link FROM mails m JOIN user_links l ON m.link = 'user_link:' ||
+          encode(l.token_hash, 'hex') WHERE l.user_id = ${user.id} AND m.attempts = 1
+          AND m.next_attempt_at < ${soon}::timestamptz AND NOT m.link = ANY (${known}::text[])`,
+      );
+      assert.ok(row);
+      return row.link;
+    });
+  assert.equal((await askForLink(user.email)).statusCode, 202);
+  const first = await isWaiting([]);
+  assert.equal((await askForLink(user.email)).statusCode, 202);
+  await isWaiting([first]);
+  server.setFault(undefined);
+  clock.pass(60_000);
+  assert.equal(await harness.deps.outbox.sendDue(), 1, 'the link before it is void');
+  const token = await mailedToken(server, user.email, 'reset-password');
+  assert.equal((await choose(token)).status, 200);
+  server.setFault('reject_message');
+  assert.equal((await askForLink(user.email)).statusCode, 202);
+  await isWaiting([]);
+  server.setFault(undefined);
+  clock.pass(60 * 60_000);
+  await harness.deps.outbox.sendDue();
+  const links = server.mails.filter(
+    ({ to, content }) => to.includes(user.email) && content.subject === 'Choose a new password',
+  );
+  assert.equal(links.length, 1, 'the link that ended is not mailed');
+});
+
 test('the answer to a lost password is the same with and without an account', async () => {
   const user = await newPerson(harness);
   const [one, other] = [await askForLink(user.email), await askForLink('nobody@example.com')];

@@ -59,7 +59,9 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
         await endSessions(tx, user.id, session_id);
         if (session_id !== null) await replaceToken(tx, { request, reply, afterwards }, session_id);
         afterwards(confirmed.succeeded);
-        afterwards(async () => void deps.mail.send(noticeMail(user.email, 'password')));
+        await deps.outbox.post({ tx, afterwards }, [
+          { message: noticeMail(user.email, 'password') },
+        ]);
         record(accountEntry('changed_password', user, [passwordChange(user)]));
       });
     },
@@ -136,7 +138,9 @@ function resetRoute(app: FastifyInstance, deps: Deps): void {
         await deleteLinks(tx, user.id);
         await endSessions(tx, user.id, null);
         afterwards(() => forgiveTries(request, user.address));
-        afterwards(async () => void deps.mail.send(noticeMail(user.email, 'password')));
+        await deps.outbox.post({ tx, afterwards }, [
+          { message: noticeMail(user.email, 'password') },
+        ]);
         record({
           ...accountEntry('reset_password', user, [passwordChange(user)]),
           actor: actorOf(user),

@@ -76,7 +76,7 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 function finishRoute(app: FastifyInstance, deps: Deps): void {
-  const { secrets, clock, mail } = deps;
+  const { secrets, clock } = deps;
   app.post(
     `${url}confirm/`,
     {
@@ -110,7 +110,9 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
             'This is not the code that the app shows now: check the clocks of both devices.',
           );
         await confirmTotp(tx, user.id, step, isoInstant(now));
-        afterwards(async () => void mail.send(noticeMail(user.email, 'second_factor_set_up')));
+        await deps.outbox.post({ tx, afterwards }, [
+          { message: noticeMail(user.email, 'second_factor_set_up') },
+        ]);
         record(
           accountEntry('set_up_second_factor', user, [
             { field: 'is_2fa_enabled', action: 'changed', before: false, after: true },
@@ -151,9 +153,9 @@ function removeRoute(app: FastifyInstance, deps: Deps): void {
           held();
           await removeSecondFactor(tx, user.id);
           afterwards(() => forgiveTries(request, user.address));
-          afterwards(
-            async () => void deps.mail.send(noticeMail(user.email, 'second_factor_removed')),
-          );
+          await deps.outbox.post({ tx, afterwards }, [
+            { message: noticeMail(user.email, 'second_factor_removed') },
+          ]);
           record(
             accountEntry('removed_second_factor', user, [
               { field: 'is_2fa_enabled', action: 'changed', before: true, after: false },
@@ -195,7 +197,9 @@ function recoveryCodesRoute(app: FastifyInstance, deps: Deps): void {
           held();
           const recovery_codes = await replaceRecoveryCodes(tx, deps.secrets, user.id);
           afterwards(() => forgiveTries(request, user.address));
-          afterwards(async () => void deps.mail.send(noticeMail(user.email, 'recovery_codes')));
+          await deps.outbox.post({ tx, afterwards }, [
+            { message: noticeMail(user.email, 'recovery_codes') },
+          ]);
           record(
             accountEntry('replaced_recovery_codes', user, [
               secretChange('recovery_codes', 'changed'),

@@ -3,7 +3,7 @@ import type { Mail, MailMessage } from '../../platform/mail/mail.ts';
 import { OutboundRefused } from '../../platform/outbound/outbound.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { webhookHeaders } from '../../platform/outbound/standard_webhooks.ts';
-import { restAskedFor } from './retry_schedule.ts';
+import { restAskedFor } from '../../platform/retry_schedule.ts';
 
 /** How long a receiver may take to answer: 15 s, the least that Standard Webhooks recommends. */
 const answer_ms_max = 15_000;

@@ -239,12 +239,16 @@ export function idempotencyMismatch(): ApiError {
   );
 }
 
-/** 429 with the whole seconds to wait. */
-export function throttled(wait_seconds: number, headers: Record<string, string>): ApiError {
-  const detail =
-    `Too many requests: try again in ${wait_seconds} ` +
-    `${wait_seconds === 1 ? 'second' : 'seconds'}.`;
-  return new ApiError(429, 'throttled_error', [{ attr: null, code: 'throttled', detail }], {
+/** 429 with the whole seconds to wait; `refused` says of which fields there was too much. */
+export function throttled(
+  wait_seconds: number,
+  headers: Record<string, string>,
+  refused?: Pick<Violation, 'attr' | 'detail'>[],
+): ApiError {
+  const seconds = `${wait_seconds} ${wait_seconds === 1 ? 'second' : 'seconds'}`;
+  const whole = { attr: null, detail: `Too many requests: try again in ${seconds}.` };
+  const violations = (refused ?? [whole]).map((one) => ({ ...one, code: 'throttled' as const }));
+  return new ApiError(429, 'throttled_error', violations, {
     ...headers,
     'retry-after': String(wait_seconds),
   });

@@ -26,9 +26,9 @@ export type Mail = {
    * True when the relay has taken the mail (its 250). False when there is no relay, an address is
    * not one, or the relay refused, broke off or took longer than 15 seconds, waiting for a free
    * connection included; the cause is in the log. Never throws. After false by lateness the mail
-   * may still arrive.
+   * may still arrive. `id` makes the Message-ID: whoever sends a mail again gives the same.
    */
-  send(message: MailMessage): Promise<boolean>;
+  send(message: MailMessage, id?: string): Promise<boolean>;
   /**
    * Connects and logs in without sending: undefined when the relay is ready, or when there is none;
    * otherwise a sentence that says what to do.
@@ -94,10 +94,10 @@ function withRelay(
   const transport = openTransport(relay, bounds);
   const under_way = new Set<Promise<boolean>>();
   let is_closed = false;
-  const deliver = async (message: MailMessage): Promise<boolean> => {
+  const deliver = async (message: MailMessage, id: string): Promise<boolean> => {
     const place = {
       relay: `${relay.host}:${relay.port}`,
-      message_id: `<${uuidv7()}@${domainOf(from.address)}>`,
+      message_id: `<${id}@${domainOf(from.address)}>`,
     };
     try {
       await transport.sendMail({
@@ -117,13 +117,13 @@ function withRelay(
   };
   return {
     is_configured: true,
-    send: async (message) => {
+    send: async (message, id = uuidv7()) => {
       const fault = is_closed ? 'the server is stopping' : faultOf(message);
       if (fault !== undefined) {
         log.warn(`a mail was not sent: ${fault}`);
         return false;
       }
-      const delivery = deliver(message);
+      const delivery = deliver(message, id);
       under_way.add(delivery);
       return delivery.finally(() => under_way.delete(delivery));
     },

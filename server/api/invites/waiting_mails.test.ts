@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { beforeEach, test } from 'node:test';
+import sql from 'sql-template-tag';
+import type { TestOrganization } from '../../../test/harness.ts';
+import {
+  clock,
+  harness,
+  openAroundTests,
+  server,
+} from '../../../test/factories/people_around_tests.ts';
+
+const hour_ms = 3_600_000;
+openAroundTests('mail');
+beforeEach(() => server.setFault(undefined));
+
+const address = () => `${randomUUID()}@example.org`;
+const base = ({ organization }: TestOrganization) =>
+  `/api/organizations/${organization.id}/invites/`;
+const invite = (home: TestOrganization, target_email: string, query = '') =>
+  harness.request('POST', `${base(home)}${query}`, { key: home.key, body: { target_email } });
+const resend = (home: TestOrganization, id: string) =>
+  harness.request('POST', `${base(home)}${id}/resend/`, { key: home.key });
+const linksTo = (to: string) =>
+  server.mails
+    .filter((one) => one.to.includes(to))
+    .map(({ content }) => /^http\S+\/invite\/\S+$/m.exec(content.text ?? '')?.[0]);
+const listed = async (home: TestOrganization, id: string) =>
+  (await harness.request('GET', base(home), { key: home.key })).body.results.find(
+    (one: any) => one.id === id,
+  );
+/** Tries everything again that waits. */
+const sendLater = () => {
+  server.setFault(undefined);
+  clock.pass(60_000);
+  return harness.deps.outbox.sendDue();
+};
+
+test('an invite that the relay did not take is mailed later, and the list says so', async () => {
+  const home = await harness.newOrganization();
+  server.setFault('reject_message');
+  const to = address();
+  const made = await invite(home, to);
+  assert.deepEqual([made.status, made.body.emailing_attempt_made], [201, false]);
+  assert.equal(await sendLater(), 1);
+  assert.deepEqual(linksTo(to), [made.body.link]);
+  const { emailing_attempt_made, updated_at } = await listed(home, made.body.id);
+  assert.equal(emailing_attempt_made, true);
+  assert.ok(updated_at > made.body.updated_at);
+  assert.equal(await sendLater(), 0);
+});
+
+test('no mail is sent later whose link is void: taken back, replaced, sent again', async () => {
+  const home = await harness.newOrganization();
+  const ends: ((id: string, to: string) => Promise<{ status: number }>)[] = [
+    (id) => harness.request('DELETE', `${base(home)}${id}/`, { key: home.key }),
+    (_id, to) => invite(home, to),
+    (id) => resend(home, id),
+    () =>
+      harness.request('DELETE', `/api/organizations/${home.organization.id}/`, { key: home.key }),
+  ];
+  for (const end of ends) {
+    server.setFault('reject_recipient');
+    const to = address();
+    const made = await invite(home, to);
+    assert.equal(made.status, 201);
+    server.setFault(undefined);
+    assert.ok((await end(made.body.id, to)).status < 300);
+    await sendLater();
+    assert.ok(!linksTo(to).includes(made.body.link));
+    assert.ok(linksTo(to).length <= 1);
+  }
+});
+
+test('an invite that has expired is not mailed', async () => {
+  const home = await harness.newOrganization();
+  server.setFault('reject_recipient');
+  const to = address();
+  assert.equal((await invite(home, to)).status, 201);
+  clock.pass(72 * hour_ms);
+  await sendLater();
+  assert.deepEqual(linksTo(to), []);
+});
+
+test('nobody gets more than ten invites within a day, whoever sends them', async () => {
+  const homes = await Promise.all(Array.from({ length: 4 }, () => harness.newOrganization()));
+  const [one, other, third, fourth] = homes as [
+    TestOrganization,
+    TestOrganization,
+    TestOrganization,
+    TestOrganization,
+  ];
+  const to = address();
+  const { id } = (await invite(one, to)).body;
+  assert.equal((await invite(other, to.toUpperCase())).status, 201);
+  for (let sent = 2; sent < 10; sent += 1) {
+    assert.equal((await invite(third, to, '?validate_only=true')).status, 200);
+    assert.equal((await resend(one, id)).status, 200);
+  }
+  const refused = await invite(third, to);
+  assert.deepEqual(
+    [refused.status, refused.body.code, refused.body.attr, refused.headers['retry-after']],
+    [429, 'throttled', 'target_email', '86400'],
+  );
+  assert.equal(
+    refused.body.detail,
+    'This address was sent 10 invites, from all organizations together, less than a day apart: ' +
+      'try again in 86400 seconds.',
+  );
+  const again = await resend(one, id);
+  assert.deepEqual([again.status, again.body.attr], [429, null]);
+  // The invite that could not be sent again is as it was.
+  assert.equal((await listed(one, id)).emailing_attempt_made, true);
+  const beside = address();
+  const body = [{ target_email: beside }, { target_email: to }];
+  const bulk = await harness.request('POST', `${base(fourth)}bulk/`, { key: fourth.key, body });
+  assert.deepEqual(
+    [bulk.status, bulk.body.errors.map((error: any) => error.attr)],
+    [429, ['1__target_email']],
+  );
+  const counted = await harness.deps.db.rows(
+    sql`SELECT attempts FROM attempts WHERE subject LIKE 'invite to %'`,
+  );
+  assert.deepEqual(counted, [{ attempts: 10 }], 'what is refused is not counted');
+  clock.pass(24 * hour_ms);
+  assert.equal((await invite(third, to)).status, 201);
+});
+
+test('bulks of the same addresses at once do not hinder each other', async () => {
+  const addresses = Array.from({ length: 40 }, address);
+  const answers = await Promise.all(
+    [addresses, addresses.toReversed(), addresses, addresses.toReversed()].map(async (given) => {
+      const home = await harness.newOrganization();
+      const body = given.map((target_email) => ({ target_email }));
+      return harness.request('POST', `${base(home)}bulk/`, { key: home.key, body });
+    }),
+  );
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 200],
+  );
+});

@@ -1,0 +1,96 @@
+import sql from 'sql-template-tag';
+import { isoInstant } from '../clock.ts';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import type { Database, Transaction } from '../postgres/database.ts';
+import { nextAttempt } from '../retry_schedule.ts';
+import type { Secrets } from '../secrets/secrets.ts';
+import type { Mail, MailMessage } from './mail.ts';
+
+/** A mail in the hands of one process; `attempts` counts this attempt too. */
+export type DueMail = {
+  id: string;
+  link: string | null;
+  message_sealed: Buffer;
+  attempts: number;
+  expires_at: string;
+};
+
+/**
+ * Notes, in the transaction that ends the mail, that the relay has taken the one with this link.
+ */
+export type LinkTaken = (tx: Transaction, link: string, now_ms: number) => Promise<unknown>;
+
+/** What an attempt needs from outside. */
+export type MailSender = {
+  db: Database;
+  clock: Clock;
+  log: Logger;
+  secrets: Secrets;
+  mail: Mail;
+  onTaken: LinkTaken;
+};
+
+/** The context under which a mail is sealed. */
+export function mailContext(id: string): string {
+  return `mails:${id}:message`;
+}
+
+/**
+ * Hands the mail to the relay once and stores what came of it; the content is gone when it is over.
+ * An attempt that lost its lease changes nothing. Never rejects: what cannot be stored is done
+ * again once the lease has run out.
+ */
+export async function attemptMail(sender: MailSender, due: DueMail): Promise<void> {
+  const { log, clock, mail } = sender;
+  try {
+    const is_wanted = Date.parse(due.expires_at) > clock.now();
+    const message = is_wanted ? open(sender, due) : undefined;
+    const is_taken = message !== undefined && (await mail.send(message, due.id));
+    await settle(sender, due, is_taken);
+  } catch (error) {
+    log.warn(
+      { err: error, mail_id: due.id },
+      'what became of a mail could not be stored; it is tried again in a minute',
+    );
+  }
+}
+
+function open({ secrets, log }: MailSender, due: DueMail): MailMessage | undefined {
+  try {
+    return JSON.parse(secrets.open(due.message_sealed, mailContext(due.id))) as MailMessage;
+  } catch (error) {
+    log.error(
+      { err: error, mail_id: due.id },
+      "a mail cannot be opened with this server's key: start it with the key under which the " +
+        'mail was written',
+    );
+    return undefined;
+  }
+}
+
+async function settle(
+  { db, clock, log, onTaken }: MailSender,
+  due: DueMail,
+  is_taken: boolean,
+): Promise<void> {
+  const now = clock.now();
+  const next = is_taken ? null : nextAttempt(due.attempts, now);
+  const is_pending = next !== null && next < Date.parse(due.expires_at);
+  const outcome = is_taken ? 'sent' : is_pending ? 'pending' : 'given_up';
+  await db.transaction(async (tx) => {
+    // What the link opens comes before the mail, as for whoever ends the link and so withdraws the
+    // mail.
+    if (is_taken && due.link !== null) await onTaken(tx, due.link, now);
+    await tx.run(sql`
+      UPDATE mails SET outcome = ${outcome},
+        next_attempt_at = ${is_pending ? isoInstant(next) : null}::timestamptz,
+        message_sealed = CASE WHEN ${is_pending}::boolean THEN message_sealed END
+      WHERE id = ${due.id}::uuid AND attempts = ${due.attempts} AND outcome = 'pending'`);
+  });
+  if (outcome === 'given_up')
+    log.warn(
+      { mail_id: due.id, attempts: due.attempts },
+      'a mail is given up: the relay did not take it while anybody wanted it',
+    );
+}
