@@ -101,13 +101,16 @@ export async function keepPlan(
       ${answer.created_at}::timestamptz, ${answer.expires_at}::timestamptz)`);
 }
 
+const hash_form = /^[0-9a-f]{1,200}$/;
+
 /** The plan with this hash; with `lock` nobody else can apply it until the transaction ends. */
-export function findPlan(
+export async function findPlan(
   db: Queryable,
   organization_id: string,
   hash: string,
   lock: Sql,
 ): Promise<StoredPlan | undefined> {
+  if (!hash_form.test(hash)) return undefined;
   return db.row<StoredPlan>(sql`
     SELECT id, hash, request_sealed, answer, versions, expires_at, applied_at
     FROM configuration_plans
