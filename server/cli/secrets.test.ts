@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import sql, { raw } from 'sql-template-tag';
 import { insertRunRow, newExport } from '../../test/factories/batch_exports.ts';
@@ -8,6 +9,7 @@ import type { QueryHouse } from '../../test/factories/query_exports.ts';
 import { loadConfig } from '../engine/destination/stored_config.ts';
 import { readReceipt } from '../engine/runs/receipt.ts';
 import { verifyActivity } from '../platform/activity/verify.ts';
+import { mailContext } from '../platform/mail/attempt_mail.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import type { SecretKeys } from '../platform/secrets/secrets.ts';
 import { WrongSecretKeyError, openServerSecrets } from '../platform/secrets/server_keys.ts';
@@ -91,6 +93,10 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
       RETURNING id`,
   ))!;
   await sealIn('plugin_configs', 'config_secrets', config.id, '{}');
+  const mail_id = randomUUID();
+  await db.run(sql`
+    INSERT INTO mails (id, message_sealed, next_attempt_at, expires_at)
+    VALUES (${mail_id}, ${secrets.seal('{}', mailContext(mail_id))}, now(), now())`);
   let hour = 1;
   return async (phase) => {
     assert.equal(

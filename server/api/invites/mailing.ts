@@ -36,10 +36,10 @@ export function writeInviteMails(
  * after `wait_ms`; what is not out by then goes out meanwhile. `emailing_attempt_made` is true
  * where the relay has taken the mail.
  */
-export async function sendInvites<Invite extends StoredInvite>(
+export async function sendInvites(
   { outbox, db, clock }: Deps,
   mails: string[],
-  invites: Invite[],
+  invites: StoredInvite[],
   wait_ms?: number,
 ): Promise<StoredInvite[]> {
   if (mails.length === 0) return invites;
