@@ -224,6 +224,8 @@ test('every column of bytes is sealed, or a hash that no change of the key touch
   const hashes = [
     'activity.hash',
     'activity.previous_hash',
+    'activity_checks.hash',
+    'activity_checks.seal',
     'activity_heads.hash',
     'activity_heads.seal',
     'idempotency_keys.body_hash',
