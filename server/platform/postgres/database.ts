@@ -118,6 +118,9 @@ export function openDatabase(
     options: '-c timezone=UTC -c idle_in_transaction_session_timeout=120000',
   });
   pool.on('error', (error) => options.onError?.(error));
+  // The pool listens on idle connections only. One that the server ends in the packet that greets
+  // it is nobody's yet, and would end this process; whoever gets it finds it broken.
+  pool.on('connect', (client) => client.on('error', () => {}));
   let statements = 0;
   const counted =
     (client: { query(config: pg.QueryConfig): Promise<pg.QueryResult> }) =>
@@ -184,8 +187,7 @@ async function inTransaction<Result>(
 ): Promise<Result> {
   const client = await pool.connect();
   let broken: Error | undefined;
-  // The pool listens on idle connections only: one that the server ends in the middle of a
-  // transaction would otherwise end this process.
+  // One that the server ends in the middle of a transaction is not given back.
   const onLost = (error: Error) => {
     broken ??= error;
   };
