@@ -5,7 +5,7 @@ import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { PageServer } from './page_server.ts';
 
-const patience_ms = 10_000;
+const patience_ms = 30_000;
 const themes = ['light', 'dark'] as const;
 /** The narrowest window that has to do, and a usual one. */
 const widths = [320, 1280] as const;
