@@ -101,8 +101,12 @@ async function lookAt(
   configuration: object,
   status: number,
 ): Promise<{ isThere: boolean; faults: string[] }> {
-  const count = async (statement: ReturnType<typeof sql>) =>
-    (await db.row<{ count: number }>(statement))!.count;
+  // A connection of before the kill may be broken and not know it.
+  const count = (statement: ReturnType<typeof sql>) =>
+    until('an answer of PostgreSQL', 30_000, 100, async () => {
+      const row = await db.row<{ count: number }>(statement).catch(() => undefined);
+      return row?.count;
+    });
   const named = `${name} %`;
   const found = {
     projects: await count(sql`SELECT count(*) AS count FROM projects WHERE name = ${name}`),
