@@ -1,4 +1,5 @@
 import { after, afterEach, before, beforeEach } from 'node:test';
+import sql from 'sql-template-tag';
 import { openHarness } from '../harness.ts';
 import type { Harness, TestOrganization } from '../harness.ts';
 import { openPluginTarget } from './running_plugins.ts';
@@ -30,7 +31,17 @@ export const soon = <Result>(what: string, ask: () => Promise<Result | undefined
 
 /** The requests of the target, as soon as there are so many. */
 export const taken = (count: number) =>
-  soon(`${count} requests`, async () => (target.taken.length >= count ? target.taken : undefined));
+  soon(`${count} requests`, async () =>
+    target.taken.length >= count ? target.taken : undefined,
+  ).catch(async (error: unknown) => {
+    // Why the plugin sent no more is in its log.
+    const said = await harness.deps.db.rows<{ message: string }>(
+      sql`SELECT message FROM plugin_logs ORDER BY id DESC LIMIT 10`,
+    );
+    throw new Error(
+      `${String(error)} ${target.taken.length} came. ${said.map(({ message }) => message).join(' | ')}`,
+    );
+  });
 
 const read = async (url: string) => (await harness.request('GET', url, { key: home.key })).body;
 

@@ -112,7 +112,8 @@ test(
     let refused = 0;
     target.answer = ({ number }) => {
       if (number === 5) return 400;
-      return number === 7 && (refused += 1) < 3 ? 429 : undefined;
+      // Once: the store's order may have 5 right before it, and three in a row would stop it.
+      return number === 7 && (refused += 1) < 2 ? 429 : undefined;
     };
     await sendEvents(harness, home, 9);
     run();
