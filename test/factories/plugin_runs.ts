@@ -38,9 +38,8 @@ export const taken = (count: number) =>
     const said = await harness.deps.db.rows<{ message: string }>(
       sql`SELECT message FROM plugin_logs ORDER BY id DESC LIMIT 10`,
     );
-    throw new Error(
-      `${String(error)} ${target.taken.length} came. ${said.map(({ message }) => message).join(' | ')}`,
-    );
+    const lines = said.map(({ message }) => message).join(' | ');
+    throw new Error(`${String(error)} ${target.taken.length} came. ${lines}`);
   });
 
 const read = async (url: string) => (await harness.request('GET', url, { key: home.key })).body;
