@@ -52,7 +52,7 @@ export function addConfigCommand(program: Command, wrap: Wrap): void {
 
 function serverOptions(command: Command): Command {
   return command
-    .option('--address <url>', 'address of the server; default SLUICE_PUBLIC_URL')
+    .option('--url <url>', 'address of the server; default SLUICE_PUBLIC_URL')
     .option('--key <key>', 'personal API key; default SLUICE_OWNER_API_KEY')
     .option('--organization <id>', 'id of the organization', '@current')
     .option('--people', 'with the sections members and invites');

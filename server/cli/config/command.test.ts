@@ -29,7 +29,7 @@ const file = (name: string, text: string) => {
   return path;
 };
 const config = (words: string[], environment: Record<string, string> = {}) =>
-  runSluice(['config', ...words, '--address', address, '--key', home.key], environment);
+  runSluice(['config', ...words, '--url', address, '--key', home.key], environment);
 
 const shop = (name: string) => `projects:
   web:
@@ -81,7 +81,7 @@ test('staging to production: the same files with other values have the same rows
   const path = file('both.yaml', shop('${env:STAGE}'));
   const production = await harness.newOrganization();
   const on = async (at: TestOrganization, stage: string) => {
-    const words = ['apply', '--yes', '--json', path, '--address', address, '--key', at.key];
+    const words = ['apply', '--yes', '--json', path, '--url', address, '--key', at.key];
     const place = { STAGE: stage, PLACE: stage, HOOK_URL: `https://hooks.example.com/${stage}` };
     const done = await runSluice(['config', ...words], place);
     assert.equal(done.code, 0, done.err);
@@ -147,7 +147,7 @@ test('hostile names end no line, no cell and no code span', async () => {
   const path = file('hostile.yaml', `projects:\n  web:\n    name: ${name}\n`);
   for (const words of [['plan'], ['plan', '--markdown']]) {
     const { out, code } = await runSluice(
-      ['config', ...words, path, '--address', address, '--key', at.key],
+      ['config', ...words, path, '--url', address, '--key', at.key],
       {},
     );
     assert.equal(code, 0);
@@ -159,7 +159,7 @@ test('hostile names end no line, no cell and no code span', async () => {
 test('an unreachable server and a wrong key are told in a sentence', async () => {
   const path = file('plain.yaml', 'projects: {}\n');
   const gone = await runSluice(
-    ['config', 'plan', path, '--address', 'http://127.0.0.1:9', '--key', home.key],
+    ['config', 'plan', path, '--url', 'http://127.0.0.1:9', '--key', home.key],
     {},
   );
   assert.deepEqual(
@@ -168,7 +168,7 @@ test('an unreachable server and a wrong key are told in a sentence', async () =>
     gone.err,
   );
   const wrong = await runSluice(
-    ['config', 'plan', path, '--address', address, '--key', 'slk_x'],
+    ['config', 'plan', path, '--url', address, '--key', 'slk_x'],
     {},
   );
   assert.deepEqual([wrong.code, /answered 401/.test(wrong.err)], [1, true]);

@@ -15,7 +15,7 @@ import { testExports } from './test_exports.ts';
 
 /** The options of `sluice config` as the command line gives them. */
 export type ConfigFlags = {
-  address?: string;
+  url?: string;
   key?: string;
   organization: string;
   source: string;
@@ -153,8 +153,8 @@ async function tellingFaults(work: () => Promise<number>): Promise<number> {
   }
 }
 
-function addressOf({ config }: CommandContext, { address }: ConfigFlags): string {
-  return (address ?? config.public_url).replace(/\/+$/, '');
+function addressOf({ config }: CommandContext, { url }: ConfigFlags): string {
+  return (url ?? config.public_url).replace(/\/+$/, '');
 }
 
 function clientOf(context: CommandContext, flags: ConfigFlags): Client {
