@@ -1,9 +1,9 @@
 import { Button, Progress } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect } from 'react';
 import type { BulkAction } from '../../../server/api/batch_exports/bulk_actions/schema.ts';
 import { Form } from '../../form/form.tsx';
 import { Shown } from '../../page/shown.tsx';
+import { useWhenChanged } from '../following.ts';
 import { counted } from '../quantities.ts';
 import { useReadAnew } from '../read_anew.ts';
 import { oneAction } from '../runs/bulk.ts';
@@ -62,10 +62,7 @@ export function BulkProgress({
   const readAnew = useReadAnew(project_path);
   const query = useQuery(oneAction(path, id));
   const ended_at = query.data?.finished_at ?? undefined;
-  useEffect(() => {
-    if (ended_at !== undefined) void readAnew();
-    // oxlint-disable-next-line react/exhaustive-deps -- the end is the event.
-  }, [ended_at]);
+  useWhenChanged(ended_at, readAnew);
   return (
     <section className="panel" aria-label="Many exports">
       <Shown query={query}>
