@@ -104,7 +104,7 @@ export async function slowSource(exporting: QueryHouse): Promise<void> {
           const asked_at = performance.now();
           await eventually(
             'it has never come to the fault',
-            () => performance.now() - asked_at > 900,
+            () => performance.now() - asked_at > 4_500,
           );
           yield chunk as Buffer;
         }
@@ -112,17 +112,16 @@ export async function slowSource(exporting: QueryHouse): Promise<void> {
       return { ...answer, stream: Readable.from(late(), { objectMode: false }) };
     },
   );
-  const told: boolean[] = [];
-  await executeRun(
-    { ...given, clickhouse, destination_silence_seconds_max: 0.6 },
-    run!,
-    new AbortController().signal,
-    (isSilent) => told.push(isSilent),
-  );
+  // Wide bounds: a disk that is slow for once is the destination's own silence, and no fault here.
+  const engine = { ...given, clickhouse, destination_silence_seconds_max: 4 };
+  await executeRun(engine, run!, new AbortController().signal, () => undefined);
   const ended = await db.row(
     sql`SELECT status, failures FROM batch_export_runs WHERE id = ${run!.id}`,
   );
-  assert.deepEqual([ended, told], [{ status: 'Completed', failures: 0 }, []]);
+  const warnings = await db.rows(
+    sql`SELECT message FROM batch_export_logs WHERE run_id = ${run!.id} AND level = 'WARNING'`,
+  );
+  assert.deepEqual([ended, warnings], [{ status: 'Completed', failures: 0 }, []]);
 }
 
 /** Not even closing is waited for without end. */

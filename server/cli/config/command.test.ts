@@ -167,9 +167,6 @@ test('an unreachable server and a wrong key are told in a sentence', async () =>
     [1, true],
     gone.err,
   );
-  const wrong = await runSluice(
-    ['config', 'plan', path, '--url', address, '--key', 'slk_x'],
-    {},
-  );
+  const wrong = await runSluice(['config', 'plan', path, '--url', address, '--key', 'slk_x'], {});
   assert.deepEqual([wrong.code, /answered 401/.test(wrong.err)], [1, true]);
 });
