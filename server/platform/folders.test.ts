@@ -19,8 +19,12 @@ test('folders are made with those above them, and again without harm', async () 
     [deep, join(folder, 'a')].map((path) => statSync(path).mode & 0o777),
     [0o700, 0o700],
   );
-  await Promise.all([1, 2, 3].map(() => makeFolders(join(folder, 'x', 'y', 'z'))));
-  assert.ok(statSync(join(folder, 'x', 'y', 'z')).isDirectory());
+  // Several at once each find what the others have made in between.
+  for (let round = 0; round < 50; round += 1) {
+    const deepest = join(folder, `x${round}`, 'y', 'z');
+    await Promise.all(Array.from({ length: 8 }, () => makeFolders(deepest)));
+    assert.ok(statSync(deepest).isDirectory());
+  }
   writeFileSync(join(folder, 'file'), '');
   for (const path of [join(folder, 'file'), join(folder, 'file', 'below')]) {
     assert.throws(() => makeFoldersSync(path), /EEXIST|ENOTDIR/);

@@ -15,9 +15,14 @@ export function makeFoldersSync(folder: string, mode = 0o777): void {
     mkdirSync(path, { mode });
   } catch (error) {
     if (hasFolder(path)) return;
-    if (!isMissing(error) || dirname(path) === path || hasFolder(dirname(path))) throw error;
-    makeFoldersSync(dirname(path), mode);
-    makeFoldersSync(path, mode);
+    if (!isMissing(error) || dirname(path) === path) throw error;
+    // Somebody else may have made the one above in between: then this one is tried once more.
+    if (!hasFolder(dirname(path))) makeFoldersSync(dirname(path), mode);
+    try {
+      mkdirSync(path, { mode });
+    } catch (again) {
+      if (!hasFolder(path)) throw again;
+    }
   }
 }
 
@@ -28,9 +33,11 @@ export async function makeFolders(folder: string): Promise<void> {
     await mkdir(path);
   } catch (error) {
     if (await isFolder(path)) return;
-    if (!isMissing(error) || dirname(path) === path || (await isFolder(dirname(path)))) throw error;
-    await makeFolders(dirname(path));
-    await makeFolders(path);
+    if (!isMissing(error) || dirname(path) === path) throw error;
+    if (!(await isFolder(dirname(path)))) await makeFolders(dirname(path));
+    await mkdir(path).catch(async (again: unknown) => {
+      if (!(await isFolder(path))) throw again;
+    });
   }
 }
 
