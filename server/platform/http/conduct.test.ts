@@ -40,6 +40,8 @@ test('every error has the one body, with the request id that is in the header', 
     request_id: 'mine-1',
     errors: [entry],
   });
+  const odd = { headers: { 'content-type': 'nonsense' }, body: '{}' };
+  assert.equal((await harness.request('PATCH', '/api/nothing/', odd)).status, 404);
   assert.notEqual(
     (
       await harness.request('GET', '/api/nothing/', {

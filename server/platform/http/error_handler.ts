@@ -46,7 +46,9 @@ export function sendError(
  */
 export function handleErrors(app: FastifyInstance, context: HttpContext): void {
   app.setErrorHandler((error: unknown, request, reply) => {
-    const answer = apiErrorOf(error, request.routeOptions.bodyLimit);
+    const found = apiErrorOf(error, request.routeOptions.bodyLimit);
+    // A path that is not there stays so, whatever type its body claims.
+    const answer = request.is404 && found.status === 415 ? notFound() : found;
     if (answer !== error && (answer.status >= 500 || isDatabaseError(error)))
       context.log.error({ err: error, request_id: request.id }, 'a request failed');
     return sendError(request, reply, answer);
