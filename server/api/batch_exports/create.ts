@@ -6,7 +6,6 @@ import { firstSchedule } from '../../engine/planning/plan.ts';
 import { writeRunLog } from '../../engine/run_log.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { noProject } from './body/new_export.ts';
 import type { CheckedNewExport } from './body/new_export.ts';
 import { rhythmOf, storedSchedule } from './pause.ts';
@@ -31,8 +30,8 @@ export async function createBatchExport(
   const given = withDefaults(fields);
   const { definition, destination } = sink;
   const id = uuidv7();
-  const { timezone } = project;
-  const schedule = firstSchedule(rhythmOf({ ...given, timezone }), await databaseInstant(tx));
+  const { timezone, instant } = project;
+  const schedule = firstSchedule(rhythmOf({ ...given, timezone }), instant);
   const row = {
     id,
     team_id: project.id,

@@ -6,6 +6,7 @@ import type { PauseReason } from '../../engine/health/pause_automatically.ts';
 import type { Interval } from '../../engine/planning/interval.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { instant_column } from '../../platform/postgres/instant.ts';
 import { managedBy } from '../configuration/store.ts';
 import { isInPlace } from './place.ts';
 import type { Place } from './place.ts';
@@ -239,19 +240,21 @@ export async function markDeleted(tx: Transaction, id: string): Promise<void> {
 
 /**
  * The project that a new export goes to: the wanted one, else the oldest; undefined when the
- * organization has no such project. With `lock` it cannot be deleted until the transaction ends.
+ * organization has no such project, and the control store's clock in milliseconds. With `lock` it
+ * cannot be deleted until the transaction ends.
  */
 export function findTargetProject(
   db: Queryable,
   place: Place,
   wanted: number | undefined,
   lock?: 'lock',
-): Promise<{ id: number; timezone: string } | undefined> {
+): Promise<{ id: number; timezone: string; instant: number } | undefined> {
   const team = place.team_id ?? wanted ?? null;
   // PostgreSQL would refuse the number as a text that is none.
   if (team !== null && !Number.isSafeInteger(team)) return Promise.resolve(undefined);
   return db.row(sql`
-    SELECT p.id, p.timezone FROM projects p WHERE p.organization_id = ${place.organization_id}
+    SELECT p.id, p.timezone, ${instant_column} FROM projects p
+    WHERE p.organization_id = ${place.organization_id}
       AND (${team}::bigint IS NULL OR p.id = ${team}::bigint)
     ORDER BY p.created_at, p.id LIMIT 1 ${lock === undefined ? empty : raw('FOR SHARE')}`);
 }

@@ -163,20 +163,36 @@ function openJoined() {
   };
 }
 
+/** Where a joined transaction stands: how many savepoints it is in, and which were left open. */
+type Savepoints = { depth: number; left: number };
+
+const savepoints = new WeakMap<Transaction, Savepoints>();
+
+/**
+ * One that ends well is left open until the next one at its place begins, or the one around it
+ * ends: a way to the server and back less for each of many.
+ */
 async function inSavepoint<Result>(
   tx: Transaction,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
-  await tx.text('SAVEPOINT joined');
+  const at = savepoints.get(tx) ?? { depth: 0, left: 0 };
+  savepoints.set(tx, at);
+  const depth = at.depth + 1;
+  const name = `joined_${depth}`;
+  await tx.text(`${at.left < depth ? '' : `RELEASE SAVEPOINT ${name}; `}SAVEPOINT ${name}`);
+  Object.assign(at, { depth, left: 0 });
   try {
     const result = await work(tx);
-    await tx.text('RELEASE SAVEPOINT joined');
+    at.left = depth;
     return result;
   } catch (error) {
-    // Released as well: one that is left would stand in front of the one around it, which has the
-    // same name. On a connection that is lost the whole transaction is, and its owner is told.
-    await tx.text('ROLLBACK TO SAVEPOINT joined; RELEASE SAVEPOINT joined').catch(() => undefined);
+    at.left = 0;
+    // On a connection that is lost the whole transaction is, and its owner is told.
+    await tx.text(`ROLLBACK TO SAVEPOINT ${name}; RELEASE SAVEPOINT ${name}`).catch(() => undefined);
     throw error;
+  } finally {
+    at.depth = depth - 1;
   }
 }
 

@@ -67,6 +67,33 @@ test('a refused part takes back itself alone, whatever is around it', async () =
   await db.run(sql`DELETE FROM joined_rows`);
 });
 
+test('parts one after the other are kept, but for those that are refused', async () => {
+  const { db } = harness.deps;
+  const part = (...these: string[]) =>
+    db.transaction(async (inner) => {
+      for (const name of these) await inner.run(insert(name));
+    });
+  await db.transaction((tx) =>
+    db.within(tx, async () => {
+      await part('a');
+      await db.transaction(async () => {
+        await part('b');
+        await part('c');
+        await refuse(() => part('not'));
+      });
+      await refuse(async () => {
+        await part('neither');
+        await part('nor');
+      });
+      await part('d');
+      await refuse((inner) => inner.text('SELECT 1 / 0').catch(() => undefined));
+      await part('e');
+    }),
+  );
+  assert.deepEqual(await names(), ['a', 'b', 'c', 'd', 'e']);
+  await db.run(sql`DELETE FROM joined_rows`);
+});
+
 test('what goes on after the join has ended is on its own', async () => {
   const { db } = harness.deps;
   let later: Promise<unknown> | undefined;

@@ -20,8 +20,7 @@ export type CheckedNewExport = {
 
 /**
  * Checks the body of a POST as far as that goes without a lock, which is all but that the project
- * is still there. Throws 404 for a project in the path that there is not, else one 400 that names
- * every fault, and 503 when the store does not answer.
+ * is still there. Throws one 400 that names every fault, and 503 when the store does not answer.
  */
 export async function checkNewExport(
   engine: Engine,
@@ -31,9 +30,9 @@ export async function checkNewExport(
   const query = await checkContent(engine, raw, undefined);
   const wanted =
     isRecord(raw) && Number.isInteger(raw['team_id']) ? (raw['team_id'] as number) : undefined;
-  const project = await findTargetProject(engine.db, place, wanted);
-  const missing = project === undefined ? noProject(place, wanted) : undefined;
-  if (missing?.status === 404) throw missing;
+  // Who found the project of the path has looked just now.
+  const team_id = place.team_id ?? (await findTargetProject(engine.db, place, wanted))?.id;
+  const missing = team_id === undefined ? noProject(place, wanted) : undefined;
   const { fields, sink } = checkedInput({
     rules: engine,
     schema: NewBatchExport,
@@ -42,7 +41,7 @@ export async function checkNewExport(
     query,
     known: missing?.violations ?? [],
   });
-  return { place, fields, sink: sink!, query, team_id: project!.id };
+  return { place, fields, sink: sink!, query, team_id: team_id! };
 }
 
 /** The 400 or 404 for a project that a new export cannot go to. */
