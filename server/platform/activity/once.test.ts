@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
+import pg from 'pg';
 import sql from 'sql-template-tag';
 import { Type } from 'typebox';
 import { openHarness } from '../../../test/harness.ts';
@@ -44,7 +45,10 @@ const ways: Record<string, (record: RecordActivity) => void> = {
     record(entry);
     attempts += 1;
     // What PostgreSQL says of the loser of a deadlock.
-    if (attempts === 1) throw Object.assign(new Error('deadlock detected'), { code: '40P01' });
+    if (attempts === 1) {
+      const deadlock = new pg.DatabaseError('deadlock detected', 0, 'error');
+      throw Object.assign(deadlock, { code: '40P01' });
+    }
   },
 };
 

@@ -51,6 +51,38 @@ test('a session that the control store ends in the middle of a change is a 503',
   assert.equal((await app.inject('/api/x/')).statusCode, 503);
 });
 
+test('what may pass is a 503: a socket that breaks, a deadlock, a session that waited', async () => {
+  const faults: Record<string, () => Promise<unknown>> = {
+    EPIPE: () => Promise.reject(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
+    ...Object.fromEntries(
+      ['40P01', '25P03', '57P01', '22003', 'XX000'].map((state) => [
+        state,
+        () =>
+          harness.deps.db.text(`DO $$ BEGIN RAISE 'planted' USING ERRCODE = '${state}'; END $$`),
+      ]),
+    ),
+  };
+  const app = buildServer(
+    harness.deps,
+    (api) =>
+      void api.get('/api/x/:fault', { config: { scope: 'public' } }, ({ params }) =>
+        faults[(params as { fault: string }).fault]!(),
+      ),
+  );
+  const answers: Record<string, number> = {};
+  for (const fault of Object.keys(faults))
+    answers[fault] = (await app.inject(`/api/x/${fault}`)).statusCode;
+  await app.close();
+  assert.deepEqual(answers, {
+    EPIPE: 503,
+    '40P01': 503,
+    '25P03': 503,
+    '57P01': 503,
+    '22003': 400,
+    XX000: 500,
+  });
+});
+
 test('a fault in a handler is a 500 that shows nothing of the inside', async () => {
   const app = buildServer(
     harness.deps,
