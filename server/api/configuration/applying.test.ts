@@ -14,6 +14,17 @@ after(() => harness.close());
 
 const named = (name: string) => ({ projects: { web: { name } } });
 
+const one_export = {
+  projects: {
+    web: {
+      name: 'Web',
+      batch_exports: {
+        daily: { name: 'Daily', interval: 'day', destination: { type: 'File', config: { prefix: 'd' } } },
+      },
+    },
+  },
+};
+
 test('of two plans the second that is applied is told what moved and by whom', async () => {
   const config = await openConfigurations(harness);
   await config.put(named('Web'));
@@ -160,4 +171,24 @@ test('a member below the level of a route is told so by the plan, and refused', 
   );
   const refused = await low.apply(plan.body.hash);
   assert.deepEqual([refused.status, /level 8/.test(refused.text)], [400, true]);
+});
+
+test('a session that ends in any phase of an apply is a 503 that keeps nothing', async () => {
+  const config = await openConfigurations(harness);
+  const { db } = harness.deps;
+  await db.text(`CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$`);
+  const first = await config.plan(one_export);
+  assert.equal(first.status, 201, first.text);
+  const { hash } = first.body;
+  const phases = ['projects', 'batch_exports', 'activity', 'configuration_objects'];
+  for (const table of [...phases, 'configuration_plans']) {
+    await db.text(`CREATE TRIGGER ends AFTER INSERT OR UPDATE ON ${table}
+      FOR EACH ROW EXECUTE FUNCTION end_session()`);
+    assert.deepEqual([table, (await config.apply(hash)).status], [table, 503]);
+    await db.text(`DROP TRIGGER ends ON ${table}`);
+  }
+  const again = await config.plan(one_export);
+  assert.deepEqual([again.body.hash, again.body.summary.create], [hash, 2]);
+  assert.equal((await config.apply(hash)).status, 200);
 });
