@@ -12,8 +12,8 @@ export type FaultyServer = {
    * error.
    */
   failNext(pattern: RegExp, status: number, code: string): void;
-  /** Never answers the next request that matches. */
-  holdNext(pattern: RegExp): void;
+  /** Answers the next request that matches when `meanwhile` has ended; never without it. */
+  holdNext(pattern: RegExp, meanwhile?: () => Promise<unknown>): void;
   /** Breaks the connection of the next request that matches, after the first of its bytes. */
   dropNext(pattern: RegExp): void;
   close(): Promise<void>;
@@ -50,7 +50,11 @@ export async function openFaultyServer(handle: Handler, refuse: Refusal): Promis
         request.resume();
         refuse(request, response, status, code);
       }),
-    holdNext: (pattern) => next(pattern, (request) => void request.resume()),
+    holdNext: (pattern, meanwhile) =>
+      next(pattern, (request, response) => {
+        request.resume();
+        void meanwhile?.().then(() => handle(request, response));
+      }),
     dropNext: (pattern) =>
       next(pattern, (request) => void request.once('readable', () => request.destroy())),
     close: async () => {

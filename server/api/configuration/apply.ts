@@ -4,11 +4,13 @@ import type { Deps } from '../../deps.ts';
 import { appendActivity } from '../../platform/activity/chain.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { isoInstant } from '../../platform/clock.ts';
+import { requireDone } from '../../platform/http/beforehand.ts';
 import { ApiError, conflict, invalidMany, notFound } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { openInnerRequests } from '../../platform/http/inner_requests.ts';
 import { actorOf, lockOutWriters } from '../../platform/http/write.ts';
 import type { Afterwards, RecordActivity } from '../../platform/http/write.ts';
+import type { Beforehand } from '../../platform/http/inner_call.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { carryOut } from './carry_out.ts';
 import type { CarriedOut } from './carry_out.ts';
@@ -21,8 +23,13 @@ import { findPlan, listLatestEntries, markApplied, planContext } from './store.t
 import type { StoredPlan } from './store.ts';
 import { attrOfPath } from './wanted.ts';
 
-/** The transaction of an apply. */
-export type Applying = { tx: Transaction; record: RecordActivity; afterwards: Afterwards };
+/** The transaction of an apply, and what was done before it. */
+export type Applying = {
+  tx: Transaction;
+  record: RecordActivity;
+  afterwards: Afterwards;
+  beforehand: Beforehand;
+};
 
 /**
  * Applies a plan: all of it or nothing. No other write of the organization is under way meanwhile.
@@ -33,7 +40,7 @@ export async function applyPlan(
   deps: Deps,
   request: FastifyRequest,
   hash: string,
-  { tx, record, afterwards }: Applying,
+  { tx, record, afterwards, beforehand }: Applying,
 ): Promise<Applied> {
   const { organization_id } = request.access;
   await lockOutWriters(tx, organization_id);
@@ -46,7 +53,7 @@ export async function applyPlan(
   await refuseMoved(deps, tx, organization_id, plan, looked);
   refuseLacking(looked.judged.needs);
   const { judged, source, configuration } = looked;
-  const inner = openInnerRequests(request, tx, afterwards, 'change');
+  const inner = openInnerRequests(request, tx, afterwards, beforehand, 'change');
   const carried = await carryOut(judged, {
     db: tx,
     inner,
@@ -54,6 +61,7 @@ export async function applyPlan(
     prune: asked.prune ?? false,
     noteOf: (_path, key) => noteOf(source, hash, key),
   });
+  requireDone(beforehand);
   if (carried.violations.length > 0) throw invalidMany(carried.violations);
   refuseLacking(carried.needs);
   const applied_at = isoInstant(deps.clock.now());

@@ -19,7 +19,11 @@ const one_export = {
     web: {
       name: 'Web',
       batch_exports: {
-        daily: { name: 'Daily', interval: 'day', destination: { type: 'File', config: { prefix: 'd' } } },
+        daily: {
+          name: 'Daily',
+          interval: 'day',
+          destination: { type: 'File', config: { prefix: 'd' } },
+        },
       },
     },
   },

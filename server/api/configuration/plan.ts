@@ -2,8 +2,10 @@ import type { FastifyRequest } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
+import { requireDone } from '../../platform/http/beforehand.ts';
 import { invalidMany } from '../../platform/http/errors.ts';
 import { openInnerRequests } from '../../platform/http/inner_requests.ts';
+import type { Beforehand } from '../../platform/http/inner_call.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { refuseSecretsOfAgent } from './agent_secrets.ts';
 import { carryOut } from './carry_out.ts';
@@ -17,6 +19,9 @@ import { keepPlan, planContext } from './store.ts';
 /** So long a plan can be applied: an hour. */
 const open_for_ms = 3_600_000;
 
+/** The transaction of a plan, and what was done before it. */
+export type Planning = { tx: Transaction; beforehand: Beforehand };
+
 /**
  * Makes the plan that a request asks for and keeps it. What would be done is rehearsed by the API's
  * routes in a savepoint that is rolled back, so the plan says what they say. Throws 400 with every
@@ -25,14 +30,15 @@ const open_for_ms = 3_600_000;
 export async function makePlan(
   deps: Deps,
   request: FastifyRequest,
-  tx: Transaction,
+  { tx, beforehand }: Planning,
   asked: PlanRequest,
 ): Promise<Plan> {
   const { organization_id } = request.access;
   const who = { organization_id, scopes: request.caller.scopes };
   const looked = await look(deps, tx, who, asked);
   refuseSecretsOfAgent(request, looked.configuration);
-  const { carried, lacks } = await rehearse(deps, request, tx, asked, looked);
+  const { carried, lacks } = await rehearse(deps, request, { tx, beforehand }, asked, looked);
+  requireDone(beforehand);
   if (carried.violations.length > 0) throw invalidMany(carried.violations);
   const now_ms = deps.clock.now();
   const { judged, source, configuration } = looked;
@@ -78,12 +84,12 @@ class Rehearsed extends Error {
 async function rehearse(
   deps: Deps,
   request: FastifyRequest,
-  tx: Transaction,
+  { tx, beforehand }: Planning,
   asked: PlanRequest,
   { judged }: Looked,
 ): Promise<{ carried: CarriedOut; lacks: ReadonlySet<string | number> }> {
   // What a rehearsal would do once it is committed is never done.
-  const inner = openInnerRequests(request, tx, () => undefined, 'rehearsal');
+  const inner = openInnerRequests(request, tx, () => undefined, beforehand, 'rehearsal');
   const carrying = {
     db: tx,
     inner,

@@ -7,6 +7,7 @@ import { notFound } from '../../platform/http/errors.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
+import { withPackages } from '../plugins/turns.ts';
 import { applyPlan } from './apply.ts';
 import { configurationSchema } from './json_schema.ts';
 import { makePlan } from './plan.ts';
@@ -98,11 +99,14 @@ function planRoute(app: FastifyInstance, deps: Deps): void {
       },
     },
     (request, reply) =>
-      write(request, reply, 201, async (tx, record) => {
-        const plan = await makePlan(deps, request, tx, body(request, PlanRequest));
-        record('nothing');
-        return plan;
-      }),
+      withPackages(request, (beforehand) =>
+        write(request, reply, 201, async (tx, record) => {
+          const asked = body(request, PlanRequest);
+          const plan = await makePlan(deps, request, { tx, beforehand }, asked);
+          record('nothing');
+          return plan;
+        }),
+      ),
   );
 }
 
@@ -127,8 +131,15 @@ function applyRoute(app: FastifyInstance, deps: Deps): void {
       },
     },
     (request, reply) =>
-      write(request, reply, 200, (tx, record, afterwards) =>
-        applyPlan(deps, request, body(request, ApplyRequest).hash, { tx, record, afterwards }),
+      withPackages(request, (beforehand) =>
+        write(request, reply, 200, (tx, record, afterwards) =>
+          applyPlan(deps, request, body(request, ApplyRequest).hash, {
+            tx,
+            record,
+            afterwards,
+            beforehand,
+          }),
+        ),
       ),
   );
 }

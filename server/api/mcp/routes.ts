@@ -10,6 +10,7 @@ import {
   unauthenticated,
 } from '../../platform/http/errors.ts';
 import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
+import { askRoute } from '../../platform/http/inner_requests.ts';
 import { urlOf } from './api_call.ts';
 import type { ApiCall } from './api_call.ts';
 import { openExchange } from './exchange.ts';
@@ -93,26 +94,17 @@ function contextOf(request: FastifyRequest) {
  * all of their checks and limits.
  */
 function innerCalls(request: FastifyRequest): ApiCall {
-  const { server } = request;
-  return async (asked) => {
-    const answered = await server.inject({
-      method: asked.method,
-      url: urlOf(asked),
-      remoteAddress: request.ip,
+  return ({ method, body, ...asked }) =>
+    askRoute(request, {
+      method,
+      url: urlOf({ method, ...asked }),
+      body,
       headers: {
         authorization: request.headers.authorization!,
         accept: 'application/json',
-        'x-request-id': request.id,
         [agent_header]: 'mcp',
-        ...(asked.body === undefined ? {} : { 'content-type': 'application/json' }),
       },
-      ...(asked.body === undefined ? {} : { payload: JSON.stringify(asked.body) }),
     });
-    return {
-      status: answered.statusCode,
-      body: answered.body === '' ? undefined : (JSON.parse(answered.body) as unknown),
-    };
-  };
 }
 
 async function answer(reply: FastifyReply, response: Response): Promise<FastifyReply> {

@@ -5,6 +5,7 @@ import { checkPackage } from '../../engine/plugins/packages/content.ts';
 import { PluginError } from '../../engine/plugins/plugin.ts';
 import { preparePlugin, serviceFault } from '../../engine/plugins/prepare.ts';
 import type { PreparedPlugin } from '../../engine/plugins/prepare.ts';
+import { beforehand } from '../../platform/http/beforehand.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import { write } from '../../platform/http/write.ts';
@@ -137,7 +138,24 @@ function sourceWanted(
   return { source: { url: entry.url }, attr: 'name' };
 }
 
-async function fetchPackage(
+function fetchPackage(
+  deps: Deps,
+  wanted: Wanted,
+  tag: string | null,
+  collection: Collection,
+): Promise<Fetched> {
+  return beforehand(['package', wanted, tag, collection.name], {
+    run: () => fetchNow(deps, wanted, tag, collection),
+    bytesOf: ({ prepared }) => bytesOf(prepared),
+  });
+}
+
+/** How much memory a package holds, roughly. */
+export function bytesOf({ files }: Pick<PreparedPlugin, 'files'>): number {
+  return Object.values(files).reduce((sum, text) => sum + text.length, 0);
+}
+
+async function fetchNow(
   deps: Deps,
   { source, attr }: Wanted,
   tag: string | null,

@@ -6,6 +6,7 @@ import type { PluginFiles } from '../../engine/plugins/plugin.ts';
 import { preparePlugin } from '../../engine/plugins/prepare.ts';
 import type { PreparedPlugin } from '../../engine/plugins/prepare.ts';
 import { findVersion, loadVersion } from '../../engine/plugins/versions.ts';
+import { beforehand } from '../../platform/http/beforehand.ts';
 import { body, jsonBody } from '../../platform/http/bodies/body.ts';
 import { conflict, invalid } from '../../platform/http/errors.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
@@ -14,6 +15,7 @@ import { write } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { changePlugin } from './change.ts';
 import type { Collection } from './collections.ts';
+import { bytesOf } from './create.ts';
 import { contentChange, pluginEntry } from './entry.ts';
 import { loading, namingFaults } from './faults.ts';
 import { getOwnPlugin, getPlugin, lockOwnPlugin } from './found.ts';
@@ -105,11 +107,15 @@ async function prepareWritten(
     throw invalid('source', 'required', 'PUT replaces all files: send them, or use PATCH.');
   const over = (await findHiddenPlugin(deps.db, id))?.version_id ?? null;
   const files = merged(how === 'put' ? {} : await sourceOf(deps, deps.db, id), sent);
-  const prepared = await namingFaults('source', async () => {
-    // A plugin.json alone is a beginning; everything else must be a package.
-    if (Object.keys(files).some((name) => name !== manifest_file))
-      checkPackage(files, collection.name);
-    return preparePlugin(files, null, deps.sandbox);
+  const prepared = await beforehand(['source', files, collection.name], {
+    run: () =>
+      namingFaults('source', async () => {
+        // A plugin.json alone is a beginning; everything else must be a package.
+        if (Object.keys(files).some((name) => name !== manifest_file))
+          checkPackage(files, collection.name);
+        return preparePlugin(files, null, deps.sandbox);
+      }),
+    bytesOf,
   });
   return { prepared, over };
 }

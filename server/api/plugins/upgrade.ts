@@ -5,12 +5,13 @@ import type { PreparedPlugin } from '../../engine/plugins/prepare.ts';
 import { followSchema } from '../../engine/plugins/follow_schema.ts';
 import { findVersion, loadVersion } from '../../engine/plugins/versions.ts';
 import type { PluginVersion } from '../../engine/plugins/versions.ts';
+import { beforehand } from '../../platform/http/beforehand.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { conflict } from '../../platform/http/errors.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Collection } from './collections.ts';
-import { prepareServing } from './create.ts';
+import { bytesOf, prepareServing } from './create.ts';
 import { differencesOf, isNothing } from './differences.ts';
 import type { Compared } from './differences.ts';
 import { contentChange, pluginEntry } from './entry.ts';
@@ -133,16 +134,19 @@ async function fetchUpgrade(
   const { tag } = body(request, Upgrade);
   const hidden = await findHiddenPlugin(deps.db, id);
   if (hidden === undefined || hidden.origin === null) return undefined;
-  const fetched = await fetching('url', async (signal) => {
-    const origin = storedOrigin(deps, id, hidden)!;
-    const latest_tag = await origin.findLatest(signal);
-    return { latest_tag, found: await origin.fetch(tag ?? latest_tag, signal) };
+  const over = hidden.version_id;
+  return beforehand(['upgrade', id, over, tag], {
+    run: async () => {
+      const { latest_tag, found } = await fetching('url', async (signal) => {
+        const origin = storedOrigin(deps, id, hidden)!;
+        const latest = await origin.findLatest(signal);
+        return { latest_tag: latest, found: await origin.fetch(tag ?? latest, signal) };
+      });
+      const prepared = await prepareServing(deps, 'url', collection, found);
+      return { prepared, latest_tag, over };
+    },
+    bytesOf: ({ prepared }) => bytesOf(prepared),
   });
-  return {
-    prepared: await prepareServing(deps, 'url', collection, fetched.found),
-    latest_tag: fetched.latest_tag,
-    over: hidden.version_id,
-  };
 }
 
 const no_files: PluginFiles = {};

@@ -2,6 +2,18 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Change } from '../activity/changes.ts';
 import type { Access, Caller } from './caller/access.ts';
 
+/** Work that takes long, and how many bytes of memory its result holds. */
+export type Work<Result> = { run: () => Promise<Result>; bytesOf: (result: Result) => number };
+
+/** What came of it. */
+export type Outcome = { result: unknown } | { error: unknown };
+
+/** What was done for inner requests before their transaction began, and what they still lack. */
+export type Beforehand = {
+  done: Map<string, Outcome>;
+  lacking: Map<string, Work<unknown>>;
+};
+
 /**
  * A request that the server makes to itself on behalf of a caller, inside of their transaction; see
  * `inner_requests.ts`.
@@ -15,6 +27,8 @@ export type InnerCall = {
   afterwards(effect: () => Promise<unknown>): void;
   /** Of a rehearsal: scopes and levels that would be refused. */
   lacks: Set<string | 1 | 8 | 15> | undefined;
+  /** What was done before the transaction began. */
+  beforehand: Beforehand;
   /** What the entry of the activity log says besides what changed. */
   also: Change[];
   /** What `write()` saw. */

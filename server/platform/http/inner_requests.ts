@@ -3,8 +3,41 @@ import type { Change } from '../activity/changes.ts';
 import type { Transaction } from '../postgres/database.ts';
 import { unavailable } from './errors.ts';
 import { asInnerCall } from './inner_call.ts';
-import type { InnerCall } from './inner_call.ts';
+import type { Beforehand, InnerCall } from './inner_call.ts';
 import type { Afterwards } from './write.ts';
+
+/** A request of the server to one of its own routes. */
+type Asked = {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  url: string;
+  headers?: Record<string, string>;
+  body?: unknown;
+};
+
+/**
+ * Asks a route of the same process for whoever sent `request`, from their address and under its id,
+ * with all of the route's checks. Who the caller is, `headers` say, as in any request.
+ */
+export async function askRoute(
+  request: FastifyRequest,
+  { method, url, headers = {}, body }: Asked,
+): Promise<{ status: number; body: unknown }> {
+  const answer = await request.server.inject({
+    method,
+    url,
+    remoteAddress: request.ip,
+    headers: {
+      'x-request-id': request.id,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+  });
+  return {
+    status: answer.statusCode,
+    body: answer.body === '' ? undefined : (JSON.parse(answer.body) as unknown),
+  };
+}
 
 /** What a route answered; `changes` is what its entry of the activity log names. */
 export type InnerAnswer = { status: number; body: unknown; changes: Change[] };
@@ -27,12 +60,13 @@ export type InnerRequests = {
  * route checks, changes and records as it does for a person, with the caller's rights; all of it
  * stands or falls with `tx`; what it would do once it is committed is done once `tx` is. A
  * `rehearsal`, which is to be rolled back, records nothing and notes what rights are missing.
- * Throws what ended the transaction, such as a deadlock, and for a fault of the server's own.
+ * What a route fetches before its transaction is taken from `beforehand`. Throws what ended the transaction, such as a deadlock, and for a fault of the server's own.
  */
 export function openInnerRequests(
   request: FastifyRequest,
   tx: Transaction,
   afterwards: Afterwards,
+  beforehand: Beforehand,
   how: 'rehearsal' | 'change',
 ): InnerRequests {
   const lacks = new Set<string | 1 | 8 | 15>();
@@ -46,31 +80,20 @@ export function openInnerRequests(
         access,
         projects,
         afterwards,
+        beforehand,
         lacks: how === 'rehearsal' ? lacks : undefined,
         also,
         changes: undefined,
         fault: undefined,
       };
       const answer = await asInnerCall(call, () =>
-        server.context.db.within(tx, async () =>
-          server.inject({
-            method,
-            url,
-            remoteAddress: request.ip,
-            headers: { 'content-type': 'application/json' },
-            payload: JSON.stringify(body),
-          }),
-        ),
+        server.context.db.within(tx, () => askRoute(request, { method, url, body })),
       );
       if (call.fault !== undefined) throw call.fault;
-      if (answer.statusCode === 503) throw unavailable();
-      if (answer.statusCode >= 500)
-        throw new Error(`${method} ${url} answered ${answer.statusCode} inside of a transaction.`);
-      return {
-        status: answer.statusCode,
-        body: answer.body === '' ? undefined : (JSON.parse(answer.body) as unknown),
-        changes: call.changes ?? [],
-      };
+      if (answer.status === 503) throw unavailable();
+      if (answer.status >= 500)
+        throw new Error(`${method} ${url} answered ${answer.status} inside of a transaction.`);
+      return { ...answer, changes: call.changes ?? [] };
     },
   };
 }

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { conflict } from './errors.ts';
+import { innerCall } from './inner_call.ts';
+import type { Beforehand, Outcome, Work } from './inner_call.ts';
+
+/** Ends a transaction whose inner requests lack something; what it did is done again. */
+class Lacking extends Error {}
+
+const rounds_max = 4;
+
+/**
+ * Does what a route does before its transaction, such as fetching a package. In an inner request,
+ * whose transaction is open already, it gives what was done for it (`withBeforehand`): no lock
+ * waits for a stranger's server. `key` says all that the result hangs on.
+ */
+export async function beforehand<Result>(
+  key: readonly unknown[],
+  work: Work<Result>,
+): Promise<Result> {
+  const inner = innerCall();
+  if (inner === undefined) return work.run();
+  const name = createHash('sha256').update(JSON.stringify(key)).digest('hex');
+  const outcome = inner.beforehand.done.get(name);
+  if (outcome === undefined) {
+    inner.beforehand.lacking.set(name, work as Work<unknown>);
+    throw conflict('This has to be fetched first: try again.');
+  }
+  if ('error' in outcome) throw outcome.error;
+  return outcome.result as Result;
+}
+
+/** Throws when inner requests lacked something: `withBeforehand` then does it. */
+export function requireDone({ lacking }: Beforehand): void {
+  if (lacking.size > 0) throw new Lacking();
+}
+
+/**
+ * Runs `attempt`, which opens a transaction, asks routes inside of it and ends with `requireDone`.
+ * What they lack is done when the transaction is over, and then it runs again; all of that in turn
+ * (`inTurn`). The results hold at most `bytes_max`: beyond it the rest is refused with 400 at its
+ * place.
+ */
+export async function withBeforehand<Result>(
+  inTurn: (work: () => Promise<Result>) => Promise<Result>,
+  tooMuch: { bytes_max: number; fault: () => Error },
+  attempt: (prepared: Beforehand) => Promise<Result>,
+): Promise<Result> {
+  const prepared: Beforehand = { done: new Map(), lacking: new Map() };
+  const run = async (): Promise<Result | Lacking> => {
+    try {
+      return await attempt(prepared);
+    } catch (error) {
+      if (error instanceof Lacking) return error;
+      throw error;
+    }
+  };
+  const first = await run();
+  if (!(first instanceof Lacking)) return first;
+  return inTurn(async () => {
+    let bytes = 0;
+    for (let round = 1; round < rounds_max; round += 1) {
+      for (const [key, { run: work, bytesOf }] of prepared.lacking) {
+        const outcome = await settled(work);
+        if ('result' in outcome) bytes += bytesOf(outcome.result);
+        prepared.done.set(key, bytes > tooMuch.bytes_max ? { error: tooMuch.fault() } : outcome);
+      }
+      prepared.lacking.clear();
+      const result = await run();
+      if (!(result instanceof Lacking)) return result;
+    }
+    throw conflict('What stands was changed again and again meanwhile: try again.');
+  });
+}
+
+async function settled(work: () => Promise<unknown>): Promise<Outcome> {
+  try {
+    return { result: await work() };
+  } catch (error) {
+    return { error };
+  }
+}
