@@ -4,8 +4,9 @@ import { bytesOf } from './backfills/estimate.ts';
 import { counted, inBytes, inTime } from './quantities.ts';
 
 test('bytes and times are said in a few digits', () => {
-  assert.deepEqual([0, 1, 999, 1000, 99_949, 99_950, 999_499, 999_500, 1.5e9].map(inBytes), [
+  assert.deepEqual([0, 0.8, 1, 999, 1000, 99_949, 99_950, 999_499, 999_500, 1.5e9].map(inBytes), [
     '0 bytes',
+    '1 byte',
     '1 byte',
     '999 bytes',
     '1.0 kB',

@@ -2,10 +2,10 @@ const byte_units = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'];
 
 /** A number of bytes for people: `512 bytes`, `1.2 MB`. */
 export function inBytes(bytes: number): string {
-  let [value, unit] = [bytes, 0];
+  let [value, unit] = [Math.round(bytes), 0];
   while (value >= 999.5 && unit < byte_units.length - 1) [value, unit] = [value / 1000, unit + 1];
   const text = unit === 0 || value >= 99.95 ? Math.round(value).toString() : value.toFixed(1);
-  return unit === 0 && bytes === 1 ? '1 byte' : `${text} ${byte_units[unit]}`;
+  return unit === 0 && value === 1 ? '1 byte' : `${text} ${byte_units[unit]}`;
 }
 
 /** A time for people: `0.3 s`, `45 s`, `3 min 20 s`, `2 h 5 min`. */

@@ -3,17 +3,24 @@ import { useParams } from '@tanstack/react-router';
 import { rememberedProject } from '../projects/remembered.ts';
 import { organizations } from './organizations.ts';
 
-/** Where the person is: what the address names, else what they looked at last. */
+/**
+ * Where the person is: what the address names, else what they looked at last, else the first
+ * project that they have.
+ */
 export function useHome(): { organization_id: string | undefined; project_id: string | undefined } {
   const named = useParams({ strict: false });
   const { data } = useQuery(organizations);
   const last = named.project_id ?? rememberedProject()?.toString();
+  const all = data?.results ?? [];
   const isLast = ({ id }: { id: number }) => String(id) === last;
-  const home = data?.results.find(({ id, teams }) =>
-    named.organization_id === undefined ? teams.some(isLast) : id === named.organization_id,
-  );
-  const organization_id = named.organization_id ?? home?.id ?? data?.results[0]?.id;
-  if (named.organization_id === undefined) return { organization_id, project_id: last };
+  const home =
+    all.find(({ id, teams }) =>
+      named.organization_id === undefined ? teams.some(isLast) : id === named.organization_id,
+    ) ?? all.find(({ teams }) => teams.length > 0);
+  const organization_id = named.organization_id ?? home?.id ?? all[0]?.id;
+  // Until the list is there, what the address or the browser says is believed.
+  const isKnown = data !== undefined && named.project_id === undefined;
+  if (!isKnown) return { organization_id, project_id: last };
   const project = home?.teams.find(isLast) ?? home?.teams[0];
   return { organization_id, project_id: project?.id.toString() };
 }

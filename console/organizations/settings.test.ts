@@ -36,6 +36,28 @@ test('a project is made, gets its zone, and is deleted by its name', { skip }, a
   await leave();
 });
 
+test('agents are forbidden to change anything, and allowed again', { skip }, async () => {
+  const home = await world.harness.newOrganization({ name: 'Home' });
+  const { page, leave } = await world.visit(home.user);
+  // Without a project that was looked at, the pages are those of the first one.
+  await page.goto('/account');
+  const project = page.getByRole('navigation', { name: 'Project' });
+  await project.getByRole('link', { name: 'Exports' }).waitFor();
+  await page.goto(`/organizations/${home.organization.id}/settings`);
+  const box = page.getByLabel('Agents may change nothing');
+  for (const wanted of [true, false]) {
+    await box.setChecked(wanted);
+    await page.getByRole('button', { name: 'Save the organization' }).click();
+    await page.getByText('The organization was saved.').waitFor();
+    const path = `/api/organizations/${home.organization.id}/`;
+    const { body } = await world.harness.request('GET', path, { key: home.key });
+    assert.equal(body.forbids_agent_writes, wanted);
+    await page.reload();
+    assert.equal(await box.isChecked(), wanted);
+  }
+  await leave();
+});
+
 test('what somebody else saved meanwhile is not overwritten', { skip }, async () => {
   const home = await world.harness.newOrganization({ name: 'Home' });
   const { page, leave } = await world.visit(home.user);

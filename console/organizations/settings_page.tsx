@@ -48,7 +48,8 @@ function countOf(count: number, noun: string): string {
 }
 
 function ChangeOrganization({ organization }: { organization: OrganizationRow }) {
-  const { id, name, enforce_2fa, is_member_join_email_enabled } = organization;
+  const { id, name, enforce_2fa, is_member_join_email_enabled, forbids_agent_writes } =
+    organization;
   const done = useDone();
   const { data: own } = useQuery(account);
   return (
@@ -60,6 +61,7 @@ function ChangeOrganization({ organization }: { organization: OrganizationRow })
         name: values['name'],
         enforce_2fa: isTicked(values, 'enforce_2fa'),
         is_member_join_email_enabled: isTicked(values, 'is_member_join_email_enabled'),
+        forbids_agent_writes: isTicked(values, 'forbids_agent_writes'),
       })}
       asks={(values) =>
         !isTicked(values, 'enforce_2fa') || enforce_2fa === true || own?.is_2fa_enabled === true
@@ -85,6 +87,12 @@ function ChangeOrganization({ organization }: { organization: OrganizationRow })
         name="is_member_join_email_enabled"
         label="Tell members by mail when somebody joins"
         is_on={is_member_join_email_enabled}
+      />
+      <BoxField
+        name="forbids_agent_writes"
+        label="Agents may change nothing"
+        hint="Coding assistants look and plan, whatever their keys allow; a person applies."
+        is_on={forbids_agent_writes}
       />
     </Form>
   );

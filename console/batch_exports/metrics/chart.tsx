@@ -13,6 +13,10 @@ const tick_width = 90;
 const dots_max = 60;
 /** A shorter way is a click. */
 const drag_width_min = 4;
+/** What may be between two lines of an axis that counts. */
+const whole_steps = Array.from({ length: 16 }, (_, digits) =>
+  [1, 2, 5].map((step) => step * 10 ** digits),
+).flat();
 const colours = ['--mantine-color-anchor', '--warn'];
 
 /** What a chart shows. */
@@ -23,16 +27,19 @@ type Given = {
   series: Series[];
   zone: string;
   inWords: (value: number) => string;
+  /** Whether it counts: there is nothing between two whole numbers. */
+  is_count?: boolean;
   choose: (from: number, to: number) => void;
 };
 
 /** Series over time; dragging along it chooses a range. */
-export function Chart({ title, range, at, series, zone, inWords, choose }: Given) {
+export function Chart(given: Given) {
+  const { title, range, at, series, zone, inWords, is_count = false, choose } = given;
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = place.current!;
     const colourOf = (name: string) => getComputedStyle(element).getPropertyValue(name);
-    const shown = { title, range, at, series, zone, inWords, choose };
+    const shown = { title, range, at, series, zone, inWords, is_count, choose };
     const chart = new uPlot(
       { width: element.clientWidth, height, ...optionsOf(shown, colourOf) },
       [at, ...series.map(({ values }) => values)],
@@ -48,7 +55,7 @@ export function Chart({ title, range, at, series, zone, inWords, choose }: Given
       observer.disconnect();
       chart.destroy();
     };
-  }, [title, range, at, series, zone, inWords, choose]);
+  }, [title, range, at, series, zone, inWords, is_count, choose]);
   return (
     <section className="chart">
       <h2>{title}</h2>
@@ -97,7 +104,7 @@ function optionsOf(given: Given, colourOf: Colours): Omit<uPlot.Options, 'width'
   };
 }
 
-function axesOf({ range, zone, inWords }: Given, colourOf: Colours): uPlot.Axis[] {
+function axesOf({ range, zone, inWords, is_count }: Given, colourOf: Colours): uPlot.Axis[] {
   const grid = { stroke: () => colourOf('--line'), width: 1 };
   const axis = {
     stroke: () => colourOf('--mantine-color-dimmed'),
@@ -112,6 +119,11 @@ function axesOf({ range, zone, inWords }: Given, colourOf: Colours): uPlot.Axis[
       splits: (chart) => ticks(chart).map(({ at }) => at / 1000),
       values: (chart) => ticks(chart).map(({ text }) => text),
     },
-    { ...axis, size: 72, values: (_chart, values) => values.map((value) => inWords(value)) },
+    {
+      ...axis,
+      size: 72,
+      ...(is_count ? { incrs: whole_steps } : {}),
+      values: (_chart, values) => values.map((value) => inWords(value)),
+    },
   ];
 }

@@ -99,8 +99,20 @@ function Charts({
   return (
     <>
       <div className="charts">
-        <Chart {...common} title="Rows delivered" series={charts.rows} inWords={inNumbers} />
-        <Chart {...common} title="Bytes delivered" series={charts.bytes} inWords={inBytes} />
+        <Chart
+          {...common}
+          title="Rows delivered"
+          series={charts.rows}
+          inWords={inNumbers}
+          is_count
+        />
+        <Chart
+          {...common}
+          title="Bytes delivered"
+          series={charts.bytes}
+          inWords={inBytes}
+          is_count
+        />
         <Chart {...common} title="Duration" series={charts.duration} inWords={inTime} />
         <Chart
           {...common}
