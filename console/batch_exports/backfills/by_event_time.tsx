@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { memo } from 'react';
 import { useExport } from '../export_context.ts';
 import { counted } from '../quantities.ts';
 import { latestBackfills } from './backfills.ts';
@@ -8,7 +9,7 @@ import { latestBackfills } from './backfills.ts';
  * Says what backfills by event time have delivered: their runs are no slots of the map, which is of
  * the time at which events were taken in, so it can be empty although rows are delivered.
  */
-export function ByEventTime() {
+export const ByEventTime = memo(function ByEventTime() {
   const { row, path } = useExport();
   const { data } = useQuery(latestBackfills(path));
   const them = (data?.results ?? []).filter(({ by }) => by === 'timestamp');
@@ -30,4 +31,4 @@ export function ByEventTime() {
       have them.
     </p>
   );
-}
+});

@@ -1,7 +1,7 @@
 import { Button, NativeSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
-import { useContext, useMemo, useState } from 'react';
+import { memo, useContext, useMemo, useState } from 'react';
 import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
 import { useExport } from '../export_context.ts';
 import { Form } from '../../form/form.tsx';
@@ -25,12 +25,18 @@ const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/')
  * Repairs what is selected: first the plan with its rows, counted by the server now, then one
  * button, and then how far it is.
  */
-export function Repair({ selection, close }: { selection: Span | undefined; close: () => void }) {
+export const Repair = memo(function Repair({
+  selection,
+  close,
+}: {
+  selection: Span | undefined;
+  close: () => void;
+}) {
   const { backfill } = route.useSearch();
   if (backfill !== undefined) return <RepairProgress id={backfill} close={close} />;
   if (selection === undefined) return undefined;
   return <Planned key={`${selection.from} ${selection.to}`} selection={selection} close={close} />;
-}
+});
 
 const modes = [
   { value: 'missing', label: 'What is missing' },

@@ -5,7 +5,8 @@ import { slotAt, slotLength } from './boundaries.ts';
 import type { Rhythm, Span } from './boundaries.ts';
 import { rangeAt } from './drawn.ts';
 import type { Drawn } from './drawn.ts';
-import { heightOf, paint } from './paint.ts';
+import { heightOf, paint, paintMarks } from './paint.ts';
+import type { Picture } from './paint.ts';
 import { moved, showing, zoomed } from './view.ts';
 
 type Given = {
@@ -72,25 +73,49 @@ function usePainted(
   width: number,
   { view, rhythm, drawn, selection, cursor, zones }: Given,
 ) {
+  const slots = useRef<HTMLCanvasElement>(undefined);
+  const picture = useMemo(
+    () => ({ width, ratio: devicePixelRatio, view, rhythm, drawn, zones }),
+    [width, view, rhythm, drawn, zones],
+  );
+  const painted = useRef<Picture>(undefined);
   useEffect(() => {
     const element = canvas.current!;
-    const context = element.getContext('2d');
-    if (context === null || width === 0) return;
+    if (width === 0) return;
     const draw = () => {
-      const ratio = devicePixelRatio;
-      element.width = Math.round(width * ratio);
-      element.height = Math.round(heightOf(zones) * ratio);
       const style = getComputedStyle(element);
-      const picture = { width, ratio, view, rhythm, drawn, selection, cursor, zones };
-      paint(context, picture, (name) => style.getPropertyValue(name));
+      const colourOf = (name: string) => style.getPropertyValue(name);
+      // The marks move far more often than what is under them.
+      if (painted.current !== picture) {
+        slots.current ??= document.createElement('canvas');
+        paint(sized(slots.current, picture), picture, colourOf);
+        painted.current = picture;
+      }
+      const context = sized(element, picture);
+      context.setTransform(1, 0, 0, 1, 0, 0);
+      context.clearRect(0, 0, element.width, element.height);
+      context.drawImage(slots.current!, 0, 0);
+      context.setTransform(picture.ratio, 0, 0, picture.ratio, 0, 0);
+      paintMarks(context, picture, { selection, cursor }, colourOf);
     };
     const frame = requestAnimationFrame(draw);
-    const leaveTheme = watchTheme(draw);
+    const leaveTheme = watchTheme(() => {
+      painted.current = undefined;
+      draw();
+    });
     return () => {
       cancelAnimationFrame(frame);
       leaveTheme();
     };
-  }, [canvas, width, view, rhythm, drawn, selection, cursor, zones]);
+  }, [canvas, width, picture, selection, cursor]);
+}
+
+/** The context of a canvas that is as large as the picture; to set a size takes time. */
+function sized(canvas: HTMLCanvasElement, { width, ratio, zones }: Picture) {
+  const [wide, high] = [Math.round(width * ratio), Math.round(heightOf(zones) * ratio)];
+  if (canvas.width !== wide) canvas.width = wide;
+  if (canvas.height !== high) canvas.height = high;
+  return canvas.getContext('2d')!;
 }
 
 /** React listens to the wheel in a way that cannot keep the page from scrolling. */

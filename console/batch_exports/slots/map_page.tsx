@@ -1,7 +1,14 @@
 import { Button } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
-import { useCallback, useContext, useEffect, useMemo, useState } from 'react';
+import {
+  memo,
+  useCallback,
+  useContext,
+  useDeferredValue,
+  useEffect,
+  useMemo,
+  useState,
+} from 'react';
 import { ByEventTime } from '../backfills/by_event_time.tsx';
 import { Repair } from '../backfills/repair.tsx';
 import { useExport } from '../export_context.ts';
@@ -17,21 +24,26 @@ import { Legend } from './legend.tsx';
 import { SlotMap } from './map.tsx';
 import { RangeTable } from './range_table.tsx';
 import { SlotReadout } from './slot_readout.tsx';
+import { usePosition } from './position.ts';
 import { isoInstant, slotsOf } from './slots.ts';
-import { askedFor, firstView, moved, readView, zoomed } from './view.ts';
+import { askedFor, moved, serves, zoomed } from './view.ts';
 
-const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/');
-/** The address follows the view once it rests. */
-const rest_ms = 250;
-
-/** The map of an export's slots, and what can be done about those that are missing. */
+/**
+ * The map of an export's slots, and what can be done about those that are missing. The map follows
+ * the hand; what is read beside it may come a picture later.
+ */
 export function MapPage() {
   const { row, path } = useExport();
   const zone = useContext(ZoneContext);
-  const [selection, setSelection] = useSelection();
-  const [view, setView] = useView(slotLength(row), selection);
+  const { view, setView, selection, setSelection } = usePosition(slotLength(row));
+  const close = useCallback(() => setSelection(undefined), [setSelection]);
   const [cursor, setCursor] = useState<Span>();
   const { drawn, rhythm, query } = useSlots(path, view, row.interval);
+  const beside = {
+    drawn: useDeferredValue(drawn) ?? drawn,
+    view: useDeferredValue(view),
+    selection: useDeferredValue(selection),
+  };
   const zones = useMemo(() => (zone === 'UTC' ? ['UTC'] : [zone, 'UTC']), [zone]);
   if (drawn === undefined || rhythm === undefined)
     return query.error === null ? <Waiting /> : <Refusal problem={query.error} />;
@@ -43,18 +55,21 @@ export function MapPage() {
       <SlotMap
         {...{ view, setView, rhythm, drawn, cursor, setCursor, selection, setSelection, zones }}
       />
-      <Legend drawn={drawn} view={view} />
+      <Legend drawn={beside.drawn!} view={beside.view} />
       <ByEventTime />
       <SlotReadout cursor={cursor} drawn={drawn} setSelection={setSelection} />
-      <Repair selection={selection} close={() => setSelection(undefined)} />
-      <RangeTable drawn={drawn} view={view} setSelection={setSelection} />
+      <Repair selection={beside.selection} close={close} />
+      <RangeTable drawn={beside.drawn!} view={beside.view} setSelection={setSelection} />
     </>
   );
 }
 
 /** The slots around the view; those of the last view stay until there are others. */
 function useSlots(path: string, view: Span, interval: Rhythm['interval']) {
-  const asked = askedFor(view, slotLength({ interval }));
+  const slot_ms = slotLength({ interval });
+  const [last, setLast] = useState(() => askedFor(view, slot_ms));
+  const asked = serves(last, view, slot_ms) ? last : askedFor(view, slot_ms);
+  if (asked !== last && serves(asked, view, slot_ms)) setLast(asked);
   const query = useInfiniteQuery({
     ...slotsOf(path, asked),
     placeholderData: (before) => before,
@@ -77,52 +92,6 @@ function useSlots(path: string, view: Span, interval: Rhythm['interval']) {
   return { drawn, rhythm, query };
 }
 
-/** The part of time that is shown: as the address has it, and while it moves, ahead of that. */
-function useView(slot_ms: number, selection: Span | undefined): [Span, (view: Span) => void] {
-  const { from = '', to = '' } = route.useSearch();
-  const navigate = route.useNavigate();
-  const [moving, setMoving] = useState<Span>();
-  const [first] = useState(() => firstView(slot_ms, now(), selection));
-  const settled = useMemo(() => readView(from, to, slot_ms) ?? first, [from, to, slot_ms, first]);
-  useEffect(() => {
-    if (moving === undefined) return;
-    const timer = setTimeout(() => {
-      const span = { from: isoInstant(moving.from), to: isoInstant(moving.to) };
-      void navigate({ search: (before) => ({ ...before, ...span }), replace: true }).then(() =>
-        setMoving(undefined),
-      );
-    }, rest_ms);
-    return () => clearTimeout(timer);
-  }, [moving, navigate]);
-  return [moving ?? settled, setMoving];
-}
-
-function useSelection(): [Span | undefined, (selection: Span | undefined) => void] {
-  const { selected_from = '', selected_to = '' } = route.useSearch();
-  const navigate = route.useNavigate();
-  const selection = useMemo(() => {
-    const span = { from: Date.parse(selected_from), to: Date.parse(selected_to) };
-    return span.from < span.to ? span : undefined;
-  }, [selected_from, selected_to]);
-  const select = useCallback(
-    (wanted: Span | undefined) =>
-      void navigate({
-        search: ({ selected_from: _from, selected_to: _to, backfill: _backfill, ...rest }) =>
-          wanted === undefined
-            ? rest
-            : {
-                ...rest,
-                selected_from: isoInstant(wanted.from),
-                selected_to: isoInstant(wanted.to),
-              },
-        replace: true,
-        resetScroll: false,
-      }),
-    [navigate],
-  );
-  return [selection, select];
-}
-
 const day_ms = 86_400_000;
 const spans = [
   { label: 'Hour', length: day_ms / 24 },
@@ -132,7 +101,7 @@ const spans = [
   { label: 'Year', length: 365 * day_ms },
 ];
 
-function Toolbar({
+const Toolbar = memo(function Toolbar({
   view,
   setView,
   slot_ms,
@@ -170,4 +139,4 @@ function Toolbar({
       </span>
     </div>
   );
-}
+});

@@ -6,18 +6,19 @@ import { kind_names, kinds } from './kinds.ts';
 import type { KindName } from './kinds.ts';
 import { ticksOf } from './axis.ts';
 
-/** All that a picture of the map is made of; sizes in pixels of CSS. */
+/** All that the picture of the slots is made of; sizes in pixels of CSS. */
 export type Picture = {
   width: number;
   ratio: number;
   view: Span;
   rhythm: Rhythm;
   drawn: Drawn;
-  selection: Span | undefined;
-  cursor: Span | undefined;
   /** The zones whose clocks stand under it, each in a line of its own. */
   zones: readonly string[];
 };
+
+/** What is marked on it. */
+export type Marks = { selection: Span | undefined; cursor: Span | undefined };
 
 /** A colour by the name of its variable in the theme. */
 export type ColourOf = (variable: string) => string;
@@ -36,7 +37,7 @@ export function heightOf(zones: readonly string[]): number {
   return band + zones.length * line + 4;
 }
 
-/** Paints the map. The time it takes goes with the width and the ranges, not with the slots. */
+/** Paints slots and axis. The time it takes goes with the width and the ranges, not with the slots. */
 export function paint(
   context: CanvasRenderingContext2D,
   picture: Picture,
@@ -50,7 +51,6 @@ export function paint(
   if (slot_width >= box_width_min) paintBoxes(context, picture, fills);
   else paintColumns(context, picture, fills);
   paintAxis(context, picture, colourOf);
-  paintMarks(context, picture, colourOf);
 }
 
 type Fills = Record<KindName, string | CanvasPattern>;
@@ -159,7 +159,13 @@ function paintAxis(context: CanvasRenderingContext2D, picture: Picture, colourOf
   });
 }
 
-function paintMarks(context: CanvasRenderingContext2D, picture: Picture, colourOf: ColourOf): void {
+/** Paints what is selected and pointed at over the slots. */
+export function paintMarks(
+  context: CanvasRenderingContext2D,
+  picture: Picture,
+  { selection, cursor }: Marks,
+  colourOf: ColourOf,
+): void {
   const xOf = scaleOf(picture);
   const colour = colourOf('--mantine-color-text');
   const frame = ({ from, to }: Span, thickness: number) => {
@@ -170,15 +176,15 @@ function paintMarks(context: CanvasRenderingContext2D, picture: Picture, colourO
     const wide = Math.max(right - left, 3) - thickness;
     context.strokeRect(left + inset, inset, wide, band - thickness);
   };
-  if (picture.selection !== undefined) {
-    const { from, to } = picture.selection;
+  if (selection !== undefined) {
+    const { from, to } = selection;
     context.globalAlpha = 0.16;
     context.fillStyle = colour;
     context.fillRect(xOf(from), 0, xOf(to) - xOf(from), band);
     context.globalAlpha = 1;
-    frame(picture.selection, 2);
+    frame(selection, 2);
   }
-  if (picture.cursor !== undefined) frame(picture.cursor, 1);
+  if (cursor !== undefined) frame(cursor, 1);
 }
 
 /** From instants to pixels. */

@@ -10,7 +10,7 @@ import { ticksOf } from './axis.ts';
 import { slotAt, slotLength } from './boundaries.ts';
 import { columnShares, countsIn, drawnOf, rangeAt } from './drawn.ts';
 import { kind_names, kindOf } from './kinds.ts';
-import { askedFor, firstView, moved, readView, showing, zoomed } from './view.ts';
+import { askedFor, firstView, moved, readView, serves, showing, zoomed } from './view.ts';
 
 const at = (text: string) => Date.parse(text);
 const hour = 3_600_000;
@@ -84,6 +84,7 @@ test('what is asked for holds the view, stays for small moves, and is not too lo
     for (const slots of [8, 60, 8_640, 200_000]) {
       const view = zoomed({ from: start, to: start + slots * length }, start, 1, length);
       const asked = askedFor(view, length);
+      assert.ok(serves(asked, view, length));
       assert.ok(asked.from <= view.from && asked.to >= view.to);
       assert.ok((asked.to - asked.from) / length <= 250_000, `${interval} ${slots}`);
       assert.ok(asked.to - asked.from <= 3_660 * day, `${interval} ${slots}`);
@@ -91,6 +92,13 @@ test('what is asked for holds the view, stays for small moves, and is not too lo
   }
   const view = { from: start + 1000, to: start + 10 * hour };
   assert.deepEqual(askedFor(moved(view, 0.01), hour), askedFor(view, hour));
+  // What is there is kept while it has the view, and is neither far longer nor too much.
+  const asked = askedFor(view, hour);
+  const middle = (view.from + view.to) / 2;
+  const near = zoomed(view, middle, 1 / 3, hour);
+  assert.deepEqual([serves(asked, near, hour), serves(asked, near, hour / 1e6)], [true, false]);
+  assert.ok(!serves(asked, moved(view, 5), hour));
+  assert.ok(!serves(asked, { from: middle, to: middle + 1 }, hour));
 });
 
 test('columns have their shares of each kind, and counts are those of the view', () => {

@@ -6,6 +6,8 @@ const shown_slots_min = 8;
 /** The API answers for so many slots and days. */
 const asked_slots_max = 250_000;
 const asked_ms_max = 3_650 * 86_400_000;
+/** What was asked for is kept until it is so many times as long as what is shown. */
+const asked_views_max = 16;
 /** So many slots are shown to begin with, and at least so long a time. */
 const first_slots = 60;
 const first_ms = 30 * 86_400_000;
@@ -40,6 +42,12 @@ export function readView(from: string, to: string, slot_ms: number): Span | unde
   return wanted.from < wanted.to
     ? zoomed(wanted, (wanted.from + wanted.to) / 2, 1, slot_ms)
     : undefined;
+}
+
+/** Whether what was asked for has the whole view, and not far more than it. */
+export function serves(asked: Span, { from, to }: Span, slot_ms: number): boolean {
+  const most = Math.min(asked_views_max * (to - from), asked_slots_max * slot_ms);
+  return asked.from <= from && asked.to >= to && asked.to - asked.from <= most;
 }
 
 /** The view with `factor` times as much of the time, `at` staying where it is. */

@@ -1,0 +1,81 @@
+import { getRouteApi } from '@tanstack/react-router';
+import { useCallback, useEffect, useMemo, useState } from 'react';
+import { now } from '../../time/now.ts';
+import type { Span } from './boundaries.ts';
+import { isoInstant } from './slots.ts';
+import { firstView, readView } from './view.ts';
+
+const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/');
+/** The address follows what is shown and selected once both rest. */
+const rest_ms = 250;
+
+/** What the address does not have yet. `selection` is null for none. */
+type Ahead = { view?: Span; selection?: Span | null };
+
+/** What the address has behind its `?`. */
+type Search = Partial<Record<string, string>>;
+
+/** The part of time that is shown, and what of it is selected. */
+export type Position = {
+  view: Span;
+  setView: (view: Span) => void;
+  selection: Span | undefined;
+  setSelection: (selection: Span | undefined) => void;
+};
+
+/** View and selection as the address has them, and while they move, ahead of that. */
+export function usePosition(slot_ms: number): Position {
+  const { from = '', to = '', selected_from = '', selected_to = '' } = route.useSearch();
+  const [ahead, setAhead] = useAhead();
+  const selected = useMemo(() => {
+    const span = { from: Date.parse(selected_from), to: Date.parse(selected_to) };
+    return span.from < span.to ? span : undefined;
+  }, [selected_from, selected_to]);
+  const [first] = useState(() => firstView(slot_ms, now(), selected));
+  const settled = useMemo(() => readView(from, to, slot_ms) ?? first, [from, to, slot_ms, first]);
+  const setView = useCallback(
+    (view: Span) => setAhead((before) => ({ ...before, view })),
+    [setAhead],
+  );
+  const setSelection = useCallback(
+    (selection: Span | undefined) =>
+      setAhead((before) => ({ ...before, selection: selection ?? null })),
+    [setAhead],
+  );
+  return {
+    view: ahead.view ?? settled,
+    setView,
+    selection: ahead.selection === undefined ? selected : (ahead.selection ?? undefined),
+    setSelection,
+  };
+}
+
+const nothing: Ahead = {};
+
+function useAhead() {
+  const navigate = route.useNavigate();
+  const [ahead, setAhead] = useState(nothing);
+  useEffect(() => {
+    if (ahead === nothing) return;
+    const timer = setTimeout(() => {
+      const search = (before: Search) => searchWith(before, ahead);
+      // What moves on meanwhile stays ahead.
+      void navigate({ search, replace: true, resetScroll: false }).then(() =>
+        setAhead((present) => (present === ahead ? nothing : present)),
+      );
+    }, rest_ms);
+    return () => clearTimeout(timer);
+  }, [ahead, navigate]);
+  return [ahead, setAhead] as const;
+}
+
+function searchWith(before: Search, { view, selection }: Ahead): Search {
+  const shown = view && { from: isoInstant(view.from), to: isoInstant(view.to) };
+  if (selection === undefined) return { ...before, ...shown };
+  const { selected_from: _from, selected_to: _to, backfill: _backfill, ...rest } = before;
+  const selected = selection && {
+    selected_from: isoInstant(selection.from),
+    selected_to: isoInstant(selection.to),
+  };
+  return { ...rest, ...shown, ...selected };
+}
