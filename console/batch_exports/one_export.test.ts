@@ -96,7 +96,7 @@ test('a gap is seen on the map and repaired: nothing doubled, nothing lost', { s
   await page.mouse.down();
   await page.mouse.up();
   await page.getByRole('button', { name: 'Deliver 10 rows' }).waitFor();
-  assert.equal(new URL(page.url()).searchParams.get('selected_from'), hour_of(1));
+  await page.waitForURL(({ searchParams }) => searchParams.get('selected_from') === hour_of(1));
   assert.deepEqual(
     [await fact(page, 'Rows to deliver'), await fact(page, 'Will be doubled')],
     ['10', '0'],

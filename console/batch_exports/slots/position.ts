@@ -25,7 +25,9 @@ export type Position = {
 
 /** View and selection as the address has them, and while they move, ahead of that. */
 export function usePosition(slot_ms: number): Position {
-  const { from = '', to = '', selected_from = '', selected_to = '' } = route.useSearch();
+  const { from = '', to = '', selected_from = '', selected_to = '', ...rest } = route.useSearch();
+  const navigate = route.useNavigate();
+  const is_followed = rest.backfill !== undefined;
   const [ahead, setAhead] = useAhead();
   const selected = useMemo(() => {
     const span = { from: Date.parse(selected_from), to: Date.parse(selected_to) };
@@ -38,9 +40,13 @@ export function usePosition(slot_ms: number): Position {
     [setAhead],
   );
   const setSelection = useCallback(
-    (selection: Span | undefined) =>
-      setAhead((before) => ({ ...before, selection: selection ?? null })),
-    [setAhead],
+    (selection: Span | undefined) => {
+      setAhead((before) => ({ ...before, selection: selection ?? null }));
+      // What was repaired before makes room at once; what begins later is not taken away.
+      if (is_followed)
+        void navigate({ search: withoutBackfill, replace: true, resetScroll: false });
+    },
+    [setAhead, is_followed, navigate],
   );
   return {
     view: ahead.view ?? settled,
@@ -69,10 +75,14 @@ function useAhead() {
   return [ahead, setAhead] as const;
 }
 
+function withoutBackfill({ backfill: _backfill, ...rest }: Search): Search {
+  return rest;
+}
+
 function searchWith(before: Search, { view, selection }: Ahead): Search {
   const shown = view && { from: isoInstant(view.from), to: isoInstant(view.to) };
   if (selection === undefined) return { ...before, ...shown };
-  const { selected_from: _from, selected_to: _to, backfill: _backfill, ...rest } = before;
+  const { selected_from: _from, selected_to: _to, ...rest } = before;
   const selected = selection && {
     selected_from: isoInstant(selection.from),
     selected_to: isoInstant(selection.to),
