@@ -6,11 +6,12 @@ import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { BoxField, isTicked } from '../form/box_field.tsx';
 import { ChoiceField, SecretField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
+import { TypedForm } from '../form/typed_form.tsx';
 import { LongField } from '../form/long_field.tsx';
 import { readValues } from '../form/values.ts';
 import type { Values } from '../form/values.ts';
 import { etagOf } from '../http/reading.ts';
-import { Section, useDone } from '../page/section.tsx';
+import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { AttachmentInput } from './attachment_input.tsx';
 import { askedFields, settingFields, settingsOf, shownSetting } from './config_fields.ts';
@@ -41,6 +42,9 @@ function Stored({ config_id, ...given }: Given & { config_id: number }) {
         <>
           {config.error !== null && <p className="bad">{config.error.message}</p>}
           <ConfigForm {...given} config={config} />
+          <Seldom summary="Take it out of this project">
+            <RemoveConfig {...given} config={config} />
+          </Seldom>
         </>
       )}
     </Shown>
@@ -67,6 +71,7 @@ function ConfigForm({
       body={(values) => ({
         ...(config === undefined ? { plugin: plugin.id } : {}),
         enabled: isTicked(values, 'enabled'),
+        order: orderOf(values['order']),
         allowed_hosts: wordsOf(values['allowed_hosts']),
         config: settingsOf(asked, values, files),
       })}
@@ -90,6 +95,15 @@ function ConfigForm({
           ),
         )}
       </div>
+      <CommonFields config={config} />
+    </Form>
+  );
+}
+
+/** What is set of every plugin. */
+function CommonFields({ config }: { config: PluginConfigRow | undefined }) {
+  return (
+    <>
       <LongField
         name="allowed_hosts"
         label="Hosts that it may reach"
@@ -97,13 +111,44 @@ function ConfigForm({
         rows={2}
         defaultValue={config?.allowed_hosts.join('\n') ?? ''}
       />
+      <TextField
+        name="order"
+        label="Order"
+        hint="Where several run one after the other, lower numbers come first."
+        autoComplete="off"
+        inputMode="numeric"
+        value={String(config?.order ?? 0)}
+      />
       <BoxField
         name="enabled"
         label="Switched on"
         hint="Events that come in from then on are its."
         is_on={config?.enabled ?? false}
       />
-    </Form>
+    </>
+  );
+}
+
+/** A number; what is none goes to the API as it is, which says so at the field. */
+function orderOf(value: Values[string] | undefined): unknown {
+  return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+}
+
+function RemoveConfig({
+  plugin,
+  place: { project_id },
+  config,
+}: Given & { config: PluginConfigRow }) {
+  const done = useDone();
+  return (
+    <TypedForm
+      name={plugin.name ?? String(plugin.id)}
+      text="Its settings here, what it keeps and its log are gone. The plugin stays installed."
+      path={configPath(project_id, config.id)}
+      if_match={etagOf(config)}
+      done={() => done('It is not used in this project any more.', pluginConfigs(project_id))}
+      button="Take it out"
+    />
   );
 }
 

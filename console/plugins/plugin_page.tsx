@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { Link, getRouteApi } from '@tanstack/react-router';
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
@@ -11,7 +11,7 @@ import { ConfigSection } from './config_section.tsx';
 import { JobSection } from './job_section.tsx';
 import { LogSection } from './log_section.tsx';
 import { MetricSection } from './metric_section.tsx';
-import { collectionOf, pluginConfigs, pluginOf, pluginPath } from './plugins.ts';
+import { activityScope, collectionOf, pluginConfigs, pluginOf, pluginPath } from './plugins.ts';
 import type { Place } from './plugins.ts';
 import { SourceSection } from './source_section.tsx';
 import { VersionSection } from './versions.tsx';
@@ -38,6 +38,7 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
   const read = pluginOf(organization_id, collection, plugin_id);
   const query = useQuery(read);
   const configs = useQuery(pluginConfigs(project_id));
+  const configOf = ({ id }: PluginRow) => configs.data?.results.find(({ plugin }) => plugin === id);
   return (
     <Page title={query.data?.name ?? 'Plugin'} request={pathOf(read)}>
       <Shown query={query}>
@@ -45,8 +46,8 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
           <>
             <Facts plugin={plugin} />
             <Shown query={configs}>
-              {({ results }) => {
-                const config = results.find((one) => one.plugin === plugin.id);
+              {() => {
+                const config = configOf(plugin);
                 return (
                   <>
                     <ConfigSection plugin={plugin} place={place} config_id={config?.id} />
@@ -73,10 +74,11 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
             </Shown>
             {plugin.organization_id === organization_id && (
               <>
-                <VersionSection plugin={plugin} place={place} />
-                <SourceSection plugin={plugin} place={place} />
+                <VersionSection {...{ plugin, place }} config_id={configOf(plugin)?.id} />
+                <SourceSection {...{ plugin, place }} config_id={configOf(plugin)?.id} />
               </>
             )}
+            <Done plugin={plugin} place={place} />
             <Section title="Removal">
               <Uninstall plugin={plugin} place={place} />
             </Section>
@@ -102,6 +104,28 @@ function Facts({
         {latest_tag !== null && latest_tag !== tag && `; ${latest_tag} is there`}
       </p>
     </>
+  );
+}
+
+function Done({
+  plugin,
+  place: { organization_id, collection },
+}: {
+  plugin: PluginRow;
+  place: Place;
+}) {
+  return (
+    <Section title="Activity">
+      <p>
+        <Link
+          to="/organizations/$organization_id/activity"
+          params={{ organization_id }}
+          search={{ scope: activityScope(collection), item_id: String(plugin.id) }}
+        >
+          What was done with it, and by whom
+        </Link>
+      </p>
+    </Section>
   );
 }
 

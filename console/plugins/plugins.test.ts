@@ -135,7 +135,7 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   await version.getByLabel('Version').fill('1.0.0');
   await version.getByRole('button', { name: 'Show what an upgrade changes' }).click();
   await version.getByText('2.0.0 → 1.0.0').waitFor();
-  await version.getByText('lib/a.ts').waitFor();
+  await version.getByText('lib/a.ts', { exact: true }).waitFor();
   await version.getByRole('button', { name: 'Install 1.0.0' }).click();
   await version.getByText('Version 1.0.0 is installed.').waitFor();
 
@@ -177,6 +177,8 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   await version.getByRole('button', { name: 'Show what an upgrade changes' }).click();
   await version.getByText('1.0.0 → 2.0.0').waitFor();
   await version.getByText('One project that uses it lacks a setting').waitFor();
+  await version.getByText('Lines of index.ts').click();
+  await version.getByRole('region', { name: 'Lines of index.ts' }).getByText('+').first().waitFor();
   await checkEverywhere(page, 'plugin_upgrade');
   await version.getByRole('button', { name: 'Install 2.0.0' }).click();
   await version.getByText('Version 2.0.0 is installed.').waitFor();
@@ -186,5 +188,33 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   await version.getByRole('button', { name: 'Go back to 1.0.0' }).click();
   await version.getByText('Version 1.0.0 is installed.').waitFor();
   await page.getByLabel('More').waitFor({ state: 'detached' });
+
+  // The order, and the end in this project; the list has those that nobody uses.
+  const here = page.getByRole('region', { name: 'In this project' });
+  const save = here.getByRole('button', { name: 'Save the settings' });
+  await here.getByLabel('Order').fill('last');
+  await save.click();
+  await here.locator('[name=order][aria-invalid=true]').waitFor();
+  await here.getByLabel('Order').fill('7');
+  await save.click();
+  await here.getByText('The settings were saved.').waitFor();
+  const plugin_page = page.url();
+  await page.goto(`/projects/${home.project.id}/plugins`);
+  await page.getByText('order 7').waitFor();
+  await page.getByLabel('Which plugins').selectOption('unused');
+  await page.getByText('All that the organization has here').waitFor();
+  await page.goto(plugin_page);
+  await here.getByText('Take it out of this project').click();
+  await here.getByRole('button', { name: 'Take it out' }).click();
+  const end = page.getByRole('dialog', { name: 'Take it out?' });
+  await end.getByRole('textbox').fill('Listed');
+  await end.getByRole('button', { name: 'Take it out' }).click();
+  await here.getByText('It is not used in this project any more.').waitFor();
+  await checkEverywhere(page, 'plugin_unused');
+  await page.goto(`/projects/${home.project.id}/plugins?show=unused`);
+  await page.getByRole('link', { name: 'Listed' }).waitFor();
+  await checkEverywhere(page, 'plugins_unused');
+  await page.getByRole('link', { name: 'What was done with them' }).click();
+  await page.getByText('rolled_back').first().waitFor();
   await leave();
 });

@@ -32,15 +32,26 @@ export function collectionOf(name: unknown): Collection {
   return collections.find(({ value }) => value === name)?.value ?? 'pipeline_destinations';
 }
 
+/** What the activity log calls a plugin of the collection. */
+export function activityScope(collection: Collection): string {
+  return collection.slice(0, -1);
+}
+
 /** The plugins of an organization in the API, or with an id one of them. */
 export function pluginPath(organization_id: string, collection: Collection, id?: string): string {
   const path = `${organizationPath(organization_id)}${collection}/`;
   return id === undefined ? path : `${path}${encodeURIComponent(id)}/`;
 }
 
-/** One page of the plugins that an organization can use. */
-export function plugins(organization_id: string, collection: Collection, page: number) {
-  return reading<Listed<PluginRow>>(`${pluginPath(organization_id, collection)}${pageQuery(page)}`);
+/** One page of the plugins that an organization can use, or of those that no project has on. */
+export function plugins(
+  organization_id: string,
+  collection: Collection,
+  page: number,
+  show?: 'unused',
+) {
+  const path = `${pluginPath(organization_id, collection)}${show === undefined ? '' : 'unused/'}`;
+  return reading<Pick<Listed<PluginRow>, 'count' | 'results'>>(`${path}${pageQuery(page)}`);
 }
 
 /** One plugin. */
@@ -90,4 +101,19 @@ export function pluginLogs(project_id: string, id: number, level: string | undef
   return reading<Listed<PluginLogRow>>(`${configPath(project_id, id)}logs/?${query.toString()}`, {
     is_busy: () => true,
   });
+}
+
+/** All that shows something of the plugin: what is read anew once its code has changed. */
+export function readsOfPlugin(
+  { project_id, organization_id, collection }: Place,
+  plugin_id: number,
+  config_id: number | undefined,
+): { queryKey: string[] }[] {
+  const id = String(plugin_id);
+  return [
+    pluginOf(organization_id, collection, id),
+    sourceOf(organization_id, collection, id),
+    pluginConfigs(project_id),
+    ...(config_id === undefined ? [] : [pluginConfigOf(project_id, config_id)]),
+  ];
 }

@@ -1,4 +1,4 @@
-import { Table, Tabs } from '@mantine/core';
+import { NativeSelect, Table, Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts';
@@ -10,7 +10,7 @@ import { Rows } from '../page/rows.tsx';
 import { Shown } from '../page/shown.tsx';
 import { projectOf } from '../projects/project.ts';
 import { Install } from './install.tsx';
-import { collectionOf, collections, pluginConfigs, plugins } from './plugins.ts';
+import { activityScope, collectionOf, collections, pluginConfigs, plugins } from './plugins.ts';
 import type { Collection } from './plugins.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/plugins');
@@ -18,13 +18,13 @@ const route = getRouteApi('/signed_in/projects/$project_id/plugins');
 /** The plugins that the organization has, and which of them the project uses. */
 export function PluginsPage() {
   const { project_id } = route.useParams();
-  const { collection = 'pipeline_destinations' } = route.useSearch();
+  const { collection = 'pipeline_destinations', show } = route.useSearch();
   const navigate = route.useNavigate();
   const project = useQuery(projectOf(project_id));
   return (
     <Shown query={project}>
       {({ organization }) => (
-        <Page title="Plugins" request={pathOf(plugins(organization, collection, 1))}>
+        <Page title="Plugins" request={pathOf(plugins(organization, collection, 1, show))}>
           <Tabs
             value={collection}
             keepMounted={false}
@@ -53,17 +53,23 @@ type Given = { organization_id: string; collection: Collection };
 
 function Plugins({ organization_id, collection }: Given) {
   const { project_id } = route.useParams();
-  const { page = 1 } = route.useSearch();
+  const { page = 1, show } = route.useSearch();
   const navigate = route.useNavigate();
-  const query = useQuery(plugins(organization_id, collection, page));
+  const query = useQuery(plugins(organization_id, collection, page, show));
   const configs = useQuery(pluginConfigs(project_id));
+  const shown = { collection, ...(show === undefined ? {} : { show }) };
   return (
     <>
+      <Which organization_id={organization_id} collection={collection} />
       <Shown query={query}>
         {({ count, results }) => (
           <>
             {count === 0 ? (
-              <p className="empty">Nothing is installed here.</p>
+              <p className="empty">
+                {show === undefined
+                  ? 'Nothing is installed here.'
+                  : 'All that the organization has here are switched on in some project.'}
+              </p>
             ) : (
               <Rows columns={['Name', 'What it does', 'Version', 'In this project']}>
                 {results.map((plugin) => (
@@ -79,7 +85,7 @@ function Plugins({ organization_id, collection }: Given) {
             <Pages
               count={count}
               page={page}
-              go={(wanted) => void navigate({ search: { collection, page: wanted } })}
+              go={(wanted) => void navigate({ search: { ...shown, page: wanted } })}
             />
           </>
         )}
@@ -91,6 +97,37 @@ function Plugins({ organization_id, collection }: Given) {
         collection={collection}
       />
     </>
+  );
+}
+
+/** Which of them are shown, and the way to what was done with them. */
+function Which({ organization_id, collection }: Given) {
+  const { show } = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <div className="toolbar">
+      <NativeSelect
+        size="xs"
+        aria-label="Which plugins"
+        value={show ?? 'all'}
+        onChange={({ target }) =>
+          void navigate({
+            search: { collection, ...(target.value === 'unused' ? { show: 'unused' } : {}) },
+          })
+        }
+        data={[
+          { value: 'all', label: 'All' },
+          { value: 'unused', label: 'Switched on in no project' },
+        ]}
+      />
+      <Link
+        to="/organizations/$organization_id/activity"
+        params={{ organization_id }}
+        search={{ scope: activityScope(collection) }}
+      >
+        What was done with them
+      </Link>
+    </div>
   );
 }
 
@@ -132,5 +169,10 @@ function Row({
 function ConfigState({ config }: { config: PluginConfigRow | undefined }) {
   if (config === undefined) return <span className="muted">Not used</span>;
   if (config.error !== null) return <span className="bad">{config.error.message}</span>;
-  return config.enabled ? <span className="good">On</span> : <span className="warn">Off</span>;
+  return (
+    <>
+      {config.enabled ? <span className="good">On</span> : <span className="warn">Off</span>}
+      {config.order > 0 && <span className="muted">, order {config.order}</span>}
+    </>
+  );
 }

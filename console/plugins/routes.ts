@@ -4,23 +4,26 @@ import { project_route } from '../projects/routes.ts';
 import { collectionOf } from './plugins.ts';
 import type { Collection } from './plugins.ts';
 
-type Search = { collection?: Collection; page?: number };
+type Search = { collection?: Collection; page?: number; show?: 'unused' };
 const levels = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
 
-/** `/projects/<id>/plugins?collection=&page=`: what the organization has, and the project uses. */
+/** `/projects/<id>/plugins?collection=&show=&page=`: what the organization has, and the project uses. */
 export const plugins_route = createRoute({
   getParentRoute: () => project_route,
   path: 'plugins',
   validateSearch: ({
     collection,
     page,
+    show,
   }: {
     collection?: string;
     page?: string | number;
+    show?: string;
   }): Search => {
     const wanted = collectionOf(collection);
     return {
       ...(wanted === 'pipeline_destinations' ? {} : { collection: wanted }),
+      ...(show === 'unused' ? { show } : {}),
       ...pageNumber(page),
     };
   },

@@ -7,20 +7,21 @@ import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { pluginOf, pluginPath, sourceOf } from './plugins.ts';
+import { pluginPath, readsOfPlugin, sourceOf } from './plugins.ts';
 import type { Place } from './plugins.ts';
 
-type Given = { plugin: PluginRow; place: Place };
+type Given = { plugin: PluginRow; place: Place; config_id: number | undefined };
 
 /** The files of the plugin: each can be read, those of one's own code changed and sent. */
-export function SourceSection({ plugin, place: { organization_id, collection } }: Given) {
+export function SourceSection({ plugin, place, config_id }: Given) {
+  const { organization_id, collection } = place;
   const id = String(plugin.id);
   const read = sourceOf(organization_id, collection, id);
   const query = useQuery(read);
   const isOwn = plugin.plugin_type === 'source' || plugin.plugin_type === 'inline';
   const given = {
     path: `${pluginPath(organization_id, collection, id)}update_source/`,
-    changed: [read, pluginOf(organization_id, collection, id)],
+    changed: readsOfPlugin(place, plugin.id, config_id),
   };
   return (
     <Section title="Code">

@@ -14,10 +14,11 @@ import { etagOf } from '../http/reading.ts';
 import { Panel } from '../page/panel.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Refusal } from '../page/shown.tsx';
-import { pluginOf, pluginPath, sourceOf } from './plugins.ts';
+import { LineChanges } from './line_changes.tsx';
+import { pluginPath, readsOfPlugin } from './plugins.ts';
 import type { Place } from './plugins.ts';
 
-type Given = { plugin: PluginRow; place: Place };
+type Given = { plugin: PluginRow; place: Place; config_id: number | undefined };
 type Answer = Static<typeof PluginWithDifferences>;
 /** Another version, with what it changes, as it was looked at before anything is done. */
 type Plan = { way: 'upgrade' | 'rollback'; changes: PluginDifferences };
@@ -31,15 +32,12 @@ export function VersionSection(given: Given) {
   );
 }
 
-function Versions({ plugin, place: { organization_id, collection } }: Given) {
+function Versions({ plugin, place, config_id }: Given) {
   const [plan, setPlan] = useState<Plan>();
   const done = useDone();
   const id = String(plugin.id);
-  const path = pluginPath(organization_id, collection, id);
-  const changed = [
-    pluginOf(organization_id, collection, id),
-    sourceOf(organization_id, collection, id),
-  ];
+  const path = pluginPath(place.organization_id, place.collection, id);
+  const changed = readsOfPlugin(place, plugin.id, config_id);
   const common = { path, etag: etagOf(plugin), planned: setPlan };
   const isPackage = plugin.plugin_type !== 'source' && plugin.plugin_type !== 'inline';
   return (
@@ -186,6 +184,7 @@ function Planned({
           ))}
         </dl>
       )}
+      <LineChanges changes={changes} />
       {incomplete > 0 && (
         <p className="warn">
           {incomplete === 1 ? 'One project that uses it lacks' : `${incomplete} projects lack`} a

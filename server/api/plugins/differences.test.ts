@@ -19,7 +19,14 @@ const cases: [string, Compared, Compared, Partial<ReturnType<typeof differencesO
     'files come, go and change',
     state({ files: { a: '1', b: '' } }),
     state({ files: { b: 'x', c: '' } }),
-    { files: { added: ['c'], removed: ['a'], changed: ['b'] } },
+    {
+      files: { added: ['c'], removed: ['a'], changed: ['b'] },
+      line_changes: [
+        { file: 'a', diff: '@@ -1,1 +0,0 @@\n-1\n\\ No newline at end of file\n' },
+        { file: 'b', diff: '@@ -0,0 +1,1 @@\n+x\n\\ No newline at end of file\n' },
+        { file: 'c', diff: '' },
+      ],
+    },
   ],
   [
     'the same fields in the other layout',
@@ -43,7 +50,12 @@ const cases: [string, Compared, Compared, Partial<ReturnType<typeof differencesO
     'a name that objects have',
     state({ files: {} }),
     state({ files: { constructor: 'x' } }),
-    { files: { added: ['constructor'], removed: [], changed: [] } },
+    {
+      files: { added: ['constructor'], removed: [], changed: [] },
+      line_changes: [
+        { file: 'constructor', diff: '@@ -0,0 +1,1 @@\n+x\n\\ No newline at end of file\n' },
+      ],
+    },
   ],
   [
     'a job and a method of one name are two',
@@ -69,6 +81,7 @@ for (const [name, before, after, expected] of cases)
       files: none,
       config_fields: none,
       capabilities: { added: [], removed: [] },
+      line_changes: [],
       ...expected,
     });
     assert.equal(isNothing(found), Object.keys(expected).length === 0);

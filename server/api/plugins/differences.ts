@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { lineDifferences } from '../../platform/line_differences.ts';
 import { fieldsOf } from '../../engine/plugins/config_schema.ts';
 import type { PluginDifferences } from './schema.ts';
 
@@ -12,6 +13,9 @@ export type Compared = {
 
 type Named = Record<string, unknown>;
 
+/** Enough for code that people write; what is bundled is not read line by line. */
+const most = { read: 2_000_000, steps: 4_000_000, said: 300_000 };
+
 /**
  * What comes, goes and differs from one state of a plugin to another, each list in the order of
  * names. Capabilities that a client wrote in another shape count as none.
@@ -21,12 +25,14 @@ export function differencesOf(
   after: Compared,
 ): Omit<PluginDifferences, 'incomplete_configs'> {
   const capabilities = namesBetween(capabilitiesOf(before), capabilitiesOf(after));
+  const files = namesBetween(before.files, after.files);
   return {
     from_tag: before.tag,
     to_tag: after.tag,
-    files: namesBetween(before.files, after.files),
+    files,
     config_fields: namesBetween(fieldsByKey(before), fieldsByKey(after)),
     capabilities: { added: capabilities.added, removed: capabilities.removed },
+    line_changes: lineChanges(before.files, after.files, Object.values(files).flat()),
   };
 }
 
@@ -44,6 +50,16 @@ export function isNothing({
       Object.values(part).every((names) => names.length === 0),
     )
   );
+}
+
+function lineChanges(before: Compared['files'], after: Compared['files'], names: string[]) {
+  const budget = { ...most };
+  const textOf = (files: Compared['files'], name: string) =>
+    Object.hasOwn(files, name) ? files[name]! : '';
+  return names.toSorted().map((file) => ({
+    file,
+    diff: lineDifferences(textOf(before, file), textOf(after, file), budget),
+  }));
 }
 
 function namesBetween(before: Named, after: Named) {

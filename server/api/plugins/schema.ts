@@ -186,6 +186,15 @@ export const PluginDifferences = Type.Object(
       added: names('What comes, as `methods.onEvent`.'),
       removed: names('What goes.'),
     }),
+    line_changes: Type.Array(
+      Type.Object({
+        file: Type.String(),
+        diff: nullable(
+          Type.String({ description: 'In the unified form; null: it is too long, or too other.' }),
+        ),
+      }),
+      { description: 'What differs in each file that comes, goes or changes.' },
+    ),
     incomplete_configs: Type.Integer({
       description:
         'How many enabled configs lack a setting that this version needs; they stay enabled, ' +

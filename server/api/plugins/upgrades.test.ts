@@ -45,7 +45,8 @@ test('an update is found, shown before it is made, made, and taken back', async 
   const found = await ask('GET', `${url}check_for_updates/`);
   assert.deepEqual(found.body, { ...made, latest_tag: '2.0.0' });
   const dry = await ask('POST', `${url}upgrade/?validate_only=true`);
-  assert.deepEqual(dry.body.changes, {
+  const { line_changes, ...named } = dry.body.changes;
+  assert.deepEqual(named, {
     from_tag: '1.0.0',
     to_tag: '2.0.0',
     files: {
@@ -57,6 +58,13 @@ test('an update is found, shown before it is made, made, and taken back', async 
     capabilities: { added: ['jobs.again', 'methods.exportEvents'], removed: ['methods.onEvent'] },
     incomplete_configs: 0,
   });
+  assert.deepEqual(
+    line_changes
+      .find(({ file }: any) => file === 'lib/more.ts')
+      .diff.split('\n')
+      .slice(0, 2),
+    ['@@ -0,0 +1,1 @@', '+export {}'],
+  );
   assert.deepEqual((await ask('GET', url)).body, found.body);
   const { changes, ...upgraded } = (await ask('POST', `${url}upgrade/`)).body;
   assert.deepEqual(changes, dry.body.changes);
