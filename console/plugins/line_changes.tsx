@@ -15,7 +15,7 @@ export function LineChanges({
         </p>
       ) : (
         <pre className="source diff" tabIndex={0} role="region" aria-label={`Lines of ${file}`}>
-          {diff.split('\n').map((line, at) => (
+          {diff.replace(/\n$/, '').split('\n').map((line, at) => (
             <span key={at} className={kinds[line.charAt(0)]}>
               {line}
               {'\n'}
