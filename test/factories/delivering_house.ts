@@ -141,18 +141,21 @@ export async function withEvents(
   return { home, made, get, send };
 }
 
-/** The names of the events in the lines of all files under the prefix, sorted. */
-export async function eventsIn(folder: string, prefix: string): Promise<string[]> {
+/** The rows of all files below the prefix, in no order. */
+export async function rowsIn(folder: string, prefix: string): Promise<Record<string, unknown>[]> {
   const names = (await readdir(join(folder, prefix))).filter((name) => name.endsWith('.jsonl'));
   const texts = await Promise.all(
     names.map((name) => readFile(join(folder, prefix, name), 'utf8')),
   );
-  return texts
-    .flatMap((text) =>
-      text
-        .trimEnd()
-        .split('\n')
-        .map((line) => (JSON.parse(line) as { event: string }).event),
-    )
-    .toSorted();
+  return texts.flatMap((text) =>
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>),
+  );
+}
+
+/** The names of the events in the lines of all files under the prefix, sorted. */
+export async function eventsIn(folder: string, prefix: string): Promise<string[]> {
+  return (await rowsIn(folder, prefix)).map(({ event }) => event as string).toSorted();
 }

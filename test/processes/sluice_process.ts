@@ -6,8 +6,15 @@ export type Said = { code: number | null; out: string; err: string };
 
 const main = join(import.meta.dirname, '..', '..', 'server', 'main.ts');
 
-/** Runs `sluice` with these words, in an environment that has `environment` and nothing of ours. */
-export function runSluice(words: string[], environment: Record<string, string>): Promise<Said> {
+/**
+ * Runs `sluice` with these words, in an environment that has `environment` and nothing of ours.
+ * `meanwhile` is given what ends it with a signal.
+ */
+export function runSluice(
+  words: string[],
+  environment: Record<string, string>,
+  meanwhile?: (kill: (signal: NodeJS.Signals) => void) => Promise<unknown>,
+): Promise<Said> {
   const child = spawn(process.execPath, [main, ...words], {
     env: { PATH: process.env['PATH'] ?? '', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -16,6 +23,7 @@ export function runSluice(words: string[], environment: Record<string, string>):
   child.stdout.setEncoding('utf8').on('data', (text: string) => (said.out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said.err += text));
   return new Promise((resolve, reject) => {
+    meanwhile?.((signal) => void child.kill(signal)).catch(reject);
     child.on('error', reject);
     child.on('close', (code) => resolve({ code, ...said }));
   });

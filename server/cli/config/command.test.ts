@@ -3,7 +3,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import { parse } from 'yaml';
+import { startWorker } from '../../engine/workers/worker.ts';
+import type { Worker } from '../../engine/workers/worker.ts';
+import { eventually } from '../../../test/eventually.ts';
+import { rowsIn, until } from '../../../test/factories/delivering_house.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { runSluice } from '../../../test/processes/sluice_process.ts';
@@ -12,13 +18,19 @@ let harness: Harness;
 let home: TestOrganization;
 let address: string;
 let folder: string;
+let worker: Worker;
 before(async () => {
-  harness = await openHarness();
+  folder = mkdtempSync(join(tmpdir(), 'sluice-config-'));
+  harness = await openHarness({
+    config: { export_dir: join(folder, 'exports'), settle_seconds: 1 },
+  });
+  const limits = { runs_max: 2, project_runs_max: 2, host_runs_max: 2 };
+  worker = await startWorker(harness.deps.engine, limits);
   home = await harness.newOrganization();
   address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
-  folder = mkdtempSync(join(tmpdir(), 'sluice-config-'));
 });
 after(async () => {
+  await worker.stop();
   rmSync(folder, { recursive: true });
   await harness.close();
 });
@@ -77,7 +89,7 @@ test('plan, diff, apply and pull: what is applied leaves nothing to do', async (
     assert.doesNotMatch(out + err, /pl4nted/);
 });
 
-test('staging to production: the same files with other values have the same rows', async () => {
+test('staging to production: the same files with other values deliver the same rows', async () => {
   const path = file('both.yaml', shop('${env:STAGE}'));
   const production = await harness.newOrganization();
   const on = async (at: TestOrganization, stage: string) => {
@@ -100,23 +112,99 @@ test('staging to production: the same files with other values have the same rows
     });
     assert.equal(sent.status, 200, sent.text);
     const one = `/api/organizations/${at.organization.id}/batch_exports/${id}/`;
-    const shown = await harness.request('POST', `${one}preview/`, { key: at.key, body: {} });
-    const { body } = await harness.request('GET', one, { key: at.key });
-    const lines = (shown.body.text as string).trim().split('\n');
-    const rows = lines.map((line) => {
-      const { event, properties } = JSON.parse(line) as Record<string, unknown>;
-      return JSON.stringify([event, properties]);
+    const from = '2026-01-01T00:00:00Z';
+    const backfill = await harness.request('POST', `${one}backfill/`, {
+      key: at.key,
+      body: { start_at: from, end_at: '2026-01-01T01:00:00Z' },
     });
+    assert.equal(backfill.status, 200, backfill.text);
+    await until(
+      () => harness.request('GET', `${one}backfills/`, { key: at.key }),
+      ({ results }) => results[0].status === 'Completed',
+    );
+    const delivered = await rowsIn(join(folder, 'exports'), stage);
+    // What each server gives an event of its own is left out.
+    const rows = delivered.map(({ event, distinct_id, timestamp, properties }) =>
+      JSON.stringify({ event, distinct_id, timestamp, properties }),
+    );
     rows.sort();
+    const { body } = await harness.request('GET', one, { key: at.key });
     return { rows, path: body.destination.config.prefix as string };
   };
-  const [one, other] = [
-    await on(await harness.newOrganization(), 'staging'),
-    await on(production, 'live'),
-  ];
+  const [one, other] = await Promise.all([on(home, 'staging'), on(production, 'live')]);
   assert.deepEqual(one.rows, other.rows);
   assert.equal(one.rows.length, 3);
   assert.deepEqual([one.path, other.path], ['staging', 'live']);
+});
+
+test('exports that would change are tried, with their first rows; 1 when one fails', async () => {
+  const at = await harness.newOrganization();
+  const run = (words: string[]) =>
+    runSluice(['config', ...words, '--url', address, '--key', at.key], variables);
+  const path = file('tried.yaml', shop('Web'));
+  const made = await run(['apply', '--yes', '--json', path]);
+  const { objects } = JSON.parse(made.out) as { objects: { kind: string; id: string }[] };
+  const { id } = objects.find(({ kind }) => kind === 'project')!;
+  await harness.request('POST', `/api/projects/${id}/events/`, {
+    key: at.key,
+    body: { events: [{ event: 'tried', distinct_id: 'a' }] },
+  });
+  assert.match((await run(['test', path])).out, /^No export would change\.$/m);
+  const place = { user: 'u', password: 'pl4nted', host: '127.0.0.1', port: 9, database: 'd' };
+  const lost = JSON.stringify({
+    lost: { name: 'Lost', interval: 'day', destination: { type: 'Postgres', config: place } },
+  });
+  const other = file(
+    'tried.yaml',
+    shop('Web')
+      .replace('interval: hour', 'interval: day')
+      .replace('batch_exports:\n', `batch_exports:\n      <<: ${lost}\n`),
+  );
+  const tried = await run(['test', other]);
+  assert.equal(tried.code, 1, tried.out + tried.err);
+  const lines = tried.out.split('\n');
+  const rows = lines.indexOf('ok projects.web.batch_exports.rows');
+  assert.deepEqual(lines[rows + 1], '   1 rows of a preview', tried.out);
+  assert.match(lines[rows + 2]!, /"event":"tried"/);
+  assert.match(tried.out, /^FAILED projects\.web\.batch_exports\.lost: \S/m);
+  assert.doesNotMatch(tried.out + tried.err, /pl4nted/);
+});
+
+test('Ctrl-C before a plan is sent changes nothing; after it all holds or nothing', async () => {
+  const at = await harness.newOrganization();
+  const path = file('stopped.yaml', 'projects:\n  web:\n    name: Stopped\n');
+  const words = ['config', 'apply', '--yes', path, '--url', address, '--key', at.key];
+  const { db } = harness.deps;
+  /** Stops the command while the server waits: every write for one lock, an apply for the other. */
+  const stoppedWith = (lock: Sql) =>
+    db.transaction(async (tx) => {
+      await tx.row(sql`SELECT 1 FROM members
+        WHERE organization_id = ${at.organization.id}::uuid ${lock}`);
+      return runSluice(words, {}, async (kill) => {
+        await eventually('the server waits for no lock', async () => {
+          const waiting = await db.rows(sql`SELECT 1 FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'`);
+          return waiting.length > 0;
+        });
+        kill('SIGINT');
+      });
+    });
+  const early = await stoppedWith(sql`FOR UPDATE`);
+  assert.deepEqual([early.code, early.err.trim()], [130, 'Nothing was changed.']);
+  // The server plans all the same.
+  await eventually('the plan was not kept', async () => {
+    const plans = await db.rows(sql`SELECT 1 FROM configuration_plans
+      WHERE organization_id = ${at.organization.id}::uuid`);
+    return plans.length > 0;
+  });
+  const late = await stoppedWith(sql`FOR SHARE`);
+  assert.equal(late.code, 130);
+  assert.match(late.err, /The plan was sent: all of it is applied, or nothing\./);
+  // The server goes on without whoever asked.
+  const count = () =>
+    db.rows(sql`SELECT 1 FROM projects WHERE organization_id = ${at.organization.id}::uuid
+      AND name = 'Stopped'`);
+  await eventually('the plan was not applied', async () => (await count()).length === 1);
 });
 
 test('what the server refuses is told at its place in the files, all of it', async () => {

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { project } from './kinds/project.ts';
+import { notice_target } from './kinds/notice_target.ts';
+import type { Fields } from './kinds/kind.ts';
+import { judge } from './judge.ts';
+import type { SecretWanted } from './secret_values.ts';
+import type { Placed } from './standing.ts';
+import { candidateOf, driftOf, versionOf } from './steps.ts';
+import type { Fingerprint } from './steps.ts';
+import type { Wanted } from './wanted.ts';
+
+const fingerprint: Fingerprint = (_kind, id, path, value) => `${id} ${path} ${String(value)}`;
+
+const wants = (
+  fields: Fields,
+  more: Partial<Wanted> = {},
+  secrets: Record<string, SecretWanted> = {},
+): Wanted => ({
+  kind: project,
+  key: 'web',
+  path: 'projects.web',
+  parent_path: '',
+  was: undefined,
+  fields,
+  secrets,
+  ...more,
+});
+
+type Applied = { fields?: Fields; source?: string; secrets?: Record<string, string> };
+
+const stands = (
+  fields: Fields,
+  applied?: Applied,
+  { secrets = {}, key = 'web', id = '1', kind = project } = {},
+): Placed => ({
+  id,
+  parent_id: '',
+  name: 'Web',
+  fields,
+  secrets,
+  kind,
+  key,
+  path: `${kind.section}.${key}`,
+  managed:
+    applied === undefined
+      ? undefined
+      : {
+          kind: kind.name,
+          object_id: id,
+          parent_id: '',
+          key,
+          source: applied.source ?? 'default',
+          commit_id: null,
+          fields: applied.fields ?? fields,
+          secrets: applied.secrets ?? {},
+          applied_at: '2026-01-01T00:00:00Z',
+        },
+});
+
+const name = { name: 'Web' };
+const is_managed = {};
+
+const steps: [string, Wanted, Placed | undefined, [string, string[]] | undefined][] = [
+  ['what is not there is created', wants(name), undefined, ['create', ['name']]],
+  ['what agrees needs nothing', wants(name), stands(name, is_managed), undefined],
+  ['a field that is not named counts for nothing', wants({}), stands(name, is_managed), undefined],
+  ['a field', wants({ name: 'A' }), stands(name, is_managed), ['change', ['name']]],
+  ['what nobody manages is taken over', wants(name), stands(name), ['adopt', []]],
+  [
+    'what another source manages is taken over',
+    wants({ name: 'A' }),
+    stands(name, { source: 'other' }),
+    ['adopt', ['name']],
+  ],
+  [
+    'another key is a move, also with another field',
+    wants({ name: 'A' }, { was: 'site' }),
+    stands(name, is_managed, { key: 'site' }),
+    ['move', ['name']],
+  ],
+  [
+    'another secret, without its value',
+    wants({}, {}, { token: { value: 'new' } }),
+    stands({}, is_managed, { secrets: { token: 'old' } }),
+    ['change', ['token']],
+  ],
+  [
+    'a secret that is kept, or not known here, differs from nothing',
+    wants({}, {}, { one: { keep: true }, other: { reference: 'env X' } as never }),
+    stands({}, is_managed, { secrets: { one: 'old' } }),
+    undefined,
+  ],
+];
+
+for (const [title, wanted, standing, expected] of steps)
+  test(`steps: ${title}`, () => {
+    const found = candidateOf({ wanted, standing }, 'default');
+    const shown = found && [found.action, found.changes.map(({ field }) => field)];
+    assert.deepEqual(shown, expected);
+    assert.doesNotMatch(JSON.stringify(found?.changes ?? []), /new|old/);
+  });
+
+const applied = (fields: Fields): Applied => ({ fields });
+const drifts: [string, Wanted, Placed, string[]][] = [
+  ['nothing was touched', wants({ name: 'A' }), stands(name, applied(name)), []],
+  ['a field was', wants(name), stands({ name: 'By hand' }, applied(name)), ['name']],
+  ['the files say the same by now', wants({ name: 'H' }), stands({ name: 'H' }, applied(name)), []],
+  ['a field that was never applied', wants(name), stands({ name: 'H' }, applied({})), []],
+  ['nobody manages it', wants(name), stands({ name: 'By hand' }), []],
+  [
+    'a secret was',
+    wants({}, {}, { token: { value: 'a' } }),
+    stands({}, { secrets: { token: '1 token a' } }, { secrets: { token: 'b' } }),
+    ['token'],
+  ],
+  [
+    'a secret is as it was applied, and the files have a new one',
+    wants({}, {}, { token: { value: 'new' } }),
+    stands({}, { secrets: { token: '1 token a' } }, { secrets: { token: 'a' } }),
+    [],
+  ],
+];
+
+for (const [title, wanted, standing, expected] of drifts)
+  test(`drift: ${title}`, () => {
+    const found = driftOf({ wanted, standing }, fingerprint)?.changes ?? [];
+    assert.deepEqual(
+      found.map(({ field }) => field),
+      expected,
+    );
+  });
+
+test('a version changes with what a plan looked at, and with nothing else', () => {
+  const wanted = wants(name);
+  const of = (standing: Placed) => versionOf({ wanted, standing }, fingerprint);
+  const before = of(stands({ ...name, timezone: 'UTC' }, is_managed));
+  assert.equal(of(stands({ ...name, timezone: 'Asia/Tokyo' }, is_managed)), before);
+  for (const other of [
+    stands({ name: 'A', timezone: 'UTC' }, is_managed),
+    stands(name, { source: 'other' }),
+    stands(name, is_managed, { key: 'site' }),
+    stands(name, is_managed, { secrets: { token: 'a' } }),
+  ])
+    assert.notEqual(of(other), before);
+});
+
+test('judging: what is found how, what is left, and two claims on one object', () => {
+  const web = stands(name, is_managed);
+  const old = stands({ name: 'Old' }, is_managed, { key: 'old', id: '2' });
+  const strange = stands({ name: 'S' }, { source: 'other' }, { key: 'strange', id: '3' });
+  const target = stands({}, is_managed, { key: 'mail', id: '4', kind: notice_target });
+  const of = (objects: Wanted[], sections: string[]) =>
+    judge(
+      { objects, sections: new Set(sections), violations: [] },
+      { objects: [web, old, strange, target], gone: [] },
+      { source: 'default', fingerprint },
+    );
+  const first = of([wants(name)], ['projects']);
+  assert.equal(first.pairs[0]!.standing, web);
+  // Of its own source, in sections that are there.
+  assert.deepEqual(
+    first.left.map(({ key }) => key),
+    ['old'],
+  );
+  assert.deepEqual(Object.keys(first.versions), ['projects.web', '- projects.old']);
+  assert.deepEqual(of([wants(name)], []).left, []);
+  const moved = wants({}, { key: 'new', path: 'projects.new', was: 'old' });
+  assert.deepEqual(
+    of([moved], ['projects']).candidates.map(({ action, moved_from }) => [action, moved_from]),
+    [['move', 'projects.old']],
+  );
+  const again = wants({}, { key: 'old', path: 'projects.old' });
+  assert.deepEqual(
+    of([moved, again], ['projects']).violations.map(({ attr, code }) => [attr, code]),
+    [['configuration__projects__old__was', 'unique']],
+  );
+});
