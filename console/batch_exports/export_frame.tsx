@@ -4,6 +4,7 @@ import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 import { ask } from '../http/ask.ts';
 import { etagOf } from '../http/reading.ts';
 import { useActions } from '../page/actions.ts';
+import { ManagedNote } from '../page/managed_note.tsx';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
@@ -44,6 +45,7 @@ export function ExportFrame() {
           <Page title={row.name} request={requestOf(row, pathname)}>
             <ExportActions row={row} />
             <Standing row={row} />
+            <ManagedNote by={row.managed_by} />
             <nav aria-label="Export" className="tabs">
               {tabs.map(({ label, to }) => (
                 <Link

@@ -6,6 +6,7 @@ import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
 import { Command } from '../page/command.tsx';
+import { ManagedNote } from '../page/managed_note.tsx';
 import { Page } from '../page/page.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
@@ -28,6 +29,7 @@ export function DomainPage() {
           const given = { domain, organization_id };
           return (
             <>
+              <ManagedNote by={domain.managed_by} />
               <Section title="1. Add the record to your DNS">
                 <Mark is_done={domain.is_verified} />
                 <RecordToAdd domain={domain} />

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkEverywhere } from '../../test/console/visitor.ts';
+import { openConfigurations } from '../../test/factories/configurations.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
 const world = await openConsole();
@@ -55,6 +56,33 @@ test('agents are forbidden to change anything, and allowed again', { skip }, asy
     await page.reload();
     assert.equal(await box.isChecked(), wanted);
   }
+  await leave();
+});
+
+test('what a configuration manages says so', { skip }, async () => {
+  const config = await openConfigurations(world.harness);
+  const { home } = config;
+  const destination = { type: 'File', config: { prefix: 'rows' } };
+  const batch_exports = { rows: { name: 'Rows', interval: 'day', destination } };
+  const applied = await config.put(
+    {
+      organization: { name: 'As code' },
+      projects: { default_project: { name: 'Default project', batch_exports } },
+    },
+    { source: { name: hostile, commit: 'c0ffee' } },
+  );
+  const { id } = applied.body.objects.find(({ kind }: any) => kind === 'batch_export');
+  const { page, leave } = await world.visit(home.user);
+  const note = page.getByRole('note');
+  await page.goto(`/organizations/${home.organization.id}/settings`);
+  await note.getByText(`The configuration ${hostile} manages this, at c0ffee`).waitFor();
+  await page.goto(`/projects/${home.project.id}/settings`);
+  await note.getByText('manages this as default_project').waitFor();
+  await page.goto(`/projects/${home.project.id}/exports/${id}/edit`);
+  await note.getByText('manages this as rows').waitFor();
+  await page.goto(`/projects/${home.project.id}/exports/${id}`);
+  await note.getByText('manages this as rows').waitFor();
+  await checkEverywhere(page, 'managed_export');
   await leave();
 });
 

@@ -7,6 +7,7 @@ import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
+import { ManagedNote } from '../page/managed_note.tsx';
 import { Page } from '../page/page.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
@@ -27,6 +28,7 @@ export function SettingsPage() {
       <Shown query={query}>
         {(organization) => (
           <>
+            <ManagedNote by={organization.managed_by} />
             <Section title="Name and rules">
               <ChangeOrganization key={organization.id} organization={organization} />
             </Section>

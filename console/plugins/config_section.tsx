@@ -11,6 +11,7 @@ import { LongField } from '../form/long_field.tsx';
 import { readValues } from '../form/values.ts';
 import type { Values } from '../form/values.ts';
 import { etagOf } from '../http/reading.ts';
+import { ManagedNote } from '../page/managed_note.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { AttachmentInput } from './attachment_input.tsx';
@@ -41,6 +42,7 @@ function Stored({ config_id, ...given }: Given & { config_id: number }) {
       {(config) => (
         <>
           {config.error !== null && <p className="bad">{config.error.message}</p>}
+          <ManagedNote by={config.managed_by} />
           <ConfigForm {...given} config={config} />
           <Seldom summary="Take it out of this project">
             <RemoveConfig {...given} config={config} />

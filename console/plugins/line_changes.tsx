@@ -15,12 +15,15 @@ export function LineChanges({
         </p>
       ) : (
         <pre className="source diff" tabIndex={0} role="region" aria-label={`Lines of ${file}`}>
-          {diff.replace(/\n$/, '').split('\n').map((line, at) => (
-            <span key={at} className={kinds[line.charAt(0)]}>
-              {line}
-              {'\n'}
-            </span>
-          ))}
+          {diff
+            .replace(/\n$/, '')
+            .split('\n')
+            .map((line, at) => (
+              <span key={at} className={kinds[line.charAt(0)]}>
+                {line}
+                {'\n'}
+              </span>
+            ))}
         </pre>
       )}
     </Seldom>

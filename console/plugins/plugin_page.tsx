@@ -3,6 +3,7 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
+import { ManagedNote } from '../page/managed_note.tsx';
 import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
@@ -45,6 +46,7 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
         {(plugin) => (
           <>
             <Facts plugin={plugin} />
+            <ManagedNote by={plugin.managed_by} />
             <Shown query={configs}>
               {() => {
                 const config = configOf(plugin);

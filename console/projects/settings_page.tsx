@@ -8,6 +8,7 @@ import { etagOf, pathOf } from '../http/reading.ts';
 import { organizationOf } from '../organizations/organization.ts';
 import { organizations } from '../organizations/organizations.ts';
 import { Command } from '../page/command.tsx';
+import { ManagedNote } from '../page/managed_note.tsx';
 import { Page } from '../page/page.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
@@ -26,6 +27,7 @@ export function SettingsPage() {
       <Shown query={query}>
         {(project) => (
           <>
+            <ManagedNote by={project.managed_by} />
             <Section title="Name and time zone">
               <ChangeProject key={project.id} project={project} />
             </Section>

@@ -3,6 +3,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { destinationTypes } from '../../destinations/destinations.ts';
 import { etagOf, pathOf } from '../../http/reading.ts';
+import { ManagedNote } from '../../page/managed_note.tsx';
 import { Page } from '../../page/page.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { exportPath } from '../export_context.ts';
@@ -29,22 +30,25 @@ export function EditPage() {
         {({ results }) => (
           <Shown query={query}>
             {(row) => (
-              <ExportForm
-                key={turn}
-                project_id={project_id}
-                types={results}
-                path={path}
-                base={row}
-                etag={etagOf(row)}
-                saved={async () => {
-                  await readAnew();
-                  await navigate({
-                    to: '/projects/$project_id/exports/$export_id',
-                    params: { project_id, export_id },
-                  });
-                }}
-                discarded={() => setTurn(turn + 1)}
-              />
+              <>
+                <ManagedNote by={row.managed_by} />
+                <ExportForm
+                  key={turn}
+                  project_id={project_id}
+                  types={results}
+                  path={path}
+                  base={row}
+                  etag={etagOf(row)}
+                  saved={async () => {
+                    await readAnew();
+                    await navigate({
+                      to: '/projects/$project_id/exports/$export_id',
+                      params: { project_id, export_id },
+                    });
+                  }}
+                  discarded={() => setTurn(turn + 1)}
+                />
+              </>
             )}
           </Shown>
         )}

@@ -34,6 +34,9 @@ export const ManagedBy = nullable(
   ),
 );
 
+/** What manages a record, as SELECT gives it. */
+export type ManagedRow = Static<typeof ManagedBy>;
+
 const Source = Type.Object(
   {
     name: Type.String({

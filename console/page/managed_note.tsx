@@ -1,0 +1,26 @@
+import type { ManagedRow } from '../../server/api/configuration/schema.ts';
+import { Instant } from '../time/instant.tsx';
+
+/** Says that a configuration manages what is shown, and what becomes of a change by hand. */
+export function ManagedNote({ by }: { by: ManagedRow }) {
+  if (by === null) return undefined;
+  const { key, source, commit, applied_at } = by;
+  return (
+    <p className="note" role="note">
+      The configuration <bdi>{source}</bdi> manages this
+      {key !== '' && (
+        <>
+          {' '}
+          as <code>{key}</code>
+        </>
+      )}
+      {commit !== null && (
+        <>
+          , at <bdi>{commit.slice(0, 12)}</bdi>
+        </>
+      )}
+      , applied <Instant at={applied_at} />. A change by hand holds until it is applied again, and
+      its next plan tells of it.
+    </p>
+  );
+}
