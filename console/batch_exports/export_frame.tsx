@@ -4,7 +4,7 @@ import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 import { ask } from '../http/ask.ts';
 import { etagOf } from '../http/reading.ts';
 import { useActions } from '../page/actions.ts';
-import { ManagedNote } from '../page/managed_note.tsx';
+import { ManagedNote } from '../configuration/managed_note.tsx';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';

@@ -6,7 +6,7 @@ import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
 import { Command } from '../page/command.tsx';
-import { ManagedNote } from '../page/managed_note.tsx';
+import { ManagedNote } from '../configuration/managed_note.tsx';
 import { Page } from '../page/page.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';

@@ -9,7 +9,7 @@ import { ChoicesField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
-import { ManagedNote } from '../page/managed_note.tsx';
+import { ManagedNote } from '../configuration/managed_note.tsx';
 import { Page } from '../page/page.tsx';
 import { Panel } from '../page/panel.tsx';
 import { Section, useDone } from '../page/section.tsx';

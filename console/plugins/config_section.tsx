@@ -11,7 +11,7 @@ import { LongField } from '../form/long_field.tsx';
 import { readValues } from '../form/values.ts';
 import type { Values } from '../form/values.ts';
 import { etagOf } from '../http/reading.ts';
-import { ManagedNote } from '../page/managed_note.tsx';
+import { ManagedNote } from '../configuration/managed_note.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { AttachmentInput } from './attachment_input.tsx';

@@ -3,7 +3,7 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
-import { ManagedNote } from '../page/managed_note.tsx';
+import { ManagedNote } from '../configuration/managed_note.tsx';
 import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';

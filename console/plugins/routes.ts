@@ -7,7 +7,7 @@ import type { Collection } from './plugins.ts';
 type Search = { collection?: Collection; page?: number; show?: 'unused' };
 const levels = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
 
-/** `/projects/<id>/plugins?collection=&show=&page=`: what the organization has, and the project uses. */
+/** `/projects/<id>/plugins?collection=&show=&page=`: what there is, and what the project uses. */
 export const plugins_route = createRoute({
   getParentRoute: () => project_route,
   path: 'plugins',

@@ -8,7 +8,7 @@ import { etagOf, pathOf } from '../http/reading.ts';
 import { organizationOf } from '../organizations/organization.ts';
 import { organizations } from '../organizations/organizations.ts';
 import { Command } from '../page/command.tsx';
-import { ManagedNote } from '../page/managed_note.tsx';
+import { ManagedNote } from '../configuration/managed_note.tsx';
 import { Page } from '../page/page.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';

@@ -1,4 +1,4 @@
-/** What comparing may take in all: characters that are read, steps, and characters that are said. */
+/** What comparing may take in all: characters that are read, steps, characters that are said. */
 export type Budget = { read: number; steps: number; said: number };
 
 const context = 3;

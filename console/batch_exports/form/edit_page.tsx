@@ -3,7 +3,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { destinationTypes } from '../../destinations/destinations.ts';
 import { etagOf, pathOf } from '../../http/reading.ts';
-import { ManagedNote } from '../../page/managed_note.tsx';
+import { ManagedNote } from '../../configuration/managed_note.tsx';
 import { Page } from '../../page/page.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { exportPath } from '../export_context.ts';

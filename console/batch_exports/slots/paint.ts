@@ -37,7 +37,7 @@ export function heightOf(zones: readonly string[]): number {
   return band + zones.length * line + 4;
 }
 
-/** Paints slots and axis. The time it takes goes with the width and the ranges, not with the slots. */
+/** Paints slots and axis. Its time goes with the width and the ranges, not with the slots. */
 export function paint(
   context: CanvasRenderingContext2D,
   picture: Picture,

@@ -51,7 +51,7 @@ test('packages are installed and upgraded; no transaction is open while they com
   assert.deepEqual(open_transactions, [0, 0, 0, 0]);
 });
 
-test('what is wrong with packages is told of all at once; their configs are not asked', async () => {
+test('what is wrong with packages is told of all at once, and of no config', async () => {
   const config = await openConfigurations(harness, home);
   const missing = (url: string) => ({ ...place, url });
   const refused = await config.plan({

@@ -2,12 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { empty } from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
+import { withBeforehand } from '../../platform/http/beforehand.ts';
 import { body, large_body_size_bytes_max } from '../../platform/http/bodies/body.ts';
 import { notFound } from '../../platform/http/errors.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
-import { withPackages } from '../plugins/turns.ts';
 import { applyPlan } from './apply.ts';
 import { configurationSchema } from './json_schema.ts';
 import { makePlan } from './plan.ts';
@@ -99,7 +99,7 @@ function planRoute(app: FastifyInstance, deps: Deps): void {
       },
     },
     (request, reply) =>
-      withPackages(request, (beforehand) =>
+      withBeforehand(request, (beforehand) =>
         write(request, reply, 201, async (tx, record) => {
           const asked = body(request, PlanRequest);
           const plan = await makePlan(deps, request, { tx, beforehand }, asked);
@@ -131,7 +131,7 @@ function applyRoute(app: FastifyInstance, deps: Deps): void {
       },
     },
     (request, reply) =>
-      withPackages(request, (beforehand) =>
+      withBeforehand(request, (beforehand) =>
         write(request, reply, 200, (tx, record, afterwards) =>
           applyPlan(deps, request, body(request, ApplyRequest).hash, {
             tx,

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { large_body_size_bytes_max } from '../../platform/http/bodies/body.ts';
 import { Problem } from '../../platform/http/responses.ts';
+import { inTurn } from '../../platform/http/limits/heavy_turns.ts';
 import type { Collection } from './collections.ts';
 import { fetching } from './faults.ts';
 import { getOwnPlugin } from './found.ts';
@@ -16,7 +17,6 @@ import {
 } from './schema.ts';
 import { sourceOf, updateSource } from './source.ts';
 import { findHiddenPlugin, updateLatestTag } from './store.ts';
-import { inTurn } from './turns.ts';
 import { rollbackPlugin, upgradePlugin } from './upgrade.ts';
 
 /**

@@ -7,6 +7,7 @@ import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/paginat
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
+import { inTurn } from '../../platform/http/limits/heavy_turns.ts';
 import { changePlugin } from './change.ts';
 import type { Collection } from './collections.ts';
 import { createPlugin } from './create.ts';
@@ -15,7 +16,6 @@ import { getPlugin, lockOwnPlugin, placeOf, requirePluginsLevel } from './found.
 import { Plugin, PluginCreate, PluginPatch } from './schema.ts';
 import type { PluginRow } from './schema.ts';
 import { countPlugins, deletePlugin, isUsedElsewhere, listPlugins } from './store.ts';
-import { inTurn } from './turns.ts';
 
 /** What every route that reads a plugin is configured with. */
 export const reading = { within: 'organization', scope: 'plugin:read' } as const;

@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto';
-import { conflict } from './errors.ts';
+import type { FastifyRequest } from 'fastify';
+import { conflict, invalid } from './errors.ts';
 import { innerCall } from './inner_call.ts';
 import type { Beforehand, Outcome, Work } from './inner_call.ts';
+import { inTurn } from './limits/heavy_turns.ts';
 
 /** Ends a transaction whose inner requests lack something; what it did is done again. */
 class Lacking extends Error {}
 
 const rounds_max = 4;
+/** What one request may hold, for as long as its turn lasts. */
+const bytes_max = 200 * 1024 * 1024;
 
 /**
  * Does what a route does before its transaction, such as fetching a package. In an inner request,
@@ -36,13 +40,11 @@ export function requireDone({ lacking }: Beforehand): void {
 
 /**
  * Runs `attempt`, which opens a transaction, asks routes inside of it and ends with `requireDone`.
- * What they lack is done when the transaction is over, and then it runs again; all of that in turn
- * (`inTurn`). The results hold at most `bytes_max`: beyond it the rest is refused with 400 at its
- * place.
+ * What they lack is done when the transaction is over, and then it runs again; all of that in the
+ * turn of the organization. Beyond 200 MiB of results the rest is refused with 400 at its place.
  */
 export async function withBeforehand<Result>(
-  inTurn: (work: () => Promise<Result>) => Promise<Result>,
-  tooMuch: { bytes_max: number; fault: () => Error },
+  request: FastifyRequest,
   attempt: (prepared: Beforehand) => Promise<Result>,
 ): Promise<Result> {
   const prepared: Beforehand = { done: new Map(), lacking: new Map() };
@@ -56,13 +58,13 @@ export async function withBeforehand<Result>(
   };
   const first = await run();
   if (!(first instanceof Lacking)) return first;
-  return inTurn(async () => {
+  return inTurn(request, async () => {
     let bytes = 0;
     for (let round = 1; round < rounds_max; round += 1) {
       for (const [key, { run: work, bytesOf }] of prepared.lacking) {
         const outcome = await settled(work);
         if ('result' in outcome) bytes += bytesOf(outcome.result);
-        prepared.done.set(key, bytes > tooMuch.bytes_max ? { error: tooMuch.fault() } : outcome);
+        prepared.done.set(key, bytes > bytes_max ? { error: tooMuch() } : outcome);
       }
       prepared.lacking.clear();
       const result = await run();
@@ -70,6 +72,14 @@ export async function withBeforehand<Result>(
     }
     throw conflict('What stands was changed again and again meanwhile: try again.');
   });
+}
+
+function tooMuch(): Error {
+  return invalid(
+    null,
+    'invalid_input',
+    'What is fetched for one request has at most 200 MiB together: do it in parts.',
+  );
 }
 
 async function settled(work: () => Promise<unknown>): Promise<Outcome> {

@@ -51,7 +51,7 @@ test('a session that the control store ends in the middle of a change is a 503',
   assert.equal((await app.inject('/api/x/')).statusCode, 503);
 });
 
-test('what may pass is a 503: a socket that breaks, a deadlock, a session that waited', async () => {
+test('what may pass is a 503: a broken socket, a deadlock, a long wait', async () => {
   const faults: Record<string, () => Promise<unknown>> = {
     EPIPE: () => Promise.reject(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
     ...Object.fromEntries(

@@ -59,8 +59,9 @@ export type InnerRequests = {
  * Opens the API's own routes inside of `tx`, which the caller of `request` has open. Guarantees: a
  * route checks, changes and records as it does for a person, with the caller's rights; all of it
  * stands or falls with `tx`; what it would do once it is committed is done once `tx` is. A
- * `rehearsal`, which is to be rolled back, records nothing and notes what rights are missing.
- * What a route fetches before its transaction is taken from `beforehand`. Throws what ended the transaction, such as a deadlock, and for a fault of the server's own.
+ * `rehearsal`, which is to be rolled back, records nothing and notes what rights are missing. What
+ * a route does before its transaction is taken from `beforehand`. Throws what ended the
+ * transaction, such as a deadlock, and for a fault of the server's own.
  */
 export function openInnerRequests(
   request: FastifyRequest,

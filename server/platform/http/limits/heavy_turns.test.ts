@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FastifyRequest } from 'fastify';
-import { inTurn } from './turns.ts';
+import { inTurn } from './heavy_turns.ts';
 
 const of = (organization_id: string) => ({ access: { organization_id } }) as FastifyRequest;
 

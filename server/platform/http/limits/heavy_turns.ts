@@ -1,23 +1,19 @@
 import type { FastifyRequest } from 'fastify';
-import { openSlots } from '../../platform/slots.ts';
-import { withBeforehand } from '../../platform/http/beforehand.ts';
-import { invalid, throttled } from '../../platform/http/errors.ts';
-import { innerCall } from '../../platform/http/inner_call.ts';
-import type { Beforehand } from '../../platform/http/inner_call.ts';
+import { openSlots } from '../../slots.ts';
+import { throttled } from '../errors.ts';
+import { innerCall } from '../inner_call.ts';
 
 // A package takes up to half a gigabyte while it is unpacked, compiled and stored.
 const everybody = openSlots(4);
 const waiting_max = 10;
 const wait_seconds = 30;
-/** What one request may hold, for as long as its turn lasts. */
-const packages_bytes_max = 200 * 1024 * 1024;
 
 type Turns = { count: number; last: Promise<unknown> };
 
 const organizations = new Map<string, Turns>();
 
 /**
- * Runs work that holds a package. Guarantee: one at a time for each organization and four for all
+ * Runs work that holds much memory, such as a package. Guarantee: one at a time for each organization and four for all
  * together, so that no number of requests takes more memory than these; an organization that has
  * ten of them under way gets 429. An inner request is a part of its caller's turn, and waits for
  * none: its transaction holds locks that those before it may wait for.
@@ -40,24 +36,4 @@ export async function inTurn<Result>(
     turns.count -= 1;
     if (turns.count === 0) organizations.delete(organization_id);
   }
-}
-
-/**
- * Runs what asks the routes of plugins inside of a transaction. The packages that they need are
- * fetched and compiled before it, in turn.
- */
-export function withPackages<Result>(
-  request: FastifyRequest,
-  attempt: (beforehand: Beforehand) => Promise<Result>,
-): Promise<Result> {
-  const tooMuch = {
-    bytes_max: packages_bytes_max,
-    fault: () =>
-      invalid(
-        null,
-        'invalid_input',
-        'Packages that are installed at once have at most 200 MiB together: apply them in parts.',
-      ),
-  };
-  return withBeforehand((work) => inTurn(request, work), tooMuch, attempt);
 }
