@@ -74,9 +74,10 @@ function usePainted(
   { view, rhythm, drawn, selection, cursor, zones }: Given,
 ) {
   const slots = useRef<HTMLCanvasElement>(undefined);
+  const ratio = devicePixelRatio;
   const picture = useMemo(
-    () => ({ width, ratio: devicePixelRatio, view, rhythm, drawn, zones }),
-    [width, view, rhythm, drawn, zones],
+    () => ({ width, ratio, view, rhythm, drawn, zones }),
+    [width, ratio, view, rhythm, drawn, zones],
   );
   const painted = useRef<Picture>(undefined);
   useEffect(() => {

@@ -41,7 +41,7 @@ export function requireDone({ lacking }: Beforehand): void {
 /**
  * Runs `attempt`, which opens a transaction, asks routes inside of it and ends with `requireDone`.
  * What they lack is done when the transaction is over, and then it runs again; all of that in the
- * turn of the organization. Beyond 200 MiB of results the rest is refused with 400 at its place.
+ * turn of the organization. After 200 MiB of results the rest is refused with 400 at its place.
  */
 export async function withBeforehand<Result>(
   request: FastifyRequest,
@@ -62,9 +62,9 @@ export async function withBeforehand<Result>(
     let bytes = 0;
     for (let round = 1; round < rounds_max; round += 1) {
       for (const [key, { run: work, bytesOf }] of prepared.lacking) {
-        const outcome = await settled(work);
+        const outcome = bytes > bytes_max ? { error: tooMuch() } : await settled(work);
         if ('result' in outcome) bytes += bytesOf(outcome.result);
-        prepared.done.set(key, bytes > bytes_max ? { error: tooMuch() } : outcome);
+        prepared.done.set(key, outcome);
       }
       prepared.lacking.clear();
       const result = await run();
