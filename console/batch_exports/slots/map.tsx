@@ -74,29 +74,30 @@ function usePainted(
   { view, rhythm, drawn, selection, cursor, zones }: Given,
 ) {
   const slots = useRef<HTMLCanvasElement>(undefined);
-  const ratio = devicePixelRatio;
-  const picture = useMemo(
-    () => ({ width, ratio, view, rhythm, drawn, zones }),
-    [width, ratio, view, rhythm, drawn, zones],
+  const shown = useMemo(
+    () => ({ width, view, rhythm, drawn, zones }),
+    [width, view, rhythm, drawn, zones],
   );
-  const painted = useRef<Picture>(undefined);
+  const painted = useRef<{ shown: typeof shown; ratio: number }>(undefined);
   useEffect(() => {
     const element = canvas.current!;
     if (width === 0) return;
     const draw = () => {
       const style = getComputedStyle(element);
       const colourOf = (name: string) => style.getPropertyValue(name);
+      const ratio = devicePixelRatio;
+      const picture = { ...shown, ratio };
       // The marks move far more often than what is under them.
-      if (painted.current !== picture) {
+      if (painted.current?.shown !== shown || painted.current.ratio !== ratio) {
         slots.current ??= document.createElement('canvas');
         paint(sized(slots.current, picture), picture, colourOf);
-        painted.current = picture;
+        painted.current = { shown, ratio };
       }
       const context = sized(element, picture);
       context.setTransform(1, 0, 0, 1, 0, 0);
       context.clearRect(0, 0, element.width, element.height);
       context.drawImage(slots.current!, 0, 0);
-      context.setTransform(picture.ratio, 0, 0, picture.ratio, 0, 0);
+      context.setTransform(ratio, 0, 0, ratio, 0, 0);
       paintMarks(context, picture, { selection, cursor }, colourOf);
     };
     const frame = requestAnimationFrame(draw);
@@ -108,7 +109,7 @@ function usePainted(
       cancelAnimationFrame(frame);
       leaveTheme();
     };
-  }, [canvas, width, picture, selection, cursor]);
+  }, [canvas, width, shown, selection, cursor]);
 }
 
 /** The context of a canvas that is as large as the picture; to set a size takes time. */
