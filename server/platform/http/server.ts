@@ -20,6 +20,7 @@ import { openLimiter } from './limits/rate_limit.ts';
 import { answerInPieces } from './lists/in_pieces.ts';
 import { requestIdOf } from './request_id.ts';
 import { answersRecord, documented, isTagged } from './responses.ts';
+import { traceRequests } from './traced_requests.ts';
 
 // Long enough for a file of events over a slow line; what must come quickly are the headers, and
 // Node waits a minute for those.
@@ -75,6 +76,7 @@ export function buildServer(
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
   handleErrors(app, context);
+  if (context.tracer !== undefined) traceRequests(app, context.tracer);
   observe(app, context);
   app.register(cookie);
   startHousekeeping(app, context);
