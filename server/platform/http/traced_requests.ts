@@ -5,6 +5,8 @@ import { readTraceparent, traceparentOf } from '../tracing/traceparent.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 
 const request_kind = 2;
+/** Asked every few seconds by machines that only want to know whether all is well. */
+const untold = new Set(['/healthz', '/readyz', '/metrics']);
 
 /**
  * Makes a span of each request, of the trace that its `traceparent` names. Of the request it tells
@@ -15,6 +17,7 @@ export function traceRequests(app: FastifyInstance, tracer: Tracer): void {
   const spans = new WeakMap<FastifyRequest, Span>();
   app.addHook('onRequest', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown';
+    if (untold.has(route)) return done();
     const span = tracer.begin(`${request.method} ${route}`, {
       kind: request_kind,
       parent: readTraceparent(request.headers.traceparent),
@@ -29,7 +32,10 @@ export function traceRequests(app: FastifyInstance, tracer: Tracer): void {
     asPartOf(span, done);
   });
   // The end of a body is told by the connection, which is a part of no request.
-  app.addHook('preValidation', (request, _reply, done) => asPartOf(spans.get(request)!, done));
+  app.addHook('preValidation', (request, _reply, done) => {
+    const span = spans.get(request);
+    return span === undefined ? done() : asPartOf(span, done);
+  });
   app.addHook('onError', (request, _reply, error, done) => {
     if (error.statusCode === undefined || error.statusCode >= 500) spans.get(request)?.fail(error);
     done();

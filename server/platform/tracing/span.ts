@@ -87,6 +87,11 @@ export function asPartOf<Result>(span: Span, work: () => Result): Result {
   return spans.run(span, work);
 }
 
+/** What `work` begins is a part of no span: it serves many. */
+export function outsideOfSpans<Result>(work: () => Result): Result {
+  return spans.exit(work);
+}
+
 /** Does the work as the span, which ends with it. */
 export async function doAs<Result>(span: Span, work: () => Promise<Result>): Promise<Result> {
   try {

@@ -1,3 +1,4 @@
+import { outsideOfSpans } from './span.ts';
 import type { Span } from './span.ts';
 
 /** What became of a batch: `later` may be mended by another try. `refused`: how many of it were. */
@@ -58,7 +59,7 @@ export function openSpanQueue(
   const begin = () => {
     clearTimeout(timer);
     timer = undefined;
-    sending ??= sendAll().finally(() => (sending = undefined));
+    sending ??= outsideOfSpans(sendAll).finally(() => (sending = undefined));
     return sending;
   };
   return {
