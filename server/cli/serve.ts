@@ -96,7 +96,7 @@ async function listen(
   say: (line: string) => void,
 ): Promise<string> {
   const app = buildApp(opened.deps);
-  stops.push(() => closeApp(app));
+  stops.push(() => closeApp(app, config.drain_seconds));
   // The address first: an owner who is made before a port turns out to be taken would never be
   // shown.
   const { host, port } = config;
@@ -136,7 +136,7 @@ async function listenForHealth(
   if (worker_port === undefined) return 'none';
   const app = fastify();
   serveHealth(app, opened.deps);
-  stops.push(() => closeApp(app));
+  stops.push(() => closeApp(app, 0));
   const address = await listenAt(app, { host, port: worker_port, variable: 'SLUICE_WORKER_PORT' });
   say(`The worker answers /healthz, /readyz and /metrics at ${address}.`);
   return address;

@@ -1,0 +1,101 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+
+/** An answer of one of the API processes. */
+export type Answered = { status: number; body: Record<string, unknown> };
+
+/**
+ * What stands before several API processes: it asks each whether it is ready, twice a second, and
+ * sends requests to those that were, in turn.
+ */
+export type Balancer = {
+  /**
+   * Asks until there is an answer that is neither 5xx nor 429, for half a minute at most; every try
+   * that was not is counted by what it met. Rejects with the last fault.
+   */
+  ask(method: string, path: string, body?: unknown): Promise<Answered>;
+  /** Tries that failed, by what they met: the code of an error, or a status. */
+  faults: Map<string, number>;
+  /** Answers, and the longest that one took with all its tries, in milliseconds. */
+  counts: { answers: number; mended: number; longest_ms: number };
+  /** Whether the process was ready when it was asked last. */
+  isReady(address: string): boolean;
+  close(): Promise<void>;
+};
+
+const look_ms = 500;
+const tries_ms_max = 30_000;
+const retry_pause_ms = 100;
+
+/** Opens a balancer before the addresses; connections to them are kept. */
+export async function openBalancer(addresses: string[], key: string): Promise<Balancer> {
+  const agent = new Agent({ connections: 32, keepAliveTimeout: 60_000 });
+  const ready = new Set<string>();
+  const faults = new Map<string, number>();
+  const counts = { answers: 0, mended: 0, longest_ms: 0 };
+  let turn = 0;
+  let isClosed = false;
+  const look = async (address: string) => {
+    const status = await request(`${address}/readyz`, { dispatcher: agent, headersTimeout: 2_000 })
+      .then(async (answer) => (await answer.body.dump(), answer.statusCode))
+      .catch(() => 0);
+    if (status === 200) ready.add(address);
+    else ready.delete(address);
+  };
+  const looking = (async () => {
+    while (!isClosed) {
+      await Promise.all(addresses.map(look));
+      await pause(look_ms);
+    }
+  })();
+  const next = () => {
+    const known = addresses.filter((address) => ready.has(address));
+    const from = known.length === 0 ? addresses : known;
+    turn += 1;
+    return from[turn % from.length]!;
+  };
+  const tryOnce = async (method: string, path: string, body: unknown): Promise<Answered> => {
+    const answer = await request(`${next()}${path}`, {
+      method: method as 'GET',
+      dispatcher: agent,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.body.text();
+    const { statusCode: status } = answer;
+    if (status >= 500 || status === 429)
+      throw Object.assign(new Error(text), { code: String(status) });
+    return { status, body: text === '' ? {} : (JSON.parse(text) as Answered['body']) };
+  };
+  const ask: Balancer['ask'] = async (method, path, body) => {
+    const began = performance.now();
+    for (let tried = 1; ; tried += 1) {
+      try {
+        const answer = await tryOnce(method, path, body);
+        counts.answers += 1;
+        if (tried > 1) counts.mended += 1;
+        counts.longest_ms = Math.max(counts.longest_ms, Math.round(performance.now() - began));
+        return answer;
+      } catch (error) {
+        const code = (error as { code?: string }).code ?? String(error);
+        faults.set(code, (faults.get(code) ?? 0) + 1);
+        if (performance.now() - began > tries_ms_max) throw error;
+        await pause(retry_pause_ms);
+      }
+    }
+  };
+  return {
+    ask,
+    faults,
+    counts,
+    isReady: (address) => ready.has(address),
+    close: async () => {
+      isClosed = true;
+      await looking;
+      await agent.destroy();
+    },
+  };
+}
