@@ -16,6 +16,8 @@ export type Balancer = {
   ask(method: string, path: string, body?: unknown): Promise<Answered>;
   /** Tries that failed, by what they met: the code of an error, or a status. */
   faults: Map<string, number>;
+  /** What was said at the first of each. */
+  first_words: Map<string, string>;
   /** Answers, and the longest that one took with all its tries, in milliseconds. */
   counts: { answers: number; mended: number; longest_ms: number };
   /** Whether the process was ready when it was asked last. */
@@ -32,6 +34,7 @@ export async function openBalancer(addresses: string[], key: string): Promise<Ba
   const agent = new Agent({ connections: 32, keepAliveTimeout: 60_000 });
   const ready = new Set<string>();
   const faults = new Map<string, number>();
+  const first_words = new Map<string, string>();
   const counts = { answers: 0, mended: 0, longest_ms: 0 };
   let turn = 0;
   let isClosed = false;
@@ -82,6 +85,7 @@ export async function openBalancer(addresses: string[], key: string): Promise<Ba
       } catch (error) {
         const code = (error as { code?: string }).code ?? String(error);
         faults.set(code, (faults.get(code) ?? 0) + 1);
+        if (!first_words.has(code)) first_words.set(code, `${method} ${path}: ${String(error)}`);
         if (performance.now() - began > tries_ms_max) throw error;
         await pause(retry_pause_ms);
       }
@@ -90,6 +94,7 @@ export async function openBalancer(addresses: string[], key: string): Promise<Ba
   return {
     ask,
     faults,
+    first_words,
     counts,
     isReady: (address) => ready.has(address),
     close: async () => {

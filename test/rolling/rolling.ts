@@ -38,6 +38,8 @@ export type RollingOutcome = {
   failed: string[];
   /** Tries that another one mended, by what they met. */
   mended: Record<string, number>;
+  /** What was said at the first of each. */
+  first_words: Record<string, string>;
   longest_ms: number;
   events: number;
   source: number;
@@ -129,6 +131,7 @@ async function roll(rolling: Rolling, keep: Keep): Promise<RollingOutcome> {
     ...load.counts,
     failed: load.failed,
     mended: Object.fromEntries(balancer.faults),
+    first_words: Object.fromEntries(balancer.first_words),
     longest_ms: balancer.counts.longest_ms,
     events: load.sent.size,
     source: source.length,
