@@ -18,8 +18,6 @@ import { clickHouseParts, postgresParts } from './store_parts.ts';
 /** `output`: the file that is written. `log`: files with the log of the server. */
 type BundleOptions = { output?: string; log?: string[] };
 
-const patience_ms = 60_000;
-
 /**
  * Writes one file with what somebody needs who is asked for help: nothing is sent. Guarantees:
  * it works beside a server and without one, and nothing is migrated or changed; what cannot be
@@ -123,7 +121,6 @@ async function withStores(
     URL.canParse(url) ? [decodeURIComponent(new URL(url).password)] : [],
   );
   try {
-    await db.text(`SET statement_timeout = ${patience_ms}`).catch(() => undefined);
     const stored = await storedSecrets(config, db).catch(() => []);
     await work([...known, ...passwords, ...stored], [
       ...postgresParts(db),

@@ -63,7 +63,7 @@ export function settingsPart(config: Config): Part {
 }
 
 function shownValue(name: keyof Config, value: unknown): unknown {
-  if (value === undefined) return null;
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return null;
   if (typeof value === 'number' || typeof value === 'boolean' || shown.has(name)) return value;
   return '(set)';
 }

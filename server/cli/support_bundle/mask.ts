@@ -5,6 +5,13 @@ const hidden = '********';
 /** Shorter ones occur by chance, and would tear up what is told. */
 const known_length_min = 6;
 
+/** What a secret is called, with the sign between name and value; also within JSON in JSON. */
+const name =
+  '((?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|credential|signature|' +
+  'authorization|cookie)\\w*\\\\*["\']?(?:\\s*[:=]\\s*|[ \\t]{2,}))';
+/** What stands there of a setting that is not set, or has no secret. */
+const harmless = '(?!\\\\*["\']?(?:null|true|false|\\(set\\)|[[{]))';
+
 /**
  * What looks like a secret, whoever wrote it: keys and tokens of this server and of well-known
  * others, passwords in addresses, values beside a telling name, private keys; and addresses of
@@ -17,10 +24,9 @@ const forms: [RegExp, string][] = [
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, hidden],
   [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi, `$1${hidden}@`],
   [/\b(Bearer|Basic)\s+[\w+/=.~-]{6,}/gi, `$1 ${hidden}`],
-  [
-    /((?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|credential|signature|authorization|cookie|sig)\w*["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s,;&}"']+)/gi,
-    `$1"${hidden}"`,
-  ],
+  [new RegExp(`${name}${harmless}"(?:[^"\\\\]|\\\\.)*"`, 'gi'), `$1"${hidden}"`],
+  [new RegExp(`${name}${harmless}(\\\\+")[\\s\\S]*?\\\\+"`, 'gi'), `$1$2${hidden}$2`],
+  [new RegExp(`${name}${harmless}[^\\s,;&}"'\\\\*]+`, 'gi'), `$1${hidden}`],
   [/[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g, '(e-mail)'],
 ];
 
