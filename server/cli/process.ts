@@ -90,17 +90,16 @@ export async function openProcess(
       public_url: config.public_url,
     }),
   });
-  return {
-    deps,
-    close: async () => {
-      await deps.sandbox.close();
-      await deps.outbox.close();
-      await mail.close();
-      await tracer?.close();
-      await clickhouse.close();
-      await db.close();
-    },
-  };
+  return { deps, close: () => closeParts(deps) };
+}
+
+async function closeParts(deps: Deps): Promise<void> {
+  await deps.sandbox.close();
+  await deps.outbox.close();
+  await deps.mail.close();
+  await deps.tracer?.close();
+  await deps.clickhouse.close();
+  await deps.db.close();
 }
 
 /**

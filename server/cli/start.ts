@@ -47,7 +47,9 @@ export async function start(
   say('Stopping.');
   await Promise.race([
     server.stop({ is_fault: isFault }),
-    new Promise((resolve) => setTimeout(resolve, stop_ms_max + config.drain_seconds * 1000).unref()),
+    new Promise((resolve) =>
+      setTimeout(resolve, stop_ms_max + config.drain_seconds * 1000).unref(),
+    ),
   ]);
   await Promise.race([demo, Promise.resolve()]);
   // Connections of a client that never closes would keep the process; everything that matters has

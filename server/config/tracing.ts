@@ -136,7 +136,8 @@ export function tracingOptions(config: TracingConfig): TracingOptions {
   const isOff = config.otel_disabled;
   const { otel_endpoint, otel_traces_endpoint } = config;
   const address =
-    otel_traces_endpoint ?? (otel_endpoint === undefined ? undefined : `${otel_endpoint}/v1/traces`);
+    otel_traces_endpoint ??
+    (otel_endpoint === undefined ? undefined : `${otel_endpoint}/v1/traces`);
   return {
     collector:
       isOff || address === undefined || config.otel_exporter === 'none'
@@ -152,7 +153,9 @@ export function tracingOptions(config: TracingConfig): TracingOptions {
     resource: {
       'service.name': 'sluice',
       ...config.otel_resource,
-      ...(config.otel_service_name === undefined ? {} : { 'service.name': config.otel_service_name }),
+      ...(config.otel_service_name === undefined
+        ? {}
+        : { 'service.name': config.otel_service_name }),
     },
   };
 }

@@ -28,11 +28,7 @@ export const exportPath = (id: string) => `/api/projects/@current/batch_exports/
  * stopped, and lets scheduled runs come every second or so instead of every five minutes. What
  * fails because something is down was not done.
  */
-export function startOperations(
-  deployment: Site,
-  random: Random,
-  exportIds: string[],
-): Operations {
+export function startOperations(deployment: Site, random: Random, exportIds: string[]): Operations {
   const counts: Record<string, number> = {};
   let isStopping = false;
   const turn = async () => {

@@ -32,52 +32,15 @@ const retry_pause_ms = 100;
 /** Opens a balancer before the addresses; connections to them are kept. */
 export async function openBalancer(addresses: string[], key: string): Promise<Balancer> {
   const agent = new Agent({ connections: 32, keepAliveTimeout: 60_000 });
-  const ready = new Set<string>();
+  const watch = watchReady(addresses, agent);
   const faults = new Map<string, number>();
   const first_words = new Map<string, string>();
   const counts = { answers: 0, mended: 0, longest_ms: 0 };
-  let turn = 0;
-  let isClosed = false;
-  const look = async (address: string) => {
-    const status = await request(`${address}/readyz`, { dispatcher: agent, headersTimeout: 2_000 })
-      .then(async (answer) => (await answer.body.dump(), answer.statusCode))
-      .catch(() => 0);
-    if (status === 200) ready.add(address);
-    else ready.delete(address);
-  };
-  const looking = (async () => {
-    while (!isClosed) {
-      await Promise.all(addresses.map(look));
-      await pause(look_ms);
-    }
-  })();
-  const next = () => {
-    const known = addresses.filter((address) => ready.has(address));
-    const from = known.length === 0 ? addresses : known;
-    turn += 1;
-    return from[turn % from.length]!;
-  };
-  const tryOnce = async (method: string, path: string, body: unknown): Promise<Answered> => {
-    const answer = await request(`${next()}${path}`, {
-      method: method as 'GET',
-      dispatcher: agent,
-      headers: {
-        authorization: `Bearer ${key}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await answer.body.text();
-    const { statusCode: status } = answer;
-    if (status >= 500 || status === 429)
-      throw Object.assign(new Error(text), { code: String(status) });
-    return { status, body: text === '' ? {} : (JSON.parse(text) as Answered['body']) };
-  };
   const ask: Balancer['ask'] = async (method, path, body) => {
     const began = performance.now();
     for (let tried = 1; ; tried += 1) {
       try {
-        const answer = await tryOnce(method, path, body);
+        const answer = await tryOnce(agent, key, method, `${watch.next()}${path}`, body);
         counts.answers += 1;
         if (tried > 1) counts.mended += 1;
         counts.longest_ms = Math.max(counts.longest_ms, Math.round(performance.now() - began));
@@ -96,11 +59,66 @@ export async function openBalancer(addresses: string[], key: string): Promise<Ba
     faults,
     first_words,
     counts,
-    isReady: (address) => ready.has(address),
+    isReady: watch.isReady,
     close: async () => {
-      isClosed = true;
-      await looking;
+      await watch.close();
       await agent.destroy();
     },
   };
+}
+
+/** Asks each address whether it is ready, and gives those that were, in turn. */
+function watchReady(addresses: string[], dispatcher: Agent) {
+  const ready = new Set<string>();
+  let turn = 0;
+  let isClosed = false;
+  const look = async (address: string) => {
+    const status = await request(`${address}/readyz`, { dispatcher, headersTimeout: 2_000 })
+      .then(async ({ body, statusCode }) => body.dump().then(() => statusCode))
+      .catch(() => 0);
+    if (status === 200) ready.add(address);
+    else ready.delete(address);
+  };
+  const looking = (async () => {
+    while (!isClosed) {
+      await Promise.all(addresses.map(look));
+      await pause(look_ms);
+    }
+  })();
+  return {
+    isReady: (address: string) => ready.has(address),
+    next: () => {
+      const known = addresses.filter((address) => ready.has(address));
+      const from = known.length === 0 ? addresses : known;
+      turn += 1;
+      return from[turn % from.length]!;
+    },
+    close: async () => {
+      isClosed = true;
+      await looking;
+    },
+  };
+}
+
+async function tryOnce(
+  dispatcher: Agent,
+  key: string,
+  method: string,
+  url: string,
+  body: unknown,
+): Promise<Answered> {
+  const answer = await request(url, {
+    method: method as 'GET',
+    dispatcher,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.body.text();
+  const { statusCode: status } = answer;
+  if (status >= 500 || status === 429)
+    throw Object.assign(new Error(text), { code: String(status) });
+  return { status, body: text === '' ? {} : (JSON.parse(text) as Answered['body']) };
 }

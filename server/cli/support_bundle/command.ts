@@ -72,7 +72,9 @@ function openFolder(target: string): string {
     return mkdtempSync(join(dirname(target), '.sluice-support-'));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new UserError(`${dirname(target)} cannot be written to (${code}); name another --output.`);
+    throw new UserError(
+      `${dirname(target)} cannot be written to (${code}); name another --output.`,
+    );
   }
 }
 
@@ -106,7 +108,8 @@ async function withStores(
   const none = (error: unknown): Part => ({
     name: 'stores.txt',
     about: 'why the stores were not asked',
-    read: () => Promise.reject(error as Error),
+    read: async () => `${error instanceof Error ? error.message : String(error)}
+`,
   });
   const stores = await joinStores(config, silentLog(), { start: 'existing' }).catch(
     (error: unknown) => ({ error }),
@@ -116,16 +119,18 @@ async function withStores(
     connections_max: 2,
     application_name: 'sluice-support-bundle',
   });
-  const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-support-bundle' });
+  const clickhouse = openClickHouse(stores.clickhouse_url, {
+    application: 'sluice-support-bundle',
+  });
   const passwords = [stores.database_url, stores.clickhouse_url].flatMap((url) =>
     URL.canParse(url) ? [decodeURIComponent(new URL(url).password)] : [],
   );
   try {
     const stored = await storedSecrets(config, db).catch(() => []);
-    await work([...known, ...passwords, ...stored], [
-      ...postgresParts(db),
-      ...clickHouseParts(clickhouse),
-    ]);
+    await work(
+      [...known, ...passwords, ...stored],
+      [...postgresParts(db), ...clickHouseParts(clickhouse)],
+    );
   } finally {
     await clickhouse.close();
     await db.close();

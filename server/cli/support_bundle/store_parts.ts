@@ -72,7 +72,11 @@ function exportParts(asked: (name: string, about: string, statement: Sql) => Par
       sql`SELECT timestamp, batch_export_id, run_id, level, message FROM batch_export_logs
         ORDER BY id DESC LIMIT ${lines_max}`,
     ),
-    asked('workers', 'workers that were heard of', sql`SELECT * FROM workers ORDER BY id LIMIT 200`),
+    asked(
+      'workers',
+      'workers that were heard of',
+      sql`SELECT * FROM workers ORDER BY id LIMIT 200`,
+    ),
   ];
 }
 

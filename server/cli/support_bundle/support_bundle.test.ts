@@ -78,7 +78,8 @@ test('secrets that are planted everywhere are in no file of a bundle', async () 
     ` ${encodeURIComponent(planted.of_destination)} ${home.key} somebody@example.com`;
   await house.deps.db.run(sql`UPDATE batch_export_runs SET latest_error = ${words}
     WHERE id = ${run_id}`);
-  await house.deps.db.run(sql`INSERT INTO batch_export_logs (batch_export_id, run_id, level, message)
+  await house.deps.db
+    .run(sql`INSERT INTO batch_export_logs (batch_export_id, run_id, level, message)
     VALUES (${id}, ${run_id}, 'ERROR', ${words})`);
   const log = join(folder, 'server.log');
   writeFileSync(
@@ -122,7 +123,10 @@ test('secrets that are planted everywhere are in no file of a bundle', async () 
   assert.match(files.get('logs/server_1.log')!, /a line without any/);
   assert.ok(rows('clickhouse/tables.json').length >= 0 && rows('postgres/tables.json').length > 20);
   const read = rows('settings.json');
-  assert.deepEqual(Object.keys(read), Object.values(settings).map(({ variable }) => variable));
+  assert.deepEqual(
+    Object.keys(read),
+    Object.values(settings).map(({ variable }) => variable),
+  );
   assert.deepEqual([read.SLUICE_NPM_TOKEN, read.SLUICE_GITHUB_TOKEN], ['(set)', null]);
 });
 

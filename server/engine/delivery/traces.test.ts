@@ -77,7 +77,10 @@ test('request, query, run, slice, part and what is sent are one tree, without se
     });
   const sampled = await ask(`${caller}01`);
   const unsampled = await ask(`${caller}00`);
-  assert.match(sampled.headers['traceresponse']!, /^00-4bf92f3577b34da6a3ce929d0e0e4736-\w{16}-01$/);
+  assert.match(
+    sampled.headers['traceresponse']!,
+    /^00-4bf92f3577b34da6a3ce929d0e0e4736-\w{16}-01$/,
+  );
   assert.match(unsampled.headers['traceresponse']!, /^00-4bf92f3577b34da6a3ce929d0e0e4736-.*-00$/);
   for (const malformed of [
     'no',
@@ -122,7 +125,9 @@ test('request, query, run, slice, part and what is sent are one tree, without se
   assert.ok(named('PostgreSQL SELECT', below(request!)).length > 0);
 
   const root = named('run').find((span) => valueOf(span, 'sluice.run_id') === run!.id)!;
-  assert.ok(results.some(({ message }: { message: string }) => message === `Trace ${root.traceId}.`));
+  assert.ok(
+    results.some(({ message }: { message: string }) => message === `Trace ${root.traceId}.`),
+  );
   assert.ok(named('ClickHouse query', below(root)).length > 0);
   const [slice] = named('slice', below(root));
   assert.equal(valueOf(slice!, 'sluice.records'), '1');

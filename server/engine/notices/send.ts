@@ -110,8 +110,11 @@ async function makeAttempt(
     let result: AttemptResult;
     try {
       const work = () => attempt(sender, due, signal, answer_ms);
-      result = await (sender.tracer?.during('notice', { 'sluice.notice_id': due.notice_id }, work) ??
-        work());
+      result = await (sender.tracer?.during(
+        'notice',
+        { 'sluice.notice_id': due.notice_id },
+        work,
+      ) ?? work());
     } catch (error) {
       if (!signal.aborted) throw error;
       await releaseDelivery(sender, due);

@@ -28,7 +28,8 @@ export function openClickHouse(url: string, options: { application: string }): C
     },
     log: { level: 127 },
   });
-  for (const operation of ['query', 'exec', 'insert', 'command'] as const) traced(client, operation);
+  for (const operation of ['query', 'exec', 'insert', 'command'] as const)
+    traced(client, operation);
   return client;
 }
 

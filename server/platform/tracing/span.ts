@@ -64,7 +64,8 @@ export class Span {
   fail(error: unknown): void {
     this.has_failed = true;
     const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
-    this.attributes['error.type'] = String(code ?? name ?? 'unknown').slice(0, 100);
+    const [kind = 'unknown'] = [code, name].filter((one) => typeof one === 'string');
+    this.attributes['error.type'] = kind.slice(0, 100);
   }
 
   /** The work is over; a second end changes nothing. */

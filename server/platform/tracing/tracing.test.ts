@@ -56,7 +56,10 @@ test('a batch is tried five times, and one that is refused is not', async () => 
   away.add(512 * 3);
   while ((away.counts['sent'] ?? 0) === 0) await new Promise(setImmediate);
   await away.queue.close(1_000);
-  assert.deepEqual(away.batches, Array.from({ length: 7 }, () => 512));
+  assert.deepEqual(
+    away.batches,
+    Array.from({ length: 7 }, () => 512),
+  );
   assert.deepEqual(away.counts, { failed: 512, refused: 512 + 2, sent: 510 });
 });
 
@@ -89,8 +92,7 @@ test('traces are off by default, and go where the variables of the specification
     { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SDK_DISABLED: 'true' },
     { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER: 'none' },
   ];
-  for (const off of ways_off)
-    assert.equal(openWith(off), undefined, JSON.stringify(off));
+  for (const off of ways_off) assert.equal(openWith(off), undefined, JSON.stringify(off));
   const { collector } = optionsOf({
     OTEL_EXPORTER_OTLP_ENDPOINT,
     OTEL_EXPORTER_OTLP_HEADERS: 'Api-Key=a%2Cb, other = c=d',
