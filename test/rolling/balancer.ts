@@ -79,12 +79,12 @@ function watchReady(addresses: string[], dispatcher: Agent) {
     if (status === 200) ready.add(address);
     else ready.delete(address);
   };
-  const looking = (async () => {
+  const looking = addresses.map(async (address) => {
     while (!isClosed) {
-      await Promise.all(addresses.map(look));
+      await look(address);
       await pause(look_ms);
     }
-  })();
+  });
   return {
     isReady: (address: string) => ready.has(address),
     next: () => {
@@ -95,7 +95,7 @@ function watchReady(addresses: string[], dispatcher: Agent) {
     },
     close: async () => {
       isClosed = true;
-      await looking;
+      await Promise.all(looking);
     },
   };
 }
