@@ -33,7 +33,8 @@ export function postgresParts(db: Database): Part[] {
       'sizes of tables, and rows by the count of the planner',
       sql`SELECT relname AS name, reltuples::bigint AS rows, pg_table_size(oid) AS bytes,
         pg_indexes_size(oid) AS index_bytes FROM pg_class WHERE relkind = 'r'
-        AND relnamespace = current_schema()::regnamespace ORDER BY pg_total_relation_size(oid) DESC`,
+        AND relnamespace = current_schema()::regnamespace
+        ORDER BY pg_total_relation_size(oid) DESC`,
     ),
     asked(
       'connections',

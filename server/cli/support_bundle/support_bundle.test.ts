@@ -72,8 +72,9 @@ test('secrets that are planted everywhere are in no file of a bundle', async () 
     },
   });
   const run_id = await insertRunRow(house, id, { status: 'Failed' });
+  const nested = JSON.stringify({ body: JSON.stringify({ api_key: planted.of_nobody }) });
   const words =
-    `It said ${planted.of_destination} AKIAPLANTEDPLANTED12, ${JSON.stringify({ body: `{"api_key":"${planted.of_nobody}"}` })}` +
+    `It said ${planted.of_destination} AKIAPLANTEDPLANTED12, ${nested}` +
     ` and https://somebody:${planted.of_nobody}@host/?token=${planted.of_nobody}&x=1` +
     ` ${encodeURIComponent(planted.of_destination)} ${home.key} somebody@example.com`;
   await house.deps.db.run(sql`UPDATE batch_export_runs SET latest_error = ${words}

@@ -98,7 +98,7 @@ test(
   },
 );
 
-test('a server that is about to stop is not ready, and ends connections with its answers', async () => {
+test('a server that is about to stop is not ready, and ends connections', async () => {
   const app = buildServer(harness.deps, () => undefined);
   assert.equal((await app.inject('/readyz')).json().postgres, 'ok');
   beginDrain(app);

@@ -6,7 +6,7 @@ import type { Sent } from './span_queue.ts';
 /** Where spans go, as texts of OTLP. Never rejects. */
 export type SpanPlace = (text: string) => Promise<Sent>;
 
-/** A collector: its address of `/v1/traces`, the headers that it wants, and how long it may take. */
+/** A collector: where it takes traces, the headers that it wants, and how long it may take. */
 export type Collector = { url: string; headers: Record<string, string>; timeout_ms: number };
 
 const file_bytes_max = 64 * 1024 * 1024;

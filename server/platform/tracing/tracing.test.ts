@@ -36,7 +36,7 @@ function openCounted(answers: Sent[]) {
   return { queue, counts, batches, add };
 }
 
-test('a collector that does not answer is waited for by nobody, and drops are counted', async () => {
+test('nobody waits for a collector that does not answer, and drops are counted', async () => {
   const never = new Promise<Sent>(() => {});
   const counts = new Map<string, number>();
   const queue = openSpanQueue(
