@@ -13,6 +13,7 @@ import { secretsOfSettings, storedSecrets } from './known_secrets.ts';
 import { logParts, servedParts, settingsPart, versionPart } from './machine_parts.ts';
 import type { Part } from './machine_parts.ts';
 import { openMask } from './mask.ts';
+import type { Mask } from './mask.ts';
 import { clickHouseParts, postgresParts } from './store_parts.ts';
 
 /** `output`: the file that is written. `log`: files with the log of the server. */
@@ -37,13 +38,13 @@ export async function supportBundle(
     const parts = [
       versionPart(),
       settingsPart(config),
-      doctorPart(context),
+      await doctorPart(context),
       ...servedParts(config),
       ...logParts(config, logs),
     ];
     const written: string[] = [];
-    const write = (known: string[]) => async (part: Part) => {
-      const text = openMask(known)(await readPart(part));
+    const write = async (part: Part, mask: Mask) => {
+      const text = mask(await readPart(part));
       const path = join(folder, name, part.name);
       mkdirSync(dirname(path), { recursive: true });
       writeFileSync(path, text, { mode: 0o600 });
@@ -51,7 +52,8 @@ export async function supportBundle(
       say(written.at(-1)!);
     };
     await withStores(context, async (known, store_parts) => {
-      for (const part of [...parts, ...store_parts]) await write(known)(part);
+      const mask = openMask(known);
+      for (const part of [...parts, ...store_parts]) await write(part, mask);
     });
     const contents = ['Nothing of this was sent anywhere. Secrets are masked.', '', ...written];
     writeFileSync(join(folder, name, 'CONTENTS.txt'), `${contents.join('\n')}\n`);
@@ -87,13 +89,11 @@ async function readPart(part: Part): Promise<string> {
   }
 }
 
-function doctorPart({ config }: CommandContext): Part {
+/** It looks before stores are opened here, which would be those of a running server to it. */
+async function doctorPart({ config }: CommandContext): Promise<Part> {
   const lines: string[] = [];
-  const read = async () => {
-    await doctor({ config, log: silentLog(), say: (line) => void lines.push(line) });
-    return `${lines.join('\n')}\n`;
-  };
-  return { name: 'doctor.txt', about: 'what doctor says', read };
+  await doctor({ config, log: silentLog(), say: (line) => void lines.push(line) });
+  return { name: 'doctor.txt', about: 'what doctor says', read: async () => lines.join('\n') };
 }
 
 /**

@@ -22,12 +22,12 @@ const forms: [RegExp, string][] = [
   [/\b(?:sl[ksp]|whsec|phc|phx|ghp|gho|glpat|npm|xox[a-z])[_-][\w+/=-]{10,}/g, hidden],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g, hidden],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, hidden],
-  [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi, `$1${hidden}@`],
+  [/(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/@"']+@/gi, `$1${hidden}@`],
   [/\b(Bearer|Basic)\s+[\w+/=.~-]{6,}/gi, `$1 ${hidden}`],
   [new RegExp(`${name}${harmless}"(?:[^"\\\\]|\\\\.)*"`, 'gi'), `$1"${hidden}"`],
   [new RegExp(`${name}${harmless}(\\\\+")[\\s\\S]*?\\\\+"`, 'gi'), `$1$2${hidden}$2`],
   [new RegExp(`${name}${harmless}[^\\s,;&}"'\\\\*]+`, 'gi'), `$1${hidden}`],
-  [/[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g, '(e-mail)'],
+  [/[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+/g, '(e-mail)'],
 ];
 
 /**
