@@ -46,7 +46,8 @@ export async function listenAt(
  */
 export async function closeApp(app: FastifyInstance, drain_seconds: number): Promise<void> {
   beginDrain(app);
-  await pause(drain_seconds * 1000);
+  // One that could not listen has nobody to tell.
+  if (app.server.listening) await pause(drain_seconds * 1000);
   const cut = setTimeout(() => app.server.closeAllConnections(), close_ms_max);
   await app.close();
   clearTimeout(cut);
