@@ -51,6 +51,7 @@ export async function openApiText(): Promise<string> {
       public_url: 'http://127.0.0.1',
     }),
     metrics: openMetrics({ process_metrics: false }),
+    tracer: undefined,
   });
   const app = buildApp(deps);
   try {

@@ -12,6 +12,7 @@ import type { Metrics } from './platform/metrics.ts';
 import type { Outbound } from './platform/outbound/outbound.ts';
 import type { Database } from './platform/postgres/database.ts';
 import type { Secrets } from './platform/secrets/secrets.ts';
+import type { Tracer } from './platform/tracing/tracer.ts';
 
 /** Everything that a route, a command or the worker needs from outside; tests pass their own. */
 export type Deps = {
@@ -29,6 +30,8 @@ export type Deps = {
   /** Takes mails in the transaction of what they tell of, and sends them until they are out. */
   outbox: Outbox;
   metrics: Metrics;
+  /** undefined: traces are off */
+  tracer: Tracer | undefined;
   /** The memory of the analytics store that all custom queries of the process share. */
   query_budget: QueryBudget;
   /** Where the code of plugins runs. */

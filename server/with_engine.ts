@@ -5,7 +5,8 @@ import { openOutbox } from './platform/mail/outbox.ts';
 
 /** What a process has, together with the export engine and the outbox of mails on it. */
 export function withEngine(parts: Omit<Deps, 'engine' | 'outbox'>): Deps {
-  const { db, clickhouse, clock, log, secrets, outbound, metrics, config, query_budget } = parts;
+  const { db, clickhouse, clock, log, secrets, outbound, metrics, tracer, config, query_budget } =
+    parts;
   return {
     ...parts,
     outbox: openOutbox({ ...parts, onTaken: noteMailTaken }),
@@ -17,6 +18,7 @@ export function withEngine(parts: Omit<Deps, 'engine' | 'outbox'>): Deps {
       secrets,
       outbound,
       metrics,
+      tracer,
       export_dir: config.export_dir,
       has_environment_credentials: config.s3_environment_credentials,
       settle_seconds: config.settle_seconds,

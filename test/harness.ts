@@ -125,6 +125,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
       clock: systemClock,
     }),
     metrics: openMetrics({ process_metrics: false }),
+    tracer: undefined,
     query_budget: openQueryBudget((options.config?.query_memory_total_mb ?? 2048) * 1024 * 1024),
     sandbox: await openSandbox({ outbound, log: planted.log, clock: systemClock, public_url }),
     ...options.deps,

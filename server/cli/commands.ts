@@ -110,6 +110,7 @@ function build(wrap: Wrap): Command {
     .command('doctor')
     .description('say what is wrong with this machine, its settings or its stores')
     .action(wrap(async (context) => (await import('./doctor.ts')).doctor(context)));
+  addSupportBundleCommand(program, wrap);
   return program;
 }
 
@@ -144,6 +145,19 @@ function addServerCommands(program: Command, wrap: Wrap): void {
     .action(
       wrap(async (context) =>
         (await import('./start.ts')).start(context, { api: false, worker: true }, false),
+      ),
+    );
+}
+
+function addSupportBundleCommand(program: Command, wrap: Wrap): void {
+  program
+    .command('support-bundle')
+    .description('write a file for whoever helps: versions, settings, runs, logs; no secrets')
+    .option('--output <file>', 'file to write; default sluice-support-<time>.tar.gz')
+    .option('--log <file...>', "files with the server's log, of which the end is taken along")
+    .action(
+      wrap(async (context, options: { output?: string; log?: string[] }) =>
+        (await import('./support_bundle/command.ts')).supportBundle(context, options),
       ),
     );
 }

@@ -1,4 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import { beginDrain } from '../platform/http/drain.ts';
 import { UserError } from './user_error.ts';
 
 const close_ms_max = 10_000;
@@ -38,10 +40,14 @@ export async function listenAt(
 }
 
 /**
- * Lets requests in hand come to an end, and cuts off connections that are still there after ten
- * seconds.
+ * Says that the server is not ready any more and answers for so many seconds more, so that whoever
+ * sends it requests has time to send them elsewhere. Then lets requests in hand come to an end, and
+ * cuts off connections that are still there after ten seconds.
  */
-export async function closeApp(app: FastifyInstance): Promise<void> {
+export async function closeApp(app: FastifyInstance, drain_seconds: number): Promise<void> {
+  beginDrain(app);
+  // One that could not listen has nobody to tell.
+  if (app.server.listening) await pause(drain_seconds * 1000);
   const cut = setTimeout(() => app.server.closeAllConnections(), close_ms_max);
   await app.close();
   clearTimeout(cut);

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import sql from 'sql-template-tag';
 import type { Config } from '../config/config.ts';
+import { tracingOptions } from '../config/tracing.ts';
 import { plainStoredDomains } from '../api/users/plain_domains.ts';
 import type { Deps } from '../deps.ts';
 import { sealPlainUrls } from '../engine/notices/webhook_url.ts';
@@ -20,6 +21,7 @@ import { openDatabase } from '../platform/postgres/database.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import { migratePostgres } from '../platform/postgres/migrate.ts';
 import type { SecretKeys, Secrets } from '../platform/secrets/secrets.ts';
+import { openTracer } from '../platform/tracing/tracer.ts';
 import { openServerSecrets } from '../platform/secrets/server_keys.ts';
 import { withEngine } from '../with_engine.ts';
 import type { Stores } from './stores.ts';
@@ -67,6 +69,7 @@ export async function openProcess(
   }
   const outbound = openOutbound({ allow: config.outbound_allow });
   const metrics = openMetrics({ process_metrics: true });
+  const tracer = openTracer(tracingOptions(config), { clock: systemClock, log, metrics });
   const deps = withEngine({
     config,
     clock: systemClock,
@@ -78,6 +81,7 @@ export async function openProcess(
     dns: openDns({ servers: config.dns_servers, log }),
     mail,
     metrics,
+    tracer,
     query_budget: openQueryBudget(queryMemory(config, stores)),
     sandbox: await openSandbox({
       outbound,
@@ -86,16 +90,16 @@ export async function openProcess(
       public_url: config.public_url,
     }),
   });
-  return {
-    deps,
-    close: async () => {
-      await deps.sandbox.close();
-      await deps.outbox.close();
-      await mail.close();
-      await clickhouse.close();
-      await db.close();
-    },
-  };
+  return { deps, close: () => closeParts(deps) };
+}
+
+async function closeParts(deps: Deps): Promise<void> {
+  await deps.sandbox.close();
+  await deps.outbox.close();
+  await deps.mail.close();
+  await deps.tracer?.close();
+  await deps.clickhouse.close();
+  await deps.db.close();
 }
 
 /**

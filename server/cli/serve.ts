@@ -76,7 +76,7 @@ export async function serve(
       stops.push(() => plugins.stop());
     }
     const address = parts.api
-      ? await listen(config, opened, stops, say)
+      ? await listen(config, opened, stops, say, () => isFault)
       : await listenForHealth(config, opened, stops, say);
     const stopBecause = (end = { is_fault: false }) => {
       isFault = end.is_fault;
@@ -94,9 +94,11 @@ async function listen(
   opened: OpenProcess,
   stops: (() => Promise<void>)[],
   say: (line: string) => void,
+  isFault: () => boolean,
 ): Promise<string> {
   const app = buildApp(opened.deps);
-  stops.push(() => closeApp(app));
+  // After a fault that nobody handled nothing more is promised.
+  stops.push(() => closeApp(app, isFault() ? 0 : config.drain_seconds));
   // The address first: an owner who is made before a port turns out to be taken would never be
   // shown.
   const { host, port } = config;
@@ -136,7 +138,7 @@ async function listenForHealth(
   if (worker_port === undefined) return 'none';
   const app = fastify();
   serveHealth(app, opened.deps);
-  stops.push(() => closeApp(app));
+  stops.push(() => closeApp(app, 0));
   const address = await listenAt(app, { host, port: worker_port, variable: 'SLUICE_WORKER_PORT' });
   say(`The worker answers /healthz, /readyz and /metrics at ${address}.`);
   return address;

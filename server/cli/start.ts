@@ -4,6 +4,9 @@ import { serve } from './serve.ts';
 import type { Parts } from './serve.ts';
 import { stopSignal } from './stop_signal.ts';
 
+/** So long after its last answers a server may take to stop. */
+const stop_ms_max = 30_000;
+
 /**
  * Runs a server process until it is told to stop. Guarantees: SIGINT and SIGTERM let requests and
  * slices in hand come to a safe end, stop the stores and exit with 0; a second signal after a
@@ -44,7 +47,9 @@ export async function start(
   say('Stopping.');
   await Promise.race([
     server.stop({ is_fault: isFault }),
-    new Promise((resolve) => setTimeout(resolve, 30_000).unref()),
+    new Promise((resolve) =>
+      setTimeout(resolve, stop_ms_max + config.drain_seconds * 1000).unref(),
+    ),
   ]);
   await Promise.race([demo, Promise.resolve()]);
   // Connections of a client that never closes would keep the process; everything that matters has

@@ -6,6 +6,8 @@ import { secret_settings } from './secrets.ts';
 import type { SecretConfig } from './secrets.ts';
 import { sign_in_settings } from './sign_in.ts';
 import type { SignInConfig } from './sign_in.ts';
+import { tracing_settings } from './tracing.ts';
+import type { TracingConfig } from './tracing.ts';
 import {
   WrongValue,
   addresses,
@@ -30,7 +32,8 @@ import type { Read, Setting } from './values.ts';
 export type Config = PluginConfig &
   SecretConfig &
   LimitConfig &
-  SignInConfig & {
+  SignInConfig &
+  TracingConfig & {
     host: string;
     port: number;
     /** undefined: a worker alone does not listen */
@@ -195,6 +198,7 @@ export const settings = {
   ),
   ...plugin_settings,
   ...sign_in_settings,
+  ...tracing_settings,
 } satisfies Record<keyof Config, Setting>;
 
 /** Settings that are set together or not at all. */

@@ -3,6 +3,8 @@ import { setting, whole } from './values.ts';
 /** How long the server waits, and how much it does at a time; part of `Config`. */
 export type LimitConfig = {
   settle_seconds: number;
+  /** So long a server that is told to stop goes on to answer, and says that it is not ready. */
+  drain_seconds: number;
   pause_after_failures: number;
   /**
    * How many export runs are worked on at a time: in one process; over all processes, of one
@@ -33,6 +35,13 @@ export const limit_settings = {
     whole(1, 86_400),
     'How long after its end an interval is left to settle before it is exported; longer than ' +
       'any insert into the events table may take.',
+  ),
+  drain_seconds: setting(
+    'SLUICE_DRAIN_SECONDS',
+    '0',
+    whole(0, 600),
+    'How long a server that is told to stop goes on to answer requests while `/readyz` says 503, ' +
+      'so that a balancer sends them elsewhere: longer than it takes to notice.',
   ),
   pause_after_failures: setting(
     'SLUICE_PAUSE_AFTER_FAILURES',

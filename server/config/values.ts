@@ -39,6 +39,15 @@ export const whole =
       wrong(`must be a whole number from ${minimum} to ${maximum}, not "${value}".`);
     return number;
   };
+/** A number within both bounds. */
+export const number =
+  (minimum: number, maximum: number): Read<number> =>
+  (value) => {
+    const read = Number(value);
+    if (!/^[\d.]+$/.test(value) || !(read >= minimum && read <= maximum))
+      wrong(`must be a number from ${minimum} to ${maximum}, not "${value}".`);
+    return read;
+  };
 /**
  * A URL of one of the protocols (`https:`), without a slash at the end. What Node cannot parse, as
  * the socket URLs of PostgreSQL, is judged by its beginning.
@@ -79,7 +88,7 @@ export const longEnough =
   };
 /** Secrets of at least 32 characters, separated by commas; the refusal repeats none of them. */
 export const secrets: Read<string[]> = (value) => {
-  const items = listOf(value);
+  const items = listed(value);
   if (items.some((item) => item.length < 32))
     wrong('must be secrets of at least 32 characters each, separated by commas.');
   return items;
@@ -95,14 +104,14 @@ export const apiKey: Read<string> = (value) => {
 };
 /** Addresses and CIDR ranges, separated by commas. */
 export const ranges: Read<string[]> = (value) =>
-  listOf(value).map((item) => {
+  listed(value).map((item) => {
     if (!ipaddr.isValidCIDR(item) && !ipaddr.isValid(item))
       wrong(`must be addresses or CIDR ranges separated by commas; "${item}" is neither.`);
     return item;
   });
 /** IP addresses with an optional port, separated by commas. */
 export const addresses: Read<string[]> = (value) =>
-  listOf(value).map((item) => {
+  listed(value).map((item) => {
     if (!/^(\[[0-9a-fA-F:]+\]|[0-9.]+|[0-9a-fA-F:]+)(:\d+)?$/.test(item))
       wrong(
         `must be IP addresses (with an optional :port) separated by commas; "${item}" is not one.`,
@@ -127,7 +136,8 @@ export const mailbox: Read<string> = (value) => {
   return value;
 };
 
-function listOf(value: string): string[] {
+/** What stands between commas. */
+export function listed(value: string): string[] {
   return value
     .split(',')
     .map((item) => item.trim())

@@ -5,6 +5,7 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import type { Secrets } from '../platform/secrets/secrets.ts';
+import type { Tracer } from '../platform/tracing/tracer.ts';
 import type { QueryBudget } from './query/query_budget.ts';
 import type { DestinationDeps } from './destination/destination.ts';
 import { encodeRow } from './formats/encode_row.ts';
@@ -19,6 +20,8 @@ export type Engine = {
   secrets: Secrets;
   outbound: Outbound;
   metrics: Metrics;
+  /** undefined: traces are off */
+  tracer: Tracer | undefined;
   export_dir: string;
   /**
    * True where the operator lets S3 destinations without an access key use the credentials of the

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import type { DestinationStream, Logger as PinoLogger } from 'pino';
 import { isStoreAway } from './store_away.ts';
+import { traceFields } from './tracing/span.ts';
 
 /** Structured log of one process: JSON lines, one object each. */
 export type Logger = PinoLogger;
@@ -16,7 +17,8 @@ const secretPaths = [
 /**
  * A logger that writes JSON lines to the stream: standard error unless another is given, so that
  * standard output stays free for what a command answers. Guarantee: request credentials and fields
- * named password, secret or token are replaced before a line is written.
+ * named password, secret or token are replaced before a line is written; a line that is written
+ * while something is traced has its `trace_id` and `span_id`.
  */
 export function openLog(
   level: string,
@@ -25,6 +27,7 @@ export function openLog(
   return pino(
     {
       level,
+      mixin: traceFields,
       serializers: { err: describeError },
       redact: { paths: secretPaths, censor: '[hidden]' },
     },

@@ -12,6 +12,7 @@ export type Metrics = {
   events_taken: Counter<'outcome'>;
   ingestion_warnings: Counter<'protocol' | 'reason'>;
   single_sign_ons: Counter<'way' | 'outcome'>;
+  spans: Counter<'outcome'>;
 };
 
 /**
@@ -66,6 +67,14 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
         'Sign-ins through identity providers and links, by way and outcome: accepted, or the ' +
         'reason of the refusal.',
       labelNames: ['way', 'outcome'],
+      registers,
+    }),
+    spans: new Counter({
+      name: 'sluice_spans_total',
+      help:
+        'Spans of traces, by outcome: sent, or dropped because the queue was full, the ' +
+        'collector refused them, or it was away.',
+      labelNames: ['outcome'],
       registers,
     }),
   };

@@ -3,7 +3,7 @@ import { contains, fromStored } from '../../server/engine/ledger/rectangles.ts';
 import type { Rectangle, StoredRectangle } from '../../server/engine/ledger/rectangles.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 import type { DeliveredRows } from './delivered.ts';
-import type { Deployment } from './deployment.ts';
+import type { Site } from './deployment.ts';
 import { instantOf, rowDigest } from './row_digest.ts';
 import type { EventRow } from './row_digest.ts';
 
@@ -27,7 +27,7 @@ export type Comparison = {
 };
 
 /** All events of the store, each row of it: one that is there twice is in the list twice. */
-export async function readSource({ clickhouse }: Deployment): Promise<SourceEvent[]> {
+export async function readSource({ clickhouse }: Site): Promise<SourceEvent[]> {
   const answer = await clickhouse.query({
     query:
       'SELECT toString(uuid) AS uuid, event, distinct_id, toString(timestamp) AS timestamp, ' +

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import sql from 'sql-template-tag';
 import { openBucket } from '../../server/engine/object_store/s3_bucket.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
-import type { Deployment } from './deployment.ts';
+import type { Site } from './deployment.ts';
 import { rowDigest } from './row_digest.ts';
 import type { EventRow } from './row_digest.ts';
 
@@ -21,8 +21,8 @@ export type DeliveredRows = Map<string, string[]>;
 export const places: Record<
   string,
   {
-    config(deployment: Deployment): Record<string, unknown>;
-    read(deployment: Deployment): Promise<DeliveredRows>;
+    config(deployment: Site): Record<string, unknown>;
+    read(deployment: Site): Promise<DeliveredRows>;
   }
 > = {
   File: {
@@ -44,7 +44,7 @@ export const places: Record<
   },
 };
 
-async function readFiles({ export_dir }: Deployment): Promise<DeliveredRows> {
+async function readFiles({ export_dir }: Site): Promise<DeliveredRows> {
   const folder = join(export_dir, 'campaign');
   const rows: DeliveredRows = new Map();
   // A hidden file is not visible yet, or was never to be.
@@ -55,7 +55,7 @@ async function readFiles({ export_dir }: Deployment): Promise<DeliveredRows> {
   return rows;
 }
 
-async function readObjects({ s3_config }: Deployment): Promise<DeliveredRows> {
+async function readObjects({ s3_config }: Site): Promise<DeliveredRows> {
   const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
   try {
     const bucket = openBucket(s3_config, outbound, new AbortController().signal);
@@ -68,7 +68,7 @@ async function readObjects({ s3_config }: Deployment): Promise<DeliveredRows> {
   }
 }
 
-async function readTable({ warehouse }: Deployment): Promise<DeliveredRows> {
+async function readTable({ warehouse }: Site): Promise<DeliveredRows> {
   const rows: DeliveredRows = new Map();
   for (const row of await warehouse.rows<EventRow & { uuid: string }>(
     sql`SELECT uuid, event, distinct_id, timestamp, properties FROM campaign`,

@@ -29,11 +29,8 @@ export const victims = [
 /** One of `victims`. */
 export type Victim = (typeof victims)[number];
 
-/**
- * A deployment as an operator has it: API, two workers, both stores and two destinations, each a
- * process of its own that is started again when it ends.
- */
-export type Deployment = {
+/** What the processes of a server are put into: both stores and two destinations. */
+export type Site = {
   /** Where exported files lie. */
   export_dir: string;
   /** The environment of the server's processes, for its commands. */
@@ -64,6 +61,15 @@ export type Deployment = {
     path: string,
     body?: unknown,
   ): Promise<{ status: number; body: Record<string, unknown> }>;
+  /** Resolves when everything is up. Rejects after four minutes, naming what is not. */
+  up(): Promise<void>;
+};
+
+/**
+ * A deployment as an operator has it: API, two workers, both stores and two destinations, each a
+ * process of its own that is started again when it ends.
+ */
+export type Deployment = Site & {
   /**
    * Kills the process with -9 and gives true; false when it is down at this moment. It is started
    * again without being asked.
@@ -72,8 +78,6 @@ export type Deployment = {
   isUp(victim: Victim): boolean;
   /** By process, the longest that it took from a start until it was ready, in milliseconds. */
   slowestStarts(): Record<string, number>;
-  /** Resolves when everything is up. Rejects after four minutes, naming what is not. */
-  up(): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -99,36 +103,26 @@ export async function openDeployment(folder: string): Promise<Deployment> {
   }
 }
 
-type Keep = <Part>(part: Part, close: (part: Part) => Promise<unknown>) => Part;
+/** Keeps what was opened, to be closed by `close` when all is over. */
+export type Keep = <Part>(part: Part, close: (part: Part) => Promise<unknown>) => Part;
 
-async function openParts(folder: string, keep: Keep): Promise<Omit<Deployment, 'close'>> {
-  const starts = openStartLog(join(folder, 'starts.log'));
-  const { postgres, clickhouse, destination } = await openStores(folder, keep, starts);
+/** Opens stores and destinations, and connections to them; everything but the server. */
+export async function openSite(folder: string, keep: Keep, starts: StartLog, key: string) {
+  const stores = await openStores(folder, keep, starts);
+  const { postgres, clickhouse, destination } = stores;
   const door = keep(await openPostgresProxy(socketOf(destination.url), { tls: true }), (proxy) =>
     proxy.close(),
   );
-  const [s3_port, api_port] = [await findFreePort(), await findFreePort()];
-  const key = makeApiKey();
+  const s3_port = await findFreePort();
   const environment = serverEnvironment(folder, key, {
     SLUICE_DATABASE_URL: postgres.url,
     SLUICE_CLICKHOUSE_URL: clickhouse.url,
     SLUICE_SECRET_KEY: 'a secret that only this campaign has',
-    SLUICE_PORT: String(api_port),
     // What fails here fails because it was killed: nobody is to be asked to unpause it.
     SLUICE_PAUSE_AFTER_FAILURES: '0',
   });
-  const kept = await startKept(keep, starts, environment, () =>
-    startS3(join(folder, 's3'), s3_port),
-  );
-  const pidOf = (victim: Victim): number | undefined => {
-    if (victim === 'PostgreSQL') return postgres.pid;
-    if (victim === 'ClickHouse') return clickhouse.pid;
-    return victim === 'destination PostgreSQL' ? destination.pid : kept[victim].pid();
-  };
   const closeDatabase = (database: Database) => database.close();
-  const ask: Deployment['call'] = (method, path, body) =>
-    call(`http://127.0.0.1:${api_port}`, key, method, path, body);
-  return {
+  const site: Omit<Site, 'call' | 'up'> = {
     export_dir: join(folder, 'exports'),
     environment,
     db: keep(
@@ -143,6 +137,27 @@ async function openParts(folder: string, keep: Keep): Promise<Omit<Deployment, '
       closeDatabase,
     ),
     ...configsOf(destination.url, { s3_port, postgres_port: door.port }),
+  };
+  return { ...stores, site, startStore: () => startS3(join(folder, 's3'), s3_port) };
+}
+
+async function openParts(folder: string, keep: Keep): Promise<Omit<Deployment, 'close'>> {
+  const starts = openStartLog(join(folder, 'starts.log'));
+  const key = makeApiKey();
+  const { site, startStore, ...stores } = await openSite(folder, keep, starts, key);
+  const api_port = await findFreePort();
+  const environment = { ...site.environment, SLUICE_PORT: String(api_port) };
+  const kept = await startKept(keep, starts, environment, startStore);
+  const pidOf = (victim: Victim): number | undefined => {
+    if (victim === 'PostgreSQL') return stores.postgres.pid;
+    if (victim === 'ClickHouse') return stores.clickhouse.pid;
+    return victim === 'destination PostgreSQL' ? stores.destination.pid : kept[victim].pid();
+  };
+  const ask: Deployment['call'] = (method, path, body) =>
+    call(`http://127.0.0.1:${api_port}`, key, method, path, body);
+  return {
+    ...site,
+    environment,
     call: ask,
     kill: (victim) => {
       const pid = pidOf(victim);

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
-import type { Deployment } from './deployment.ts';
+import type { Site } from './deployment.ts';
 import type { Random } from './random.ts';
 
 /** What people do to the exports of a campaign, one thing after the other. */
@@ -12,7 +12,7 @@ export type Operations = {
 };
 
 type Operation = (
-  deployment: Deployment,
+  deployment: Site,
   random: Random,
   path: string,
   exportId: string,
@@ -28,11 +28,7 @@ export const exportPath = (id: string) => `/api/projects/@current/batch_exports/
  * stopped, and lets scheduled runs come every second or so instead of every five minutes. What
  * fails because something is down was not done.
  */
-export function startOperations(
-  deployment: Deployment,
-  random: Random,
-  exportIds: string[],
-): Operations {
+export function startOperations(deployment: Site, random: Random, exportIds: string[]): Operations {
   const counts: Record<string, number> = {};
   let isStopping = false;
   const turn = async () => {
@@ -62,7 +58,7 @@ export function startOperations(
  * Moves the end of the export's interval to now: what was inserted so far is the next scheduled
  * run's.
  */
-export async function comeDue({ db }: Deployment, exportId: string): Promise<void> {
+export async function comeDue({ db }: Site, exportId: string): Promise<void> {
   await db.run(sql`
     UPDATE batch_exports SET next_run_at = date_trunc('milliseconds', clock_timestamp())
       WHERE id = ${exportId} AND NOT paused AND next_run_at > clock_timestamp()
@@ -110,14 +106,14 @@ const names: (keyof typeof operations)[] = [
   'cancelled backfill',
 ];
 
-async function succeeds(deployment: Deployment, path: string, body: unknown): Promise<boolean> {
+async function succeeds(deployment: Site, path: string, body: unknown): Promise<boolean> {
   return (await deployment.call('POST', path, body)).status < 300;
 }
 
 const minute_ms = 60_000;
 
 function backfill(
-  deployment: Deployment,
+  deployment: Site,
   random: Random,
   path: string,
   mode: 'missing' | 'all',
@@ -133,7 +129,7 @@ function backfill(
 }
 
 async function toRun(
-  deployment: Deployment,
+  deployment: Site,
   random: Random,
   path: string,
   exportId: string,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Deployment } from './deployment.ts';
+import type { Site } from './deployment.ts';
 import type { Random } from './random.ts';
 import { rowDigest } from './row_digest.ts';
 
@@ -31,7 +31,7 @@ const repeats_max = 20;
  * late by up to `late_ms_max`, and some were sent before. A batch that was not answered for is sent
  * again with the same uuids, as clients are told to do.
  */
-export function startTraffic(deployment: Deployment, random: Random, lateMsMax: number): Traffic {
+export function startTraffic(deployment: Site, random: Random, lateMsMax: number): Traffic {
   const sent = new Map<string, string>();
   let recent: Sent[] = [];
   let repeated = 0;
@@ -68,7 +68,7 @@ export function startTraffic(deployment: Deployment, random: Random, lateMsMax: 
   };
 }
 
-async function sendUntilAnswered(deployment: Deployment, events: Sent[]): Promise<void> {
+async function sendUntilAnswered(deployment: Site, events: Sent[]): Promise<void> {
   for (;;) {
     const answer = await deployment
       .call('POST', '/api/projects/@current/events/', { events })

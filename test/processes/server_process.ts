@@ -4,7 +4,8 @@ import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 
-const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url));
+/** The server of this checkout. */
+export const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url));
 
 /** A server that runs as users run it: a process of its own, reached over HTTP. */
 export type ServerProcess = {
@@ -52,13 +53,14 @@ export function serverEnvironment(
 
 /**
  * Starts a command of the server (`start`, `api`, `worker`) and waits until it says that it is
- * ready; fails with its output when it ends before.
+ * ready; fails with its output when it ends before. `program` is another checkout's main file.
  */
 export async function startServer(
   command: string[],
   environment: Record<string, string>,
+  program = main,
 ): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [main, ...command], {
+  const child = spawn(process.execPath, [program, ...command], {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

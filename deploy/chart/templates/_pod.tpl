@@ -1,7 +1,7 @@
 {{/* What the pods of both deployments have alike. */}}
 {{- define "sluice.pod" -}}
 securityContext: {runAsNonRoot: true, runAsUser: 1000, fsGroup: 1000}
-terminationGracePeriodSeconds: 35
+terminationGracePeriodSeconds: 45
 volumes: [{name: work, emptyDir: {}}]
 {{- end }}
 {{- define "sluice.container" -}}
@@ -10,6 +10,8 @@ envFrom: [{secretRef: {name: {{ .Values.secret | quote }}}}]
 env:
   - {name: SLUICE_PUBLIC_URL, value: {{ .Values.publicUrl | quote }}}
   - {name: SLUICE_WORKER_PORT, value: "8001"}
+  # So long requests may come still after a pod was told to stop.
+  - {name: SLUICE_DRAIN_SECONDS, value: "10"}
   {{- range $name, $value := .Values.settings }}
   - {name: {{ $name }}, value: {{ $value | quote }}}
   {{- end }}

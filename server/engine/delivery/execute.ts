@@ -1,6 +1,7 @@
 import type { Sink, SliceOutcome } from '../destination/destination.ts';
 import { break_offs_max, broke_off_message } from '../runs/worker_crashes.ts';
 import { counted } from '../../platform/counted.ts';
+import type { Attributes, Span } from '../../platform/tracing/span.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
 import { receiptText } from '../runs/run_input.ts';
@@ -33,14 +34,38 @@ export async function executeRun(
   onStall: (isSilent: boolean) => void = () => undefined,
 ): Promise<void> {
   if (run.break_offs >= break_offs_max) return giveUp(engine, run);
-  const clock = openStepClock(run);
-  try {
-    const attempt = openAttempt(engine, run, signal, clock);
-    await (isUnwanted(run) ? cancel(attempt) : deliver(attempt, onStall));
-  } catch (error) {
-    clock.stop();
-    await settle(engine, run, error, signal);
-  }
+  const work = async (span?: Span) => {
+    const clock = openStepClock(run);
+    try {
+      const attempt = openAttempt(engine, run, signal, clock);
+      if (span?.trace.is_sampled === true)
+        await say(attempt, 'DEBUG', `Trace ${span.trace.trace_id}.`);
+      await (isUnwanted(run) ? cancel(attempt) : deliver(attempt, onStall));
+    } catch (error) {
+      clock.stop();
+      span?.fail(error);
+      await settle(engine, run, error, signal);
+    }
+    if (span !== undefined) noteSteps(span, run);
+  };
+  await (engine.tracer?.during('run', attributesOf(run), work) ?? work());
+}
+
+function attributesOf(run: ClaimedRun): Attributes {
+  return {
+    'sluice.run_id': run.id,
+    'sluice.batch_export_id': run.batch_export_id,
+    'sluice.team_id': run.team_id,
+    'sluice.attempt': run.attempt,
+    'sluice.model': run.model,
+    'sluice.destination': run.destination_type,
+  };
+}
+
+/** Where the time of the attempt went: reading and sending of a slice are one span. */
+function noteSteps({ attributes }: Span, run: ClaimedRun): void {
+  for (const [step, value] of Object.entries(run.steps.at(-1) ?? {}))
+    if (step.endsWith('_ms') && typeof value === 'number') attributes[`sluice.${step}`] = value;
 }
 
 function isUnwanted(run: ClaimedRun): boolean {

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Sink, SliceOutcome } from '../destination/destination.ts';
 import { RetryableError } from '../destination/errors.ts';
 import { counted } from '../../platform/counted.ts';
+import { inSpan } from '../../platform/tracing/span.ts';
 import { encodeStage } from '../formats/encode_stage.ts';
 import { sayChanged } from '../formats/marks.ts';
 import { resetProgress, storeProgress } from '../runs/runs.ts';
@@ -33,7 +34,11 @@ export async function writeSlices(
     if (outcomes.has(slice.number)) continue;
     attempt.signal.throwIfAborted();
     const started = performance.now();
-    const { outcome, changed } = await writeSlice(attempt, sink, slice, slices.length);
+    const { outcome, changed } = await inSpan(
+      'slice',
+      { 'sluice.slice': slice.number, 'sluice.records': slice.records },
+      () => writeSlice(attempt, sink, slice, slices.length),
+    );
     outcomes.set(slice.number, outcome);
     attempt.clock.enter('sent');
     await storeProgress(engine, run, [...outcomes.values()]);

@@ -3,6 +3,8 @@ import type { Mail, MailMessage } from '../../platform/mail/mail.ts';
 import { OutboundRefused } from '../../platform/outbound/outbound.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { webhookHeaders } from '../../platform/outbound/standard_webhooks.ts';
+import { inSpan } from '../../platform/tracing/span.ts';
+import { tracedHeaders } from '../../platform/tracing/traceparent.ts';
 import { restAskedFor } from '../../platform/retry_schedule.ts';
 
 /** How long a receiver may take to answer: 15 s, the least that Standard Webhooks recommends. */
@@ -37,17 +39,19 @@ export async function postWebhook(
 ): Promise<AttemptResult> {
   const timeout = AbortSignal.timeout(answer_ms);
   try {
-    const response = await outbound.fetch(url, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': 'sluice',
-        ...webhookHeaders(key, id, clock.now(), body),
-      },
-      body,
-      signal: AbortSignal.any([signal, timeout]),
-    });
+    const send = () =>
+      outbound.fetch(url, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: tracedHeaders({
+          'content-type': 'application/json',
+          'user-agent': 'sluice',
+          ...webhookHeaders(key, id, clock.now(), body),
+        }),
+        body,
+        signal: AbortSignal.any([signal, timeout]),
+      });
+    const response = await inSpan('webhook', { 'sluice.webhook_id': id }, send, 3);
     await response.body?.cancel();
     const { status, headers } = response;
     const rest_ms = restAskedFor(status, headers.get('retry-after'), clock.now());

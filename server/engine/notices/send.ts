@@ -4,6 +4,7 @@ import type { Logger } from '../../platform/log.ts';
 import type { Mail } from '../../platform/mail/mail.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { Database } from '../../platform/postgres/database.ts';
+import type { Tracer } from '../../platform/tracing/tracer.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { readWebhookSecret } from '../../platform/outbound/standard_webhooks.ts';
 import { postWebhook, sendMail } from './attempt.ts';
@@ -26,6 +27,8 @@ export type NoticeSender = {
   outbound: Outbound;
   mail: Mail;
   public_url: string;
+  /** undefined: traces are off */
+  tracer: Tracer | undefined;
 };
 
 /**
@@ -106,7 +109,12 @@ async function makeAttempt(
   try {
     let result: AttemptResult;
     try {
-      result = await attempt(sender, due, signal, answer_ms);
+      const work = () => attempt(sender, due, signal, answer_ms);
+      result = await (sender.tracer?.during(
+        'notice',
+        { 'sluice.notice_id': due.notice_id },
+        work,
+      ) ?? work());
     } catch (error) {
       if (!signal.aborted) throw error;
       await releaseDelivery(sender, due);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { Span, doAs, newId } from '../../platform/tracing/span.ts';
 import { RetryableError } from '../destination/errors.ts';
 import { lasting } from '../destination/faults.ts';
 import { explainFault } from './faults.ts';
@@ -132,4 +133,33 @@ test('an error is known by name, by connection, by status, and behind other erro
     if (code === undefined) assert.equal(explained, error);
     else assert.equal((explained as RetryableError).code, code, error.message);
   }
+});
+
+test('each part is a span below the work that uploads it, whoever reads the source', async () => {
+  const ended: Span[] = [];
+  const onEnd = (span: Span) => void ended.push(span);
+  const slice = new Span(
+    { trace_id: newId(16), is_sampled: true, origin_ms: 0, onEnd },
+    'slice',
+    {},
+  );
+  const bytes = Readable.from([Buffer.alloc(partBytes(1)), Buffer.alloc(5)]);
+  await doAs(
+    slice,
+    async () =>
+      void (await uploadParts(
+        partsOnly(async () => {}),
+        'k',
+        'i',
+        bytes,
+      )),
+  );
+  assert.deepEqual(
+    ended.map(({ name, parent_id, attributes }) => [name, parent_id, attributes['sluice.bytes']]),
+    [
+      ['part', slice.span_id, partBytes(1)],
+      ['part', slice.span_id, 5],
+      ['slice', undefined, undefined],
+    ],
+  );
 });

@@ -1,6 +1,8 @@
 import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { asPartOf, currentSpan, inSpan } from '../../platform/tracing/span.ts';
+import type { Span } from '../../platform/tracing/span.ts';
 import { giveBack } from '../../platform/memory/buffer_pool.ts';
 import { NonRetryableError } from '../destination/errors.ts';
 import type { ObjectStore, OpenUpload, Part } from './object_store.ts';
@@ -36,13 +38,14 @@ export async function uploadParts(
   const stop = new AbortController();
   const sending = new Set<Promise<void>>();
   const buffers = openBuffers();
+  const asPart = partOf(currentSpan());
   let sent = 0;
   let failure: { error: unknown } | undefined;
   const sendPart = async (number: number, body: Buffer, size: number) => {
     try {
-      parts.push(
-        await store.uploadPart(key, uploadId, number, body.subarray(0, size), stop.signal),
-      );
+      const upload = () =>
+        store.uploadPart(key, uploadId, number, body.subarray(0, size), stop.signal);
+      parts.push(await asPart(number, size, upload));
       buffers.giveBack(body);
     } catch (error) {
       failure ??= { error: store.faults.explain(error) };
@@ -73,6 +76,16 @@ export async function uploadParts(
   }
   if (failure !== undefined) throw failure.error;
   return parts.sort((one, other) => one.number - other.number);
+}
+
+/** What is written comes from the source, which is a part of no span: the one around is kept. */
+function partOf(around: Span | undefined) {
+  return <Result>(number: number, size: number, work: () => Promise<Result>): Promise<Result> =>
+    around === undefined
+      ? work()
+      : asPartOf(around, () =>
+          inSpan('part', { 'sluice.part': number, 'sluice.bytes': size }, work, 3),
+        );
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Secrets } from '../secrets/secrets.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import type { Access, Caller, Within } from './caller/access.ts';
 import type { Claim } from './claim.ts';
 import type { Limiter } from './limits/rate_limit.ts';
@@ -23,6 +24,8 @@ export type HttpContext = {
   clickhouse: ClickHouse;
   secrets: Secrets;
   metrics: Metrics;
+  /** undefined: traces are off */
+  tracer: Tracer | undefined;
 };
 
 declare module 'fastify' {

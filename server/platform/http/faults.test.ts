@@ -7,6 +7,7 @@ import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { openDatabase } from '../postgres/database.ts';
+import { beginDrain } from './drain.ts';
 import { buildServer } from './server.ts';
 
 let harness: Harness;
@@ -128,6 +129,17 @@ test(
     await db.close();
   },
 );
+
+test('a server that is about to stop is not ready, and ends connections', async () => {
+  const app = buildServer(harness.deps, () => undefined);
+  assert.equal((await app.inject('/readyz')).json().postgres, 'ok');
+  beginDrain(app);
+  const ready = await app.inject('/readyz');
+  assert.deepEqual([ready.statusCode, ready.json()], [503, { status: 'stopping' }]);
+  const alive = await app.inject('/healthz');
+  assert.deepEqual([alive.statusCode, alive.headers.connection], [200, 'close']);
+  await app.close();
+});
 
 test('metrics name routes, never what callers sent', async () => {
   await harness.request('GET', ownPath(), { key: own.key });

@@ -2,14 +2,15 @@ import type { FastifyInstance } from 'fastify';
 import sql from 'sql-template-tag';
 import { version } from '../version.ts';
 import type { HttpContext } from './context.ts';
+import { isDraining } from './drain.ts';
 import { hiddenRoute } from './hidden_route.ts';
 
 const ready_timeout_ms = 3_000;
 
 /**
- * Adds /healthz (the process runs, and which release it is), /readyz (its stores answer within 3 s
- * and the first start has made what it prints, else 503) and /metrics (Prometheus, without anything
- * about callers).
+ * Adds /healthz (the process runs, and which release it is), /readyz (its stores answer within 3 s,
+ * the first start has made what it prints, and it is not about to stop, else 503) and /metrics
+ * (Prometheus, without anything about callers).
  */
 export function serveHealth(
   app: FastifyInstance,
@@ -17,7 +18,8 @@ export function serveHealth(
 ): void {
   const json = ['application/json'];
   app.get('/healthz', hiddenRoute({ 200: json }), () => ({ status: 'ok', version }));
-  app.get('/readyz', hiddenRoute({ 200: json, 503: json }), async (_request, reply) => {
+  app.get('/readyz', hiddenRoute({ 200: json, 503: json }), async (request, reply) => {
+    if (isDraining(request.server)) return reply.code(503).send({ status: 'stopping' });
     // The server listens before the first owner and key exist, and a key that works is what ready
     // means.
     const started = sql`SELECT EXISTS (SELECT 1 FROM server_facts

@@ -15,11 +15,13 @@ import { serveHealth } from './health.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { claimIdempotencyKey, settleIdempotencyKey } from './idempotency.ts';
 import { collectMethods, completeMethods } from './methods.ts';
+import { isDraining } from './drain.ts';
 import { describeApi, serveDocument } from './openapi.ts';
 import { openLimiter } from './limits/rate_limit.ts';
 import { answerInPieces } from './lists/in_pieces.ts';
 import { requestIdOf } from './request_id.ts';
 import { answersRecord, documented, isTagged } from './responses.ts';
+import { traceRequests } from './traced_requests.ts';
 
 // Long enough for a file of events over a slow line; what must come quickly are the headers, and
 // Node waits a minute for those.
@@ -38,6 +40,8 @@ export function buildServer(
 ): FastifyInstance {
   const app = fastify({
     logger: false,
+    // Who is connected still while it closes gets an answer, and the connection ends with it.
+    return503OnClosing: false,
     bodyLimit: body_size_bytes_max,
     requestTimeout: request_timeout_ms,
     requestIdHeader: false,
@@ -75,6 +79,7 @@ export function buildServer(
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
   handleErrors(app, context);
+  if (context.tracer !== undefined) traceRequests(app, context.tracer);
   observe(app, context);
   app.register(cookie);
   startHousekeeping(app, context);
@@ -129,6 +134,7 @@ function observe(app: FastifyInstance, context: HttpContext): void {
       .header('x-request-id', request.id)
       .header('x-content-type-options', 'nosniff')
       .header('cache-control', 'private, no-cache');
+    if (isDraining(app)) reply.header('connection', 'close');
     done();
   });
   app.addHook('onResponse', (request, reply, done) => {

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { Sql } from 'sql-template-tag';
+import { currentSpan, inSpan } from '../tracing/span.ts';
 
 /**
  * What both the pool and an open transaction can do. Every statement is named after its text, so
@@ -55,6 +56,9 @@ export function isDatabaseError(error: unknown): error is DatabaseError {
   // By its class: EPIPE, of a socket that breaks, looks like an SQLSTATE.
   return error instanceof pg.DatabaseError && error.code !== undefined;
 }
+
+/** So much of a statement stands in its span. */
+const query_text_max = 2_000;
 
 const statementNames = new Map<string, string>();
 
@@ -123,7 +127,7 @@ export function openDatabase(
     (client: { query(config: pg.QueryConfig): Promise<pg.QueryResult> }) =>
     (config: pg.QueryConfig) => {
       statements += 1;
-      return client.query(config);
+      return traced(config, () => client.query(config));
     };
   const joined = openJoined();
   const direct = queryable(counted(pool));
@@ -141,6 +145,21 @@ export function openDatabase(
     within: joined.run,
     close: () => pool.end(),
   };
+}
+
+/** A statement as a part of what is traced; only the text of a prepared one is free of values. */
+function traced<Result>(
+  { name, text }: Pick<pg.QueryConfig, 'name' | 'text'>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (currentSpan() === undefined) return work();
+  const operation = /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? '';
+  const attributes = {
+    'db.system.name': 'postgresql',
+    'db.operation.name': operation,
+    ...(name === undefined ? {} : { 'db.query.text': text.slice(0, query_text_max) }),
+  };
+  return inSpan(`PostgreSQL ${operation}`, attributes, work, 3);
 }
 
 /** Which transaction the present course of calls has joined. */
@@ -210,7 +229,7 @@ async function inTransaction<Result>(
   try {
     await client.query('BEGIN');
     const result = await work({ ...queryable(counted(client)), transaction_open: true });
-    await client.query('COMMIT');
+    await traced({ text: 'COMMIT' }, () => client.query('COMMIT'));
     return result;
   } catch (error) {
     // A connection on which even ROLLBACK fails is thrown away, so that nobody inherits a half-open

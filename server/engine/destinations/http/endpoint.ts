@@ -3,6 +3,8 @@ import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 import type { Response } from 'undici';
 import type { Clock } from '../../../platform/clock.ts';
 import { webhookHeaders } from '../../../platform/outbound/standard_webhooks.ts';
+import { inSpan } from '../../../platform/tracing/span.ts';
+import { tracedHeaders } from '../../../platform/tracing/traceparent.ts';
 import type { DestinationDeps } from '../../destination/destination.ts';
 import { stopError, throwIfStopped } from '../../destination/stop.ts';
 import { RetryableError } from '../../destination/errors.ts';
@@ -95,13 +97,16 @@ async function tryOnce(
   const bytes = await packed(config, body);
   const timeout = AbortSignal.timeout(timeoutOf(bytes.length));
   try {
-    const response = await deps.outbound.fetch(config.url, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: headersOf(config, deps.clock, id, body),
-      body: bytes,
-      signal: AbortSignal.any([deps.signal, timeout]),
-    });
+    const asked = { 'http.request.method': 'POST', 'http.request.body.size': bytes.length };
+    const send = () =>
+      deps.outbound.fetch(config.url, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: tracedHeaders(headersOf(config, deps.clock, id, body)),
+        body: bytes,
+        signal: AbortSignal.any([deps.signal, timeout]),
+      });
+    const response = await inSpan('HTTP POST', asked, send, 3);
     const text = await readText(response);
     const error = response.ok ? undefined : statusError(response.status, spoken(text, config));
     return { status: response.status, error, retry_after: response.headers.get('retry-after') };

@@ -1,0 +1,67 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { keptSecretKeys } from '../../platform/secrets/kept_secret_keys.ts';
+import { openSecrets } from '../../platform/secrets/secrets.ts';
+import { sealed_fields } from '../sealed_fields.ts';
+
+/** What customers gave us to use; other sealed fields are copies of it, or are gone in minutes. */
+const searched = new Set(['users', 'batch_exports', 'notice_targets', 'plugins', 'plugin_configs']);
+
+/** The secrets of the settings and of the data folder. */
+export function secretsOfSettings(config: Config): string[] {
+  const keys = secretKeysOf(config);
+  const passwords = [config.database_url, config.clickhouse_url, config.smtp_url].flatMap((url) =>
+    url === undefined || !URL.canParse(url) ? [] : [decodeURIComponent(new URL(url).password)],
+  );
+  const headers = [config.otel_headers, config.otel_traces_headers].flatMap((one) =>
+    Object.values(one ?? {}),
+  );
+  const named = Object.entries(config).flatMap(([name, value]) =>
+    typeof value === 'string' && /secret|password|token|api_key/.test(name) ? [value] : [],
+  );
+  return [...keys, ...passwords, ...headers, ...named];
+}
+
+/**
+ * Every secret that is stored for exports, notices, plugins and second factors, to be looked for.
+ * What cannot be opened is left out: then it stands nowhere else in clear either.
+ */
+export async function storedSecrets(config: Config, db: Database): Promise<string[]> {
+  const [first, ...others] = secretKeysOf(config);
+  if (first === undefined) return [];
+  const secrets = openSecrets(() => [first, ...others]);
+  const found: string[] = [];
+  for (const { table, id, field, context } of sealed_fields) {
+    if (!searched.has(table)) continue;
+    const { rows } = await db.text(
+      `SELECT ${id}::text AS id, ${field} AS sealed FROM ${table} WHERE ${field} IS NOT NULL`,
+    );
+    for (const row of rows)
+      try {
+        collect(secrets.open(row['sealed'] as Buffer, context(String(row['id']))), found);
+      } catch {
+        // Sealed under a key that is not ours.
+      }
+  }
+  return found;
+}
+
+function secretKeysOf({ secret_key, previous_secret_keys, data_dir }: Config): string[] {
+  if (secret_key !== undefined) return [secret_key, ...previous_secret_keys];
+  return existsSync(join(data_dir, 'secret_key')) ? [...keptSecretKeys(data_dir)] : [];
+}
+
+/** A sealed text, or each text in it where it is JSON. */
+function collect(text: string, found: string[]): void {
+  found.push(text);
+  try {
+    JSON.parse(text, (_name, value: unknown) => {
+      if (typeof value === 'string') found.push(value);
+      return value;
+    });
+  } catch {
+    // A text alone.
+  }
+}

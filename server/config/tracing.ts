@@ -1,0 +1,161 @@
+import { samplers } from '../platform/tracing/sampler.ts';
+import type { TracingOptions } from '../platform/tracing/tracer.ts';
+import { WrongValue, choice, flag, folder, listed, number, setting, url, whole } from './values.ts';
+import type { Read } from './values.ts';
+
+/** The settings of traces, under the names of OpenTelemetry's specification; part of `Config`. */
+export type TracingConfig = {
+  otel_disabled: boolean;
+  otel_exporter: string;
+  /** The path `/v1/traces` is added to this one. */
+  otel_endpoint: string | undefined;
+  otel_traces_endpoint: string | undefined;
+  otel_protocol: string;
+  otel_headers: Record<string, string> | undefined;
+  otel_traces_headers: Record<string, string> | undefined;
+  otel_timeout_ms: number;
+  otel_sampler: string;
+  otel_sampler_ratio: number;
+  otel_service_name: string | undefined;
+  otel_resource: Record<string, string> | undefined;
+  /** undefined: to no file */
+  traces_file: string | undefined;
+};
+
+/** `name=value` with commas between, the values encoded as in a URL; a refusal repeats none. */
+const pairs: Read<Record<string, string>> = (text) =>
+  Object.fromEntries(
+    listed(text).map((pair) => {
+      const [, name, value] = /^([^=\s]+)\s*=\s*(.*)$/.exec(pair) ?? [];
+      try {
+        return [name!.trim(), decodeURIComponent(value!)];
+      } catch {
+        throw new WrongValue('must be name=value, separated by commas, values as in a URL.');
+      }
+    }),
+  );
+
+/** Names of headers are told without regard to case, and what HTTP forbids in them is refused. */
+const headers: Read<Record<string, string>> = (text) => {
+  try {
+    return Object.fromEntries(new Headers(pairs(text)));
+  } catch (error) {
+    if (error instanceof WrongValue) throw error;
+    throw new WrongValue('must be headers that HTTP allows, as name=value.');
+  }
+};
+
+/** The same as `settings` of config.ts has them. */
+export const tracing_settings = {
+  otel_disabled: setting(
+    'OTEL_SDK_DISABLED',
+    'false',
+    flag,
+    'Whether traces are off, whatever else is set.',
+  ),
+  otel_exporter: setting(
+    'OTEL_TRACES_EXPORTER',
+    'otlp',
+    choice('otlp', 'none'),
+    'Whether traces go to the collector (`otlp`) or not (`none`).',
+  ),
+  otel_endpoint: setting(
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    '',
+    url('http:', 'https:'),
+    'Collector that traces are sent to, by OTLP over HTTP, at `/v1/traces` below this address ' +
+      '(`http://127.0.0.1:4318`). Default: no traces are sent ([traces.md](traces.md)).',
+  ),
+  otel_traces_endpoint: setting(
+    'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+    '',
+    url('http:', 'https:'),
+    'The same as the whole address, which goes before the other one.',
+  ),
+  otel_protocol: setting(
+    'OTEL_EXPORTER_OTLP_PROTOCOL',
+    'http/json',
+    choice('http/json', 'http/protobuf'),
+    'JSON is sent in both cases: collectors take both at one address. `grpc` is not spoken.',
+  ),
+  otel_headers: setting(
+    'OTEL_EXPORTER_OTLP_HEADERS',
+    '',
+    headers,
+    'Headers for the collector (`api-key=...,other=...`), the values encoded as in a URL.',
+  ),
+  otel_traces_headers: setting(
+    'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+    '',
+    headers,
+    'The same, which goes before the other one.',
+  ),
+  otel_timeout_ms: setting(
+    'OTEL_EXPORTER_OTLP_TIMEOUT',
+    '10000',
+    whole(1, 600_000),
+    'Milliseconds that the collector may take for an answer. Nothing else waits for it.',
+  ),
+  otel_sampler: setting(
+    'OTEL_TRACES_SAMPLER',
+    'parentbased_always_on',
+    choice(...samplers),
+    'Which traces are kept. With `parentbased_` a request that brings a `traceparent` decides ' +
+      'by its flag.',
+  ),
+  otel_sampler_ratio: setting(
+    'OTEL_TRACES_SAMPLER_ARG',
+    '1',
+    number(0, 1),
+    'The part of the traces that `traceidratio` keeps, from 0 to 1.',
+  ),
+  otel_service_name: setting(
+    'OTEL_SERVICE_NAME',
+    '',
+    (text) => text,
+    'Name of the service in traces. Default: `service.name` of `OTEL_RESOURCE_ATTRIBUTES`, else ' +
+      '`sluice`.',
+  ),
+  otel_resource: setting(
+    'OTEL_RESOURCE_ATTRIBUTES',
+    '',
+    pairs,
+    'What all traces say of this server (`deployment.environment.name=production`).',
+  ),
+  traces_file: setting(
+    'SLUICE_TRACES_FILE',
+    '',
+    folder,
+    'File that traces are added to, a line of OTLP in JSON for each batch, with or without a ' +
+      'collector; two of 64 MiB at most. Default: none.',
+  ),
+};
+
+/** What is traced, and where it goes. */
+export function tracingOptions(config: TracingConfig): TracingOptions {
+  const isOff = config.otel_disabled;
+  const { otel_endpoint, otel_traces_endpoint } = config;
+  const address =
+    otel_traces_endpoint ??
+    (otel_endpoint === undefined ? undefined : `${otel_endpoint}/v1/traces`);
+  return {
+    collector:
+      isOff || address === undefined || config.otel_exporter === 'none'
+        ? undefined
+        : {
+            url: address,
+            headers: config.otel_traces_headers ?? config.otel_headers ?? {},
+            timeout_ms: config.otel_timeout_ms,
+          },
+    file: isOff ? undefined : config.traces_file,
+    sampler: config.otel_sampler,
+    sampler_ratio: config.otel_sampler_ratio,
+    resource: {
+      'service.name': 'sluice',
+      ...config.otel_resource,
+      ...(config.otel_service_name === undefined
+        ? {}
+        : { 'service.name': config.otel_service_name }),
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { test } from 'node:test';
+import { root } from './source_files.ts';
+
+// Before this one there was no release that could be at work beside another.
+const first_number = 26;
+
+/**
+ * What of a migration a process of the release before may stumble over, as the words of it. Tables
+ * that the same file makes are nobody's yet.
+ */
+function contractionsOf(text: string): string[] {
+  const plain = text
+    .replaceAll(/--.*$/gm, '')
+    .replaceAll(/\$\$[\s\S]*?\$\$/g, "''")
+    .replaceAll(/\s+/g, ' ');
+  const own = new Set(
+    [...plain.matchAll(/CREATE TABLE (?:IF NOT EXISTS )?(\w+)/gi)].map(([, table]) => table),
+  );
+  return plain.split(';').flatMap((statement) => {
+    const table = /(?:ALTER TABLE|INDEX \w+ ON|INDEX IF NOT EXISTS \w+ ON) (?:ONLY )?(\w+)/i.exec(
+      statement,
+    )?.[1];
+    if (table !== undefined && own.has(table)) return [];
+    const parts = /^ *ALTER TABLE/i.test(statement) ? partsOf(statement) : [statement];
+    return parts.filter((part) => isContraction(part, statement)).map((part) => part.trim());
+  });
+}
+
+/** What an ALTER TABLE does, one thing each: parted at the commas outside of brackets. */
+function partsOf(statement: string): string[] {
+  let depth = 0;
+  const parts = [''];
+  for (const sign of statement) {
+    if (sign === '(') depth += 1;
+    if (sign === ')') depth -= 1;
+    if (sign === ',' && depth === 0) parts.push('');
+    else parts[parts.length - 1] += sign;
+  }
+  return parts;
+}
+
+const taking = new RegExp(
+  '^ *DROP\\b|\\b(?:DROP (?:COLUMN|TABLE|VIEW)|RENAME|SET NOT NULL|MODIFY COLUMN|TYPE \\w+|' +
+    'ADD (?:CHECK|UNIQUE|PRIMARY|FOREIGN)|TRUNCATE|CREATE UNIQUE INDEX)\\b',
+  'i',
+);
+
+function isContraction(part: string, statement: string): boolean {
+  if (/^ *CREATE (?:TABLE|VIEW|FUNCTION|TRIGGER)\b/i.test(part)) return false;
+  const added = /ADD CONSTRAINT (\w+)/i.exec(part)?.[1];
+  // One of the same name in its place; that it lets more through is for the reader to see.
+  if (added !== undefined) return !statement.includes(`DROP CONSTRAINT ${added}`);
+  if (/\b(?:DROP (?:CONSTRAINT|INDEX|DEFAULT|NOT NULL|TRIGGER)|ADD VALUE)\b/i.test(part))
+    return false;
+  if (/\bADD COLUMN\b/i.test(part)) return /\bNOT NULL\b/i.test(part) && !/DEFAULT/i.test(part);
+  return taking.test(part);
+}
+
+test('a migration only adds, or says from which release on processes can work beside it', () => {
+  const paths = globSync(['migrations/*.sql', 'migrations/clickhouse/*.sql'], { cwd: root });
+  const judged = paths.filter(
+    (path) => path.includes('clickhouse') || Number(basename(path).slice(0, 4)) >= first_number,
+  );
+  assert.ok(judged.length >= 8);
+  for (const path of judged) {
+    const text = readFileSync(join(root, path), 'utf8');
+    const head = /^(?:--.*\n)*/.exec(text)![0];
+    if (/^-- Oldest release: \d+\.\d+\.\d+$/m.test(head)) continue;
+    assert.deepEqual(
+      contractionsOf(text),
+      [],
+      `${path}: processes of the release before run on beside it. Take away a release later than ` +
+        'you stop using, and say "-- Oldest release: <the first that does without>" in its head.',
+    );
+  }
+});
+
+test('what takes away or asks for more is seen', () => {
+  const cases: [string, number][] = [
+    ['ALTER TABLE a ADD COLUMN b text; CREATE INDEX c ON a (b);', 0],
+    ["ALTER TABLE a ADD COLUMN b text NOT NULL DEFAULT 'x' CHECK (b IN ('x', 'y'));", 0],
+    ['ALTER TABLE a ADD COLUMN b text, ADD COLUMN c integer NOT NULL;', 1],
+    ['ALTER TABLE a DROP COLUMN b;', 1],
+    ['ALTER TABLE a DROP CONSTRAINT c, ADD CONSTRAINT c CHECK (b > 0);', 0],
+    ['ALTER TABLE a ADD CONSTRAINT c CHECK (b > 0);', 1],
+    ['ALTER TABLE a ALTER COLUMN b SET NOT NULL, RENAME c TO d;', 2],
+    ['ALTER TABLE a ALTER COLUMN b TYPE bigint;', 1],
+    ['ALTER TABLE a ALTER COLUMN b DROP NOT NULL;', 0],
+    ['CREATE TABLE a (b text); CREATE UNIQUE INDEX c ON a (b);', 0],
+    ['CREATE UNIQUE INDEX c ON a (b);', 1],
+    ['-- DROP TABLE a;\nDROP TABLE b;', 1],
+  ];
+  for (const [text, found] of cases) assert.equal(contractionsOf(text).length, found, text);
+});

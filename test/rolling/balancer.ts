@@ -1,0 +1,124 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+
+/** An answer of one of the API processes. */
+export type Answered = { status: number; body: Record<string, unknown> };
+
+/**
+ * What stands before several API processes: it asks each whether it is ready, twice a second, and
+ * sends requests to those that were, in turn.
+ */
+export type Balancer = {
+  /**
+   * Asks until there is an answer that is neither 5xx nor 429, for half a minute at most; every try
+   * that was not is counted by what it met. Rejects with the last fault.
+   */
+  ask(method: string, path: string, body?: unknown): Promise<Answered>;
+  /** Tries that failed, by what they met: the code of an error, or a status. */
+  faults: Map<string, number>;
+  /** What was said at the first of each. */
+  first_words: Map<string, string>;
+  /** Answers, and the longest that one took with all its tries, in milliseconds. */
+  counts: { answers: number; mended: number; longest_ms: number };
+  /** Whether the process was ready when it was asked last. */
+  isReady(address: string): boolean;
+  close(): Promise<void>;
+};
+
+const look_ms = 500;
+const tries_ms_max = 30_000;
+const retry_pause_ms = 100;
+
+/** Opens a balancer before the addresses; connections to them are kept. */
+export async function openBalancer(addresses: string[], key: string): Promise<Balancer> {
+  const agent = new Agent({ connections: 32, keepAliveTimeout: 60_000 });
+  const watch = watchReady(addresses, agent);
+  const faults = new Map<string, number>();
+  const first_words = new Map<string, string>();
+  const counts = { answers: 0, mended: 0, longest_ms: 0 };
+  const ask: Balancer['ask'] = async (method, path, body) => {
+    const began = performance.now();
+    for (let tried = 1; ; tried += 1) {
+      try {
+        const answer = await tryOnce(agent, key, method, `${watch.next()}${path}`, body);
+        counts.answers += 1;
+        if (tried > 1) counts.mended += 1;
+        counts.longest_ms = Math.max(counts.longest_ms, Math.round(performance.now() - began));
+        return answer;
+      } catch (error) {
+        const code = (error as { code?: string }).code ?? String(error);
+        faults.set(code, (faults.get(code) ?? 0) + 1);
+        if (!first_words.has(code)) first_words.set(code, `${method} ${path}: ${String(error)}`);
+        if (performance.now() - began > tries_ms_max) throw error;
+        await pause(retry_pause_ms);
+      }
+    }
+  };
+  return {
+    ask,
+    faults,
+    first_words,
+    counts,
+    isReady: watch.isReady,
+    close: async () => {
+      await watch.close();
+      await agent.destroy();
+    },
+  };
+}
+
+/** Asks each address whether it is ready, and gives those that were, in turn. */
+function watchReady(addresses: string[], dispatcher: Agent) {
+  const ready = new Set<string>();
+  let turn = 0;
+  let isClosed = false;
+  const look = async (address: string) => {
+    const status = await request(`${address}/readyz`, { dispatcher, headersTimeout: 2_000 })
+      .then(async ({ body, statusCode }) => body.dump().then(() => statusCode))
+      .catch(() => 0);
+    if (status === 200) ready.add(address);
+    else ready.delete(address);
+  };
+  const looking = addresses.map(async (address) => {
+    while (!isClosed) {
+      await look(address);
+      await pause(look_ms);
+    }
+  });
+  return {
+    isReady: (address: string) => ready.has(address),
+    next: () => {
+      const known = addresses.filter((address) => ready.has(address));
+      const from = known.length === 0 ? addresses : known;
+      turn += 1;
+      return from[turn % from.length]!;
+    },
+    close: async () => {
+      isClosed = true;
+      await Promise.all(looking);
+    },
+  };
+}
+
+async function tryOnce(
+  dispatcher: Agent,
+  key: string,
+  method: string,
+  url: string,
+  body: unknown,
+): Promise<Answered> {
+  const answer = await request(url, {
+    method: method as 'GET',
+    dispatcher,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.body.text();
+  const { statusCode: status } = answer;
+  if (status >= 500 || status === 429)
+    throw Object.assign(new Error(text), { code: String(status) });
+  return { status, body: text === '' ? {} : (JSON.parse(text) as Answered['body']) };
+}
