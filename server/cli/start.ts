@@ -1,8 +1,8 @@
+import { withSmallYoungHeap } from '../platform/memory/young_heap.ts';
 import type { CommandContext } from './command_context.ts';
-import { runDemo } from './demo.ts';
-import { serve } from './serve.ts';
 import type { Parts } from './serve.ts';
 import { stopSignal } from './stop_signal.ts';
+import { joinStores, openStores } from './stores.ts';
 
 /**
  * Runs a server process until it is told to stop. Guarantees: SIGINT and SIGTERM let requests and
@@ -14,14 +14,14 @@ export async function start(
   parts: Parts,
   isDemo: boolean,
 ): Promise<number> {
-  const { config, log, say } = context;
+  const { config, say } = context;
   const stopped = stopSignal().then(() => 0);
   let isFault = false;
   const crashed = crash(context).then((code) => {
     isFault = true;
     return code;
   });
-  const starting = serve(config, log, parts, say);
+  const starting = startParts(context, parts);
   const early = await Promise.race([starting.then(() => undefined), stopped]);
   // Told to stop before it was up: the embedded stores end with this process, and everything else
   // can be repeated.
@@ -29,9 +29,11 @@ export async function start(
   const server = await starting;
   if (!parts.api) say('Sluice worker is ready.');
   const demo = isDemo
-    ? runDemo(server, config, say).catch((error: unknown) =>
-        say(`The demo stopped: ${error instanceof Error ? error.message : String(error)}`),
-      )
+    ? import('./demo.ts')
+        .then(({ runDemo }) => runDemo(server, config, say))
+        .catch((error: unknown) =>
+          say(`The demo stopped: ${error instanceof Error ? error.message : String(error)}`),
+        )
     : undefined;
   const lost = server.lost.then(() => {
     say(
@@ -51,6 +53,23 @@ export async function start(
   // been stopped above.
   setImmediate(() => process.exit(code));
   return code;
+}
+
+/**
+ * Loads the parts while the stores start: that is a second of work, and the stores are processes of
+ * their own.
+ */
+async function startParts({ config, log, say }: CommandContext, parts: Parts) {
+  let begin = () => {};
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const opening = parts.api
+    ? openStores(config, log, begin)
+    : joinStores(config, log, { start: 'never' });
+  await Promise.race([begun, opening]);
+  return withSmallYoungHeap(async () => {
+    const { serve } = await import('./serve.ts');
+    return serve(config, log, await opening, parts, say);
+  });
 }
 
 function crash({ log }: CommandContext): Promise<number> {
