@@ -1,6 +1,7 @@
 import { withSmallYoungHeap } from '../platform/memory/young_heap.ts';
 import type { CommandContext } from './command_context.ts';
 import type { Parts } from './serve.ts';
+import { keepCompiledModules } from './compiled_modules.ts';
 import { stopSignal } from './stop_signal.ts';
 import { joinStores, openStores } from './stores.ts';
 
@@ -66,6 +67,7 @@ async function startParts({ config, log, say }: CommandContext, parts: Parts) {
     ? openStores(config, log, begin)
     : joinStores(config, log, { start: 'never' });
   await Promise.race([begun, opening]);
+  keepCompiledModules(config.data_dir);
   return withSmallYoungHeap(async () => {
     const { serve } = await import('./serve.ts');
     return serve(config, log, await opening, parts, say);

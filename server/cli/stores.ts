@@ -69,7 +69,9 @@ export async function openStores(
   const close = async () => {
     rmSync(runningFile(config), { force: true });
     const running = opened.flatMap((store) => (store.status === 'fulfilled' ? [store.value] : []));
-    await Promise.allSettled(running.map((store) => ('stop' in store ? store.stop() : undefined)));
+    await Promise.allSettled(
+      running.map(async (store) => ('stop' in store ? store.stop() : undefined)),
+    );
     unlock();
   };
   const [postgres, clickhouse] = opened;

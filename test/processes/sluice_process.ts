@@ -6,10 +6,14 @@ export type Said = { code: number | null; out: string; err: string };
 
 const main = join(import.meta.dirname, '..', '..', 'server', 'main.ts');
 
-/** Runs `sluice` with these words, in an environment that has `environment` and nothing of ours. */
+/**
+ * Runs `sluice` with these words, in an environment that has `environment` and nothing of ours, but
+ * for where compiled modules are kept.
+ */
 export function runSluice(words: string[], environment: Record<string, string>): Promise<Said> {
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
   const child = spawn(process.execPath, [main, ...words], {
-    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    env: { PATH, NODE_COMPILE_CACHE, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const said = { out: '', err: '' };
