@@ -280,26 +280,3 @@ test('the rule itself: what each layer is refused', () => {
   for (const [path, module, is_type] of allowed)
     assert.deepEqual(violationsOf(path, [{ module, is_type }]), []);
 });
-
-/** What a file loads before its first line runs. */
-function loadedBy(path: string, texts: Map<string, string>, found = new Set<string>()) {
-  found.add(path);
-  const text = texts.get(path) ?? '';
-  for (const [, module = ''] of text.matchAll(/^import (?!type\b)[^;]*?'([^']+)';$/gm)) {
-    const loaded = module.startsWith('.') ? posix.join(posix.dirname(path), module) : module;
-    if (!found.has(loaded)) loadedBy(loaded, texts, found);
-  }
-  return found;
-}
-
-test('help loads the list of commands, and not what they do', () => {
-  const texts = new Map(listSourceFiles().map(({ path, text }) => [path, text]));
-  assert.deepEqual([...loadedBy('server/main.ts', texts)].sort(), [
-    'commander',
-    'server/cli/commands.ts',
-    'server/cli/config_commands.ts',
-    'server/cli/people_commands.ts',
-    'server/main.ts',
-    'server/platform/version.ts',
-  ]);
-});
