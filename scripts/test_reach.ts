@@ -20,7 +20,7 @@ const reads_everything = 'test/house/';
 
 let whole: Reach | undefined;
 
-/** Reads what each file names, of the files given or, once in a process, of all of the repository. */
+/** Reads what each file names, of those given or, once in a process, of the whole repository. */
 export function readReach(files?: readonly SourceFile[]): Reach {
   const read = (some: readonly SourceFile[]) =>
     new Map(some.map((file) => [file.path, listNamed(file)]));
