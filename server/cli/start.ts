@@ -1,7 +1,7 @@
 import { withSmallYoungHeap } from '../platform/memory/young_heap.ts';
 import type { CommandContext } from './command_context.ts';
-import type { Parts } from './serve.ts';
 import { keepCompiledModules } from './compiled_modules.ts';
+import type { Parts } from './serve.ts';
 import { stopSignal } from './stop_signal.ts';
 import { joinStores, openStores } from './stores.ts';
 
