@@ -18,9 +18,13 @@ const built = { from: 'console/', opened_by: 'server/api/console/build.ts' };
 /** Their tests read the repository itself. */
 const reads_everything = 'test/house/';
 
-/** Reads what each file names, of the files given or of all of the repository. */
-export function readReach(files: SourceFile[] = listSourceFiles()): Reach {
-  return new Map(files.map((file) => [file.path, listNamed(file)]));
+let whole: Reach | undefined;
+
+/** Reads what each file names, of those given or, once in a process, of the whole repository. */
+export function readReach(files?: readonly SourceFile[]): Reach {
+  const read = (some: readonly SourceFile[]) =>
+    new Map(some.map((file) => [file.path, listNamed(file)]));
+  return files === undefined ? (whole ??= read(listSourceFiles())) : read(files);
 }
 
 /**

@@ -1,16 +1,9 @@
 import { Command, CommanderError } from 'commander';
-import { ConfigError, environmentConfig } from '../config/config.ts';
-import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.ts';
-import { SchemaTooNewError } from '../platform/postgres/migrate.ts';
-import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
-import { openLog } from '../platform/log.ts';
 import { version } from '../platform/version.ts';
 import type { ImportFlags } from './import/command.ts';
 import type { Wrap } from './command_context.ts';
 import { addConfigCommand } from './config_commands.ts';
 import { addKeyCommand, addRemovalsCommand, addUserCommand } from './people_commands.ts';
-import { NoStoreError } from './stores.ts';
-import { UserError } from './user_error.ts';
 
 /**
  * Runs one command line and gives the exit code: 0 done, 1 the command found or met a fault, 2
@@ -22,6 +15,11 @@ export async function run(argv: string[]): Promise<number> {
   const wrap: Wrap =
     (action) =>
     async (...args) => {
+      // Settings and log are loaded when something runs: help is there without them.
+      const [{ environmentConfig }, { openLog }] = await Promise.all([
+        import('../config/config.ts'),
+        import('../platform/log.ts'),
+      ]);
       const config = environmentConfig();
       code = await action(
         {
@@ -39,35 +37,9 @@ export async function run(argv: string[]): Promise<number> {
     await command.parseAsync(argv);
     return code;
   } catch (error) {
-    return explain(error);
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    return (await import('./explain.ts')).explain(error);
   }
-}
-
-/** Faults whose message is made for the person at the terminal. */
-const told = [
-  FolderInUseError,
-  FolderUnusableError,
-  NoStoreError,
-  SchemaTooNewError,
-  UserError,
-  WrongSecretKeyError,
-];
-
-function explain(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof ConfigError) {
-    const lines = error.problems.map(({ variable, detail }) => `  ${variable} ${detail}\n`);
-    process.stderr.write(`Wrong settings:\n${lines.join('')}`);
-    return 2;
-  }
-  if (told.some((kind) => error instanceof kind)) {
-    process.stderr.write(`${(error as Error).message}\n`);
-    return 1;
-  }
-  process.stderr.write(
-    `${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-  );
-  return 1;
 }
 
 function build(wrap: Wrap): Command {

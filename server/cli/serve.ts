@@ -14,7 +14,7 @@ import { closeApp, listenAt } from './listen.ts';
 import { openProcess } from './process.ts';
 import type { OpenProcess } from './process.ts';
 import { runPlugins } from './run_plugins.ts';
-import { joinStores, openStores } from './stores.ts';
+import type { Stores } from './stores.ts';
 
 /**
  * A worker beside an API stands back: measured, its share counts for more than that of the
@@ -38,20 +38,18 @@ export type RunningServer = {
 export type Parts = { api: boolean; worker: boolean };
 
 /**
- * Starts the parts on this machine: stores (embedded where no URL is set), migrations, the first
- * owner, API and worker, in this order. Guarantee: when a part cannot start, those before it are
- * stopped again and the error is thrown. `say` gets the lines for the operator.
+ * Starts the parts on the stores: migrations, the first owner, API and worker, in this order.
+ * Guarantee: when a part cannot start, those before it are stopped again, the stores too, and the
+ * error is thrown. `say` gets the lines for the operator.
  */
 export async function serve(
   config: Config,
   log: Logger,
+  stores: Stores,
   parts: Parts,
   say: (line: string) => void,
 ): Promise<RunningServer> {
   if (!parts.api) lowerPriority(worker_niceness);
-  const stores = parts.api
-    ? await openStores(config, log)
-    : await joinStores(config, log, { start: 'never' });
   const stops: (() => Promise<void>)[] = [() => stores.close()];
   let isFault = false;
   const stop = once(async () => {

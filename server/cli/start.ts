@@ -1,8 +1,9 @@
+import { withSmallYoungHeap } from '../platform/memory/young_heap.ts';
 import type { CommandContext } from './command_context.ts';
-import { runDemo } from './demo.ts';
-import { serve } from './serve.ts';
+import { keepCompiledModules } from './compiled_modules.ts';
 import type { Parts } from './serve.ts';
 import { stopSignal } from './stop_signal.ts';
+import { joinStores, openStores } from './stores.ts';
 
 /** So long after its last answers a server may take to stop. */
 const stop_ms_max = 30_000;
@@ -17,14 +18,14 @@ export async function start(
   parts: Parts,
   isDemo: boolean,
 ): Promise<number> {
-  const { config, log, say } = context;
+  const { config, say } = context;
   const stopped = stopSignal().then(() => 0);
   let isFault = false;
   const crashed = crash(context).then((code) => {
     isFault = true;
     return code;
   });
-  const starting = serve(config, log, parts, say);
+  const starting = startParts(context, parts);
   const early = await Promise.race([starting.then(() => undefined), stopped]);
   // Told to stop before it was up: the embedded stores end with this process, and everything else
   // can be repeated.
@@ -32,9 +33,11 @@ export async function start(
   const server = await starting;
   if (!parts.api) say('Sluice worker is ready.');
   const demo = isDemo
-    ? runDemo(server, config, say).catch((error: unknown) =>
-        say(`The demo stopped: ${error instanceof Error ? error.message : String(error)}`),
-      )
+    ? import('./demo.ts')
+        .then(({ runDemo }) => runDemo(server, config, say))
+        .catch((error: unknown) =>
+          say(`The demo stopped: ${error instanceof Error ? error.message : String(error)}`),
+        )
     : undefined;
   const lost = server.lost.then(() => {
     say(
@@ -56,6 +59,24 @@ export async function start(
   // been stopped above.
   setImmediate(() => process.exit(code));
   return code;
+}
+
+/**
+ * Loads the parts while the stores start: that is a second of work, and the stores are processes of
+ * their own.
+ */
+async function startParts({ config, log, say }: CommandContext, parts: Parts) {
+  let begin = () => {};
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const opening = parts.api
+    ? openStores(config, log, begin)
+    : joinStores(config, log, { start: 'never' });
+  await Promise.race([begun, opening]);
+  keepCompiledModules(config.data_dir);
+  return withSmallYoungHeap(async () => {
+    const { serve } = await import('./serve.ts');
+    return serve(config, log, await opening, parts, say);
+  });
 }
 
 function crash({ log }: CommandContext): Promise<number> {

@@ -46,10 +46,16 @@ const runningFile = (config: Config) => join(config.data_dir, 'running.json');
 /**
  * The stores of a server process: those of the configured URLs, and embedded ones for what has no
  * URL. Guarantee: a data folder with embedded stores has one server at a time (`FolderInUseError`
- * otherwise); what a killed server left is repaired first.
+ * otherwise); what a killed server left is repaired first. `begun` is called as soon as there is
+ * nothing left to do but to wait for the stores to answer.
  */
-export async function openStores(config: Config, log: Logger): Promise<Stores> {
+export async function openStores(
+  config: Config,
+  log: Logger,
+  begun: () => void = () => {},
+): Promise<Stores> {
   if (config.database_url !== undefined && config.clickhouse_url !== undefined) {
+    begun();
     return {
       database_url: config.database_url,
       clickhouse_url: config.clickhouse_url,
@@ -59,25 +65,16 @@ export async function openStores(config: Config, log: Logger): Promise<Stores> {
     };
   }
   const unlock = lockDataFolder(config.data_dir);
-  const started: { stop(): Promise<void> }[] = [];
-  const keep = async <Store extends { stop(): Promise<void> }>(opening: Promise<Store>) => {
-    const store = await opening;
-    started.push(store);
-    return store;
-  };
+  const opened = await Promise.allSettled(openEmbedded(config, log, begun));
   const close = async () => {
     rmSync(runningFile(config), { force: true });
-    await Promise.allSettled(started.map((store) => store.stop()));
+    const running = opened.flatMap((store) => (store.status === 'fulfilled' ? [store.value] : []));
+    await Promise.allSettled(
+      running.map(async (store) => ('stop' in store ? store.stop() : undefined)),
+    );
     unlock();
   };
-  const [postgres, clickhouse] = await Promise.allSettled([
-    config.database_url === undefined
-      ? keep(openEmbeddedPostgres({ folder: join(config.data_dir, 'postgres'), log }))
-      : { url: config.database_url },
-    config.clickhouse_url === undefined
-      ? keep(openEmbeddedClickHouse({ folder: join(config.data_dir, 'clickhouse'), log }))
-      : { url: config.clickhouse_url, memory_bytes_max: undefined },
-  ]);
+  const [postgres, clickhouse] = opened;
   if (postgres.status === 'rejected' || clickhouse.status === 'rejected') {
     await close();
     throw postgres.status === 'rejected'
@@ -92,6 +89,30 @@ export async function openStores(config: Config, log: Logger): Promise<Stores> {
     lost: never(),
     close,
   };
+}
+
+/** PostgreSQL and ClickHouse, each by its URL or embedded. */
+function openEmbedded(
+  { data_dir, database_url, clickhouse_url }: Config,
+  log: Logger,
+  begun: () => void,
+) {
+  const unspawned = new Set<string>();
+  const optionsOf = (name: string) => {
+    unspawned.add(name);
+    const spawned = () => {
+      if (unspawned.delete(name) && unspawned.size === 0) begun();
+    };
+    return { folder: join(data_dir, name), log, spawned };
+  };
+  return [
+    database_url === undefined
+      ? openEmbeddedPostgres(optionsOf('postgres'))
+      : Promise.resolve({ url: database_url }),
+    clickhouse_url === undefined
+      ? openEmbeddedClickHouse(optionsOf('clickhouse'))
+      : Promise.resolve({ url: clickhouse_url, memory_bytes_max: undefined }),
+  ] as const;
 }
 
 /**

@@ -108,7 +108,8 @@ export const settings = {
     'SLUICE_DATA_DIR',
     './data',
     folder,
-    'Folder of the embedded stores, the secret key and the lock of this server.',
+    'Folder of the embedded stores, the secret key, the lock and the compiled modules of this ' +
+      'server.',
   ),
   database_url: setting(
     'SLUICE_DATABASE_URL',

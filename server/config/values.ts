@@ -1,7 +1,5 @@
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
-import { Type } from 'typebox';
-import { Value } from 'typebox/value';
 import { commandLine } from '../platform/command_line.ts';
 import { readMailbox } from '../platform/mail/mailbox.ts';
 import { MailSettingError, readRelay } from '../platform/mail/relay.ts';
@@ -95,7 +93,7 @@ export const secrets: Read<string[]> = (value) => {
 };
 /** A personal API key by its form. */
 export const apiKey: Read<string> = (value) => {
-  if (!Value.Check(Type.String({ pattern: '^slk_[0-9A-Za-z]{49}$' }), value))
+  if (!/^slk_[0-9A-Za-z]{49}$/.test(value))
     wrong(
       'must be a personal API key: "slk_" and 49 letters or digits (make one with ' +
         `\`${commandLine('key create')}\`).`,

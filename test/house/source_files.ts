@@ -12,10 +12,17 @@ export type SourceFile = { path: string; text: string; code: string };
 
 const folders = ['console', 'server', 'test', 'scripts', 'bench'];
 
+let known: SourceFile[] | undefined;
+
 /**
- * Every TypeScript file of the repository but declarations for foreign packages, sorted by path.
+ * Every TypeScript file of the repository but declarations for foreign packages, sorted by path. A
+ * process reads them once.
  */
-export function listSourceFiles(): SourceFile[] {
+export function listSourceFiles(): readonly SourceFile[] {
+  return (known ??= readSourceFiles());
+}
+
+function readSourceFiles(): SourceFile[] {
   const paths = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter(

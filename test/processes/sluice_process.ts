@@ -7,16 +7,17 @@ export type Said = { code: number | null; out: string; err: string };
 const main = join(import.meta.dirname, '..', '..', 'server', 'main.ts');
 
 /**
- * Runs `sluice` with these words, in an environment that has `environment` and nothing of ours.
- * `meanwhile` is given what ends it with a signal.
+ * Runs `sluice` with these words, in an environment that has `environment` and nothing of ours, but
+ * for where compiled modules are kept. `meanwhile` is given what ends it with a signal.
  */
 export function runSluice(
   words: string[],
   environment: Record<string, string>,
   meanwhile?: (kill: (signal: NodeJS.Signals) => void) => Promise<unknown>,
 ): Promise<Said> {
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
   const child = spawn(process.execPath, [main, ...words], {
-    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    env: { PATH, NODE_COMPILE_CACHE, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const said = { out: '', err: '' };

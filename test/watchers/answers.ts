@@ -26,10 +26,12 @@ export function openAnswerCheck(document: Document): (answer: Answered) => strin
   ajv.addFormat('date-time', (text) => wire_instant.test(text));
   // Keywords of the document stand beside `$ref`, and its references lead to components.
   ajv.addSchema({ $id: 'document', ...(closed({ components: document.components }) as Json) });
-  const compiled = new Map<unknown, ValidateFunction>();
+  // By its text: most answers are declared with the words of others, above all the refusals.
+  const compiled = new Map<string, ValidateFunction>();
   const validatorOf = (schema: Json) => {
-    const known = compiled.get(schema) ?? ajv.compile(rooted(closed(schema)) as Json);
-    compiled.set(schema, known);
+    const text = JSON.stringify(schema);
+    const known = compiled.get(text) ?? ajv.compile(rooted(closed(schema)) as Json);
+    compiled.set(text, known);
     return known;
   };
   return ({ method, path, status, content_type, text }) => {

@@ -23,6 +23,8 @@ export type Program = {
    * tried again.
    */
   spawn(): Promise<ChildProcess>;
+  /** Told of every start: there is a child, which does not answer yet. */
+  spawned?: (() => void) | undefined;
   /** Resolves when the child answers `SELECT 1`; rejects, or stays open, while it does not. */
   ready(child: ChildProcess, signal: AbortSignal): Promise<void>;
   /**
@@ -82,6 +84,7 @@ async function startOnce(
     program.log.error({ err: error }, `${program.name} could not be started`),
   );
   started(child);
+  program.spawned?.();
   const over = new AbortController();
   const late = pause(program.start_seconds * 1000, 'late' as const, { signal: over.signal }).catch(
     () => 'late' as const,

@@ -28,6 +28,8 @@ const hungMs = 120_000;
 export type EmbeddedClickHouseOptions = {
   folder: string;
   log: Logger;
+  /** Called when its process runs and does not answer yet. */
+  spawned?: () => void;
   /**
    * Bound on the memory of all queries together; by default 4 GB or 40 % of the machine's,
    * whichever is smaller.
@@ -70,6 +72,7 @@ export async function openEmbeddedClickHouse(
       output = openLogFile(join(folder, 'clickhouse.log'));
       return start(orders, output);
     },
+    spawned: options.spawned,
     ready: (child, signal) => whenReady(child, signal, () => output?.read() ?? ''),
     hung: (child) => whenSilent(child, hung_ms),
     askToStop: (child) => child.kill(stopSignal),

@@ -38,11 +38,12 @@ const settings = {
  * only, that ends with this process. Its `url` works as a connection string of `pg` and names the
  * database `sluice`. An acknowledged commit survives a kill of the server; a server that ends
  * unasked is started again on the same URL. Rejects with a sentence when the folder is in use or
- * the system does not allow it.
+ * the system does not allow it. `spawned` is called when its process runs and does not answer yet.
  */
 export async function openEmbeddedPostgres(options: {
   folder: string;
   log: Logger;
+  spawned?: () => void;
 }): Promise<EmbeddedStore> {
   const folder = resolve(options.folder);
   const [programs, words] = await Promise.all([findPostgresPrograms(), asOrdinaryUser()]);
@@ -83,6 +84,7 @@ export async function openEmbeddedPostgres(options: {
     name: 'PostgreSQL',
     log: options.log,
     spawn: start,
+    spawned: options.spawned,
     ready: (_child, signal) => whenAnswering(url, signal),
     askToStop: (child) => child.kill('SIGINT'),
     stop_seconds: 15,

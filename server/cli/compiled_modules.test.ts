@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { version } from '../platform/version.ts';
+
+const program = `
+  const { keepCompiledModules } = await import(process.argv[1]);
+  keepCompiledModules(process.argv[2]);
+  await import(process.argv[3]);`;
+
+test('a start keeps what it compiled in a data folder that is there, of its version alone', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-compiled-'));
+  const data = join(folder, 'data');
+  // What keeps another place for compiled modules is left as it is.
+  const keep = (environment: Record<string, string>) =>
+    execFileSync(
+      process.execPath,
+      [
+        '--input-type=module',
+        '--eval',
+        program,
+        new URL('compiled_modules.ts', import.meta.url).href,
+        data,
+        new URL('../platform/folders.ts', import.meta.url).href,
+      ],
+      { env: environment },
+    );
+  try {
+    keep({});
+    assert.deepEqual(readdirSync(folder), []);
+    mkdirSync(join(data, 'compiled', '0.0.1'), { recursive: true });
+    writeFileSync(join(data, 'compiled', '0.0.1', 'module'), '');
+    keep({ NODE_COMPILE_CACHE: join(folder, 'elsewhere') });
+    assert.deepEqual(readdirSync(join(data, 'compiled')), ['0.0.1']);
+    keep({});
+    assert.deepEqual(readdirSync(join(data, 'compiled')), [version]);
+    assert.ok(readdirSync(join(data, 'compiled', version), { recursive: true }).length > 1);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

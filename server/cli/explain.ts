@@ -1,0 +1,36 @@
+import { ConfigError } from '../config/config.ts';
+import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.ts';
+import { SchemaTooNewError } from '../platform/postgres/migrate.ts';
+import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
+import { NoStoreError } from './stores.ts';
+import { UserError } from './user_error.ts';
+
+/** Faults whose message is made for the person at the terminal. */
+const told = [
+  FolderInUseError,
+  FolderUnusableError,
+  NoStoreError,
+  SchemaTooNewError,
+  UserError,
+  WrongSecretKeyError,
+];
+
+/**
+ * Tells on standard error why a command failed, and gives its exit code: a known fault in a
+ * sentence, without a stack; wrong settings by their names.
+ */
+export function explain(error: unknown): number {
+  if (error instanceof ConfigError) {
+    const lines = error.problems.map(({ variable, detail }) => `  ${variable} ${detail}\n`);
+    process.stderr.write(`Wrong settings:\n${lines.join('')}`);
+    return 2;
+  }
+  if (told.some((kind) => error instanceof kind)) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    return 1;
+  }
+  process.stderr.write(
+    `${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  );
+  return 1;
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+
+// In a thread, which has a heap of its own: that of this process has grown long ago.
+const program = `
+  const { getHeapSpaceStatistics } = require('node:v8');
+  const { parentPort, workerData } = require('node:worker_threads');
+  const size = () =>
+    getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space').space_size;
+  const kept = [];
+  const allocate = () => {
+    for (let index = 0; index < 400_000; index += 1) kept.push({ text: String(index) });
+    return size();
+  };
+  import(workerData).then(async ({ withSmallYoungHeap }) => {
+    const before = size();
+    const meanwhile = await withSmallYoungHeap(async () => allocate());
+    parentPort.postMessage({ before, meanwhile, afterwards: allocate() });
+  });
+`;
+
+test('the young generation stays small during the work, and grows after it', async () => {
+  const module = new URL('young_heap.ts', import.meta.url).href;
+  const worker = new Worker(program, { eval: true, workerData: module });
+  const [{ before, meanwhile, afterwards }] = (await once(worker, 'message')) as [
+    { before: number; meanwhile: number; afterwards: number },
+  ];
+  await worker.terminate();
+  assert.ok(meanwhile <= Math.max(before, 4 * 2 ** 20), `${before}, then ${meanwhile}`);
+  assert.ok(afterwards > 2 * meanwhile, `${meanwhile}, then ${afterwards}`);
+});

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { posix } from 'node:path';
+import { test } from 'node:test';
+import { listSourceFiles } from './source_files.ts';
+
+/** What a file loads before its first line runs. */
+function loadedBy(path: string, texts: Map<string, string>, found = new Set<string>()) {
+  found.add(path);
+  const text = texts.get(path) ?? '';
+  for (const [, module = ''] of text.matchAll(/^import (?!type\b)[^;]*?'([^']+)';$/gm)) {
+    const loaded = module.startsWith('.') ? posix.join(posix.dirname(path), module) : module;
+    if (!found.has(loaded)) loadedBy(loaded, texts, found);
+  }
+  return found;
+}
+
+test('help loads the list of commands, and not what they do', () => {
+  const texts = new Map(listSourceFiles().map(({ path, text }) => [path, text]));
+  assert.deepEqual([...loadedBy('server/main.ts', texts)].sort(), [
+    'commander',
+    'server/cli/commands.ts',
+    'server/cli/config_commands.ts',
+    'server/cli/people_commands.ts',
+    'server/main.ts',
+    'server/platform/version.ts',
+  ]);
+});
