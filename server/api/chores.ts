@@ -4,6 +4,7 @@ import { judgeFreshness } from '../engine/health/freshness.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
 import { sweepWarnings } from '../engine/ingestion_warnings/store.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
+import { retainRows } from '../engine/retention/look.ts';
 import { checkChains } from '../platform/activity/check.ts';
 import { isoInstant } from '../platform/clock.ts';
 import type { Chore } from '../platform/chores.ts';
@@ -88,6 +89,11 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of the rows of deleted projects',
       interval_ms: 30_000,
       work: (signal) => removeProjects(deps, signal, (deps.config.settle_seconds + 45) * 1_000),
+    },
+    {
+      name: 'removal of rows that projects no longer keep',
+      interval_ms: 60_000,
+      work: (signal) => retainRows(deps, signal),
     },
     {
       name: 'removal of old ingestion warnings',
