@@ -1,4 +1,5 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { isoInstant } from '../../platform/clock.ts';
 import type { Rectangle, StoredRectangle } from '../ledger/rectangles.ts';
 import { fromStored, toStored } from '../ledger/rectangles.ts';
 import type { EventFilter } from '../models/event_filter.ts';
@@ -118,7 +119,7 @@ export async function countRows(
   const [row] = await result.json<Record<'rows' | 'oldest' | 'newest', number | string>>();
   const rows = Number(row?.rows ?? 0);
   const instant = (at: number | string | undefined) =>
-    rows === 0 ? null : new Date(Number(at)).toISOString();
+    rows === 0 ? null : isoInstant(Number(at));
   return { rows, oldest: instant(row?.oldest), newest: instant(row?.newest) };
 }
 
