@@ -5,6 +5,7 @@ import { openQueryBudget } from '../server/engine/query/query_budget.ts';
 import { openSandbox } from '../server/engine/plugins/sandbox/sandbox.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { systemClock } from '../server/platform/clock.ts';
+import { openDiskRoom } from '../server/platform/disk/disk_room.ts';
 import { openDns } from '../server/platform/dns/dns.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { openMail } from '../server/platform/mail/mail.ts';
@@ -25,6 +26,7 @@ const nowhere = {
  */
 export async function openApiText(): Promise<string> {
   const outbound = openOutbound({ allow: [] });
+  const metrics = openMetrics({ process_metrics: false });
   const deps = withEngine({
     config: readConfig({}),
     clock: systemClock,
@@ -50,7 +52,12 @@ export async function openApiText(): Promise<string> {
       clock: systemClock,
       public_url: 'http://127.0.0.1',
     }),
-    metrics: openMetrics({ process_metrics: false }),
+    metrics,
+    disk: openDiskRoom(
+      async () => ({ places: [], used_bytes: undefined }),
+      { free_bytes_min: undefined, budget_bytes: 0 },
+      { log: silentLog(), metrics },
+    ),
   });
   const app = buildApp(deps);
   try {

@@ -16,6 +16,7 @@ import { openSandbox } from '../server/engine/plugins/sandbox/sandbox.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { isoInstant, systemClock } from '../server/platform/clock.ts';
 import { makeSessionToken, session_lifetime_ms } from '../server/platform/http/caller/session.ts';
+import { openDiskRoom } from '../server/platform/disk/disk_room.ts';
 import { openDns } from '../server/platform/dns/dns.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { openMail } from '../server/platform/mail/mail.ts';
@@ -105,6 +106,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
   const stores = await openTestStores({ clickhouse: options.clickhouse ?? true });
   const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
   const planted = watchSecrets();
+  const metrics = openMetrics({ process_metrics: false });
   const recorded = watchChanges();
   const deps = withEngine({
     config: {
@@ -124,7 +126,12 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
       log: planted.log,
       clock: systemClock,
     }),
-    metrics: openMetrics({ process_metrics: false }),
+    metrics,
+    disk: openDiskRoom(
+      async () => ({ places: [], used_bytes: undefined }),
+      { free_bytes_min: undefined, budget_bytes: 0 },
+      { log: planted.log, metrics },
+    ),
     query_budget: openQueryBudget((options.config?.query_memory_total_mb ?? 2048) * 1024 * 1024),
     sandbox: await openSandbox({ outbound, log: planted.log, clock: systemClock, public_url }),
     ...options.deps,

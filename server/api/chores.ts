@@ -54,6 +54,11 @@ export function choresOf(deps: Deps): Chore[] {
       work: (signal) => checkChains(deps, signal),
     },
     {
+      name: 'look at the room on disk',
+      interval_ms: 2_000,
+      work: () => deps.disk.look(),
+    },
+    {
       name: 'sending of mails',
       interval_ms: 2_000,
       work: (signal) => deps.outbox.sendDue(signal),

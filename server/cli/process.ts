@@ -11,6 +11,9 @@ import type { ClickHouse } from '../platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../platform/clickhouse/migrate.ts';
 import { systemClock } from '../platform/clock.ts';
 import { openDns } from '../platform/dns/dns.ts';
+import { openDiskRoom } from '../platform/disk/disk_room.ts';
+import type { DiskRoom } from '../platform/disk/disk_room.ts';
+import { measureStores } from '../platform/disk/measure_stores.ts';
 import type { Logger } from '../platform/log.ts';
 import { keptSecretKeys } from '../platform/secrets/kept_secret_keys.ts';
 import { openMail } from '../platform/mail/mail.ts';
@@ -67,6 +70,7 @@ export async function openProcess(
   }
   const outbound = openOutbound({ allow: config.outbound_allow });
   const metrics = openMetrics({ process_metrics: true });
+  const disk = openDisk(config, { db, clickhouse, log, metrics });
   const deps = withEngine({
     config,
     clock: systemClock,
@@ -78,6 +82,7 @@ export async function openProcess(
     dns: openDns({ servers: config.dns_servers, log }),
     mail,
     metrics,
+    disk,
     query_budget: openQueryBudget(queryMemory(config, stores)),
     sandbox: await openSandbox({
       outbound,
@@ -96,6 +101,27 @@ export async function openProcess(
       await db.close();
     },
   };
+}
+
+function openDisk(
+  config: Config,
+  { db, clickhouse, ...tellers }: Pick<Deps, 'db' | 'clickhouse' | 'log' | 'metrics'>,
+): DiskRoom {
+  const { database_url, clickhouse_url, data_dir, disk_budget_mb, disk_free_mb_min } = config;
+  const isEmbedded = database_url === undefined || clickhouse_url === undefined;
+  const mebibyte = 1024 * 1024;
+  const bounds = {
+    budget_bytes: disk_budget_mb * mebibyte,
+    free_bytes_min: disk_free_mb_min === undefined ? undefined : disk_free_mb_min * mebibyte,
+  };
+  const places = {
+    db,
+    clickhouse,
+    folder: isEmbedded ? data_dir : undefined,
+    has_own_clickhouse: clickhouse_url !== undefined,
+    has_budget: disk_budget_mb > 0,
+  };
+  return openDiskRoom(() => measureStores(places), bounds, tellers);
 }
 
 /**

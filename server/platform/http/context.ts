@@ -1,5 +1,6 @@
 import type { ClickHouse } from '../clickhouse/client.ts';
 import type { Clock } from '../clock.ts';
+import type { DiskRoom } from '../disk/disk_room.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Database } from '../postgres/database.ts';
@@ -23,6 +24,7 @@ export type HttpContext = {
   clickhouse: ClickHouse;
   secrets: Secrets;
   metrics: Metrics;
+  disk: DiskRoom;
 };
 
 declare module 'fastify' {
