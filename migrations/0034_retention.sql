@@ -28,7 +28,6 @@ CREATE UNIQUE INDEX retention_removals_open ON retention_removals (team_id) WHER
 CREATE INDEX retention_removals_by_project ON retention_removals (team_id, started_at DESC);
 
 -- What is removed when its time is over is found by these.
-CREATE INDEX batch_export_logs_by_age ON batch_export_logs ("timestamp");
 CREATE INDEX batch_export_runs_without_rows ON batch_export_runs (finished_at)
-  WHERE status = 'Completed' AND records_completed = 0;
+  WHERE status = 'Completed' AND records_completed = 0 AND backfill_id IS NULL AND id = delivery_id;
 CREATE INDEX batch_exports_deleted ON batch_exports (deleted_at) WHERE deleted_at IS NOT NULL;

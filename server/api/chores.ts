@@ -5,6 +5,7 @@ import { sendDueNotices } from '../engine/notices/send.ts';
 import { sweepWarnings } from '../engine/ingestion_warnings/store.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
 import { retainRows } from '../engine/retention/look.ts';
+import { sweepHistory } from '../engine/runs/sweep_history.ts';
 import { checkChains } from '../platform/activity/check.ts';
 import { isoInstant } from '../platform/clock.ts';
 import type { Chore } from '../platform/chores.ts';
@@ -99,6 +100,11 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of rows that projects no longer keep',
       interval_ms: 60_000,
       work: (signal) => retainRows(deps, signal),
+    },
+    {
+      name: 'removal of the old history of exports',
+      interval_ms: 600_000,
+      work: (signal) => sweepHistory(deps, signal),
     },
     {
       name: 'removal of old ingestion warnings',

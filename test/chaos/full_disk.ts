@@ -5,27 +5,38 @@ import { appendFileSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { call, serverEnvironment, startServer, until } from '../processes/server_process.ts';
 import type { ServerProcess } from '../processes/server_process.ts';
 
-const key = `slk_${'f'.repeat(49)}`;
+const key = makeApiKey();
 const mebibyte = 2 ** 20;
 /** Events that hardly shrink, so that the disk fills in a minute. */
 const events_per_request = 100;
 const bytes_per_event = 16 * 1024;
 
 /**
- * Fills a file system of so many MiB under a server, and says what happened. Rejects when an event
- * that was answered 200 is not stored exactly once, or the server does not go on by itself.
+ * How large the file system is, how much of it has to stay free (MiB as text; without it the
+ * server's own default), and who is told what happens.
  */
-export async function runFullDisk(mebibytes: number, say: (line: string) => void): Promise<void> {
+type Wanted = { mebibytes: string; floor?: string | undefined; say: (line: string) => void };
+
+/**
+ * Fills a file system under a server, and says what happened. Rejects when an event that was
+ * answered 200 is not stored exactly once, a change that was answered is not there, or the server
+ * does not go on by itself.
+ */
+export async function runFullDisk({ mebibytes, floor, say }: Wanted): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-full-disk-'));
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', folder]);
   let server: ServerProcess | undefined;
   try {
     server = await startServer(
       ['start'],
-      serverEnvironment(folder, key, { SLUICE_EXPORT_DIR: `${folder}-exports` }),
+      serverEnvironment(folder, key, {
+        SLUICE_EXPORT_DIR: `${folder}-exports`,
+        SLUICE_DISK_FREE_MB_MIN: floor ?? '',
+      }),
     );
     await play(folder, server, say);
   } finally {
@@ -72,15 +83,16 @@ async function play(
       full = true;
     }
   say(`the disk is full to the last byte: ${free()}`);
+  const names = new Map<string, number>();
   for (let turn = 0; turn < 40; turn += 1) {
     await send(true);
     // What people do meanwhile needs the control store, which has no room either.
-    await call(address, key, 'PATCH', '/api/organizations/@current/', { name: `full ${turn}` }).catch(
-      () => undefined,
-    );
+    const name = `${turn} ${'x'.repeat(150)}`;
+    const status = await changeName(address, name);
+    names.set(status, (names.get(status) ?? 0) + 1);
     await pause(250);
   }
-  say(`while it was full: ${told()}`);
+  say(`while it was full: events ${told()}; changes ${JSON.stringify(Object.fromEntries(names))}`);
 
   rmSync(ballast);
   say(`room again: ${free()}`);
@@ -95,12 +107,25 @@ async function play(
   await until('200', 120_000, 500, async () => ((await send(true)) === '200' ? true : undefined));
   say(`events are taken again: ${told()}`);
   await compare(address, folder, stored, say);
+  // Every change that was answered is in the activity log, which is a chain.
+  const { body } = await call(address, key, 'GET', '/api/organizations/@current/activity/?limit=1');
+  say(`the activity log has ${String(body['count'])} entries`);
+  assert.ok(Number(body['count']) >= (names.get('200') ?? 0));
   say(`lines of the log at level error: ${(output().match(/"level":50/g) ?? []).length}`);
 }
 
 function sizeOf(folder: string): number {
   const { blocks, bsize } = statfsSync(folder);
   return Math.ceil((blocks * bsize) / mebibyte);
+}
+
+async function changeName(address: string, name: string): Promise<string> {
+  const path = '/api/organizations/@current/';
+  try {
+    return String((await call(address, key, 'PATCH', path, { name })).status);
+  } catch {
+    return 'no answer';
+  }
 }
 
 async function sendEvents(address: string, uuids: string[], bytes: number): Promise<string> {

@@ -12,7 +12,7 @@ import { readFacts } from './facts.ts';
 import { findUnproven } from './proofs.ts';
 import { countBoth, storedAreas } from './rows.ts';
 import type { RowCount } from './rows.ts';
-import { removeDecided } from './remove.ts';
+import { removeDecided, sweepRetentionRemovals } from './remove.ts';
 import { cutoffOf } from './setting.ts';
 import type { RetentionSetting } from './setting.ts';
 
@@ -43,7 +43,10 @@ export async function retainRows(
   for (;;) {
     if (signal.aborted) return 0;
     const project = await takeTurn(db, clock.now());
-    if (project === undefined) return removeDecided(engine, signal);
+    if (project === undefined) {
+      await sweepRetentionRemovals(engine);
+      return removeDecided(engine, signal);
+    }
     const now = await databaseInstant(db);
     if (Math.abs(now - clock.now()) > clock_ms_max) {
       log.error('nothing is removed by retention: the clocks of server and database differ');

@@ -10,6 +10,8 @@ import type { Condition, StoredAreas, Table } from './rows.ts';
 
 /** A process that has said nothing for so long was killed. */
 const claim_ms = 5 * 60_000;
+/** For how long removals are told: 400 days. */
+const told_ms = 400 * 24 * 3_600_000;
 /** The store rewrites a part once for all that are removed together. */
 const together_max = 20;
 const look_again_ms = 500;
@@ -112,6 +114,18 @@ async function dropPartitions(
     });
     log.info({ month }, 'retention has dropped a partition of events');
   }
+}
+
+/**
+ * Removes what is told of removals after 400 days, but for the one of each project that reached
+ * furthest: whoever asks for removed rows is told of it.
+ */
+export async function sweepRetentionRemovals({ db, clock }: Removing): Promise<void> {
+  await db.run(sql`
+    DELETE FROM retention_removals old
+    WHERE ended_at < ${isoInstant(clock.now() - told_ms)}::timestamptz
+      AND EXISTS (SELECT 1 FROM retention_removals other WHERE other.team_id = old.team_id
+        AND other.started_at > old.started_at AND other.removed_before >= old.removed_before)`);
 }
 
 async function stayClaimed({ db, clock }: Removing, claimed: Claimed[]): Promise<void> {

@@ -1,4 +1,3 @@
-import { Gauge } from 'prom-client';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 
@@ -50,7 +49,6 @@ export function openDiskRoom(
   { log, metrics }: { log: Logger; metrics: Metrics },
 ): DiskRoom {
   let judged: { state: DiskState; detail: string } | undefined;
-  const gauges = openGauges(metrics);
   return {
     state: () => judged?.state,
     detail: () => judged?.detail ?? '',
@@ -60,31 +58,14 @@ export function openDiskRoom(
       const before = judged?.state;
       judged = judge(measured, bounds, before);
       for (const { name, free_bytes } of measured.places)
-        gauges.free.set({ place: name }, free_bytes);
-      gauges.state.set(['ok', 'low', 'full'].indexOf(judged.state));
+        metrics.disk_free_bytes.set({ place: name }, free_bytes);
+      metrics.disk_state.set(['ok', 'low', 'full'].indexOf(judged.state));
       if (before === judged.state || (before === undefined && judged.state === 'ok')) return;
       const { state, detail } = judged;
       if (state === 'full') log.error(`the disk is full: no event is taken. ${detail}`);
       else if (state === 'low') log.warn(`the disk is nearly full. ${detail}`);
       else log.info('the disk has room again');
     },
-  };
-}
-
-function openGauges({ registry }: Metrics) {
-  const registers = [registry];
-  return {
-    free: new Gauge({
-      name: 'sluice_disk_free_bytes',
-      help: 'Bytes that are free where the stores lie.',
-      labelNames: ['place'],
-      registers,
-    }),
-    state: new Gauge({
-      name: 'sluice_disk_state',
-      help: '0: enough room for the stores, 1: little, 2: too little to take events.',
-      registers,
-    }),
   };
 }
 

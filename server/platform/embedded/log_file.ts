@@ -1,4 +1,13 @@
-import { closeSync, openSync, readSync, renameSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from 'node:fs';
 
 const bytesMax = 16 * 1024 * 1024;
 const tailBytes = 64 * 1024;
@@ -10,6 +19,25 @@ export type LogFile = {
   read(): string;
   close(): void;
 };
+
+/**
+ * Sets the log of a running program aside under `<path>.1` whenever it has become long, and empties
+ * it: what the program appends goes on at its new end. A few lines may be lost between the two.
+ * `stop` ends it.
+ */
+export function keepShort(path: string, interval_ms = 60_000): { stop(): void } {
+  const timer = setInterval(() => {
+    try {
+      if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= bytesMax) return;
+      copyFileSync(path, `${path}.1`);
+      truncateSync(path);
+    } catch {
+      // A full disk, most likely: without room for the copy the log itself is the first to go.
+      rmSync(`${path}.1`, { force: true });
+    }
+  }, interval_ms).unref();
+  return { stop: () => clearInterval(timer) };
+}
 
 /**
  * Opens a log to append to, readable by us alone. A long one is set aside under `<path>.1` first.

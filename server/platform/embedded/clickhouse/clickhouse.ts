@@ -11,7 +11,7 @@ import { moduleBeside } from '../../module_beside.ts';
 import { findFreePort } from '../free_port.ts';
 import { alive_ms_max, readyWord, stopSignal } from './orders.ts';
 import type { Orders } from './orders.ts';
-import { openLogFile } from '../log_file.ts';
+import { keepShort, openLogFile } from '../log_file.ts';
 import type { LogFile } from '../log_file.ts';
 import { dieWithParent, ownEnvironment } from '../programs.ts';
 import { supervise } from '../supervise.ts';
@@ -77,12 +77,16 @@ export async function openEmbeddedClickHouse(
     start_seconds: 120,
     patience_seconds: 10,
   });
+  const log_file = keepShort(join(folder, 'clickhouse.log'));
   return {
     url: `http://sluice:${orders.password}@127.0.0.1:${orders.port}`,
     get pid() {
       return supervisor.pid;
     },
-    stop: supervisor.stop,
+    stop: async () => {
+      await supervisor.stop();
+      log_file.stop();
+    },
     memory_bytes_max: orders.memory_bytes_max,
   };
 }

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from '../../log.ts';
-import { openLogFile } from '../log_file.ts';
+import { keepShort, openLogFile } from '../log_file.ts';
 import {
   asOrdinaryUser,
   databaseName,
@@ -89,12 +89,16 @@ export async function openEmbeddedPostgres(options: {
     start_seconds: 300,
     patience_seconds: 10,
   });
+  const log_file = keepShort(join(folder, 'postgres.log'));
   return {
     url,
     get pid() {
       return supervisor.pid;
     },
-    stop: supervisor.stop,
+    stop: async () => {
+      await supervisor.stop();
+      log_file.stop();
+    },
   };
 }
 
