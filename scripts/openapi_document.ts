@@ -5,14 +5,13 @@ import { openQueryBudget } from '../server/engine/query/query_budget.ts';
 import { openSandbox } from '../server/engine/plugins/sandbox/sandbox.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { systemClock } from '../server/platform/clock.ts';
-import { openDiskRoom } from '../server/platform/disk/disk_room.ts';
 import { openDns } from '../server/platform/dns/dns.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { openMail } from '../server/platform/mail/mail.ts';
-import { openMetrics } from '../server/platform/metrics.ts';
 import { openOutbound } from '../server/platform/outbound/outbound.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
 import { openSecrets } from '../server/platform/secrets/secrets.ts';
+import { withoutDisk } from '../test/without_disk.ts';
 
 // The document comes from the routes alone: nothing ever connects to these.
 const nowhere = {
@@ -26,7 +25,6 @@ const nowhere = {
  */
 export async function openApiText(): Promise<string> {
   const outbound = openOutbound({ allow: [] });
-  const metrics = openMetrics({ process_metrics: false });
   const deps = withEngine({
     config: readConfig({}),
     clock: systemClock,
@@ -52,12 +50,7 @@ export async function openApiText(): Promise<string> {
       clock: systemClock,
       public_url: 'http://127.0.0.1',
     }),
-    metrics,
-    disk: openDiskRoom(
-      async () => ({ places: [], used_bytes: undefined }),
-      { free_bytes_min: undefined, budget_bytes: 0 },
-      { log: silentLog(), metrics },
-    ),
+    ...withoutDisk(silentLog()),
   });
   const app = buildApp(deps);
   try {

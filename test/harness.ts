@@ -16,11 +16,9 @@ import { openSandbox } from '../server/engine/plugins/sandbox/sandbox.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { isoInstant, systemClock } from '../server/platform/clock.ts';
 import { makeSessionToken, session_lifetime_ms } from '../server/platform/http/caller/session.ts';
-import { openDiskRoom } from '../server/platform/disk/disk_room.ts';
 import { openDns } from '../server/platform/dns/dns.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { openMail } from '../server/platform/mail/mail.ts';
-import { openMetrics } from '../server/platform/metrics.ts';
 import { openQueryBudget } from '../server/engine/query/query_budget.ts';
 import { openOutbound } from '../server/platform/outbound/outbound.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
@@ -34,6 +32,7 @@ import type { PlantedSecrets } from './watchers/planted.ts';
 import { watchChanges } from './watchers/recorded.ts';
 import type { RecordedChanges } from './watchers/recorded.ts';
 import { openTestStores } from './harness_stores.ts';
+import { withoutDisk } from './without_disk.ts';
 
 /** What a test sends: `body` is sent as JSON, a text or bytes as they are. */
 export type Sent = { key?: string; body?: unknown; headers?: Record<string, string> };
@@ -106,7 +105,6 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
   const stores = await openTestStores({ clickhouse: options.clickhouse ?? true });
   const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
   const planted = watchSecrets();
-  const metrics = openMetrics({ process_metrics: false });
   const recorded = watchChanges();
   const deps = withEngine({
     config: {
@@ -126,12 +124,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
       log: planted.log,
       clock: systemClock,
     }),
-    metrics,
-    disk: openDiskRoom(
-      async () => ({ places: [], used_bytes: undefined }),
-      { free_bytes_min: undefined, budget_bytes: 0 },
-      { log: planted.log, metrics },
-    ),
+    ...withoutDisk(planted.log),
     query_budget: openQueryBudget((options.config?.query_memory_total_mb ?? 2048) * 1024 * 1024),
     sandbox: await openSandbox({ outbound, log: planted.log, clock: systemClock, public_url }),
     ...options.deps,

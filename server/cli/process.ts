@@ -70,7 +70,6 @@ export async function openProcess(
   }
   const outbound = openOutbound({ allow: config.outbound_allow });
   const metrics = openMetrics({ process_metrics: true });
-  const disk = openDisk(config, { db, clickhouse, log, metrics });
   const deps = withEngine({
     config,
     clock: systemClock,
@@ -82,7 +81,7 @@ export async function openProcess(
     dns: openDns({ servers: config.dns_servers, log }),
     mail,
     metrics,
-    disk,
+    disk: openDisk(config, { db, clickhouse, log, metrics }),
     query_budget: openQueryBudget(queryMemory(config, stores)),
     sandbox: await openSandbox({
       outbound,

@@ -59,7 +59,7 @@ export function openContentSource(
     isWhole: async (deliveryId) =>
       !mayMisjudge(deliveryOf(deliveryId)) &&
       (await countRecords(engine, await readingOf(deliveryId), signal)) ===
-      deliveryOf(deliveryId).receipt.records,
+        deliveryOf(deliveryId).receipt.records,
     contents: (deliveryId) => {
       const { receipt, slices } = deliveryOf(deliveryId);
       const digests = new Map(receipt.slices.map(({ number, digest }) => [number, digest]));

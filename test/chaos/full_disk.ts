@@ -74,9 +74,33 @@ async function play(
   await until('503', 180_000, 0, async () => ((await send()) === '503' ? true : undefined));
   say(`events until it was full: ${told()}; ${stored.length} stored, ${free()}`);
 
-  // Somebody else takes the rest, while requests go on.
+  const names = await withoutRoom(address, folder, send, free, say);
+  say(`while it was full: events ${told()}; changes ${JSON.stringify(Object.fromEntries(names))}`);
+  say(`room again: ${free()}`);
+  const began = performance.now();
+  await until('readiness', 120_000, 500, async () => {
+    const { status } = await call(address, key, 'GET', '/readyz').catch(() => ({ status: 0 }));
+    return status === 200 ? true : undefined;
+  });
+  say(`ready again after ${Math.round(performance.now() - began)} ms`);
+  execFileSync('mount', ['-o', `remount,size=${2 * sizeOf(folder)}m`, folder]);
+  await until('200', 120_000, 500, async () => ((await send(true)) === '200' ? true : undefined));
+  say(`events are taken again: ${told()}`);
+  await compare(address, folder, stored, say);
+  await compareChanges(address, names, say);
+  say(`lines of the log at level error: ${(output().match(/"level":50/g) ?? []).length}`);
+}
+
+/** Somebody else takes the rest of the disk, while requests go on; gives the changes by status. */
+async function withoutRoom(
+  address: string,
+  folder: string,
+  send: (small: boolean) => Promise<string>,
+  free: () => string,
+  say: (line: string) => void,
+): Promise<Map<string, number>> {
   const ballast = join(folder, 'ballast');
-  for (let full = false; !full; )
+  for (let full = false; !full;)
     try {
       appendFileSync(ballast, randomBytes(4 * mebibyte));
     } catch {
@@ -91,29 +115,23 @@ async function play(
     names.set(status, (names.get(status) ?? 0) + 1);
     await pause(250);
   }
-  say(`while it was full: events ${told()}; changes ${JSON.stringify(Object.fromEntries(names))}`);
-
   rmSync(ballast);
-  say(`room again: ${free()}`);
-  const began = performance.now();
-  // What the stores need to recover is less than what events need: the floor is set by hand.
-  await until('readiness', 120_000, 500, async () => {
-    const { status } = await call(address, key, 'GET', '/readyz').catch(() => ({ status: 0 }));
-    return status === 200 ? true : undefined;
-  });
-  say(`ready again after ${Math.round(performance.now() - began)} ms`);
-  execFileSync('mount', ['-o', `remount,size=${2 * sizeOf(folder)}m`, folder]);
-  await until('200', 120_000, 500, async () => ((await send(true)) === '200' ? true : undefined));
-  say(`events are taken again: ${told()}`);
-  await compare(address, folder, stored, say);
-  // Every change that was answered is in the activity log, which is a chain.
-  const { body } = await call(address, key, 'GET', '/api/organizations/@current/activity/?limit=100');
+  return names;
+}
+
+/** Every change that was answered is in the activity log, which is a chain. */
+async function compareChanges(
+  address: string,
+  names: Map<string, number>,
+  say: (line: string) => void,
+): Promise<void> {
+  const path = '/api/organizations/@current/activity/?limit=100';
+  const { body } = await call(address, key, 'GET', path);
   const entries = (body['results'] as { scope: string; activity: string }[]).filter(
     ({ scope, activity }) => scope === 'organization' && activity === 'updated',
   ).length;
   say(`the activity log has ${entries} of these changes`);
   assert.ok(entries >= (names.get('200') ?? 0));
-  say(`lines of the log at level error: ${(output().match(/"level":50/g) ?? []).length}`);
 }
 
 function sizeOf(folder: string): number {

@@ -70,7 +70,10 @@ test('a full disk is 503 at every door, and what was answered 200 is stored', as
     }),
   ];
   await stateWith(2_000);
-  assert.deepEqual((await send('before')).map(({ status }) => status), [200, 200, 200]);
+  assert.deepEqual(
+    (await send('before')).map(({ status }) => status),
+    [200, 200, 200],
+  );
   await stateWith(100);
   const refused = await send('full');
   assert.deepEqual(
@@ -80,7 +83,10 @@ test('a full disk is 503 at every door, and what was answered 200 is stored', as
   assert.match(refused[0]!.body.detail, /no room on its disk; 0 of the events are stored/);
   assert.equal((await harness.request('GET', '/healthz')).body.disk, 'full');
   await stateWith(2_000);
-  assert.deepEqual((await send('after')).map(({ status }) => status), [200, 200, 200]);
+  assert.deepEqual(
+    (await send('after')).map(({ status }) => status),
+    [200, 200, 200],
+  );
   const { body } = await harness.request('GET', `${url}?limit=50`, { key });
   assert.deepEqual(
     body.results.map((row: { event: string }) => row.event).toSorted(),

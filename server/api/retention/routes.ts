@@ -52,7 +52,11 @@ export function retentionRoutes(app: FastifyInstance, { engine }: Deps): void {
         };
       const now = await databaseInstant(engine.db);
       const signal = AbortSignal.timeout(counting_ms_max);
-      return { ...setting, ...told(await lookAhead(engine, team_id, setting, now, signal)), removals };
+      return {
+        ...setting,
+        ...told(await lookAhead(engine, team_id, setting, now, signal)),
+        removals,
+      };
     },
   );
 }

@@ -15,14 +15,12 @@ export async function findRemoved(db: Queryable, team_id: number): Promise<Remov
   const row = await db.row<{ before: string | null; on: string | null }>(sql`
     SELECT max(removed_before) AS before, max(coalesce(ended_at, started_at)) AS on
     FROM retention_removals WHERE team_id = ${team_id}`);
-  return row?.before == null || row.on === null ? undefined : { before: row.before, on: row.on };
+  const { before = null, on = null } = row ?? {};
+  return before === null || on === null ? undefined : { before, on };
 }
 
 /** True when a part of the areas lies before what was removed. */
-export function reachesRemoved(
-  areas: Rectangle[],
-  { before }: Pick<Removed, 'before'>,
-): boolean {
+export function reachesRemoved(areas: Rectangle[], { before }: Pick<Removed, 'before'>): boolean {
   return areas.some(({ inserted_from }) => inserted_from < Date.parse(before));
 }
 

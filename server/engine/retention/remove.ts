@@ -109,7 +109,7 @@ async function dropPartitions(
   });
   for (const { month } of await result.json<{ month: number }>()) {
     await clickhouse.command({
-      query: `ALTER TABLE events DROP PARTITION ${Number(month)}`,
+      query: `ALTER TABLE events DROP PARTITION ${month}`,
       abort_signal: signal,
     });
     log.info({ month }, 'retention has dropped a partition of events');

@@ -62,7 +62,7 @@ async function namesOf(home: TestOrganization): Promise<Record<string, number>> 
     format: 'JSONEachRow',
   });
   const rows = await found.json<{ event: string; events: number }>();
-  return Object.fromEntries(rows.map(({ event, events }) => [event, Number(events)]));
+  return Object.fromEntries(rows.map(({ event, events }) => [event, events]));
 }
 
 async function exported(home: TestOrganization, config: Record<string, unknown> = {}) {
@@ -107,7 +107,8 @@ test('until delivered: what a signed receipt proves goes, and verify still holds
   const [run] = await exporting.house.deps.db.rows<{ id: string; receipt: string }>(sql`
     SELECT id, receipt FROM batch_export_runs WHERE batch_export_id = ${id}
     ORDER BY data_interval_start OFFSET 1`);
-  const forge = (receipt: string) => exporting.house.deps.db.run(sql`
+  const forge = (receipt: string) =>
+    exporting.house.deps.db.run(sql`
     UPDATE batch_export_runs SET receipt = ${receipt} WHERE id = ${run!.id}`);
   await forge(run!.receipt.replace('"version":1', '"version":2'));
   assert.equal(await retain(), 1);
@@ -192,7 +193,7 @@ test('persons keep their latest version and whom they belong to', async () => {
   const rows = await found.json<{ distinct_id: string; version: number }>();
   // The first version says whom the distinct id belongs to, the fourth is ada as of the cutoff.
   assert.deepEqual(
-    rows.map(({ distinct_id, version }) => `${distinct_id} ${Number(version)}`),
+    rows.map(({ distinct_id, version }) => `${distinct_id} ${version}`),
     ['ada 1', 'ada 4', 'ada 5', 'bob 1'],
   );
 });

@@ -118,8 +118,7 @@ export async function countRows(
   });
   const [row] = await result.json<Record<'rows' | 'oldest' | 'newest', number | string>>();
   const rows = Number(row?.rows ?? 0);
-  const instant = (at: number | string | undefined) =>
-    rows === 0 ? null : isoInstant(Number(at));
+  const instant = (at: number | string | undefined) => (rows === 0 ? null : isoInstant(Number(at)));
   return { rows, oldest: instant(row?.oldest), newest: instant(row?.newest) };
 }
 

@@ -76,9 +76,7 @@ function judge(
 ): { state: DiskState; detail: string } {
   const factor = before === 'full' ? again : 1;
   const short = (times: number) =>
-    places.find(
-      ({ free_bytes, total_bytes }) => free_bytes < times * floorOf(total_bytes, bounds),
-    );
+    places.find(({ free_bytes, total_bytes }) => free_bytes < times * floorOf(total_bytes, bounds));
   const isOver = (share: number) =>
     bounds.budget_bytes > 0 && (used_bytes ?? 0) >= share * bounds.budget_bytes;
   const place = short(factor) ?? short(low.free);

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import {
   closeSync,
   copyFileSync,
@@ -9,11 +10,13 @@ import {
   truncateSync,
 } from 'node:fs';
 
+const look_ms = 60_000;
 const bytesMax = 16 * 1024 * 1024;
 const tailBytes = 64 * 1024;
 
 /** The open log of a program, to be given to it as its output. */
 export type LogFile = {
+  path: string;
   fd: number;
   /** What was written since it was opened here (the first 64 KB). */
   read(): string;
@@ -21,22 +24,30 @@ export type LogFile = {
 };
 
 /**
- * Sets the log of a running program aside under `<path>.1` whenever it has become long, and empties
- * it: what the program appends goes on at its new end. A few lines may be lost between the two.
- * `stop` ends it.
+ * Sets the log aside whenever it has become long: under `<path>.1`, a copy, because the program goes
+ * on writing to the file that it was given. A few lines may be lost between the two.
  */
-export function keepShort(path: string, interval_ms = 60_000): { stop(): void } {
+export function shorten(path: string, bytes_max = bytesMax): void {
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= bytes_max) return;
+  try {
+    copyFileSync(path, `${path}.1`);
+  } catch {
+    // A full disk, most likely: the room is worth more than what the log says.
+    rmSync(`${path}.1`, { force: true });
+  }
+  truncateSync(path);
+}
+
+/** Keeps the log of a program short until that has ended; gives the program. */
+export function keepShort(child: ChildProcess, { path }: LogFile): ChildProcess {
   const timer = setInterval(() => {
     try {
-      if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= bytesMax) return;
-      copyFileSync(path, `${path}.1`);
-      truncateSync(path);
+      shorten(path);
     } catch {
-      // A full disk, most likely: without room for the copy the log itself is the first to go.
-      rmSync(`${path}.1`, { force: true });
+      // The folder may be gone, or the disk away; whoever starts the program learns of it.
     }
-  }, interval_ms).unref();
-  return { stop: () => clearInterval(timer) };
+  }, look_ms).unref();
+  return child.once('exit', () => clearInterval(timer));
 }
 
 /**
@@ -48,6 +59,7 @@ export function openLogFile(path: string): LogFile {
   const fd = openSync(path, 'a', 0o600);
   const start = statSync(path).size;
   return {
+    path,
     fd,
     read() {
       const reader = openSync(path, 'r');

@@ -1,11 +1,7 @@
 import { startBackfill } from '../../../engine/planning/backfill.ts';
 import type { BackfillRange } from '../../../engine/planning/backfill.ts';
 import { timesOf } from '../../../engine/planning/backfill_area.ts';
-import {
-  findRemoved,
-  isWhollyRemoved,
-  removedSentence,
-} from '../../../engine/ledger/removed.ts';
+import { findRemoved, isWhollyRemoved, removedSentence } from '../../../engine/ledger/removed.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { intervalCount, nominalLength } from '../../../engine/planning/interval.ts';
 import { isoInstant } from '../../../platform/clock.ts';

@@ -77,16 +77,12 @@ export async function openEmbeddedClickHouse(
     start_seconds: 120,
     patience_seconds: 10,
   });
-  const log_file = keepShort(join(folder, 'clickhouse.log'));
   return {
     url: `http://sluice:${orders.password}@127.0.0.1:${orders.port}`,
     get pid() {
       return supervisor.pid;
     },
-    stop: async () => {
-      await supervisor.stop();
-      log_file.stop();
-    },
+    stop: supervisor.stop,
     memory_bytes_max: orders.memory_bytes_max,
   };
 }
@@ -110,7 +106,7 @@ function start(orders: Orders, output: LogFile): ChildProcess {
     child.stdin?.on('error', () => {});
     // The password goes through the pipe: arguments are there for everybody to read.
     child.stdin?.write(`${JSON.stringify(orders)}\n`);
-    return child;
+    return keepShort(child, output);
   } finally {
     output.close();
   }

@@ -69,11 +69,12 @@ export async function openEmbeddedPostgres(options: {
     try {
       // Detached: a process group of its own, so that Ctrl-C in a terminal reaches us alone and the
       // stores end after their users.
-      return spawn(program, rest, {
+      const child = spawn(program, rest, {
         env: postgresEnvironment,
         stdio: ['ignore', output.fd, output.fd],
         detached: true,
       });
+      return keepShort(child, output);
     } finally {
       output.close();
     }
@@ -89,16 +90,12 @@ export async function openEmbeddedPostgres(options: {
     start_seconds: 300,
     patience_seconds: 10,
   });
-  const log_file = keepShort(join(folder, 'postgres.log'));
   return {
     url,
     get pid() {
       return supervisor.pid;
     },
-    stop: async () => {
-      await supervisor.stop();
-      log_file.stop();
-    },
+    stop: supervisor.stop,
   };
 }
 
