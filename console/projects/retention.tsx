@@ -86,7 +86,7 @@ function Fields({
         Events, and versions of persons that later ones replaced. A person stays, and so does what
         exports have delivered.
       </p>
-      <div onInput={read} onChange={read}>
+      <div className="together" onInput={read} onChange={read}>
         <ChoiceField
           name="retention"
           label="Keep them"
