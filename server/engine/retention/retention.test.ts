@@ -198,6 +198,39 @@ test('persons keep their latest version and whom they belong to', async () => {
   );
 });
 
+test('verify finds no fault in persons and in what a query made of removed rows', async () => {
+  const home = await withOldEvents();
+  const versions = [1, 2, 3].map((version) => ({
+    distinct_id: 'ada',
+    version,
+    at: at(version - 1, version),
+  }));
+  await exporting.insert(home, [], [...versions, { distinct_id: 'bob', version: 1, at: at(0, 1) }]);
+  const ids: string[] = [];
+  for (const wanted of [
+    { model: 'persons' },
+    { custom_query: 'SELECT event, count() AS events FROM events GROUP BY event' },
+  ]) {
+    const config = await postgres.freshConfig();
+    const made = await exporting.scheduled(home, {
+      name: 'table',
+      destination: { type: 'Postgres', config },
+      ...wanted,
+    });
+    const runs = await exporting.runAll(made.id);
+    assert.deepEqual([...new Set(runs.map(({ status }) => status))], ['Completed']);
+    ids.push(made.id);
+  }
+  await keep(home, 'days', 7);
+  assert.equal(await retain(), 1);
+  assert.deepEqual(await namesOf(home), { young: 1 });
+  for (const id of ids) {
+    const [finding] = await verifyExports(exporting.house.deps.engine, id);
+    assert.deepEqual([finding?.fault, finding?.differences], [null, []]);
+    assert.match(finding!.notes.join(), /Retention has removed rows/);
+  }
+});
+
 test('a process that was killed in the middle is followed by another one', async () => {
   const home = await withOldEvents();
   await keep(home, 'days', 7);
