@@ -1,7 +1,9 @@
--- How long a project keeps its events and the superseded versions of its persons, and what was removed of them when.
+-- How long a project keeps its events and the superseded versions of its persons, and what was
+-- removed of them when.
 
 ALTER TABLE projects
-  ADD COLUMN retention text NOT NULL DEFAULT 'forever' CHECK (retention IN ('forever', 'days', 'until_delivered')),
+  ADD COLUMN retention text NOT NULL DEFAULT 'forever'
+    CHECK (retention IN ('forever', 'days', 'until_delivered')),
   -- rows are kept for so many days at least
   ADD COLUMN retention_days integer NOT NULL DEFAULT 30 CHECK (retention_days BETWEEN 1 AND 36500),
   -- when a process last looked for rows that may go
@@ -13,7 +15,8 @@ CREATE TABLE retention_removals (
   retention text NOT NULL,
   -- everything that it removes was taken in before
   removed_before timestamptz NOT NULL,
-  -- what it removes, decided under the locks of the project's exports; see server/engine/retention/decide.ts
+  -- what it removes, decided under the locks of the project's exports;
+  -- see server/engine/retention/decide.ts
   areas jsonb NOT NULL,
   -- rows that were there to be removed when the first process looked
   events bigint,

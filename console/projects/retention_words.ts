@@ -13,7 +13,10 @@ export function forecastOf(
   ].join(' and ');
   const [first] = [events.oldest, persons.oldest].filter((at) => at !== null).toSorted();
   if (what === '' || first === undefined)
-    return `Now it would remove nothing: it is about what was taken in before ${on(removes_before)}.`;
+    return (
+      'Now it would remove nothing: it is about what was taken in before ' +
+      `${on(removes_before)}.`
+    );
   return `Now it would remove ${what}, taken in from ${on(first)} to ${on(removes_before)}.`;
 }
 

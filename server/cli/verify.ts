@@ -226,8 +226,8 @@ function removedNotes(removed: Removed, known: Map<string, KnownDelivery>): stri
   ).length;
   if (reaching === 0) return [];
   return [
-    `${removedSentence(removed)}. Of the deliveries ${reaching} reach back so far: what of them is ` +
-      'gone at the source is judged by the digests and counts of their receipts.',
+    `${removedSentence(removed)}. Of the deliveries ${reaching} reach back so far: what of them ` +
+      'is gone at the source is judged by the digests and counts of their receipts.',
   ];
 }
 

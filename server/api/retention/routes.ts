@@ -24,8 +24,8 @@ export function retentionRoutes(app: FastifyInstance, { engine }: Deps): void {
       schema: {
         summary: 'Say what retention would remove of a project now, and what it has removed',
         description:
-          'With `retention` and `retention_days` it is about that setting and not the stored one. ' +
-          'Rows are counted as they are now. A removal begins an hour after a change of the ' +
+          'With `retention` and `retention_days` it is about that setting and not the stored ' +
+          'one. Rows are counted as they are now. A removal begins an hour after a change of the ' +
           'project at the earliest.',
         querystring: RetentionQuery,
         response: { 200: Retention },

@@ -124,7 +124,7 @@ test('until delivered: what a signed receipt proves goes, and verify still holds
   }
 });
 
-test('until delivered: what no export delivered stays, and so does what one still wants', async () => {
+test('until delivered: what nobody delivered stays, and so does what one still wants', async () => {
   const home = await withOldEvents();
   const { id } = await exported(home, { include_events: ['third'] });
   await keep(home, 'until_delivered');

@@ -44,7 +44,8 @@ test('old lines and empty runs go; receipts, failures and the first run stay', a
   await sweepHistory(house.deps);
 
   const left = await db.rows<{ id: string }>(sql`
-    SELECT id FROM batch_export_runs WHERE batch_export_id = ${kept.id} ORDER BY data_interval_end`);
+    SELECT id FROM batch_export_runs WHERE batch_export_id = ${kept.id}
+    ORDER BY data_interval_end`);
   assert.deepEqual(
     left.map(({ id }) => [...runs].find(([, one]) => one === id)?.[0]),
     ['first', 'delivered', 'failed', 'young'],

@@ -26,7 +26,7 @@ export type DiskRoom = {
 };
 
 const mebibyte = 2 ** 20;
-/** Enough for what is under way, the stores' own files and their merging: measured by full_disk. */
+/** Enough for what is under way, the stores' own files and their merging. */
 const floor_bytes = { min: 128 * mebibyte, max: 1024 * mebibyte, share: 0.05 };
 /** Once full there must be so much more before it goes on, or it would change from one to another. */
 const again = 1.25;
@@ -95,7 +95,8 @@ function sentenceOf(
   bounds: DiskBounds,
 ): string {
   const floor = floorOf(total_bytes, bounds);
-  return `The ${name} has ${inMebibytes(free_bytes)} free; ${inMebibytes(floor)} have to stay free.`;
+  const [free, wanted] = [inMebibytes(free_bytes), inMebibytes(floor)];
+  return `The ${name} has ${free} free; ${wanted} have to stay free.`;
 }
 
 function inMebibytes(bytes: number): string {

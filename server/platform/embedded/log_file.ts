@@ -24,8 +24,8 @@ export type LogFile = {
 };
 
 /**
- * Sets the log aside whenever it has become long: under `<path>.1`, a copy, because the program goes
- * on writing to the file that it was given. A few lines may be lost between the two.
+ * Sets the log aside where it has become long: a copy under `<path>.1`, because its program goes on
+ * writing to the file that it was given. A few lines may be lost between the two.
  */
 export function shorten(path: string, bytes_max = bytesMax): void {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= bytes_max) return;

@@ -7,9 +7,9 @@ import { hiddenRoute } from './hidden_route.ts';
 const ready_timeout_ms = 3_000;
 
 /**
- * Adds /healthz (the process runs, which release it is, and the room on disk), /readyz (its stores answer within 3 s
- * and the first start has made what it prints, else 503) and /metrics (Prometheus, without anything
- * about callers).
+ * Adds /healthz (the process runs, which release it is, and the room on disk), /readyz (its stores
+ * answer within 3 s and the first start has made what it prints, else 503) and /metrics
+ * (Prometheus, without anything about callers).
  */
 export function serveHealth(
   app: FastifyInstance,
