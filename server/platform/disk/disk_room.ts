@@ -28,13 +28,13 @@ export type DiskRoom = {
 const mebibyte = 2 ** 20;
 /** Enough for what is under way, the stores' own files and their merging. */
 const floor_bytes = { min: 128 * mebibyte, max: 1024 * mebibyte, share: 0.05 };
-/** Once full there must be so much more before it goes on, or it would change from one to another. */
+/** Once full there must be so much more before it goes on, or it would go to and fro. */
 const again = 1.25;
 /** From so much of what is allowed on it is low. */
 const low = { free: 2, used: 0.85 };
 
 /** What has to stay free of a place of this size. */
-export function floorOf(total_bytes: number, { free_bytes_min }: DiskBounds): number {
+function floorOf(total_bytes: number, { free_bytes_min }: DiskBounds): number {
   const { min, max, share } = floor_bytes;
   return free_bytes_min ?? Math.max(min, Math.min(max, total_bytes * share));
 }
