@@ -2,10 +2,11 @@ import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Queryable } from '../../platform/postgres/database.ts';
+import type { Database, Queryable } from '../../platform/postgres/database.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
 import type { Engine } from '../engine.ts';
 import { settled } from '../ingest/lock.ts';
+import { subtract } from '../ledger/rectangles.ts';
 import { decide, proves } from './decide.ts';
 import type { Decision, Facts, Unproven } from './decide.ts';
 import { readFacts } from './facts.ts';
@@ -28,8 +29,12 @@ const lock_seconds_max = 5;
 type Store = Pick<Engine, 'db' | 'clickhouse' | 'secrets'>;
 type Project = RetentionSetting & { id: number };
 
-/** What would go, and what of it is there. */
-export type Outlook = Decision & { found: { events: RowCount; persons: RowCount } };
+/** What would go, what of it is there, and what that was decided by. */
+export type Outlook = Decision & {
+  found: { events: RowCount; persons: RowCount };
+  facts: Facts;
+  unproven: Unproven;
+};
 
 /**
  * Looks at the projects whose turn it is, decides what of their rows goes, and removes it; gives
@@ -53,8 +58,9 @@ export async function retainRows(
       return 0;
     }
     try {
-      const { found } = await lookAhead(engine, project.id, project, now, signal);
-      if (found.events.rows + found.persons.rows > 0) await note(engine, project, now, signal);
+      const outlook = await lookAhead(engine, project.id, project, now, signal);
+      const { events, persons } = outlook.found;
+      if (events.rows + persons.rows > 0) await note(db, project, outlook, now);
     } catch (error) {
       // Its turn comes again with the next look, and not hours later.
       await db.run(sql`UPDATE projects SET retention_looked_at = NULL WHERE id = ${project.id}`);
@@ -78,7 +84,7 @@ export async function lookAhead(
   const unproven = await unprovenOf(store, team_id, setting, facts, now, signal);
   const decision = decide(setting, facts, unproven, { now, settled: now });
   const found = await countBoth(store.clickhouse, team_id, storedAreas(decision), signal);
-  return { ...decision, found };
+  return { ...decision, found, facts, unproven };
 }
 
 /** Receipts of events that are gone prove nothing that is still asked. */
@@ -132,27 +138,24 @@ async function takeTurn(db: Queryable, now: number): Promise<Project | undefined
 
 /**
  * Decides under the locks, and notes what was decided: from its commit on whoever asks for removed
- * rows is told. Receipts are looked at before, because that takes long; what they prove stays
- * proved. An export that came or changed meanwhile puts the decision off.
+ * rows is told. Receipts were looked at before, because that takes long; what they prove stays
+ * proved, and what was delivered since waits for the next time. So does everything where an export
+ * came or began anew, or the setting changed.
  */
 async function note(
-  store: Store,
-  { id: team_id }: Project,
+  db: Database,
+  { id: team_id, ...before }: Project,
+  seen: Outlook,
   now: number,
-  signal: AbortSignal,
 ): Promise<void> {
-  const { db } = store;
-  const seen = await readFacts(db, team_id);
-  const before = await settingOf(db, team_id);
-  if (before === undefined) return;
-  const unproven = await unprovenOf(store, team_id, before, seen, now, signal);
   await db.transaction(async (tx) => {
     await tx.text(`SET LOCAL lock_timeout = '${lock_seconds_max}s'`);
     const final = Date.parse(await settled(tx, team_id));
     const facts = await readFacts(tx, team_id, 'lock');
     const setting = await settingOf(tx, team_id);
-    if (setting === undefined || !isSame([setting, names(facts)], [before, names(seen)])) return;
-    const decision = decide(setting, facts, unproven, { now, settled: final });
+    if (setting === undefined || !isSame([setting, names(facts)], [before, names(seen.facts)]))
+      return;
+    const decision = decide(setting, facts, withNews(seen, facts), { now, settled: final });
     if (decision.events.length === 0 && decision.persons.length === 0) return;
     await tx.run(sql`
       INSERT INTO retention_removals (id, team_id, retention, removed_before, areas)
@@ -160,6 +163,17 @@ async function note(
         ${JSON.stringify(storedAreas(decision))})
       ON CONFLICT DO NOTHING`);
   });
+}
+
+/** What was delivered since the receipts were looked at is not proven yet. */
+function withNews(seen: Outlook, { exports }: Facts): Unproven {
+  const known = new Map(seen.facts.exports.map(({ id, delivered }) => [id, delivered]));
+  return new Map(
+    exports.map(({ id, delivered }) => [
+      id,
+      [...(seen.unproven.get(id) ?? []), ...subtract(delivered, known.get(id) ?? [])],
+    ]),
+  );
 }
 
 function settingOf(db: Queryable, team_id: number): Promise<RetentionSetting | undefined> {

@@ -164,6 +164,8 @@ test('a backfill over what was removed is refused, or told of it', async () => {
   assert.equal(told.status, 200);
   assert.match(told.body.backfill.detail, /Retention has removed rows that were taken in before/);
   assert.equal((await ask('inserted_at', new Date().toISOString())).status, 200);
+  const found = await request(home, 'GET', `find/?uuid=${crypto.randomUUID()}`);
+  assert.match(found.body.detail, /Or it is gone: Retention has removed rows/);
 });
 
 test('persons keep their latest version and whom they belong to', async () => {
