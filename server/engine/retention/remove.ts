@@ -14,7 +14,7 @@ const claim_ms = 5 * 60_000;
 const told_ms = 400 * 24 * 3_600_000;
 /** The store rewrites a part once for all that are removed together. */
 const together_max = 20;
-const look_again_ms = 500;
+const look_again_ms = { min: 20, max: 2_000 };
 
 type Removing = { db: Database; clickhouse: ClickHouse; clock: Clock; log: Logger };
 type Claimed = { id: string; team_id: number; areas: StoredAreas };
@@ -83,9 +83,11 @@ async function removeRows(
     clickhouse_settings: { mutations_sync: '0', max_query_size: '16000000' },
     abort_signal: signal,
   });
+  let wait_ms = look_again_ms.min;
   while (await isRewriting(clickhouse, table, signal)) {
     await stayClaimed(removing, claimed);
-    await pause(look_again_ms, undefined, { signal });
+    await pause(wait_ms, undefined, { signal });
+    wait_ms = Math.min(2 * wait_ms, look_again_ms.max);
   }
 }
 
