@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { lookAhead } from '../../engine/retention/look.ts';
 import type { Outlook } from '../../engine/retention/look.ts';
 import { isoInstant } from '../../platform/clock.ts';
-import { notFound } from '../../platform/http/errors.ts';
+import { ApiError, notFound } from '../../platform/http/errors.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { findProject } from '../projects/store.ts';
@@ -52,13 +52,21 @@ export function retentionRoutes(app: FastifyInstance, { engine }: Deps): void {
         };
       const now = await databaseInstant(engine.db);
       const signal = AbortSignal.timeout(counting_ms_max);
-      return {
-        ...setting,
-        ...told(await lookAhead(engine, team_id, setting, now, signal)),
-        removals,
-      };
+      const outlook = await lookAhead(engine, team_id, setting, now, signal).catch(
+        (error: unknown) => {
+          throw signal.aborted ? tooLong() : error;
+        },
+      );
+      return { ...setting, ...told(outlook), removals };
     },
   );
+}
+
+function tooLong(): ApiError {
+  const detail = 'There are too many rows to be counted while a request waits: ask again later.';
+  return new ApiError(503, 'server_error', [{ attr: null, code: 'unavailable', detail }], {
+    'retry-after': '60',
+  });
 }
 
 function told({ before, found, keepers }: Outlook) {

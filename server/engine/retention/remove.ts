@@ -14,6 +14,8 @@ const claim_ms = 5 * 60_000;
 const told_ms = 400 * 24 * 3_600_000;
 /** The store rewrites a part once for all that are removed together. */
 const together_max = 20;
+/** Some 300 MB in the store. */
+const versions_together_max = 2_000_000;
 const look_again_ms = { min: 20, max: 2_000 };
 
 type Removing = { db: Database; clickhouse: ClickHouse; clock: Clock; log: Logger };
@@ -29,10 +31,7 @@ export async function removeDecided(removing: Removing, signal: AbortSignal): Pr
   const claimed = await claim(removing);
   if (claimed.length === 0) return 0;
   for (const one of claimed) await countFirst(removing, one, signal);
-  for (const table of tables) {
-    const condition = anyOf(claimed.map((one) => conditionOf(table, one.team_id, one.areas)));
-    await removeRows(removing, claimed, table, condition, signal);
-  }
+  for (const table of tables) await removeRows(removing, claimed, table, signal);
   let done = 0;
   for (const { id, team_id, areas } of claimed) {
     const left = await countBoth(clickhouse, team_id, areas, signal);
@@ -70,21 +69,41 @@ async function removeRows(
   removing: Removing,
   claimed: Claimed[],
   table: Table,
-  condition: Condition,
   signal: AbortSignal,
 ): Promise<void> {
   const { clickhouse } = removing;
-  if ((await countRows(clickhouse, table, condition, signal)).rows === 0) return;
-  if (table === 'events') await dropPartitions(removing, condition, signal);
-  if ((await countRows(clickhouse, table, condition, signal)).rows === 0) return;
-  await clickhouse.command({
-    query: `ALTER TABLE ${table} DELETE WHERE ${condition.text}`,
-    query_params: condition.parameters,
-    clickhouse_settings: { mutations_sync: '0', max_query_size: '16000000' },
-    abort_signal: signal,
-  });
+  const whole = anyOf(claimed.map((one) => conditionOf(table, one.team_id, one.areas)));
+  const count = async () => (await countRows(clickhouse, whole, signal)).rows;
+  let left = await count();
+  if (table === 'events' && left > 0) {
+    await dropPartitions(removing, whole, signal);
+    left = await count();
+  }
+  // Versions of persons are named one by one; those of events lie in an area, of whatever number.
+  const of = table === 'events' ? Math.min(left, 1) : Math.ceil(left / versions_together_max);
+  for (let number = 0; number < of; number += 1) {
+    const part = { number, of };
+    const { text, parameters } = anyOf(
+      claimed.map((one) => conditionOf(table, one.team_id, one.areas, part)),
+    );
+    await clickhouse.command({
+      query: `ALTER TABLE ${table} DELETE WHERE ${text}`,
+      query_params: parameters,
+      clickhouse_settings: { mutations_sync: '0', max_query_size: '16000000' },
+      abort_signal: signal,
+    });
+    await whenRewritten(removing, claimed, table, signal);
+  }
+}
+
+async function whenRewritten(
+  removing: Removing,
+  claimed: Claimed[],
+  table: Table,
+  signal: AbortSignal,
+): Promise<void> {
   let wait_ms = look_again_ms.min;
-  while (await isRewriting(clickhouse, table, signal)) {
+  while (await isRewriting(removing.clickhouse, table, signal)) {
     await stayClaimed(removing, claimed);
     await pause(wait_ms, undefined, { signal });
     wait_ms = Math.min(2 * wait_ms, look_again_ms.max);

@@ -91,6 +91,38 @@ test('days: what is older goes, is told beforehand, and the log of removals says
   assert.equal(await retain(), 0, 'nothing is looked at twice in six hours');
 });
 
+test('what fills a month goes with it, of several projects together', async () => {
+  const homes = [
+    await exporting.house.newOrganization(),
+    await exporting.house.newOrganization(),
+  ] as const;
+  const mutations = async () => {
+    const found = await exporting.house.deps.clickhouse.query({
+      query: 'SELECT count() AS n FROM system.mutations WHERE database = currentDatabase()',
+      format: 'JSONEachRow',
+    });
+    return found.json();
+  };
+  for (const [index, home] of homes.entries()) {
+    const shared = { event: 'shared', at: '2025-03-05T00:00:00Z' };
+    const own = { event: 'own', at: `2025-0${index + 4}-05T00:00:00Z` };
+    await exporting.insert(home, [shared, own]);
+    await exporting.insert(
+      home,
+      [],
+      [
+        { distinct_id: 'ada', version: 1, at: shared.at },
+        { distinct_id: 'ada', version: 2, at: own.at },
+      ],
+    );
+    await keep(home, 'days', 7);
+  }
+  const before = await mutations();
+  assert.equal(await retain(), 2);
+  assert.deepEqual(await mutations(), before);
+  for (const home of homes) assert.deepEqual(await namesOf(home), {});
+});
+
 test('a change of mind within the hour removes nothing', async () => {
   const home = await withOldEvents();
   await request(home, 'PATCH', '', { retention: 'days', retention_days: 1 });

@@ -18,8 +18,14 @@ export type StoredAreas = {
   persons: StoredRectangle[];
 };
 
-/** A condition in ClickHouse, with what it binds. */
-export type Condition = { text: string; parameters: Record<string, string[]> };
+/**
+ * Rows as ClickHouse is asked for them: the condition that they meet, what gives the `inserted_at`
+ * of each, and what both bind.
+ */
+export type Condition = { text: string; from: string; parameters: Record<string, string[]> };
+
+/** A part of the persons, so that what is removed together fits into memory. */
+type Part = { number: number; of: number };
 
 /** The number of rows, and the insertions of the first and the last of them (ISO 8601). */
 export type RowCount = { rows: number; oldest: string | null; newest: string | null };
@@ -37,17 +43,21 @@ export function storedAreas({ before, events, persons }: Decision): StoredAreas 
   };
 }
 
+const none: Condition = { text: '0', from: '', parameters: {} };
+
 /**
  * The rows of a table that a removal of the project removes. Of persons it removes versions that
  * another one had replaced before `before`: who a person is stays, and so does whom each distinct
  * id belongs to. Parameters are named after the project.
  */
-export function conditionOf(table: Table, team_id: number, areas: StoredAreas): Condition {
-  const none = { text: '0', parameters: {} };
+export function conditionOf(
+  table: Table,
+  team_id: number,
+  areas: StoredAreas,
+  part: Part = { number: 0, of: 1 },
+): Condition {
   if (table === 'persons')
-    return areas.persons.length === 0
-      ? none
-      : { text: supersededIn(team_id, areas), parameters: {} };
+    return areas.persons.length === 0 ? none : superseded(team_id, areas, part);
   const parameters: Condition['parameters'] = {};
   const parts = areas.events.map(({ filter, area }, index) => {
     const named = (['include', 'exclude'] as const).flatMap((way) => {
@@ -60,30 +70,40 @@ export function conditionOf(table: Table, team_id: number, areas: StoredAreas): 
     return [inAreas(fromStored(area), 'timestamp'), ...named].join(' AND ');
   });
   if (parts.length === 0) return none;
-  return { text: `(team_id = ${team_id} AND (${either(parts)}))`, parameters };
+  const text = `(team_id = ${team_id} AND (${either(parts)}))`;
+  return { text, from: `SELECT inserted_at FROM events WHERE ${text}`, parameters };
 }
 
-function supersededIn(team_id: number, { before, persons }: StoredAreas): string {
+function superseded(
+  team_id: number,
+  { before, persons }: StoredAreas,
+  { number, of }: Part,
+): Condition {
   const settled = inAreas([{ ...all_time, inserted_from: -Infinity, inserted_to: before }]);
+  const wanted = inAreas(fromStored(persons), undefined, 'one.2');
   // As of `before` each person stays, and the last word on whom each distinct id belongs to. The
   // table's order lets the store go from one distinct id to the next.
-  const superseded = `
-    SELECT distinct_id,
-      arrayJoin(arrayFilter(one -> one != latest AND one != linked, versions)) AS version
-    FROM (SELECT distinct_id, groupArray(person_version) AS versions,
+  const gone = `(
+    SELECT distinct_id, arrayJoin(arrayFilter(
+      one -> one.1 != latest AND one.1 != linked AND ${wanted}, versions)) AS version
+    FROM (SELECT distinct_id, groupArray((person_version, inserted_at)) AS versions,
         max(person_version) AS latest,
         maxIf(person_version, person_version = 1 OR merged_into != '') AS linked
       FROM persons WHERE team_id = ${team_id} AND ${settled}
+        AND cityHash64(distinct_id) % ${of} = ${number}
       GROUP BY distinct_id HAVING count() > 1)
-    SETTINGS optimize_aggregation_in_order = 1`;
-  return (
-    `(team_id = ${team_id} AND ${inAreas(fromStored(persons))} ` +
-    `AND (distinct_id, person_version) IN (${superseded}))`
-  );
+    SETTINGS optimize_aggregation_in_order = 1)`;
+  return {
+    text:
+      `(team_id = ${team_id} AND ${inAreas(fromStored(persons))} ` +
+      `AND (distinct_id, person_version) IN (SELECT distinct_id, version.1 FROM ${gone}))`,
+    from: `SELECT version.2 AS inserted_at FROM ${gone}`,
+    parameters: {},
+  };
 }
 
-function inAreas(areas: Rectangle[], event?: 'timestamp'): string {
-  return `(${selectionCondition(areas, { event, inserted: 'inserted_at' })})`;
+function inAreas(areas: Rectangle[], event?: 'timestamp', inserted = 'inserted_at'): string {
+  return `(${selectionCondition(areas, { event, inserted })})`;
 }
 
 function either(parts: string[]): string {
@@ -93,9 +113,10 @@ function either(parts: string[]): string {
 /** What holds where one of the conditions does. */
 export function anyOf(conditions: Condition[]): Condition {
   const real = conditions.filter(({ text }) => text !== '0');
-  if (real.length === 0) return { text: '0', parameters: {} };
+  if (real.length === 0) return none;
   return {
     text: either(real.map(({ text }) => text)),
+    from: real.map(({ from }) => from).join(' UNION ALL '),
     parameters: Object.assign({}, ...real.map(({ parameters }) => parameters)),
   };
 }
@@ -103,14 +124,13 @@ export function anyOf(conditions: Condition[]): Condition {
 /** Counts rows in the table itself, and not in a projection of it. */
 export async function countRows(
   clickhouse: ClickHouse,
-  table: Table,
-  { text, parameters }: Condition,
+  { text, from, parameters }: Condition,
   abort_signal: AbortSignal,
 ): Promise<RowCount> {
   if (text === '0') return { rows: 0, oldest: null, newest: null };
   const result = await clickhouse.query({
     query: `SELECT count() AS rows, toUnixTimestamp64Milli(min(inserted_at)) AS oldest,
-      toUnixTimestamp64Milli(max(inserted_at)) AS newest FROM ${table} WHERE ${text}`,
+      toUnixTimestamp64Milli(max(inserted_at)) AS newest FROM (${from})`,
     query_params: parameters,
     clickhouse_settings: { optimize_use_projections: 0, max_query_size: '16000000' },
     format: 'JSONEachRow',
@@ -130,8 +150,8 @@ export async function countBoth(
   signal: AbortSignal,
 ): Promise<Record<Table, RowCount>> {
   const [events, persons] = await Promise.all([
-    countRows(clickhouse, 'events', conditionOf('events', team_id, areas), signal),
-    countRows(clickhouse, 'persons', conditionOf('persons', team_id, areas), signal),
+    countRows(clickhouse, conditionOf('events', team_id, areas), signal),
+    countRows(clickhouse, conditionOf('persons', team_id, areas), signal),
   ]);
   return { events, persons };
 }
