@@ -15,7 +15,9 @@ export async function lookAtDisk({
       ? fault('disk', `events are answered 503. ${disk.detail()} Make room.`)
       : state === 'low'
         ? warning('disk', disk.detail())
-        : ok('disk', 'enough room for the stores');
+        : state === undefined
+          ? warning('disk', 'the room of the stores could not be measured; events are taken.')
+          : ok('disk', 'enough room for the stores');
   return [room, ...(await endlessLogs(clickhouse))];
 }
 

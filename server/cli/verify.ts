@@ -10,7 +10,7 @@ import { findDestination } from '../engine/destinations/index.ts';
 import { destinationDeps } from '../engine/engine.ts';
 import type { Engine } from '../engine/engine.ts';
 import { fromStored } from '../engine/ledger/rectangles.ts';
-import { findRemoved, reachesRemoved, removedSentence } from '../engine/ledger/removed.ts';
+import { earliestOf, findRemoved, removedSentence } from '../engine/ledger/removed.ts';
 import type { Removed } from '../engine/ledger/removed.ts';
 import { openConfig } from '../engine/runs/run_input.ts';
 import { readReceipt } from '../engine/runs/receipt.ts';
@@ -221,8 +221,8 @@ async function compare(comparing: Comparing, finding: Finding): Promise<void> {
 
 /** What of the deliveries cannot be read at the source any more, and how they are judged. */
 function removedNotes(removed: Removed, known: Map<string, KnownDelivery>): string[] {
-  const reaching = [...known.values()].filter(({ receipt }) =>
-    reachesRemoved(fromStored(receipt.selection), removed),
+  const reaching = [...known.values()].filter(
+    ({ receipt }) => earliestOf(fromStored(receipt.selection)) < Date.parse(removed.before),
   ).length;
   if (reaching === 0) return [];
   return [

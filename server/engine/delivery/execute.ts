@@ -1,11 +1,10 @@
 import type { Sink, SliceOutcome } from '../destination/destination.ts';
 import { break_offs_max, broke_off_message } from '../runs/worker_crashes.ts';
-import { isoInstant } from '../../platform/clock.ts';
 import { counted } from '../../platform/counted.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
 import { fromStored } from '../ledger/rectangles.ts';
-import { findRemoved, reachesRemoved, removedSentence } from '../ledger/removed.ts';
+import { earliestOf, removedFrom } from '../ledger/removed.ts';
 import { receiptText } from '../runs/run_input.ts';
 import type { SizeBound } from '../source/measured_cut.ts';
 import { beginCommit, listSlices, storeSlices } from '../runs/runs.ts';
@@ -90,17 +89,11 @@ async function deliver(attempt: Attempt, onStall: (isSilent: boolean) => void): 
 /** A range that reaches into what retention has removed is delivered as far as it is there. */
 async function sayRemoved(attempt: Attempt): Promise<void> {
   const { engine, run } = attempt;
-  const selection = fromStored(run.selection);
-  // Nothing younger is ever removed, so that runs of a schedule cost no question.
-  const young = { before: isoInstant(engine.clock.now() - 24 * 3_600_000) };
-  if (!reachesRemoved(selection, young)) return;
-  const removed = await findRemoved(engine.db, run.team_id);
-  if (removed === undefined || !reachesRemoved(selection, removed)) return;
-  await say(
-    attempt,
-    'WARNING',
-    `${removedSentence(removed)}: of this run's range only what is left is delivered.`,
-  );
+  const from = earliestOf(fromStored(run.selection));
+  // Nothing younger than a day is ever removed, so that runs of a schedule cost no question.
+  if (from > engine.clock.now() - 24 * 3_600_000) return;
+  const sentence = await removedFrom(engine.db, run.team_id, from);
+  if (sentence !== '') await say(attempt, 'WARNING', sentence);
 }
 
 async function deliverTo(

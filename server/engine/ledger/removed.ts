@@ -20,8 +20,18 @@ export async function findRemoved(db: Queryable, team_id: number): Promise<Remov
 }
 
 /** True when a part of the areas lies before what was removed. */
-export function reachesRemoved(areas: Rectangle[], { before }: Pick<Removed, 'before'>): boolean {
+export function reachesRemoved(areas: Rectangle[], { before }: Removed): boolean {
   return areas.some(({ inserted_from }) => inserted_from < Date.parse(before));
+}
+
+/**
+ * The earliest insertion (milliseconds) that rows of the areas are likely to have: nothing is taken
+ * in before it happens, but for clocks that were wrong.
+ */
+export function earliestOf(areas: Rectangle[]): number {
+  return Math.min(
+    ...areas.map(({ inserted_from, event_from }) => Math.max(inserted_from, event_from)),
+  );
 }
 
 /** What a person is to know of removed rows: a sentence without its full stop. */

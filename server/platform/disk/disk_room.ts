@@ -54,7 +54,14 @@ export function openDiskRoom(
     detail: () => judged?.detail ?? '',
     isFull: () => judged?.state === 'full',
     look: async () => {
-      const measured = await measure();
+      let measured: Measured;
+      try {
+        measured = await measure();
+      } catch (error) {
+        // Every two seconds while a store is away, of which others tell.
+        log.debug({ err: error }, 'the room on disk could not be measured');
+        return;
+      }
       const before = judged?.state;
       judged = judge(measured, bounds, before);
       for (const { name, free_bytes } of measured.places)

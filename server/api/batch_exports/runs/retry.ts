@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { undelivered } from '../../../engine/ledger/ledger.ts';
-import { removedFrom } from '../../../engine/ledger/removed.ts';
+import { earliestOf, removedFrom } from '../../../engine/ledger/removed.ts';
 import { fromStored, subtract, toStored } from '../../../engine/ledger/rectangles.ts';
 import type { Rectangle } from '../../../engine/ledger/rectangles.ts';
 import { insertRun } from '../../../engine/planning/plan.ts';
@@ -61,7 +61,8 @@ export async function retryRun(
     batch_export_id: row.id,
     run_id: id,
     level: 'INFO',
-    message: `Retry of run ${run.id}. ${await removedFrom(tx, row.team_id, oldestOf(run))}`.trim(),
+    message:
+      `Retry of run ${run.id}. ${await removedFrom(tx, row.team_id, earliestOf(fromStored(run.selection)))}`.trim(),
   });
   return id;
 }
@@ -150,10 +151,6 @@ async function insert(
   });
   if (id === undefined) throw new Error('A retry was taken for a scheduled run.');
   return id;
-}
-
-function oldestOf({ selection }: LockedRun): number {
-  return Math.min(...fromStored(selection).map(({ inserted_from }) => inserted_from));
 }
 
 function isSame(one: Rectangle[], other: Rectangle[]): boolean {
