@@ -182,9 +182,9 @@ test('until delivered: what nobody delivered stays, and so does what one still w
   assert.deepEqual(await namesOf(home), { young: 1 });
 });
 
-test('a backfill over what was removed is refused, or told of it', async () => {
+test('a backfill or retry over what was removed is refused, or told of it', async () => {
   const home = await withOldEvents();
-  const { send } = await exported(home);
+  const { id, get, send } = await exported(home);
   await keep(home, 'days', 7);
   await retain();
   const ask = (by: string, end_at: string) =>
@@ -196,6 +196,21 @@ test('a backfill over what was removed is refused, or told of it', async () => {
   assert.equal(told.status, 200);
   assert.match(told.body.backfill.detail, /Retention has removed rows that were taken in before/);
   assert.equal((await ask('inserted_at', new Date().toISOString())).status, 200);
+  const [run] = await exporting.house.deps.db.rows<{ id: string }>(sql`
+    UPDATE batch_export_runs SET status = 'Failed', committing_at = NULL
+    WHERE batch_export_id = ${id} RETURNING id`);
+  await exporting.house.deps.db.run(sql`DELETE FROM batch_export_ledgers
+    WHERE batch_export_id = ${id}`);
+  assert.equal((await send('POST', `runs/${run!.id}/retry/`)).status, 200);
+  await exporting.runAll(id);
+  const { results } = (await get('logs/?limit=100')).body;
+  const told_in_log = results.filter(({ message }: { message: string }) =>
+    /Retention has removed rows .* is not delivered any more/.test(message),
+  );
+  assert.deepEqual(
+    told_in_log.map(({ level }: { level: string }) => level),
+    ['WARNING', 'INFO'],
+  );
   const found = await request(home, 'GET', `find/?uuid=${crypto.randomUUID()}`);
   assert.match(found.body.detail, /Or it is gone: Retention has removed rows/);
 });

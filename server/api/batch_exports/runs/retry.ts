@@ -57,12 +57,12 @@ export async function retryRun(
     state.committing_run_id === null
       ? await insertMissing(tx, row, run, restOf)
       : await insertContinuation(tx, row, run, state);
+  const removed = await removedFrom(tx, row.team_id, earliestOf(fromStored(run.selection)));
   await writeRunLog(tx, {
     batch_export_id: row.id,
     run_id: id,
     level: 'INFO',
-    message:
-      `Retry of run ${run.id}. ${await removedFrom(tx, row.team_id, earliestOf(fromStored(run.selection)))}`.trim(),
+    message: `Retry of run ${run.id}. ${removed}`.trim(),
   });
   return id;
 }
