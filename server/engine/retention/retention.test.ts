@@ -6,6 +6,7 @@ import type { QueryHouse } from '../../../test/factories/query_exports.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { openPostgresServer } from '../../../test/servers/postgres_destination.ts';
 import type { PostgresServer } from '../../../test/servers/postgres_destination.ts';
+import { listRemovals } from '../../cli/removals.ts';
 import { verifyExports } from '../../cli/verify.ts';
 import { retainRows } from './look.ts';
 import { removeDecided } from './remove.ts';
@@ -88,6 +89,7 @@ test('days: what is older goes, is told beforehand, and the log of removals says
   assert.equal(body.events.rows, 0);
   assert.equal(body.removals[0].events, 30);
   assert.equal(body.removals[0].removed_before, forecast.body.removes_before);
+  assert.match(await listRemovals(exporting.house.deps), /by retention \(days\) .* 30 events/);
   assert.equal(await retain(), 0, 'nothing is looked at twice in six hours');
 });
 
