@@ -8,10 +8,10 @@ import { systemClock } from '../server/platform/clock.ts';
 import { openDns } from '../server/platform/dns/dns.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { openMail } from '../server/platform/mail/mail.ts';
-import { openMetrics } from '../server/platform/metrics.ts';
 import { openOutbound } from '../server/platform/outbound/outbound.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
 import { openSecrets } from '../server/platform/secrets/secrets.ts';
+import { withoutDisk } from '../test/without_disk.ts';
 
 // The document comes from the routes alone: nothing ever connects to these.
 const nowhere = {
@@ -50,8 +50,8 @@ export async function openApiText(): Promise<string> {
       clock: systemClock,
       public_url: 'http://127.0.0.1',
     }),
-    metrics: openMetrics({ process_metrics: false }),
     tracer: undefined,
+    ...withoutDisk(silentLog()),
   });
   const app = buildApp(deps);
   try {

@@ -4,6 +4,7 @@ import type { QueryBudget } from './engine/query/query_budget.ts';
 import type { Sandbox } from './engine/plugins/sandbox/sandbox.ts';
 import type { Clock } from './platform/clock.ts';
 import type { ClickHouse } from './platform/clickhouse/client.ts';
+import type { DiskRoom } from './platform/disk/disk_room.ts';
 import type { Logger } from './platform/log.ts';
 import type { Dns } from './platform/dns/dns.ts';
 import type { Mail } from './platform/mail/mail.ts';
@@ -32,6 +33,8 @@ export type Deps = {
   metrics: Metrics;
   /** undefined: traces are off */
   tracer: Tracer | undefined;
+  /** The room that the stores have on their disks. */
+  disk: DiskRoom;
   /** The memory of the analytics store that all custom queries of the process share. */
   query_budget: QueryBudget;
   /** Where the code of plugins runs. */

@@ -19,7 +19,6 @@ import { makeSessionToken, session_lifetime_ms } from '../server/platform/http/c
 import { openDns } from '../server/platform/dns/dns.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { openMail } from '../server/platform/mail/mail.ts';
-import { openMetrics } from '../server/platform/metrics.ts';
 import { openQueryBudget } from '../server/engine/query/query_budget.ts';
 import { openOutbound } from '../server/platform/outbound/outbound.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
@@ -33,6 +32,7 @@ import type { PlantedSecrets } from './watchers/planted.ts';
 import { watchChanges } from './watchers/recorded.ts';
 import type { RecordedChanges } from './watchers/recorded.ts';
 import { openTestStores } from './harness_stores.ts';
+import { withoutDisk } from './without_disk.ts';
 
 /** What a test sends: `body` is sent as JSON, a text or bytes as they are. */
 export type Sent = { key?: string; body?: unknown; headers?: Record<string, string> };
@@ -124,8 +124,8 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
       log: planted.log,
       clock: systemClock,
     }),
-    metrics: openMetrics({ process_metrics: false }),
     tracer: undefined,
+    ...withoutDisk(planted.log),
     query_budget: openQueryBudget((options.config?.query_memory_total_mb ?? 2048) * 1024 * 1024),
     sandbox: await openSandbox({ outbound, log: planted.log, clock: systemClock, public_url }),
     ...options.deps,

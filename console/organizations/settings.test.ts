@@ -4,7 +4,8 @@ import { checkEverywhere } from '../../test/console/visitor.ts';
 import { openConfigurations } from '../../test/factories/configurations.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
-const world = await openConsole();
+// The forecast of what a project keeps is counted.
+const world = await openConsole({ clickhouse: true });
 const { skip } = world;
 const hostile = `<img src=x onerror="document.title='taken'">`;
 
@@ -27,6 +28,16 @@ test('a project is made, gets its zone, and is deleted by its name', { skip }, a
   await page.getByRole('link', { name: hostile }).click();
   await page.getByRole('heading', { name: 'Project settings' }).waitFor();
   await checkEverywhere(page, 'project_settings');
+  const kept = page.locator('form', { hasText: 'Keep them' });
+  await kept.getByText('Nothing is removed.').waitFor();
+  await kept.getByLabel('Days').fill('7');
+  await kept.getByLabel('Keep them').selectOption('days');
+  await kept.getByText(/would remove nothing: .* taken in before 20\d\d-/).waitFor();
+  await kept.getByRole('button', { name: /^Save/ }).click();
+  const asked = page.getByRole('dialog', { name: 'Remove older rows?' });
+  await checkEverywhere(page, 'project_retention');
+  await asked.getByRole('button', { name: 'Save, and remove them' }).click();
+  await page.getByText('It was saved.').waitFor();
   await page.getByRole('button', { name: 'Delete the project' }).click();
   const end = page.getByRole('dialog', { name: 'Delete the project?' });
   await checkEverywhere(page, 'project_deletion');

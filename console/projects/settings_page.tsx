@@ -13,6 +13,7 @@ import { Page } from '../page/page.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { projectOf } from './project.ts';
+import { ChangeRetention } from './retention.tsx';
 import { ZoneField } from './zone_field.tsx';
 
 const route = getRouteApi('/signed_in/projects/$project_id/settings');
@@ -37,6 +38,9 @@ export function SettingsPage() {
             </Section>
             <Section title="Robots and your own people">
               <ChangeTraffic key={project.id} project={project} />
+            </Section>
+            <Section title="What is kept">
+              <ChangeRetention key={project.id} project={project} />
             </Section>
             <Section title="Deletion">
               <DeleteProject project={project} />

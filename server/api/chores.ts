@@ -4,6 +4,8 @@ import { judgeFreshness } from '../engine/health/freshness.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
 import { sweepWarnings } from '../engine/ingestion_warnings/store.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
+import { retainRows } from '../engine/retention/look.ts';
+import { sweepHistory } from '../engine/runs/sweep_history.ts';
 import { checkChains } from '../platform/activity/check.ts';
 import { isoInstant } from '../platform/clock.ts';
 import type { Chore } from '../platform/chores.ts';
@@ -53,6 +55,11 @@ export function choresOf(deps: Deps): Chore[] {
       work: (signal) => checkChains(deps, signal),
     },
     {
+      name: 'look at the room on disk',
+      interval_ms: 2_000,
+      work: () => deps.disk.look(),
+    },
+    {
       name: 'sending of mails',
       interval_ms: 2_000,
       work: (signal) => deps.outbox.sendDue(signal),
@@ -88,6 +95,16 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of the rows of deleted projects',
       interval_ms: 30_000,
       work: (signal) => removeProjects(deps, signal, (deps.config.settle_seconds + 45) * 1_000),
+    },
+    {
+      name: 'removal of rows that projects no longer keep',
+      interval_ms: 60_000,
+      work: (signal) => retainRows(deps, signal),
+    },
+    {
+      name: 'removal of the old history of exports',
+      interval_ms: 600_000,
+      work: (signal) => sweepHistory(deps, signal),
     },
     {
       name: 'removal of old ingestion warnings',

@@ -20,6 +20,7 @@ import { pluginConfigRoutes } from './plugin_configs/routes.ts';
 import { pluginRoutes } from './plugins/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
 import { queryRoutes } from './query/routes.ts';
+import { retentionRoutes } from './retention/routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { singleSignOnRoutes } from './single_sign_on/routes.ts';
 import { siteAppRoutes } from './site_apps/routes.ts';
@@ -42,6 +43,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   captureRoutes,
   writeKeyRoutes,
   ingestionWarningRoutes,
+  retentionRoutes,
   pluginRoutes,
   pluginConfigRoutes,
   siteAppRoutes,

@@ -9,6 +9,7 @@ import { lookAtFolder } from '../platform/folders.ts';
 import { silentLog } from '../platform/log.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import type { CommandContext } from './command_context.ts';
+import { lookAtDisk } from './disk_findings.ts';
 import { fault, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 import { lookAtNamedStores } from './named_stores.ts';
@@ -147,6 +148,7 @@ async function contents({ deps }: OpenProcess): Promise<Finding[]> {
           `this machine and PostgreSQL are ${(skew / 1000).toFixed(1)} s apart; synchronise them.`,
         )
       : ok('clock', `within ${skew} ms of PostgreSQL`),
+    ...(await lookAtDisk(deps)),
     ...late.map((row) =>
       warning('export', `"${row.name}" (${row.id}) is ${row.late} s late; is a worker running?`),
     ),

@@ -12,6 +12,9 @@ import type { ClickHouse } from '../platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../platform/clickhouse/migrate.ts';
 import { systemClock } from '../platform/clock.ts';
 import { openDns } from '../platform/dns/dns.ts';
+import { openDiskRoom } from '../platform/disk/disk_room.ts';
+import type { DiskRoom } from '../platform/disk/disk_room.ts';
+import { measureStores } from '../platform/disk/measure_stores.ts';
 import type { Logger } from '../platform/log.ts';
 import { keptSecretKeys } from '../platform/secrets/kept_secret_keys.ts';
 import { openMail } from '../platform/mail/mail.ts';
@@ -82,6 +85,7 @@ export async function openProcess(
     mail,
     metrics,
     tracer,
+    disk: openDisk(config, { db, clickhouse, log, metrics }),
     query_budget: openQueryBudget(queryMemory(config, stores)),
     sandbox: await openSandbox({
       outbound,
@@ -100,6 +104,27 @@ async function closeParts(deps: Deps): Promise<void> {
   await deps.tracer?.close();
   await deps.clickhouse.close();
   await deps.db.close();
+}
+
+function openDisk(
+  config: Config,
+  { db, clickhouse, ...tellers }: Pick<Deps, 'db' | 'clickhouse' | 'log' | 'metrics'>,
+): DiskRoom {
+  const { database_url, clickhouse_url, data_dir, disk_budget_mb, disk_free_mb_min } = config;
+  const isEmbedded = database_url === undefined || clickhouse_url === undefined;
+  const mebibyte = 1024 * 1024;
+  const bounds = {
+    budget_bytes: disk_budget_mb * mebibyte,
+    free_bytes_min: disk_free_mb_min === undefined ? undefined : disk_free_mb_min * mebibyte,
+  };
+  const places = {
+    db,
+    clickhouse,
+    folder: isEmbedded ? data_dir : undefined,
+    has_own_clickhouse: clickhouse_url !== undefined,
+    has_budget: disk_budget_mb > 0,
+  };
+  return openDiskRoom(() => measureStores(places), bounds, tellers);
 }
 
 /**

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Deps } from '../deps.ts';
 
-type Row = {
+type Erased = {
   team_id: number;
   project_name: string;
   requested_at: string;
@@ -12,23 +12,46 @@ type Row = {
   signature: string | null;
 };
 
+type Retained = {
+  team_id: number;
+  project_name: string;
+  retention: string;
+  removed_before: string;
+  events: number | null;
+  persons: number | null;
+  started_at: string;
+  ended_at: string | null;
+};
+
+const shown_max = 1_000;
+
 /**
- * What became of the rows of deleted projects, newest first, as text: those that are still removed
- * with what was found, those that are done with their signed certificate.
+ * What was removed of the rows of projects, as text. First those of deleted projects, newest first:
+ * that are still removed with what was found, that are done with their signed certificate. Then
+ * what retention removed.
  */
 export async function listRemovals({ db, secrets }: Pick<Deps, 'db' | 'secrets'>): Promise<string> {
-  const rows = await db.rows<Row>(sql`
+  const erased = await db.rows<Erased>(sql`
     SELECT team_id, project_name, requested_at, claimed_at, events, persons, certificate, signature
-    FROM removals ORDER BY requested_at DESC, team_id DESC LIMIT 1000`);
-  if (rows.length === 0) return 'No project was deleted.';
+    FROM removals ORDER BY requested_at DESC, team_id DESC LIMIT ${shown_max}`);
+  const retained = await db.rows<Retained>(sql`
+    SELECT r.team_id, p.name AS project_name, r.retention, r.removed_before, r.events, r.persons,
+      r.started_at, r.ended_at
+    FROM retention_removals r JOIN projects p ON p.id = r.team_id
+    ORDER BY r.started_at DESC, r.id DESC LIMIT ${shown_max}`);
   return [
-    ...rows.map(tell),
-    '',
-    `Signatures are Ed25519 over the certificate's text; public key ${secrets.public_key}`,
+    ...(erased.length === 0
+      ? ['No project was deleted.']
+      : [
+          ...erased.map(tellErased),
+          '',
+          `Signatures are Ed25519 over the certificate's text; public key ${secrets.public_key}`,
+        ]),
+    ...(retained.length === 0 ? [] : ['', ...retained.map(tellRetained)]),
   ].join('\n');
 }
 
-function tell({ team_id, project_name, requested_at, ...row }: Row): string {
+function tellErased({ team_id, project_name, requested_at, ...row }: Erased): string {
   if (row.certificate !== null)
     return `removed   ${row.certificate}\n          signature ${row.signature}`;
   const state =
@@ -36,4 +59,17 @@ function tell({ team_id, project_name, requested_at, ...row }: Row): string {
       ? 'waits until what was on its way in has arrived'
       : `under way: ${row.events ?? 0} events, ${row.persons ?? 0} versions of persons`;
   return `removing  project ${team_id} "${project_name}", deleted ${requested_at}, ${state}`;
+}
+
+function tellRetained(row: Retained): string {
+  const { team_id, project_name, events, persons, ended_at } = row;
+  const what =
+    events === null
+      ? 'not counted yet'
+      : `${events} events, ${persons ?? 0} replaced versions of persons`;
+  return (
+    `${ended_at === null ? 'removing' : 'removed '}  by retention (${row.retention}) of project ` +
+    `${team_id} "${project_name}": ${what}, taken in before ${row.removed_before}; ` +
+    (ended_at === null ? `decided ${row.started_at}` : `ended ${ended_at}`)
+  );
 }

@@ -9,6 +9,9 @@ import type {
 import { findDestination } from '../engine/destinations/index.ts';
 import { destinationDeps } from '../engine/engine.ts';
 import type { Engine } from '../engine/engine.ts';
+import { fromStored } from '../engine/ledger/rectangles.ts';
+import { earliestOf, findRemoved, removedSentence } from '../engine/ledger/removed.ts';
+import type { Removed } from '../engine/ledger/removed.ts';
 import { openConfig } from '../engine/runs/run_input.ts';
 import { readReceipt } from '../engine/runs/receipt.ts';
 import { columnsOf } from '../engine/source/source_query.ts';
@@ -193,9 +196,12 @@ async function compare(comparing: Comparing, finding: Finding): Promise<void> {
   finding.deliveries = delivered.length;
   // Without a delivery nothing was made at the destination that could be missing there.
   if (!finding.is_readable || delivered.length === 0) return;
+  const removed = await findRemoved(engine.db, row.team_id);
+  if (removed !== undefined) finding.notes.push(...removedNotes(removed, known));
   const patience = openTimeBudget();
   const source = openContentSource(engine, row, known, {
     columns: columnsOf(row, definition.column_set),
+    removed,
     signal: patience.signal,
     note: (sentence) => void finding.notes.push(sentence),
     onRow: rowCounter(2 * finding.records, (rows) => {
@@ -211,6 +217,18 @@ async function compare(comparing: Comparing, finding: Finding): Promise<void> {
   } finally {
     patience.end();
   }
+}
+
+/** What of the deliveries cannot be read at the source any more, and how they are judged. */
+function removedNotes(removed: Removed, known: Map<string, KnownDelivery>): string[] {
+  const reaching = [...known.values()].filter(
+    ({ receipt }) => earliestOf(fromStored(receipt.selection)) < Date.parse(removed.before),
+  ).length;
+  if (reaching === 0) return [];
+  return [
+    `${removedSentence(removed)}. Of the deliveries ${reaching} reach back so far: what of them ` +
+      'is gone at the source is judged by the digests and counts of their receipts.',
+  ];
 }
 
 /** A signal that is aborted when nothing has moved for an hour. */

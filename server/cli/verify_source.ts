@@ -2,6 +2,9 @@ import type { ContentSource, ValueRow } from '../engine/destination/content_sour
 import type { Engine } from '../engine/engine.ts';
 import { readCsv } from '../engine/formats/read_csv.ts';
 import { content_encoding } from '../engine/formats/select.ts';
+import { fromStored } from '../engine/ledger/rectangles.ts';
+import { reachesRemoved } from '../engine/ledger/removed.ts';
+import type { Removed } from '../engine/ledger/removed.ts';
 import type { Column } from '../engine/models/column.ts';
 import { openSourceQuery } from '../engine/source/source_query.ts';
 import type { SourceQuery, Source } from '../engine/source/source_query.ts';
@@ -12,7 +15,12 @@ import { countRecords, streamSlice } from '../engine/source/source.ts';
 /** A delivery as the server has kept it. */
 export type KnownDelivery = { receipt: Receipt; slices: StoredSlice[] };
 
-type Reader = Pick<ContentSource, 'note' | 'onRow'> & { columns: Column[]; signal: AbortSignal };
+type Reader = Pick<ContentSource, 'note' | 'onRow'> & {
+  columns: Column[];
+  /** What retention has removed of the project. */
+  removed: Removed | undefined;
+  signal: AbortSignal;
+};
 
 /**
  * The rows of one export's deliveries, read from the analytics store as they would be delivered
@@ -22,7 +30,7 @@ export function openContentSource(
   engine: Engine,
   row: Pick<Source, 'team_id' | 'model' | 'custom_query' | 'destination_config'>,
   known: ReadonlyMap<string, KnownDelivery>,
-  { columns, signal, note, onRow }: Reader,
+  { columns, removed, signal, note, onRow }: Reader,
 ): ContentSource {
   const deliveryOf = (deliveryId: string): KnownDelivery => {
     const found = known.get(deliveryId);
@@ -33,6 +41,12 @@ export function openContentSource(
     const { selection, data_interval_end } = deliveryOf(deliveryId).receipt;
     return openSourceQuery(engine, { ...row, selection, data_interval_end });
   };
+  // A query may answer with as many rows as before, and others. Of persons the version that stays
+  // may lie in a delivery that is not whole any more, beside an older one in one that is.
+  const mayMisjudge = ({ receipt }: KnownDelivery) =>
+    (row.custom_query !== null || row.model !== 'events') &&
+    removed !== undefined &&
+    reachesRemoved(fromStored(receipt.selection), removed);
   return {
     rows: async function* (deliveryId, number): AsyncGenerator<ValueRow> {
       const reading = await readingOf(deliveryId);
@@ -43,8 +57,9 @@ export function openContentSource(
           );
     },
     isWhole: async (deliveryId) =>
+      !mayMisjudge(deliveryOf(deliveryId)) &&
       (await countRecords(engine, await readingOf(deliveryId), signal)) ===
-      deliveryOf(deliveryId).receipt.records,
+        deliveryOf(deliveryId).receipt.records,
     contents: (deliveryId) => {
       const { receipt, slices } = deliveryOf(deliveryId);
       const digests = new Map(receipt.slices.map(({ number, digest }) => [number, digest]));

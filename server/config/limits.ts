@@ -25,6 +25,10 @@ export type LimitConfig = {
   rate_limit_per_hour: number;
   capture_limit_per_key: number;
   capture_limit_per_address: number;
+  /** What has to stay free on the disks of the stores; undefined: by their size. */
+  disk_free_mb_min: number | undefined;
+  /** What both stores may take; 0: no such bound. */
+  disk_budget_mb: number;
 };
 
 /** The same as `settings` of config.ts has them. */
@@ -130,5 +134,20 @@ export const limit_settings = {
     '60000',
     whole(0, 100_000_000),
     'The same per address that they come from.',
+  ),
+  disk_free_mb_min: setting(
+    'SLUICE_DISK_FREE_MB_MIN',
+    '',
+    whole(0, 1_000_000_000),
+    'How many MiB have to stay free where the stores lie: below, events are answered 503 until ' +
+      'there is room; below twice as much a warning is logged; 0 is off. Default: 5 % of the ' +
+      'file system, from 128 to 1024 MiB.',
+  ),
+  disk_budget_mb: setting(
+    'SLUICE_DISK_BUDGET_MB',
+    '0',
+    whole(0, 1_000_000_000),
+    'How many MiB both stores may take together: above, events are answered 503; from 85 % on a ' +
+      'warning is logged; 0 is without a bound.',
   ),
 };

@@ -13,6 +13,8 @@ export type Metrics = {
   ingestion_warnings: Counter<'protocol' | 'reason'>;
   single_sign_ons: Counter<'way' | 'outcome'>;
   spans: Counter<'outcome'>;
+  disk_free_bytes: Gauge<'place'>;
+  disk_state: Gauge;
 };
 
 /**
@@ -61,6 +63,7 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
       registers,
     }),
     ...ingestionCounters(registers),
+    ...diskGauges(registers),
     single_sign_ons: new Counter({
       name: 'sluice_single_sign_ons_total',
       help:
@@ -92,6 +95,22 @@ function ingestionCounters(registers: Registry[]) {
       name: 'sluice_ingestion_warnings_total',
       help: 'What SDKs sent and was refused, cut or replaced, by protocol and reason.',
       labelNames: ['protocol', 'reason'],
+      registers,
+    }),
+  };
+}
+
+function diskGauges(registers: Registry[]) {
+  return {
+    disk_free_bytes: new Gauge({
+      name: 'sluice_disk_free_bytes',
+      help: 'Bytes that are free where the stores lie.',
+      labelNames: ['place'],
+      registers,
+    }),
+    disk_state: new Gauge({
+      name: 'sluice_disk_state',
+      help: '0: enough room for the stores, 1: little, 2: too little to take events.',
       registers,
     }),
   };

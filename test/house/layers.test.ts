@@ -130,6 +130,7 @@ const test_harness = /^test\//;
 const engine_order = [
   'workers',
   'delivery',
+  'retention',
   'runs',
   'health',
   'planning',

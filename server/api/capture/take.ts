@@ -6,6 +6,7 @@ import type { Taken } from '../../engine/ingest/stream.ts';
 import { examples_max } from '../../engine/ingestion_warnings/store.ts';
 import type { WarningExample, WarningReason } from '../../engine/ingestion_warnings/warning.ts';
 import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
+import { diskFull } from '../../platform/http/disk_full.ts';
 import { invalidMany } from '../../platform/http/errors.ts';
 import type { WriteAccess } from '../write_keys/store.ts';
 import { readMessage } from './aside.ts';
@@ -46,7 +47,8 @@ export function openTake(deps: Deps, gate: Gate): TakeSent {
     if (taken.failure !== undefined) {
       message.drop();
       if (taken.failure === 'project_gone') throw unknownKey();
-      throw noted(refusals, sent, busyCapture(2), team_id);
+      const isFull = taken.failure === 'disk_full';
+      throw noted(refusals, sent, isFull ? diskFull(taken.taken) : busyCapture(2), team_id);
     }
     const { protocol: from } = message;
     for (const [reason, { events, examples }] of judged.warnings) {

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { sharedIngestion } from '../../engine/ingest/one_ingestion.ts';
 import type { Ingestion } from '../../engine/ingest/batcher.ts';
+import { diskFull } from '../../platform/http/disk_full.ts';
 import { checkOnly, takeLines, takeList } from '../../engine/ingest/stream.ts';
 import type { ListFault } from '../../engine/ingest/event_list.ts';
 import type { Taken } from '../../engine/ingest/stream.ts';
@@ -182,7 +183,8 @@ function placed(
   return { attr: attr === null ? place : `${place}__${attr}` };
 }
 
-function notStored({ taken }: Taken): ApiError {
+function notStored({ taken, failure }: Taken): ApiError {
+  if (failure === 'disk_full') return diskFull(taken);
   const detail =
     `The store did not take all events; ${taken} of them are stored. Send the request again: ` +
     'events that carry a uuid are not doubled.';

@@ -28,6 +28,8 @@ test('create makes a project with a token, by default in the oldest organization
     'robot_events',
     'internal_events',
     'internal_addresses',
+    'retention',
+    'retention_days',
     'created_at',
     'updated_at',
     'managed_by',

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { retentions } from '../../engine/retention/setting.ts';
 import { ManagedBy } from '../configuration/schema.ts';
 
 const fates = ['keep', 'mark', 'drop'] as const;
@@ -22,6 +23,21 @@ const traffic = {
   }),
 };
 
+const keeping = {
+  retention: Type.Enum([...retentions], {
+    description:
+      'How long events, and versions of persons that later ones replaced, are kept: `forever` ' +
+      '(default), for `days`, or `until_delivered`: until every export that may want a row has ' +
+      'delivered it by a signed receipt. `retention/` says what that would remove.',
+  }),
+  retention_days: Type.Integer({
+    minimum: 1,
+    maximum: 36_500,
+    description: 'Days that a row is kept at least, unless for ever. Default 30.',
+  }),
+};
+
+const keeping_changes = Type.Partial(Type.Object(keeping)).properties;
 const traffic_changes = Type.Partial(Type.Object(traffic)).properties;
 
 /** A project as every answer shows it. */
@@ -39,6 +55,7 @@ export const Project = Type.Object(
     }),
     timezone: Type.String({ description: 'The zone in which days and weeks of new exports turn.' }),
     ...traffic,
+    ...keeping,
     created_at: Type.String({ format: 'date-time' }),
     updated_at: Type.String({ format: 'date-time' }),
     managed_by: ManagedBy,
@@ -80,12 +97,13 @@ export const ProjectCreate = Type.Object({
   ),
 });
 /** Body of PUT: what may be left out keeps its value. A project stays in its organization. */
-export const ProjectPut = Type.Object({ name, timezone, ...traffic_changes });
+export const ProjectPut = Type.Object({ name, timezone, ...traffic_changes, ...keeping_changes });
 /** Body of PATCH: only what is sent is changed. */
 export const ProjectPatch = Type.Object({
   name: Type.Optional(name),
   timezone,
   ...traffic_changes,
+  ...keeping_changes,
 });
 
 /** The fields that a PATCH or PUT brought. */

@@ -11,8 +11,8 @@ import { managedBy } from '../configuration/store.ts';
 import type { ProjectChanges, ProjectRow } from './schema.ts';
 
 const columns = sql`p.id, p.uuid, p.organization_id AS organization, p.name, p.api_token,
-  p.timezone, p.robot_events, p.internal_events, p.internal_addresses, p.created_at, p.updated_at,
-  ${managedBy('project', sql`p.id`)} AS managed_by`;
+  p.timezone, p.robot_events, p.internal_events, p.internal_addresses, p.retention,
+  p.retention_days, p.created_at, p.updated_at, ${managedBy('project', sql`p.id`)} AS managed_by`;
 
 /** Memberships `m` in organizations that the caller's key is not limited away from. */
 const organizations = (caller: Caller) => sql`

@@ -4,6 +4,8 @@ import { counted } from '../../platform/counted.ts';
 import type { Attributes, Span } from '../../platform/tracing/span.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
+import { fromStored } from '../ledger/rectangles.ts';
+import { earliestOf, removedFrom } from '../ledger/removed.ts';
 import { receiptText } from '../runs/run_input.ts';
 import type { SizeBound } from '../source/measured_cut.ts';
 import { beginCommit, listSlices, storeSlices } from '../runs/runs.ts';
@@ -85,6 +87,7 @@ async function deliver(attempt: Attempt, onStall: (isSilent: boolean) => void): 
     'INFO',
     `Attempt ${run.attempt}: ${counted(total, 'row')} in ${counted(slices.length, 'slice')}.`,
   );
+  await sayRemoved(attempt);
   clock.enter(slices.length === 0 ? 'committed' : 'sent');
   if (slices.length === 0) {
     // Nothing to deliver: the destination is not even contacted, the receipt says so.
@@ -106,6 +109,16 @@ async function deliver(attempt: Attempt, onStall: (isSilent: boolean) => void): 
   } finally {
     await watch.close();
   }
+}
+
+/** A range that reaches into what retention has removed is delivered as far as it is there. */
+async function sayRemoved(attempt: Attempt): Promise<void> {
+  const { engine, run } = attempt;
+  const from = earliestOf(fromStored(run.selection));
+  // Nothing younger than a day is ever removed, so that runs of a schedule cost no question.
+  if (from > engine.clock.now() - 24 * 3_600_000) return;
+  const sentence = await removedFrom(engine.db, run.team_id, from);
+  if (sentence !== '') await say(attempt, 'WARNING', sentence);
 }
 
 async function deliverTo(

@@ -1,4 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
+import type { DiskRoom } from '../../platform/disk/disk_room.ts';
 import { openSlots } from '../../platform/slots.ts';
 import type { Slots } from '../../platform/slots.ts';
 import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
@@ -13,7 +14,10 @@ import { openPersonStore } from './person_store.ts';
  */
 export type Stored =
   | { taken: number; duplicates: number; failure?: undefined }
-  | { failure: FlushFailure };
+  | { failure: TakeFailure };
+
+/** Why events are not stored: `disk_full` until there is room again. */
+export type TakeFailure = FlushFailure | 'disk_full';
 
 /** One process's way into the events table. */
 export type Ingestion = {
@@ -52,6 +56,8 @@ const default_limits: IngestionLimits = {
 type IngestionDeps = Pick<FlushDeps, 'db' | 'clickhouse' | 'log'> & {
   clock: Clock;
   settle_seconds: number;
+  /** The room on the disks of the stores; what came in before it was full is stored. */
+  disk?: Pick<DiskRoom, 'isFull'> | undefined;
 };
 
 function flushDepsOf(
@@ -127,6 +133,8 @@ export function openIngestion(
 
   return {
     add: async (teamId, events) => {
+      if (deps.disk?.isFull() === true)
+        return { stored: Promise.resolve({ failure: 'disk_full' }) };
       const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
       const leave = await room.enter(teamId, bytes);
       const stored = new Promise<Stored>((finish) => {

@@ -1,5 +1,6 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { DiskRoom } from '../../platform/disk/disk_room.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { openIngestion } from './batcher.ts';
@@ -10,6 +11,7 @@ type Parts = {
   clickhouse: ClickHouse;
   clock: Clock;
   log: Logger;
+  disk: DiskRoom;
   config: { settle_seconds: number };
 };
 

@@ -1,10 +1,9 @@
 import { openTurns } from '../../platform/turns.ts';
 import { aside_bytes_min, readLineAside, readListAside } from './aside.ts';
-import type { Ingestion, Stored } from './batcher.ts';
+import type { Ingestion, Stored, TakeFailure } from './batcher.ts';
 import type { EventProblem, IncomingEvent, ReadEvent } from './event.ts';
 import { readEventList } from './event_list.ts';
 import type { ListFault } from './event_list.ts';
-import type { FlushFailure } from './flush.ts';
 import { line_bytes_max, readLines } from './lines.ts';
 import type { Line, LongLine } from './lines.ts';
 import { parseEvent, readEvent } from './parse.ts';
@@ -25,7 +24,7 @@ export type Taken = {
   rejected: number;
   problems: PlacedProblem[];
   /** Some events could not be stored; those that are counted as taken were. */
-  failure?: FlushFailure;
+  failure?: TakeFailure;
   /**
    * The stream broke (a broken archive, a lost connection); what came before was stored as counted.
    */

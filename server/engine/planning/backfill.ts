@@ -5,6 +5,7 @@ import { databaseInstant } from '../../platform/postgres/instant.ts';
 import type { BackfillBy } from './backfill_area.ts';
 import { counted } from '../../platform/counted.ts';
 import type { StoredConfig } from '../destination/stored_config.ts';
+import { removedFrom } from '../ledger/removed.ts';
 import { intervalCount } from './interval.ts';
 import type { Interval } from './interval.ts';
 import { writeRunLog } from '../run_log.ts';
@@ -60,7 +61,10 @@ export async function startBackfill(
   const detail = [
     settlingSentence(settles_at, settle_seconds),
     outlookSentence(total_runs, outlook),
-  ].join(' ');
+    await removedFrom(tx, row.team_id, range.from),
+  ]
+    .filter((sentence) => sentence !== '')
+    .join(' ');
   await tx.run(sql`
     INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, selects_by, start_at,
       end_at, watermark, settles_at, next_start_at, total_runs, detail)

@@ -1,15 +1,54 @@
-import { closeSync, openSync, readSync, renameSync, statSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import {
+  closeSync,
+  copyFileSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from 'node:fs';
 
+const look_ms = 60_000;
 const bytesMax = 16 * 1024 * 1024;
 const tailBytes = 64 * 1024;
 
 /** The open log of a program, to be given to it as its output. */
 export type LogFile = {
+  path: string;
   fd: number;
   /** What was written since it was opened here (the first 64 KB). */
   read(): string;
   close(): void;
 };
+
+/**
+ * Sets the log aside where it has become long: a copy under `<path>.1`, because its program goes on
+ * writing to the file that it was given. A few lines may be lost between the two.
+ */
+export function shorten(path: string, bytes_max = bytesMax): void {
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= bytes_max) return;
+  try {
+    copyFileSync(path, `${path}.1`);
+  } catch {
+    // A full disk, most likely: the room is worth more than what the log says.
+    rmSync(`${path}.1`, { force: true });
+  }
+  truncateSync(path);
+}
+
+/** Keeps the log of a program short until that has ended; gives the program. */
+export function keepShort(child: ChildProcess, { path }: LogFile): ChildProcess {
+  const timer = setInterval(() => {
+    try {
+      shorten(path);
+    } catch {
+      // The folder may be gone, or the disk away; whoever starts the program learns of it.
+    }
+  }, look_ms).unref();
+  return child.once('exit', () => clearInterval(timer));
+}
 
 /**
  * Opens a log to append to, readable by us alone. A long one is set aside under `<path>.1` first.
@@ -20,6 +59,7 @@ export function openLogFile(path: string): LogFile {
   const fd = openSync(path, 'a', 0o600);
   const start = statSync(path).size;
   return {
+    path,
     fd,
     read() {
       const reader = openSync(path, 'r');

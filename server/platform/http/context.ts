@@ -1,5 +1,6 @@
 import type { ClickHouse } from '../clickhouse/client.ts';
 import type { Clock } from '../clock.ts';
+import type { DiskRoom } from '../disk/disk_room.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Database } from '../postgres/database.ts';
@@ -26,6 +27,7 @@ export type HttpContext = {
   metrics: Metrics;
   /** undefined: traces are off */
   tracer: Tracer | undefined;
+  disk: DiskRoom;
 };
 
 declare module 'fastify' {

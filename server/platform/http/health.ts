@@ -8,16 +8,21 @@ import { hiddenRoute } from './hidden_route.ts';
 const ready_timeout_ms = 3_000;
 
 /**
- * Adds /healthz (the process runs, and which release it is), /readyz (its stores answer within 3 s,
- * the first start has made what it prints, and it is not about to stop, else 503) and /metrics
- * (Prometheus, without anything about callers).
+ * Adds /healthz (the process runs, which release it is, and the room on disk), /readyz (its stores
+ * answer within 3 s, the first start has made what it prints, and it is not about to stop, else 503)
+ * and /metrics (Prometheus, without anything about callers).
  */
 export function serveHealth(
   app: FastifyInstance,
-  context: Pick<HttpContext, 'db' | 'clickhouse' | 'metrics'>,
+  context: Pick<HttpContext, 'db' | 'clickhouse' | 'metrics' | 'disk'>,
 ): void {
   const json = ['application/json'];
-  app.get('/healthz', hiddenRoute({ 200: json }), () => ({ status: 'ok', version }));
+  app.get('/healthz', hiddenRoute({ 200: json }), () => ({
+    status: 'ok',
+    version,
+    // Only in a process that takes events.
+    disk: context.disk.state(),
+  }));
   app.get('/readyz', hiddenRoute({ 200: json, 503: json }), async (request, reply) => {
     if (isDraining(request.server)) return reply.code(503).send({ status: 'stopping' });
     // The server listens before the first owner and key exist, and a key that works is what ready

@@ -1,6 +1,7 @@
 import { startBackfill } from '../../../engine/planning/backfill.ts';
 import type { BackfillRange } from '../../../engine/planning/backfill.ts';
 import { timesOf } from '../../../engine/planning/backfill_area.ts';
+import { findRemoved, isWhollyRemoved, removedSentence } from '../../../engine/ledger/removed.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { intervalCount, nominalLength } from '../../../engine/planning/interval.ts';
 import { isoInstant } from '../../../platform/clock.ts';
@@ -48,6 +49,7 @@ export async function backfill(
     ...timeViolations(row, range),
     ...violationsOf(body, row, range, await databaseInstant(tx)),
   ];
+  violations.push(...(violations.length > 0 ? [] : await removedViolations(tx, row, range)));
   if (violations.length > 0) throw invalidMany(violations);
   if (body.dry_run === true) return dryRun(engine, tx, row, range);
   if ((await listOpenBackfills(tx, row.id)).length >= open_backfills_max)
@@ -70,6 +72,18 @@ function timeViolations(row: LockedExport, { by }: BackfillRange): Violation[] {
   const detail =
     'Persons have one time only, that of their latest change: send "inserted_at", or leave it out.';
   return [{ attr: 'by', code: 'invalid_choice', detail }];
+}
+
+/** By insertion time nothing can come back into a range of which everything was removed. */
+async function removedViolations(
+  tx: Transaction,
+  row: LockedExport,
+  { from, to, by }: BackfillRange,
+): Promise<Violation[]> {
+  if (by !== 'inserted_at' || row.model !== 'events') return [];
+  if (!(await isWhollyRemoved(tx, row.team_id, { from, to }))) return [];
+  const detail = `${removedSentence((await findRemoved(tx, row.team_id))!)}: take a later range.`;
+  return [{ attr: 'start_at', code: 'invalid_input', detail }];
 }
 
 function violationsOf(

@@ -3,6 +3,7 @@ import { backfillArea } from '../../../engine/planning/backfill_area.ts';
 import { countByRun, listed_runs_max } from '../../../engine/planning/backfill_counts.ts';
 import type { BackfillCounts } from '../../../engine/planning/backfill_counts.ts';
 import { undelivered } from '../../../engine/ledger/ledger.ts';
+import { removedFrom } from '../../../engine/ledger/removed.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { boundaryAfter, intervalCount } from '../../../engine/planning/interval.ts';
 import { intersect, subtract, toStored } from '../../../engine/ledger/rectangles.ts';
@@ -91,6 +92,7 @@ async function planOf(
   };
   const counted = await countWanted(wanted);
   const runs = intervalCount(row.interval, row.timezone, range.from, range.to);
+  const removed = await removedFrom(tx, row.team_id, range.from);
   return {
     id: null,
     batch_export: row.id,
@@ -100,7 +102,7 @@ async function planOf(
     start_at: isoInstant(range.from),
     end_at: isoInstant(range.to),
     runs,
-    detail: 'A dry run: nothing was started.',
+    detail: `A dry run: nothing was started. ${removed}`.trim(),
     settles_at: null,
     created_at: null,
     finished_at: null,

@@ -1,6 +1,8 @@
 import { Temporal } from 'temporal-polyfill';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
+import { findRemoved, removedSentence } from '../../../engine/ledger/removed.ts';
+import type { Removed } from '../../../engine/ledger/removed.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { counted } from '../../../platform/counted.ts';
@@ -60,7 +62,7 @@ async function answerFound(engine: Engine, request: FastifyRequest) {
     records.push({ ...shown(record), exports: judged });
   }
   return {
-    detail: sentence(asked, found.length),
+    detail: sentence(asked, found.length, await findRemoved(engine.db, team_id)),
     timezone,
     records,
     has_more_records: found.length > records_max,
@@ -135,10 +137,15 @@ function receiptUrl(
   );
 }
 
-function sentence({ uuid, distinct_id, day }: Asked, count: number): string {
+function sentence(
+  { uuid, distinct_id, day }: Asked,
+  count: number,
+  removed: Removed | undefined,
+): string {
   if (count > 0) return `${counted(Math.min(count, records_max), 'record')} found.`;
   const refused =
-    'It was not sent to this project, or was refused: the answer to its request said why.';
+    'It was not sent to this project, or was refused: the answer to its request said why.' +
+    (removed === undefined ? '' : ` Or it is gone: ${removedSentence(removed)}.`);
   return uuid === undefined
     ? `Nothing of ${JSON.stringify(distinct_id)} is stored for ${day}. ${refused}`
     : `No event ${uuid} is stored. ${refused}`;

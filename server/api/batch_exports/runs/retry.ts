@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { undelivered } from '../../../engine/ledger/ledger.ts';
+import { earliestOf, removedFrom } from '../../../engine/ledger/removed.ts';
 import { fromStored, subtract, toStored } from '../../../engine/ledger/rectangles.ts';
 import type { Rectangle } from '../../../engine/ledger/rectangles.ts';
 import { insertRun } from '../../../engine/planning/plan.ts';
@@ -56,11 +57,12 @@ export async function retryRun(
     state.committing_run_id === null
       ? await insertMissing(tx, row, run, restOf)
       : await insertContinuation(tx, row, run, state);
+  const removed = await removedFrom(tx, row.team_id, earliestOf(fromStored(run.selection)));
   await writeRunLog(tx, {
     batch_export_id: row.id,
     run_id: id,
     level: 'INFO',
-    message: `Retry of run ${run.id}.`,
+    message: `Retry of run ${run.id}. ${removed}`.trim(),
   });
   return id;
 }

@@ -20,6 +20,8 @@ export const project: Kind = {
     robot_events: 'keep',
     internal_events: 'keep',
     internal_addresses: [],
+    retention: 'forever',
+    retention_days: 30,
   },
   read: async ({ db, organization_id }) =>
     (await listProjectsOf(db, organization_id)).map((one) => ({

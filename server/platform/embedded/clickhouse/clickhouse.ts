@@ -11,7 +11,7 @@ import { moduleBeside } from '../../module_beside.ts';
 import { findFreePort } from '../free_port.ts';
 import { alive_ms_max, readyWord, stopSignal } from './orders.ts';
 import type { Orders } from './orders.ts';
-import { openLogFile } from '../log_file.ts';
+import { keepShort, openLogFile } from '../log_file.ts';
 import type { LogFile } from '../log_file.ts';
 import { dieWithParent, ownEnvironment } from '../programs.ts';
 import { supervise } from '../supervise.ts';
@@ -109,7 +109,7 @@ function start(orders: Orders, output: LogFile): ChildProcess {
     child.stdin?.on('error', () => {});
     // The password goes through the pipe: arguments are there for everybody to read.
     child.stdin?.write(`${JSON.stringify(orders)}\n`);
-    return child;
+    return keepShort(child, output);
   } finally {
     output.close();
   }

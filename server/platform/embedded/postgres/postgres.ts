@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from '../../log.ts';
-import { openLogFile } from '../log_file.ts';
+import { keepShort, openLogFile } from '../log_file.ts';
 import {
   asOrdinaryUser,
   databaseName,
@@ -70,11 +70,12 @@ export async function openEmbeddedPostgres(options: {
     try {
       // Detached: a process group of its own, so that Ctrl-C in a terminal reaches us alone and the
       // stores end after their users.
-      return spawn(program, rest, {
+      const child = spawn(program, rest, {
         env: postgresEnvironment,
         stdio: ['ignore', output.fd, output.fd],
         detached: true,
       });
+      return keepShort(child, output);
     } finally {
       output.close();
     }

@@ -1,0 +1,134 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { FormEvent } from 'react';
+import type { ProjectRow } from '../../server/api/projects/schema.ts';
+import type { RetentionAnswer } from '../../server/api/retention/schema.ts';
+import { ChoiceField, TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { etagOf, reading } from '../http/reading.ts';
+import { useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { exactly, written } from '../time/words.ts';
+import { projectOf } from './project.ts';
+import { forecastOf, keptBy } from './retention_words.ts';
+
+const choices = [
+  { value: 'forever', label: 'For ever' },
+  { value: 'days', label: 'For some days' },
+  { value: 'until_delivered', label: 'Until every export has delivered them' },
+];
+
+type Setting = { retention: string; retention_days: string };
+
+/** How long a project keeps its rows, and what the setting that is filled in would remove now. */
+export function ChangeRetention({ project }: { project: ProjectRow }) {
+  const done = useDone();
+  const [setting, setSetting] = useState<Setting>({
+    retention: project.retention,
+    retention_days: String(project.retention_days),
+  });
+  const read = (event: FormEvent<HTMLDivElement>) => {
+    const { name, value } = event.target as HTMLInputElement;
+    setSetting((before) => ({ ...before, [name]: value }));
+  };
+  const forecast = useQuery({
+    ...forecastFor(project.id, setting),
+    enabled: isWholeNumber(setting.retention_days),
+  });
+  return (
+    <Form
+      method="PATCH"
+      path={`/api/projects/${project.id}/`}
+      part="retention"
+      if_match={etagOf(project)}
+      body={({ retention, retention_days }) => ({
+        retention,
+        retention_days: Number(retention_days),
+      })}
+      asks={({ retention }) =>
+        retention === 'forever'
+          ? undefined
+          : {
+              title: 'Remove older rows?',
+              text:
+                (forecast.data === undefined ? '' : `${told(forecast.data, project)} `) +
+                'It begins in an hour at the earliest, and what was removed does not come back.',
+              button: 'Save, and remove them',
+              keep: 'Keep them',
+            }
+      }
+      done={() => done('It was saved.', projectOf(String(project.id)))}
+      button="Save"
+      about="what is kept"
+    >
+      <Fields project={project} read={read} />
+      <Shown query={forecast}>
+        {(answer) => (
+          <p aria-live="polite">
+            {told(answer, project)} {keptBy(answer)} <Latest answer={answer} project={project} />
+          </p>
+        )}
+      </Shown>
+    </Form>
+  );
+}
+
+function Fields({
+  project,
+  read,
+}: {
+  project: ProjectRow;
+  read: (event: FormEvent<HTMLDivElement>) => void;
+}) {
+  return (
+    <>
+      <p>
+        Events, and versions of persons that later ones replaced. A person stays, and so does what
+        exports have delivered.
+      </p>
+      <div className="together" onInput={read} onChange={read}>
+        <ChoiceField
+          name="retention"
+          label="Keep them"
+          options={choices}
+          value={project.retention}
+        />
+        <TextField
+          name="retention_days"
+          label="Days"
+          hint="So many days at least, from when they were taken in; not for those kept for ever."
+          value={String(project.retention_days)}
+          inputMode="numeric"
+          autoComplete="off"
+        />
+      </div>
+    </>
+  );
+}
+
+function Latest({ answer, project }: { answer: RetentionAnswer; project: ProjectRow }) {
+  const [latest] = answer.removals;
+  if (latest === undefined) return null;
+  return (
+    <>
+      The latest removal, of {(latest.events ?? 0).toLocaleString('en')} events,{' '}
+      {latest.ended_at === null ? 'is under way since' : 'ended'}{' '}
+      {exactly(latest.ended_at ?? latest.started_at, project.timezone)}.
+    </>
+  );
+}
+
+function forecastFor(project_id: number, { retention, retention_days }: Setting) {
+  const asked = new URLSearchParams({ retention, retention_days });
+  return reading<RetentionAnswer>(`/api/projects/${project_id}/retention/?${asked.toString()}`, {
+    is_busy: ({ removals }) => removals.some(({ ended_at }) => ended_at === null),
+  });
+}
+
+function told(answer: RetentionAnswer, { timezone }: ProjectRow): string {
+  return forecastOf(answer, (at) => `${written(at, timezone)} (${timezone})`);
+}
+
+function isWholeNumber(text: string): boolean {
+  return /^[1-9]\d{0,4}$/.test(text);
+}

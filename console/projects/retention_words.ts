@@ -1,0 +1,29 @@
+import { counted } from '../batch_exports/quantities.ts';
+import type { RetentionAnswer } from '../../server/api/retention/schema.ts';
+
+/** What a setting would remove now, as a sentence; `on` writes an instant for people. */
+export function forecastOf(
+  { retention, removes_before, events, persons }: Omit<RetentionAnswer, 'removals' | 'kept_by'>,
+  on: (at: string) => string,
+): string {
+  if (retention === 'forever' || removes_before === null) return 'Nothing is removed.';
+  const what = [
+    ...(events.rows > 0 ? [counted(events.rows, 'event')] : []),
+    ...(persons.rows > 0 ? [`${counted(persons.rows, 'replaced version')} of persons`] : []),
+  ].join(' and ');
+  const [first] = [events.oldest, persons.oldest].filter((at) => at !== null).toSorted();
+  if (what === '' || first === undefined)
+    return (
+      'Now it would remove nothing: it is about what was taken in before ' +
+      `${on(removes_before)}.`
+    );
+  return `Now it would remove ${what}, taken in from ${on(first)} to ${on(removes_before)}.`;
+}
+
+/** Who keeps rows that are old enough to go, as a sentence; empty where nobody does. */
+export function keptBy({ kept_by }: Pick<RetentionAnswer, 'kept_by'>): string {
+  if (kept_by.length === 0) return '';
+  const names = kept_by.slice(0, 3).map(({ name }) => `"${name}"`);
+  const others = kept_by.length > 3 ? ` and ${kept_by.length - 3} more` : '';
+  return `Older rows are kept for ${names.join(', ')}${others}, until delivered.`;
+}

@@ -1,0 +1,12 @@
+// A server on a small file system (tmpfs; needs root): events come in until it says 503, then the
+// disk is filled to its last byte by something else, then there is room again. Compares what was
+// answered 200 with what is stored and what a File export delivered.
+// With --floor 0 nothing stops events before the stores themselves refuse to write.
+// npm run full_disk [-- --mebibytes 768 --floor 0]
+import { parseArgs } from 'node:util';
+import { runFullDisk } from '../test/chaos/full_disk.ts';
+
+const { values } = parseArgs({
+  options: { mebibytes: { type: 'string', default: '768' }, floor: { type: 'string' } },
+});
+await runFullDisk({ ...values, say: (line) => console.log(line) });

@@ -1,0 +1,81 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { lookAhead } from '../../engine/retention/look.ts';
+import type { Outlook } from '../../engine/retention/look.ts';
+import { isoInstant } from '../../platform/clock.ts';
+import { ApiError, notFound } from '../../platform/http/errors.ts';
+import { query } from '../../platform/http/lists/query.ts';
+import { databaseInstant } from '../../platform/postgres/instant.ts';
+import { findProject } from '../projects/store.ts';
+import { Retention, RetentionQuery } from './schema.ts';
+import type { RetentionAnswer } from './schema.ts';
+import { listRetentionRemovals } from './store.ts';
+
+/** So long the answer waits for rows to be counted. */
+const counting_ms_max = 30_000;
+const nothing = { rows: 0, oldest: null, newest: null };
+
+/** `/api/projects/:project_id/retention/`: what retention would remove, and what it has removed. */
+export function retentionRoutes(app: FastifyInstance, { engine }: Deps): void {
+  app.get(
+    '/api/projects/:project_id/retention/',
+    {
+      config: { scope: 'project:read', within: 'project' },
+      schema: {
+        summary: 'Say what retention would remove of a project now, and what it has removed',
+        description:
+          'With `retention` and `retention_days` it is about that setting and not the stored ' +
+          'one. Rows are counted as they are now. A removal begins an hour after a change of the ' +
+          'project at the earliest.',
+        querystring: RetentionQuery,
+        response: { 200: Retention },
+      },
+    },
+    async (request): Promise<RetentionAnswer> => {
+      const team_id = request.access.team_id!;
+      const project = await findProject(engine.db, team_id);
+      if (project === undefined) throw notFound();
+      const asked = query(request, RetentionQuery);
+      const setting = {
+        retention: asked.retention ?? project.retention,
+        retention_days: asked.retention_days ?? project.retention_days,
+      };
+      const removals = await listRetentionRemovals(engine.db, team_id);
+      if (setting.retention === 'forever')
+        return {
+          ...setting,
+          removes_before: null,
+          events: nothing,
+          persons: nothing,
+          kept_by: [],
+          removals,
+        };
+      const now = await databaseInstant(engine.db);
+      const signal = AbortSignal.timeout(counting_ms_max);
+      const outlook = await lookAhead(engine, team_id, setting, now, signal).catch(
+        (error: unknown) => {
+          throw signal.aborted ? tooLong() : error;
+        },
+      );
+      return { ...setting, ...told(outlook), removals };
+    },
+  );
+}
+
+function tooLong(): ApiError {
+  const detail = 'There are too many rows to be counted while a request waits: ask again later.';
+  return new ApiError(503, 'server_error', [{ attr: null, code: 'unavailable', detail }], {
+    'retry-after': '60',
+  });
+}
+
+function told({ before, found, keepers }: Outlook) {
+  return {
+    removes_before: isoInstant(before),
+    ...found,
+    kept_by: keepers.map((keeper) => ({
+      ...keeper,
+      from: keeper.from === null ? null : isoInstant(keeper.from),
+    })),
+  };
+}

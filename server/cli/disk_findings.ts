@@ -1,0 +1,41 @@
+import type { Deps } from '../deps.ts';
+import type { ClickHouse } from '../platform/clickhouse/client.ts';
+import { fault, ok, warning } from './finding.ts';
+import type { Finding } from './finding.ts';
+
+/** The room that the stores have, and what grows in them without an end. */
+export async function lookAtDisk({
+  disk,
+  clickhouse,
+}: Pick<Deps, 'disk' | 'clickhouse'>): Promise<Finding[]> {
+  await disk.look();
+  const state = disk.state();
+  const room =
+    state === 'full'
+      ? fault('disk', `events are answered 503. ${disk.detail()} Make room.`)
+      : state === 'low'
+        ? warning('disk', disk.detail())
+        : state === undefined
+          ? warning('disk', 'the room of the stores could not be measured; events are taken.')
+          : ok('disk', 'enough room for the stores');
+  return [room, ...(await endlessLogs(clickhouse))];
+}
+
+/** Logs that a ClickHouse of one's own keeps in tables for ever, with the statement for each. */
+async function endlessLogs(clickhouse: ClickHouse): Promise<Finding[]> {
+  const found = await clickhouse.query({
+    query: `SELECT name, formatReadableSize(total_bytes) AS size FROM system.tables
+      WHERE database = 'system' AND name LIKE '%\\_log' AND engine LIKE '%MergeTree'
+        AND create_table_query NOT LIKE '% TTL %' ORDER BY total_bytes DESC`,
+    format: 'JSONEachRow',
+  });
+  const logs = await found.json<{ name: string; size: string | null }>();
+  return logs.map(({ name, size }) =>
+    warning(
+      'ClickHouse log',
+      `system.${name} (${size ?? 'size unknown'}) has no end. Give it one in the server's ` +
+        `configuration (deploy/clickhouse/system_logs.xml), or now: ALTER TABLE system.${name} ` +
+        'MODIFY TTL event_date + INTERVAL 14 DAY.',
+    ),
+  );
+}

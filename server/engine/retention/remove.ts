@@ -1,0 +1,172 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import sql from 'sql-template-tag';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { isoInstant } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { anyOf, conditionOf, countBoth, countRows, tables } from './rows.ts';
+import type { Condition, StoredAreas, Table } from './rows.ts';
+
+/** A process that has said nothing for so long was killed. */
+const claim_ms = 5 * 60_000;
+/** For how long removals are told: 400 days. */
+const told_ms = 400 * 24 * 3_600_000;
+/** The store rewrites a part once for all that are removed together. */
+const together_max = 20;
+/** Some 300 MB in the store. */
+const versions_together_max = 2_000_000;
+const look_again_ms = { min: 20, max: 2_000 };
+
+type Removing = { db: Database; clickhouse: ClickHouse; clock: Clock; log: Logger };
+type Claimed = { id: string; team_id: number; areas: StoredAreas };
+
+/**
+ * Carries out the removals that were decided, and gives how many are done. One ends only when the
+ * store, asked again, has none of its rows. Guarantees: a kill at any point loses nothing, another
+ * process goes on with the same decision; several processes do not do the same twice.
+ */
+export async function removeDecided(removing: Removing, signal: AbortSignal): Promise<number> {
+  const { db, clickhouse, clock, log } = removing;
+  const claimed = await claim(removing);
+  if (claimed.length === 0) return 0;
+  for (const one of claimed) await countFirst(removing, one, signal);
+  for (const table of tables) await removeRows(removing, claimed, table, signal);
+  let done = 0;
+  for (const { id, team_id, areas } of claimed) {
+    const left = await countBoth(clickhouse, team_id, areas, signal);
+    if (left.events.rows + left.persons.rows > 0) continue;
+    done += await db.run(sql`UPDATE retention_removals SET ended_at = ${isoInstant(clock.now())}
+      WHERE id = ${id} AND ended_at IS NULL`);
+    log.info({ team_id, removal_id: id }, 'retention has removed rows of a project');
+  }
+  return done;
+}
+
+async function claim({ db, clock }: Removing): Promise<Claimed[]> {
+  const now = clock.now();
+  return db.rows<Claimed>(sql`
+    UPDATE retention_removals SET claimed_at = ${isoInstant(now)} WHERE id IN (
+      SELECT id FROM retention_removals WHERE ended_at IS NULL
+        AND (claimed_at IS NULL OR claimed_at < ${isoInstant(now - claim_ms)}::timestamptz)
+      ORDER BY started_at LIMIT ${together_max} FOR UPDATE SKIP LOCKED)
+    RETURNING id, team_id, areas`);
+}
+
+/** What is there, noted before anything is removed: after a kill it could not be told any more. */
+async function countFirst(
+  { db, clickhouse }: Removing,
+  { id, team_id, areas }: Claimed,
+  signal: AbortSignal,
+): Promise<void> {
+  const { events, persons } = await countBoth(clickhouse, team_id, areas, signal);
+  await db.run(sql`UPDATE retention_removals SET events = ${events.rows}, persons = ${persons.rows}
+    WHERE id = ${id} AND events IS NULL`);
+}
+
+/** By whole partitions where nothing else lies in them, else by rewriting what holds the rows. */
+async function removeRows(
+  removing: Removing,
+  claimed: Claimed[],
+  table: Table,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clickhouse } = removing;
+  const whole = anyOf(claimed.map((one) => conditionOf(table, one.team_id, one.areas)));
+  const count = async () => (await countRows(clickhouse, whole, signal)).rows;
+  let left = await count();
+  if (table === 'events' && left > 0) {
+    await dropPartitions(removing, whole, signal);
+    left = await count();
+  }
+  // Versions of persons are named one by one; those of events lie in an area, of whatever number.
+  const of = table === 'events' ? Math.min(left, 1) : Math.ceil(left / versions_together_max);
+  for (let number = 0; number < of; number += 1) {
+    const part = { number, of };
+    const { text, parameters } = anyOf(
+      claimed.map((one) => conditionOf(table, one.team_id, one.areas, part)),
+    );
+    await clickhouse.command({
+      query: `ALTER TABLE ${table} DELETE WHERE ${text}`,
+      query_params: parameters,
+      clickhouse_settings: { mutations_sync: '0', max_query_size: '16000000' },
+      abort_signal: signal,
+    });
+    await whenRewritten(removing, claimed, table, signal);
+  }
+}
+
+async function whenRewritten(
+  removing: Removing,
+  claimed: Claimed[],
+  table: Table,
+  signal: AbortSignal,
+): Promise<void> {
+  let wait_ms = look_again_ms.min;
+  while (await isRewriting(removing.clickhouse, table, signal)) {
+    await stayClaimed(removing, claimed);
+    await pause(wait_ms, undefined, { signal });
+    wait_ms = Math.min(2 * wait_ms, look_again_ms.max);
+  }
+}
+
+/**
+ * Drops the months of which every row, of whatever project, is to go. They are over: what the
+ * condition names was taken in at least a day ago, and nothing is taken in with an earlier instant.
+ */
+async function dropPartitions(
+  { clickhouse, log }: Removing,
+  { text, parameters }: Condition,
+  signal: AbortSignal,
+): Promise<void> {
+  const result = await clickhouse.query({
+    query: `SELECT toYYYYMM(inserted_at) AS month FROM events
+      WHERE toYYYYMM(inserted_at) < toYYYYMM(now('UTC') - INTERVAL 1 DAY)
+      GROUP BY month HAVING countIf(NOT (${text})) = 0`,
+    query_params: parameters,
+    clickhouse_settings: { optimize_use_projections: 0, max_query_size: '16000000' },
+    format: 'JSONEachRow',
+    abort_signal: signal,
+  });
+  for (const { month } of await result.json<{ month: number }>()) {
+    await clickhouse.command({
+      query: `ALTER TABLE events DROP PARTITION ${month}`,
+      abort_signal: signal,
+    });
+    log.info({ month }, 'retention has dropped a partition of events');
+  }
+}
+
+/**
+ * Removes what is told of removals after 400 days, but for the one of each project that reached
+ * furthest: whoever asks for removed rows is told of it.
+ */
+export async function sweepRetentionRemovals({ db, clock }: Removing): Promise<void> {
+  await db.run(sql`
+    DELETE FROM retention_removals old
+    WHERE ended_at < ${isoInstant(clock.now() - told_ms)}::timestamptz
+      AND EXISTS (SELECT 1 FROM retention_removals other WHERE other.team_id = old.team_id
+        AND other.started_at > old.started_at AND other.removed_before >= old.removed_before)`);
+}
+
+async function stayClaimed({ db, clock }: Removing, claimed: Claimed[]): Promise<void> {
+  await db.run(sql`UPDATE retention_removals SET claimed_at = ${isoInstant(clock.now())}
+    WHERE id = ANY (${claimed.map(({ id }) => id)}::uuid[])`);
+}
+
+async function isRewriting(
+  clickhouse: ClickHouse,
+  table: string,
+  abort_signal: AbortSignal,
+): Promise<boolean> {
+  const result = await clickhouse.query({
+    query: `SELECT count() AS open, any(latest_fail_reason) AS reason FROM system.mutations
+      WHERE database = currentDatabase() AND table = {table:String} AND NOT is_done`,
+    query_params: { table },
+    format: 'JSONEachRow',
+    abort_signal,
+  });
+  const [row] = await result.json<{ open: number | string; reason: string }>();
+  if (row?.reason) throw new Error(`The store cannot remove rows of ${table}: ${row.reason}`);
+  return Number(row?.open) > 0;
+}

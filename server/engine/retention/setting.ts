@@ -1,0 +1,18 @@
+/** What a project can ask for: keep everything, or remove rows by their age. */
+export const retentions = ['forever', 'days', 'until_delivered'] as const;
+
+/** How long a project keeps its rows; `retention_days` at least, unless for ever. */
+export type RetentionSetting = {
+  retention: (typeof retentions)[number];
+  retention_days: number;
+};
+
+const day_ms = 24 * 3_600_000;
+
+/**
+ * The start of a day (UTC) before which rows may go at `now`: whole days, so that the store
+ * rewrites what holds them once a day at most.
+ */
+export function cutoffOf({ retention_days }: RetentionSetting, now: number): number {
+  return Math.floor((now - retention_days * day_ms) / day_ms) * day_ms;
+}

@@ -1,0 +1,111 @@
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+
+/** `low`: somebody should look; `full`: no event is taken until there is room again. */
+export type DiskState = 'ok' | 'low' | 'full';
+
+/** A place of the stores: what is free there, what there is; and what the stores take together. */
+export type Measured = {
+  places: { name: string; free_bytes: number; total_bytes: number }[];
+  used_bytes: number | undefined;
+};
+
+/** What has to stay free of each place, and what the stores may take; undefined: our own floor. */
+export type DiskBounds = { free_bytes_min: number | undefined; budget_bytes: number };
+
+/** The room that the stores have, as one process sees it. */
+export type DiskRoom = {
+  /** As it was measured last; undefined before the first time. */
+  state(): DiskState | undefined;
+  /** Why, as a sentence; empty while there is enough. */
+  detail(): string;
+  /** True when nothing more is taken in. */
+  isFull(): boolean;
+  /** Measures anew. What cannot be measured leaves the state as it is. */
+  look(): Promise<void>;
+};
+
+const mebibyte = 2 ** 20;
+/** Enough for what is under way, the stores' own files and their merging. */
+const floor_bytes = { min: 128 * mebibyte, max: 1024 * mebibyte, share: 0.05 };
+/** Once full there must be so much more before it goes on, or it would go to and fro. */
+const again = 1.25;
+/** From so much of what is allowed on it is low. */
+const low = { free: 2, used: 0.85 };
+
+/** What has to stay free of a place of this size. */
+function floorOf(total_bytes: number, { free_bytes_min }: DiskBounds): number {
+  const { min, max, share } = floor_bytes;
+  return free_bytes_min ?? Math.max(min, Math.min(max, total_bytes * share));
+}
+
+/**
+ * Judges what `measure` finds. A change of the state is logged, and shown as metrics; while full,
+ * it takes a quarter more of free room to go on.
+ */
+export function openDiskRoom(
+  measure: () => Promise<Measured>,
+  bounds: DiskBounds,
+  { log, metrics }: { log: Logger; metrics: Metrics },
+): DiskRoom {
+  let judged: { state: DiskState; detail: string } | undefined;
+  return {
+    state: () => judged?.state,
+    detail: () => judged?.detail ?? '',
+    isFull: () => judged?.state === 'full',
+    look: async () => {
+      let measured: Measured;
+      try {
+        measured = await measure();
+      } catch (error) {
+        // Every two seconds while a store is away, of which others tell.
+        log.debug({ err: error }, 'the room on disk could not be measured');
+        return;
+      }
+      const before = judged?.state;
+      judged = judge(measured, bounds, before);
+      for (const { name, free_bytes } of measured.places)
+        metrics.disk_free_bytes.set({ place: name }, free_bytes);
+      metrics.disk_state.set(['ok', 'low', 'full'].indexOf(judged.state));
+      if (before === judged.state || (before === undefined && judged.state === 'ok')) return;
+      const { state, detail } = judged;
+      if (state === 'full') log.error(`the disk is full: no event is taken. ${detail}`);
+      else if (state === 'low') log.warn(`the disk is nearly full. ${detail}`);
+      else log.info('the disk has room again');
+    },
+  };
+}
+
+function judge(
+  { places, used_bytes }: Measured,
+  bounds: DiskBounds,
+  before: DiskState | undefined,
+): { state: DiskState; detail: string } {
+  const factor = before === 'full' ? again : 1;
+  const short = (times: number) =>
+    places.find(({ free_bytes, total_bytes }) => free_bytes < times * floorOf(total_bytes, bounds));
+  const isOver = (share: number) =>
+    bounds.budget_bytes > 0 && (used_bytes ?? 0) >= share * bounds.budget_bytes;
+  const place = short(factor) ?? short(low.free);
+  const told = [
+    ...(place === undefined ? [] : [sentenceOf(place, bounds)]),
+    ...(isOver(Math.min(low.used, 1 / factor))
+      ? [`The stores take ${inMebibytes(used_bytes!)} of ${inMebibytes(bounds.budget_bytes)}.`]
+      : []),
+  ].join(' ');
+  if (short(factor) !== undefined || isOver(1 / factor)) return { state: 'full', detail: told };
+  return told === '' ? { state: 'ok', detail: '' } : { state: 'low', detail: told };
+}
+
+function sentenceOf(
+  { name, free_bytes, total_bytes }: Measured['places'][number],
+  bounds: DiskBounds,
+): string {
+  const floor = floorOf(total_bytes, bounds);
+  const [free, wanted] = [inMebibytes(free_bytes), inMebibytes(floor)];
+  return `The ${name} has ${free} free; ${wanted} have to stay free.`;
+}
+
+function inMebibytes(bytes: number): string {
+  return `${Math.round(bytes / mebibyte)} MiB`;
+}

@@ -1,0 +1,13 @@
+import { ApiError } from './errors.ts';
+
+const wait_seconds = 60;
+
+/** 503 for events while the disks of the stores are full; `taken` of them are stored. */
+export function diskFull(taken: number): ApiError {
+  const detail =
+    `The server has no room on its disk; ${taken} of the events are stored. Send the request ` +
+    'again later: events that carry a uuid are not doubled.';
+  return new ApiError(503, 'server_error', [{ attr: null, code: 'unavailable', detail }], {
+    'retry-after': String(wait_seconds),
+  });
+}
