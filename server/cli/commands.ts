@@ -7,9 +7,10 @@ import { openLog } from '../platform/log.ts';
 import { version } from '../platform/version.ts';
 import type { ImportFlags } from './import/command.ts';
 import type { Wrap } from './command_context.ts';
+import { addBackupCommands } from './backup_commands.ts';
 import { addConfigCommand } from './config_commands.ts';
 import { addKeyCommand, addRemovalsCommand, addUserCommand } from './people_commands.ts';
-import { NoStoreError } from './stores.ts';
+import { NoStoreError, RestoreUnfinishedError } from './stores.ts';
 import { UserError } from './user_error.ts';
 
 /**
@@ -48,6 +49,7 @@ const told = [
   FolderInUseError,
   FolderUnusableError,
   NoStoreError,
+  RestoreUnfinishedError,
   SchemaTooNewError,
   UserError,
   WrongSecretKeyError,
@@ -80,6 +82,7 @@ function build(wrap: Wrap): Command {
     .command('migrate')
     .description('bring both stores to this version and exit')
     .action(wrap(async (context) => (await import('./migrate.ts')).migrate(context)));
+  addBackupCommands(program, wrap);
   addKeyCommand(program, wrap);
   addUserCommand(program, wrap);
   addRemovalsCommand(program, wrap);

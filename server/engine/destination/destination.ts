@@ -135,6 +135,19 @@ export function recordsOf(delivered: DeliveredSlices[]): number {
   );
 }
 
+/**
+ * A receipt as a destination holds it, by its name there. Without `text` it is a name that readers
+ * see and no receipt accounts for.
+ */
+export type HeldReceipt = { name: string; text: string | undefined };
+
+/** Which receipts are asked for: those of one export, but for deliveries that are known. */
+export type WantedReceipts = {
+  batch_export_id: string;
+  /** Whether a delivery is known as completed, by the last twelve characters of its id. */
+  isKnown(delivery: string): boolean;
+};
+
 /** What a destination may use of the house. */
 export type DestinationDeps = {
   log: Logger;
@@ -282,4 +295,13 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     source: ContentSource,
     deps: DestinationDeps,
   ): Promise<Difference[]>;
+  /**
+   * Gives the receipts that the place of this config holds of the export; others, and known ones,
+   * may be among them. Left out where receipts cannot be read again.
+   */
+  receipts?(
+    config: Static<Schema>,
+    deps: DestinationDeps,
+    wanted: WantedReceipts,
+  ): AsyncIterable<HeldReceipt>;
 };

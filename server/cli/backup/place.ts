@@ -1,0 +1,96 @@
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { openS3Place } from './s3_place.ts';
+
+/** Where backups lie. Names have `/` between folders. */
+export type BackupPlace = {
+  /** As the person named it, without secrets. */
+  name: string;
+  /** Writes what the stream gives. Guarantee: it is there whole, also after a kill, or not at all. */
+  write(name: string, bytes: Readable): Promise<void>;
+  /** The content, or undefined when there is nothing of this name. */
+  read(name: string): Promise<Readable | undefined>;
+  /** The size in bytes, or undefined when there is nothing of this name. */
+  size(name: string): Promise<number | undefined>;
+  /** Names that begin with the folder, in any order. */
+  list(folder: string): AsyncIterable<string>;
+  /** Harmless when there is nothing of this name. */
+  remove(name: string): Promise<void>;
+};
+
+/** What is being written; a kill may leave one, which the next backup removes. */
+const draft_ending = '.draft';
+
+/** Opens a folder, or a bucket that is named as `s3://bucket/prefix`. */
+export function openPlace(address: string): BackupPlace {
+  return address.startsWith('s3://') ? openS3Place(address) : openFolder(address);
+}
+
+function openFolder(address: string): BackupPlace {
+  const root = resolve(address);
+  const pathOf = (name: string) => join(root, ...name.split('/'));
+  return {
+    name: root,
+    write: async (name, bytes) => {
+      const path = pathOf(name);
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await writeDurably(`${path}${draft_ending}`, bytes);
+      await rename(`${path}${draft_ending}`, path);
+      await syncFolder(dirname(path));
+    },
+    read: (name) => unlessMissing(() => openFile(pathOf(name))),
+    size: (name) => unlessMissing(async () => (await stat(pathOf(name))).size),
+    list: async function* (folder) {
+      const found = await unlessMissing(() =>
+        readdir(pathOf(folder), { recursive: true, withFileTypes: true }),
+      );
+      for (const entry of found ?? []) {
+        if (!entry.isFile()) continue;
+        const path = join(entry.parentPath, entry.name);
+        if (path.endsWith(draft_ending)) await rm(path, { force: true });
+        else yield relative(root, path).split(sep).join('/');
+      }
+    },
+    remove: (name) => rm(pathOf(name), { force: true }),
+  };
+}
+
+async function writeDurably(path: string, bytes: Readable): Promise<void> {
+  const file = await open(path, 'w', 0o600);
+  try {
+    await pipeline(bytes, file.createWriteStream({ autoClose: false, flush: true }));
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openFile(path: string): Promise<Readable> {
+  const stream = createReadStream(path, { highWaterMark: 1024 * 1024 });
+  await once(stream, 'open');
+  return stream;
+}
+
+async function unlessMissing<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
