@@ -110,7 +110,7 @@ async function countIn(
   );
   const rows = await ask<{ bound: string; rows: string }>(
     clickhouse,
-    `SELECT roundDown(toUnixTimestamp64Micro(inserted_at), [${bounds.join(', ')}]) AS bound,
+    `SELECT roundDown(toUnixTimestamp64Micro(inserted_at), CAST([${bounds.join(', ')}], 'Array(Int64)')) AS bound,
       count() AS rows FROM ${table} WHERE ${within({ from: ranges[0]!.from, to: bounds.at(-1)! })}
       GROUP BY bound`,
   );

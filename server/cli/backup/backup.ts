@@ -229,20 +229,21 @@ export function filesOf({ tables, stretches }: Manifest) {
   return [...tables, ...stretches].flatMap(({ file }) => file ?? []);
 }
 
-/** Removes all backups but the newest `keep`, and the files that only they need. */
+/**
+ * Removes all backups but the newest `keep`, and all files that none of these needs, also those that
+ * a kill has left.
+ */
 async function prune(place: BackupPlace, keep: number): Promise<string> {
   const names = await listBackups(place);
-  const removed = names.slice(0, Math.max(0, names.length - keep));
+  const kept = names.slice(-keep);
+  const removed = names.slice(0, names.length - kept.length);
   const needed = new Set<string>();
-  for (const name of names.slice(removed.length))
+  for (const name of kept)
     for (const file of filesOf((await readManifest(place, name)).manifest)) needed.add(file.name);
-  const unneeded = new Set<string>();
-  for (const name of removed) {
-    for (const file of filesOf((await readManifest(place, name)).manifest))
-      if (!needed.has(file.name)) unneeded.add(file.name);
-    await removeManifest(place, name);
-  }
-  for (const name of unneeded) await place.remove(name);
+  // First the manifests: what is listed is whole at any time.
+  for (const name of removed) await removeManifest(place, name);
+  for (const folder of ['analytics/', 'control/'])
+    for await (const name of place.list(folder)) if (!needed.has(name)) await place.remove(name);
   return `Keeps the newest ${keep}: removed ${counted(removed.length, 'older backup')}.`;
 }
 

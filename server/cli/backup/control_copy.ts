@@ -1,7 +1,9 @@
-import { inOrderOfReferences, openCopySession } from '../../platform/postgres/copy.ts';
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { openCopySession, withoutReferences } from '../../platform/postgres/copy.ts';
 import type { CopySession } from '../../platform/postgres/copy.ts';
 import { readFile, writeFile } from './backup_file.ts';
-import type { ControlTable, Manifest } from './manifest.ts';
+import type { BackupFile, ControlTable, Manifest } from './manifest.ts';
 import type { BackupPlace } from './place.ts';
 
 /**
@@ -69,13 +71,14 @@ async function sequencesOf(session: CopySession): Promise<Manifest['sequences']>
 
 /**
  * Fills a control store that has the schema of the backup and nothing else. Guarantee: all of it is
- * there afterwards, row by row as it was counted, or nothing.
+ * there afterwards, row by row as it was counted, or nothing. With `compares` each table is read
+ * again and compared, byte for byte.
  */
 export async function fillControl(
   url: string,
   place: BackupPlace,
   { tables, sequences }: Pick<Manifest, 'tables' | 'sequences'>,
-  tell: (line: string) => void,
+  { compares, tell }: { compares: boolean; tell: (line: string) => void },
 ): Promise<void> {
   const session = await openCopySession(url, 'load');
   try {
@@ -83,19 +86,49 @@ export async function fillControl(
     const names = tables.map(({ name }) => `"${name}"`).join(', ');
     await session.rows(`TRUNCATE ${names} CASCADE`);
     let done = 0;
-    for (const table of await inOrderOfReferences(session, tables)) {
-      if (table.file !== null) {
-        const rows = await session.copyIn(table, await readFile(place, table.file));
-        if (rows !== table.rows)
-          throw new Error(`The table ${table.name} took ${rows} of ${table.rows} rows.`);
+    await withoutReferences(session, async () => {
+      for (const table of tables) {
+        if (table.file !== null) await fillTable(session, place, table, table.file);
+        if (compares && table.file !== null) await compareTable(session, place, table, table.file);
+        done += 1;
+        tell(`control store: ${done} of ${tables.length} tables`);
       }
-      done += 1;
-      tell(`control store: ${done} of ${tables.length} tables`);
-    }
+    });
     for (const { name, last_value } of sequences)
       await session.rows('SELECT setval($1::regclass, $2)', [`"${name}"`, last_value]);
     await session.commit();
   } finally {
     await session.close();
   }
+}
+
+async function fillTable(
+  session: CopySession,
+  place: BackupPlace,
+  table: ControlTable,
+  file: BackupFile,
+): Promise<void> {
+  const rows = await session.copyIn(table, await readFile(place, file));
+  if (rows !== table.rows)
+    throw new Error(`The table ${table.name} took ${rows} of ${table.rows} rows.`);
+}
+
+/** A table that was just filled gives its rows in the order in which they came. */
+async function compareTable(
+  session: CopySession,
+  place: BackupPlace,
+  table: ControlTable,
+  file: BackupFile,
+): Promise<void> {
+  const [wanted, found] = [
+    await digestOf(await readFile(place, file)),
+    await digestOf(session.copyOut(table).bytes),
+  ];
+  if (wanted !== found) throw new Error(`The table ${table.name} is not what the backup has.`);
+}
+
+async function digestOf(bytes: Readable): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of bytes as AsyncIterable<Buffer>) hash.update(chunk);
+  return hash.digest('hex');
 }

@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { once } from 'node:events';
@@ -60,14 +60,12 @@ function openFolder(address: string): BackupPlace {
 }
 
 async function writeDurably(path: string, bytes: Readable): Promise<void> {
-  const file = await open(path, 'w', 0o600);
   try {
-    await pipeline(bytes, file.createWriteStream({ autoClose: false, flush: true }));
+    // `flush`: it is on the disk before it gets its name.
+    await pipeline(bytes, createWriteStream(path, { flush: true, mode: 0o600 }));
   } catch (error) {
     await rm(path, { force: true });
     throw error;
-  } finally {
-    await file.close();
   }
 }
 

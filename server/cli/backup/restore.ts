@@ -94,13 +94,15 @@ export async function chooseBackup(place: BackupPlace, to?: string): Promise<Kno
 /**
  * Restores a backup and reconciles it. Everything that can be wrong with the backup, the passphrase
  * or the stores is said before anything is made, but for changed bytes, which are met on the way:
- * then what was made is taken away again.
+ * then what was made is taken away again. With `compares` the control store is read once more and
+ * compared with the backup.
  */
 export async function restoreBackup(
   context: Pick<CommandContext, 'config' | 'log'>,
   place: BackupPlace,
   backup: KnownBackup,
   passphrase: string,
+  { compares = false } = {},
 ): Promise<Reconciled[]> {
   const { config, log } = context;
   const keys = await openBackupKeys(place, backup, passphrase);
@@ -115,7 +117,7 @@ export async function restoreBackup(
   const stores = await openStores(config, log, { is_restoring: true });
   try {
     if (config.secret_key === undefined) writeKeptSecretKeys(config.data_dir, keys);
-    await fillStores(context, stores, place, backup.manifest);
+    await fillStores(context, stores, { place, manifest: backup.manifest, compares });
     const found = await settle(context, stores, backup.manifest);
     await stores.close();
     await rm(join(config.data_dir, restoring_name), { force: true });
@@ -174,8 +176,7 @@ async function clearFolder(folder: string): Promise<void> {
 async function fillStores(
   { log }: Pick<CommandContext, 'log'>,
   stores: Stores,
-  place: BackupPlace,
-  manifest: Manifest,
+  { place, manifest, compares }: { place: BackupPlace; manifest: Manifest; compares: boolean },
 ): Promise<void> {
   const tell = openTelling();
   const db = openDatabase(stores.database_url, {
@@ -192,7 +193,7 @@ async function fillStores(
     await fillAnalytics(clickhouse, place, manifest, tell);
     const only = new Set(manifest.migrations.map(({ name }) => name));
     await migratePostgres(db, migrations_folder, version, only);
-    await fillControl(stores.database_url, place, manifest, tell);
+    await fillControl(stores.database_url, place, manifest, { compares, tell });
     const teams = await db.rows<{ id: number }>(sql`SELECT id FROM projects`);
     await removeForeign(
       clickhouse,

@@ -78,28 +78,21 @@ function listed({ name, columns }: CopiedTable): string {
 }
 
 /**
- * The tables in an order in which each comes after those that its rows refer to. Throws where they
- * refer to each other in a circle.
+ * Does `work` while no table refers to another, so that they may be filled in any order. Afterwards
+ * all references are there again, and have been checked; the transaction fails where one is wrong.
  */
-export async function inOrderOfReferences<Table extends { name: string }>(
+export async function withoutReferences(
   session: Pick<CopySession, 'rows'>,
-  tables: Table[],
-): Promise<Table[]> {
-  const references = await session.rows<{ table: string; refers_to: string }>(`
-    SELECT conrelid::regclass::text AS table, confrelid::regclass::text AS refers_to
-    FROM pg_constraint WHERE contype = 'f' AND conrelid <> confrelid
-      AND connamespace = current_schema()::regnamespace`);
-  const ordered: Table[] = [];
-  let waiting = tables;
-  while (waiting.length > 0) {
-    const names = new Set(waiting.map(({ name }) => name));
-    const isFree = ({ name }: Table) =>
-      references.every(({ table, refers_to }) => table !== name || !names.has(refers_to));
-    const free = waiting.filter(isFree);
-    if (free.length === 0)
-      throw new Error(`Tables refer to each other in a circle: ${[...names].join(', ')}.`);
-    ordered.push(...free);
-    waiting = waiting.filter((table) => !free.includes(table));
-  }
-  return ordered;
+  work: () => Promise<void>,
+): Promise<void> {
+  const references = await session.rows<{ on: string; name: string; definition: string }>(`
+    SELECT conrelid::regclass::text AS on, quote_ident(conname) AS name,
+      pg_get_constraintdef(oid) AS definition
+    FROM pg_constraint WHERE contype = 'f' AND connamespace = current_schema()::regnamespace
+    ORDER BY conrelid, conname`);
+  for (const { on, name } of references)
+    await session.rows(`ALTER TABLE ${on} DROP CONSTRAINT ${name}`);
+  await work();
+  for (const { on, name, definition } of references)
+    await session.rows(`ALTER TABLE ${on} ADD CONSTRAINT ${name} ${definition}`);
 }
