@@ -65,10 +65,11 @@ export async function copyAnalytics(
     );
     safe.push(...found);
     await copy.keep(safe);
+    const columns = await columnsOf(copy.clickhouse, table);
     for (const gap of gapsOf(found, until)) {
       const cuts = await cutGap(copy, table, gap);
-      for (const [number, { from, to }] of cuts.entries()) {
-        safe.push(await copyStretch(copy, table, from, to));
+      for (const [number, cut] of cuts.entries()) {
+        safe.push(await copyStretch(copy, { table, columns, ...cut, file: null }));
         await copy.keep(safe);
         copy.tell(`${table}: ${number + 1} of ${cuts.length} new files`);
       }
@@ -129,35 +130,31 @@ function gapsOf(stretches: Range[], until: number): Range[] {
   return gaps;
 }
 
-/** Cuts a range so that each part has few enough rows for a file. */
+/** Cuts a range so that each part has few enough rows for a file, and says how many. */
 async function cutGap(
   { clickhouse, rows_per_file: rows_max }: AnalyticsCopy,
   table: AnalyticsTable,
   gap: Range,
-): Promise<Range[]> {
-  const perMinute = await countSteps(clickhouse, table, gap, minute);
-  const steps: { from: number; rows: number }[] = [];
-  for (const step of perMinute) {
+): Promise<(Range & { rows: number })[]> {
+  const parts = [{ ...gap, rows: 0 }];
+  const add = (step: { from: number; rows: number }) => {
+    const last = parts.at(-1)!;
+    if (last.rows === 0 || last.rows + step.rows <= rows_max) {
+      last.rows += step.rows;
+    } else {
+      last.to = step.from;
+      parts.push({ from: step.from, to: gap.to, rows: step.rows });
+    }
+  };
+  for (const step of await countSteps(clickhouse, table, gap, minute)) {
     const range = {
       from: Math.max(step.from, gap.from),
       to: Math.min(step.from + minute, gap.to),
     };
-    if (step.rows <= rows_max) steps.push({ from: range.from, rows: step.rows });
-    else steps.push(...(await countSteps(clickhouse, table, range, 1_000)));
+    if (step.rows <= rows_max) add({ from: range.from, rows: step.rows });
+    else for (const one of await countSteps(clickhouse, table, range, 1_000)) add(one);
   }
-  const cuts: number[] = [];
-  let rows = 0;
-  for (const step of steps) {
-    if (rows > 0 && rows + step.rows > rows_max) {
-      cuts.push(step.from);
-      rows = 0;
-    }
-    rows += step.rows;
-  }
-  const bounds = [gap.from, ...cuts, gap.to];
-  return cuts.length === 0
-    ? [gap]
-    : bounds.slice(1).map((to, index) => ({ from: bounds[index]!, to }));
+  return parts;
 }
 
 async function countSteps(
@@ -175,37 +172,30 @@ async function countSteps(
 }
 
 /**
- * Writes the rows of a range into a file. They are counted before and after: below the cut rows are
- * only ever removed, so where both say the same, the file has just these.
+ * Writes the rows of a range into a file. They were counted before, and are once more afterwards:
+ * below the cut rows are only ever removed, so where both say the same, the file has just these.
  */
 async function copyStretch(
-  copy: AnalyticsCopy,
-  table: AnalyticsTable,
-  from: number,
-  to: number,
+  { clickhouse, place }: Pick<AnalyticsCopy, 'clickhouse' | 'place'>,
+  counted: Stretch,
 ): Promise<Stretch> {
-  const { clickhouse, place } = copy;
-  const columns = await columnsOf(clickhouse, table);
-  const count = async () => {
-    const [row] = await ask<{ rows: string }>(
-      clickhouse,
-      `SELECT count() AS rows FROM ${table} WHERE ${within({ from, to })}`,
-    );
-    return Number(row?.rows ?? 0);
-  };
-  for (;;) {
-    const rows = await count();
-    if (rows === 0) return { table, from, to, columns, rows, file: null };
-    const bytes = await streamAnswer(clickhouse, {
-      query: `SELECT ${columns.join(', ')} FROM ${table} WHERE ${within({ from, to })}
-        FORMAT Native`,
-      clickhouse_settings: { max_threads: 2 },
-    });
-    const name = `analytics/${table}/${from}-${to}-${randomUUID().slice(0, 8)}.native.zst`;
-    const file = await writeFile(place, name, bytes);
-    if ((await count()) === rows) return { table, from, to, columns, rows, file };
-    await place.remove(name);
-  }
+  const { table, from, to, columns } = counted;
+  if (counted.rows === 0) return counted;
+  const bytes = await streamAnswer(clickhouse, {
+    query: `SELECT ${columns.join(', ')} FROM ${table} WHERE ${within({ from, to })}
+      FORMAT Native`,
+    clickhouse_settings: { max_threads: 2 },
+  });
+  const name = `analytics/${table}/${from}-${to}-${randomUUID().slice(0, 8)}.native.zst`;
+  const file = await writeFile(place, name, bytes);
+  const [row] = await ask<{ rows: string }>(
+    clickhouse,
+    `SELECT count() AS rows FROM ${table} WHERE ${within({ from, to })}`,
+  );
+  const rows = Number(row?.rows ?? 0);
+  if (rows === counted.rows) return { ...counted, file };
+  await place.remove(name);
+  return copyStretch({ clickhouse, place }, { ...counted, rows });
 }
 
 /** A stretch without rows becomes a part of the one before it: there is nothing to keep of it. */

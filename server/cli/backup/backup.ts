@@ -178,7 +178,7 @@ async function write(writing: Writing): Promise<MadeBackup> {
 
 /** Keeps word of what is written, with what was there before, every few seconds. */
 function keeper(place: BackupPlace, known: Stretch[]): (safe: Stretch[]) => Promise<void> {
-  let kept_at = performance.now();
+  let kept_at = -Infinity;
   return async (safe) => {
     if (performance.now() - kept_at < keep_ms) return;
     // What was there is listed first: where both have a range, it is the one that counts.
