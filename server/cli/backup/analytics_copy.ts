@@ -8,6 +8,7 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { writeFile } from './backup_file.ts';
 import type { AnalyticsTable, Stretch } from './manifest.ts';
+import { presentFiles } from './place.ts';
 import type { BackupPlace } from './place.ts';
 
 /** All tables of the analytics store but its migrations; a view has no rows of its own. */
@@ -88,10 +89,13 @@ async function stillRight(
 ): Promise<Stretch[]> {
   const ordered = known.toSorted((one, other) => one.from - other.from || other.to - one.to);
   const apart: Stretch[] = [];
+  const present = await presentFiles(
+    place,
+    ordered.flatMap(({ file }) => file ?? []),
+  );
   for (const stretch of ordered) {
     if (stretch.from < (apart.at(-1)?.to ?? 0)) continue;
-    if (stretch.file !== null && (await place.size(stretch.file.name)) !== stretch.file.bytes)
-      continue;
+    if (stretch.file !== null && !present.has(stretch.file.name)) continue;
     apart.push(stretch);
   }
   const counts = await countIn(clickhouse, table, apart);

@@ -23,7 +23,7 @@ import { UserError } from '../user_error.ts';
 import { analytics_tables } from './analytics_copy.ts';
 import { backup, makeBackup, rowsOf } from './backup.ts';
 import { listBackups, readManifest, writeManifest } from './manifest.ts';
-import { openPlace } from './place.ts';
+import { openPlace } from './open_place.ts';
 import { chooseBackup, restoreBackup } from './restore.ts';
 
 const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
@@ -120,7 +120,7 @@ test('rows that were removed since are not in the next backup, and not kept by -
 test('a backup that is killed goes on with the files that it has written', async () => {
   const place = placeOf('killed');
   const child = spawn(process.execPath, [main, 'backup', place.name, '--rows-per-file', '30'], {
-    env: { PATH: process.env['PATH'], ...source().environment },
+    env: source().environment,
     stdio: 'ignore',
   });
   const exited = once(child, 'exit');

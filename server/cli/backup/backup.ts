@@ -28,7 +28,7 @@ import {
 } from './manifest.ts';
 import type { Manifest, Stretch } from './manifest.ts';
 import { readPassphrase } from './passphrase.ts';
-import { openPlace } from './place.ts';
+import { openPlace } from './open_place.ts';
 import type { BackupPlace } from './place.ts';
 
 /** One process makes a backup at a time: they would write the same place. */

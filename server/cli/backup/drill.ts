@@ -11,7 +11,7 @@ import { makeBackup } from './backup.ts';
 import { listBackups, readManifest } from './manifest.ts';
 import type { AnalyticsTable, KnownBackup, Manifest } from './manifest.ts';
 import { readPassphrase } from './passphrase.ts';
-import { openPlace } from './place.ts';
+import { openPlace } from './open_place.ts';
 import { restoreBackup } from './restore.ts';
 import { tellReconciled } from './tell_reconciled.ts';
 

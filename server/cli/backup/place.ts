@@ -1,10 +1,4 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join, relative, resolve, sep } from 'node:path';
-import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { openS3Place } from './s3_place.ts';
 
 /** Where backups lie. Names have `/` between folders. */
 export type BackupPlace = {
@@ -22,73 +16,20 @@ export type BackupPlace = {
   remove(name: string): Promise<void>;
 };
 
-/** What is being written; a kill may leave one, which the next backup removes. */
-const draft_ending = '.draft';
+/** So many questions go to a bucket at a time. */
+const at_once = 16;
 
-/** Opens a folder, or a bucket that is named as `s3://bucket/prefix`. */
-export function openPlace(address: string): BackupPlace {
-  return address.startsWith('s3://') ? openS3Place(address) : openFolder(address);
-}
-
-function openFolder(address: string): BackupPlace {
-  const root = resolve(address);
-  const pathOf = (name: string) => join(root, ...name.split('/'));
-  return {
-    name: root,
-    write: async (name, bytes) => {
-      const path = pathOf(name);
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      await writeDurably(`${path}${draft_ending}`, bytes);
-      await rename(`${path}${draft_ending}`, path);
-      await syncFolder(dirname(path));
-    },
-    read: (name) => unlessMissing(() => openFile(pathOf(name))),
-    size: (name) => unlessMissing(async () => (await stat(pathOf(name))).size),
-    list: async function* (folder) {
-      const found = await unlessMissing(() =>
-        readdir(pathOf(folder), { recursive: true, withFileTypes: true }),
-      );
-      for (const entry of found ?? []) {
-        if (!entry.isFile()) continue;
-        const path = join(entry.parentPath, entry.name);
-        if (path.endsWith(draft_ending)) await rm(path, { force: true });
-        else yield relative(root, path).split(sep).join('/');
-      }
-    },
-    remove: (name) => rm(pathOf(name), { force: true }),
+/** The names of those files that are there with the bytes that they must have. */
+export async function presentFiles(
+  place: BackupPlace,
+  files: { name: string; bytes: number }[],
+): Promise<Set<string>> {
+  const present = new Set<string>();
+  const waiting = files.values();
+  const ask = async () => {
+    for (const { name, bytes } of waiting)
+      if ((await place.size(name)) === bytes) present.add(name);
   };
-}
-
-async function writeDurably(path: string, bytes: Readable): Promise<void> {
-  try {
-    // `flush`: it is on the disk before it gets its name.
-    await pipeline(bytes, createWriteStream(path, { flush: true, mode: 0o600 }));
-  } catch (error) {
-    await rm(path, { force: true });
-    throw error;
-  }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-async function openFile(path: string): Promise<Readable> {
-  const stream = createReadStream(path, { highWaterMark: 1024 * 1024 });
-  await once(stream, 'open');
-  return stream;
-}
-
-async function unlessMissing<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  await Promise.all(Array.from({ length: at_once }, ask));
+  return present;
 }

@@ -24,7 +24,7 @@ import { startWorker } from '../../engine/workers/worker.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { makeBackup } from './backup.ts';
-import { openPlace } from './place.ts';
+import { openPlace } from './open_place.ts';
 import { chooseBackup, restoreBackup } from './restore.ts';
 
 const hour_ms = 3_600_000;

@@ -32,7 +32,8 @@ import { fillControl } from './control_copy.ts';
 import { listBackups, nameOf, openBackupKeys, readManifest } from './manifest.ts';
 import type { KnownBackup, Manifest } from './manifest.ts';
 import { readPassphrase } from './passphrase.ts';
-import { openPlace } from './place.ts';
+import { openPlace } from './open_place.ts';
+import { presentFiles } from './place.ts';
 import type { BackupPlace } from './place.ts';
 import { tellReconciled } from './tell_reconciled.ts';
 
@@ -149,8 +150,10 @@ function requireKnownSchema({ migrations, analytics_migrations, release }: Manif
 }
 
 async function requireFiles(place: BackupPlace, manifest: Manifest): Promise<void> {
-  for (const file of filesOf(manifest))
-    if ((await place.size(file.name)) !== file.bytes) throw damagedFile(place, file.name);
+  const files = filesOf(manifest);
+  const present = await presentFiles(place, files);
+  const missing = files.find(({ name }) => !present.has(name));
+  if (missing !== undefined) throw damagedFile(place, missing.name);
 }
 
 /** Marks the folder, so that nobody takes what is half restored for a server's. */

@@ -7,6 +7,7 @@ import type { TextRow } from '../models/column.ts';
 import type { Column } from '../models/column.ts';
 import type { ColumnSet } from '../models/column.ts';
 import type { ContentSource } from './content_source.ts';
+import type { HeldReceipt, WantedReceipts } from './held_receipt.ts';
 import type { ModelName } from '../models/model.ts';
 
 /** JSON as it is stored in a row. */
@@ -134,19 +135,6 @@ export function recordsOf(delivered: DeliveredSlices[]): number {
     0,
   );
 }
-
-/**
- * A receipt as a destination holds it, by its name there. Without `text` it is a name that readers
- * see and no receipt accounts for.
- */
-export type HeldReceipt = { name: string; text: string | undefined };
-
-/** Which receipts are asked for: those of one export, but for deliveries that are known. */
-export type WantedReceipts = {
-  batch_export_id: string;
-  /** Whether a delivery is known as completed, by the last twelve characters of its id. */
-  isKnown(delivery: string): boolean;
-};
 
 /** What a destination may use of the house. */
 export type DestinationDeps = {

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { HeldReceipt, WantedReceipts } from '../destination/destination.ts';
+import type { HeldReceipt, WantedReceipts } from '../destination/held_receipt.ts';
 import { constantFolder, isDeliveryName, manifestName, manifestOfSlice } from './naming.ts';
 import type { NamedDelivery } from './naming.ts';
 import { readStoredText } from './verify_files.ts';

@@ -3,15 +3,15 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import type { SliceOutcome } from '../destination/destination.ts';
 import { addDelivered } from '../ledger/ledger.ts';
-import { fromStored, union } from '../ledger/rectangles.ts';
-import type { Rectangle } from '../ledger/rectangles.ts';
+import { fromStored, subtract, toStored, union } from '../ledger/rectangles.ts';
+import type { Rectangle, StoredRectangle } from '../ledger/rectangles.ts';
 import type { StoredSlice } from '../run.ts';
 import { writeRunLog } from '../run_log.ts';
 import type { Receipt } from '../runs/receipt.ts';
 import type { NewReceipt, WaitingExport } from './found_receipts.ts';
 
 /** A run of the backup that had not ended. */
-type OpenRun = { id: string; delivery_id: string };
+type OpenRun = { id: string; delivery_id: string; selection: StoredRectangle[] };
 
 /** What becomes of the runs of an export: so many were completed by receipts, so many begin anew. */
 export type Entered = { completed: number; restarted: number; backfills_cancelled: number };
@@ -28,7 +28,7 @@ export async function enterReceipts(
   found: NewReceipt[],
 ): Promise<Entered> {
   const open = await tx.rows<OpenRun>(sql`
-    SELECT id, delivery_id FROM batch_export_runs
+    SELECT id, delivery_id, selection FROM batch_export_runs
     WHERE batch_export_id = ${row.id} AND status IN ('Starting', 'Running') FOR UPDATE`);
   const byDelivery = new Map(open.map((run) => [run.delivery_id, run]));
   for (const { receipt, text } of found) {
@@ -45,13 +45,13 @@ export async function enterReceipts(
         'which this server was restored.',
     });
   }
-  await addToLedger(
-    tx,
-    row,
-    found.flatMap(({ receipt }) => fromStored(receipt.selection)),
-  );
-  const restarted = [...byDelivery.values()].map(({ id }) => id);
-  await beginAnew(tx, row.id, restarted);
+  const delivered = found.flatMap(({ receipt }) => fromStored(receipt.selection));
+  await addToLedger(tx, row, delivered);
+  const restarted = [...byDelivery.values()].map(({ id, selection }) => ({
+    id,
+    selection: toStored(subtract(fromStored(selection), delivered)),
+  }));
+  await beginAnew(tx, restarted);
   return {
     completed: found.length,
     restarted: restarted.length,
@@ -141,17 +141,24 @@ function slicesOf(receipt: Receipt): StoredSlice[] {
 }
 
 /**
- * The rows that were counted may be lost by now, so the run is counted and cut again. The delivery
- * stays the same: whatever the old server has left of it is found by its name, and replaced.
+ * Lets runs begin anew, without what others have delivered. The rows that were counted may be lost
+ * by now, so they are counted and cut again. The deliveries stay the same: whatever the old server
+ * has left of them is found by its name, and replaced.
  */
-async function beginAnew(tx: Transaction, exportId: string, ids: string[]): Promise<void> {
-  if (ids.length === 0) return;
+export async function beginAnew(
+  tx: Transaction,
+  runs: { id: string; selection: StoredRectangle[] }[],
+): Promise<void> {
+  if (runs.length === 0) return;
+  const ids = runs.map(({ id }) => id);
   await tx.run(sql`DELETE FROM batch_export_slices WHERE run_id = ANY (${ids}::uuid[])`);
   await tx.run(sql`
-    UPDATE batch_export_runs SET records_total_count = NULL, records_completed = NULL,
-      bytes_completed = 0, "cursor" = NULL, receipt = NULL, committing_at = NULL, failures = 0,
-      slices_safe_max = 0, due_at = now(), last_updated_at = now()
-    WHERE id = ANY (${ids}::uuid[]) AND batch_export_id = ${exportId}`);
+    UPDATE batch_export_runs run SET selection = anew.selection, records_total_count = NULL,
+      records_completed = NULL, bytes_completed = 0, "cursor" = NULL, receipt = NULL,
+      committing_at = NULL, failures = 0, slices_safe_max = 0, due_at = now(),
+      last_updated_at = now()
+    FROM jsonb_to_recordset(${JSON.stringify(runs)}::jsonb) AS anew (id uuid, selection jsonb)
+    WHERE run.id = anew.id`);
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { HeldReceipt, WantedReceipts } from '../destination/destination.ts';
+import type { HeldReceipt, WantedReceipts } from '../destination/held_receipt.ts';
 
 /** A table of receipts, opened to be read. */
 export type ReceiptTable = {

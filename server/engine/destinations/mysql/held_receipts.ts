@@ -1,8 +1,5 @@
-import type {
-  DestinationDeps,
-  HeldReceipt,
-  WantedReceipts,
-} from '../../destination/destination.ts';
+import type { DestinationDeps } from '../../destination/destination.ts';
+import type { HeldReceipt, WantedReceipts } from '../../destination/held_receipt.ts';
 import { heldReceipts } from '../../sql_tables/held_receipts.ts';
 import type { ReceiptTable } from '../../sql_tables/held_receipts.ts';
 import { targetOf } from './config.ts';
