@@ -18,12 +18,15 @@ import type { DeliveringHouse } from '../../../test/factories/delivering_house.t
 import type { TestOrganization } from '../../../test/harness.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
+import { silentLog } from '../../platform/log.ts';
 import { migrations_folder } from '../process.ts';
+import { RestoreUnfinishedError, openStores } from '../stores.ts';
 import { UserError } from '../user_error.ts';
 import { analytics_tables } from './analytics_copy.ts';
 import { backup, makeBackup, rowsOf } from './backup.ts';
 import { listBackups, readManifest, writeManifest } from './manifest.ts';
 import { openPlace } from './open_place.ts';
+import { drill } from './drill.ts';
 import { chooseBackup, restoreBackup } from './restore.ts';
 
 const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
@@ -55,6 +58,14 @@ const source = () => commandOn(delivering.stores, delivering.folder);
 const target = () => commandOn(empty, empty.folder);
 const placeOf = (name: string) => openPlace(join(delivering.folder, name));
 const options = { passphrase, rows_per_file: 120 };
+
+/** The files that an unfinished backup names. */
+async function listKept(path: string): Promise<string[]> {
+  const { stretches } = JSON.parse(await readFile(path, 'utf8')) as {
+    stretches: { file: { name: string } }[];
+  };
+  return stretches.map(({ file }) => file.name);
+}
 
 async function eventsOf(clickhouse_url: string): Promise<string> {
   const clickhouse = openClickHouse(clickhouse_url, { application: 'sluice-test' });
@@ -127,15 +138,13 @@ test('a backup that is killed goes on with the files that it has written', async
   const unfinished = join(place.name, 'unfinished.json');
   await eventually('nothing was kept', async () => {
     if (!existsSync(unfinished)) return false;
-    return (JSON.parse(await readFile(unfinished, 'utf8')) as unknown[]).length > 0;
+    return (await listKept(unfinished)).length > 0;
   });
   child.kill('SIGKILL');
   await exited;
   assert.deepEqual(await listBackups(place), []);
   await assert.rejects(chooseBackup(place), /There is no whole backup/);
-  const kept = (JSON.parse(await readFile(unfinished, 'utf8')) as { file: { name: string } }[]).map(
-    ({ file }) => file.name,
-  );
+  const kept = await listKept(unfinished);
   const { manifest } = await makeBackup(source(), place, { ...options, rows_per_file: 30 });
   const names = manifest.stretches.flatMap(({ file }) => file?.name ?? []);
   assert.ok(kept.length > 0 && kept.every((name) => names.includes(name)));
@@ -193,6 +202,21 @@ test('a wrong passphrase, damage, a newer schema and a place that is not empty a
   const manifest = join(place.name, 'backups', `${known.name}.json`);
   await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('rows', 'rowz'));
   await assert.rejects(readManifest(place, known.name), /is damaged: its manifest/);
+});
+
+test('a drill restores into stores of its own, and compares every row', async () => {
+  const context = source();
+  assert.equal(await drill(context, {}), 0, context.said.join('\n'));
+  const said = context.said.join('\n');
+  assert.match(said, /^backup   [\d.]+ s\nrestore  [\d.]+ s\n/);
+  assert.match(said, /control store: \d+ tables, \d+ rows compared, 0 differ/);
+  assert.match(said, /events: 6\d\d rows compared, 0 differ\npersons: 0 rows compared, 0 differ$/);
+});
+
+test('nothing starts on a folder into which a restore has not ended', async () => {
+  const config = { ...target().config, database_url: undefined, data_dir: empty.folder };
+  await writeFile(join(empty.folder, 'restoring'), '');
+  await assert.rejects(openStores(config, silentLog()), RestoreUnfinishedError);
 });
 
 test('the analytics store has no table that a backup leaves out', async () => {

@@ -142,7 +142,7 @@ async function write(writing: Writing): Promise<MadeBackup> {
     cut = await findCut(db, writing.config.settle_seconds);
     const copy = { clickhouse, place, rows_per_file: writing.rows_per_file, tell };
     stretches = await copyAnalytics(
-      { ...copy, keep: keeper(place, stretches) },
+      { ...copy, keep: keeper(place, server, stretches) },
       stretches,
       cut * 1_000,
     );
@@ -177,14 +177,18 @@ async function write(writing: Writing): Promise<MadeBackup> {
 }
 
 /** Keeps word of what is written, with what was there before, every few seconds. */
-function keeper(place: BackupPlace, known: Stretch[]): (safe: Stretch[]) => Promise<void> {
+function keeper(
+  place: BackupPlace,
+  server: string,
+  known: Stretch[],
+): (safe: Stretch[]) => Promise<void> {
   let kept_at = -Infinity;
   return async (safe) => {
     if (performance.now() - kept_at < keep_ms) return;
     // What was there is listed first: where both have a range, it is the one that counts.
     const files = new Set(safe.flatMap(({ file }) => file?.name ?? []));
     const others = known.filter(({ file }) => file !== null && !files.has(file.name));
-    await keepUnfinished(place, [...others, ...safe]);
+    await keepUnfinished(place, server, [...others, ...safe]);
     kept_at = performance.now();
   };
 }
@@ -195,7 +199,7 @@ async function findKnown(
   server: string,
   passphrase: string,
 ): Promise<Stretch[]> {
-  const unfinished = await findUnfinished(place);
+  const unfinished = await findUnfinished(place, server);
   const newest = (await listBackups(place)).at(-1);
   if (newest === undefined) return unfinished;
   const known = await readManifest(place, newest);
@@ -266,11 +270,11 @@ function ownStores({ config }: CommandContext): string[] {
   ];
 }
 
-/** Lines of progress for who waits, one a second at most, to standard error. */
+/** Lines of progress to standard error: one a second for who waits, few for a file of them. */
 export function openTelling(): (line: string) => void {
   let told_at = performance.now();
   return (line) => {
-    if (performance.now() - told_at < 1_000) return;
+    if (performance.now() - told_at < (process.stderr.isTTY ? 1_000 : 15_000)) return;
     told_at = performance.now();
     process.stderr.write(`${line}\n`);
   };

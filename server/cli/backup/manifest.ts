@@ -131,16 +131,21 @@ export async function removeManifest(place: BackupPlace, name: string): Promise<
 }
 
 /** Keeps what a backup under way has written already, for the one that goes on after a kill. */
-export async function keepUnfinished(place: BackupPlace, stretches: Stretch[]): Promise<void> {
-  await place.write(unfinished, Readable.from([JSON.stringify(stretches)]));
+export async function keepUnfinished(
+  place: BackupPlace,
+  server: string,
+  stretches: Stretch[],
+): Promise<void> {
+  await place.write(unfinished, Readable.from([JSON.stringify({ server, stretches })]));
 }
 
-/** What a backup that was killed had written; empty where none was. */
-export async function findUnfinished(place: BackupPlace): Promise<Stretch[]> {
+/** What a backup of this server that was killed had written; empty where none was. */
+export async function findUnfinished(place: BackupPlace, server: string): Promise<Stretch[]> {
   const content = await place.read(unfinished);
   if (content === undefined) return [];
   try {
-    return JSON.parse(await text(content)) as Stretch[];
+    const found = JSON.parse(await text(content)) as { server: string; stretches: Stretch[] };
+    return found.server === server ? found.stretches : [];
   } catch {
     return [];
   }

@@ -154,10 +154,21 @@ async function settleEndpoint({ deps }: Harness, id: string): Promise<void> {
       EXISTS (SELECT 1 FROM reconciliations WHERE batch_export_id = id) AS waits
       FROM batch_exports WHERE id = ${id}`);
   assert.deepEqual(await state(), { paused: true, waits: true });
+  // Whatever a person does: a run that is planned for it waits.
+  await deps.db.run(sql`UPDATE batch_exports SET paused = false, end_at = now() + interval '1 day',
+    next_run_at = now() - interval '10 s' WHERE id = ${id}`);
+  const planned = () =>
+    deps.db.row<{ waits: boolean; status: string }>(sql`
+      SELECT due_at > now() + interval '1 year' AS waits, status FROM batch_export_runs
+      WHERE batch_export_id = ${id} AND finished_at IS NULL OR error_code = 'cancelled'`);
+  await eventually('no run is planned', async () => (await planned()) !== undefined);
+  assert.deepEqual(await planned(), { waits: true, status: 'Starting' });
+  const before_it = receiver.requests.length;
   const [settled, ...others] = await reconcileAll(deps.engine, {
     only: id,
     assumption: 'delivered',
   });
   assert.deepEqual([settled?.is_waiting, settled?.goes_on, others.length], [false, true, 0]);
   assert.deepEqual(await state(), { paused: false, waits: false });
+  assert.deepEqual([(await planned())?.status, receiver.requests.length], ['Cancelled', before_it]);
 }

@@ -69,7 +69,18 @@ export async function findReceipts(
   } finally {
     patience.end();
   }
-  return found;
+  return { ...found, loose: await withoutOwn(engine, found.loose) };
+}
+
+/** Of names of slices those whose deliveries are no run's here: others go on, and replace theirs. */
+async function withoutOwn(engine: Engine, names: string[]): Promise<string[]> {
+  if (names.length === 0) return [];
+  const endOf = (name: string) => /-([0-9a-f]{12})-\d+\./.exec(name)?.[1] ?? '';
+  const rows = await engine.db.rows<{ delivery: string }>(sql`
+    SELECT right(delivery_id::text, 12) AS delivery FROM batch_export_runs
+    WHERE right(delivery_id::text, 12) = ANY (${[...new Set(names.map(endOf))]}::text[])`);
+  const own = new Set(rows.map(({ delivery }) => delivery));
+  return names.filter((name) => !own.has(endOf(name)));
 }
 
 /** The ends of the ids by which deliveries are named that completed; a name holds no more of it. */
