@@ -11,8 +11,8 @@ CREATE TABLE reconciliations (
   detail text
 );
 
--- Whoever plans a run for such an export (a backfill, a retry, the schedule of one that a person has
--- unpaused): it waits until the export is reconciled.
+-- Whoever plans a run for such an export (a backfill, a retry, the schedule of one that a person
+-- has unpaused): it waits until the export is reconciled.
 CREATE FUNCTION hold_unreconciled() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (SELECT 1 FROM reconciliations WHERE batch_export_id = NEW.batch_export_id) THEN

@@ -61,7 +61,8 @@ const runningFile = (config: Config) => join(config.data_dir, 'running.json');
 
 /**
  * The stores of a server process: those of the configured URLs, and embedded ones for what has no
- * URL. A folder into which a restore has not ended is refused, but for the restore itself. Guarantee: a data folder with embedded stores has one server at a time (`FolderInUseError`
+ * URL. A folder into which a restore has not ended is refused, but for the restore itself.
+ * Guarantee: a data folder with embedded stores has one server at a time (`FolderInUseError`
  * otherwise); what a killed server left is repaired first.
  */
 export async function openStores(

@@ -113,14 +113,14 @@ async function countIn(
   const bounds = [...new Set([0, ...ranges.flatMap(({ from, to }) => [from, to])])].sort(
     (one, other) => one - other,
   );
+  const whole = { from: ranges[0]!.from, to: bounds.at(-1)! };
   const rows = await ask<{ bound: string; rows: string }>(
     clickhouse,
-    `SELECT roundDown(toUnixTimestamp64Micro(inserted_at), CAST([${bounds.join(', ')}], 'Array(Int64)')) AS bound,
-      count() AS rows FROM ${table} WHERE ${within({ from: ranges[0]!.from, to: bounds.at(-1)! })}
-      GROUP BY bound`,
+    `SELECT roundDown(toUnixTimestamp64Micro(inserted_at),
+      CAST([${bounds.join(', ')}], 'Array(Int64)')) AS bound, count() AS rows
+      FROM ${table} WHERE ${within(whole)} GROUP BY bound`,
   );
-  const counts = new Map(rows.map(({ bound, rows: count }) => [Number(bound), Number(count)]));
-  return counts;
+  return new Map(rows.map(({ bound, rows: count }) => [Number(bound), Number(count)]));
 }
 
 function gapsOf(stretches: Range[], until: number): Range[] {

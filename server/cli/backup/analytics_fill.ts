@@ -57,24 +57,3 @@ async function fillStretch(
     throw fault ?? error;
   }
 }
-
-/**
- * Removes rows of projects that the control store, which is newer, does not have any more: they
- * were deleted while the backup was made.
- */
-export async function removeForeign(clickhouse: ClickHouse, team_ids: number[]): Promise<void> {
-  for (const table of analytics_tables) {
-    const query_params = { team_ids };
-    const found = await clickhouse.query({
-      query: `SELECT team_id FROM ${table} WHERE team_id NOT IN {team_ids:Array(Int64)} LIMIT 1`,
-      query_params,
-      format: 'JSONEachRow',
-    });
-    if ((await found.json()).length > 0)
-      await clickhouse.command({
-        query: `ALTER TABLE ${table} DELETE WHERE team_id NOT IN {team_ids:Array(Int64)}`,
-        query_params,
-        clickhouse_settings: { mutations_sync: '2' },
-      });
-  }
-}

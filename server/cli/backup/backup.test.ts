@@ -78,7 +78,7 @@ async function eventsOf(clickhouse_url: string): Promise<string> {
   return rows;
 }
 
-test('what a backup has is restored row by row, and a second one writes only what is new', async () => {
+test('a backup is restored row by row, and a second one writes only what is new', async () => {
   const place = placeOf('round_trip');
   const first = await makeBackup(source(), place, options);
   assert.equal(rowsOf(first.manifest, 'events'), 600);
@@ -103,7 +103,7 @@ test('what a backup has is restored row by row, and a second one writes only wha
   await assert.rejects(chooseBackup(place, '2020-01-01T00:00:00Z'), /is as old as 2020/);
 });
 
-test('rows that were removed since are not in the next backup, and not kept by --keep', async () => {
+test('removed rows are not in the next backup, and not kept by --keep', async () => {
   const place = placeOf('removed');
   const gone = await delivering.house.newOrganization();
   await insertAt(delivering.house, gone, [
@@ -151,7 +151,7 @@ test('a backup that is killed goes on with the files that it has written', async
   assert.equal(existsSync(unfinished), false);
 });
 
-test('a wrong passphrase, damage, a newer schema and a place that is not empty are refused', async () => {
+test('wrong passphrase, damage, newer schema and a place in use are refused', async () => {
   const place = placeOf('refused');
   await makeBackup(source(), place, options);
   const known = await chooseBackup(place);

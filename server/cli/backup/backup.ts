@@ -135,17 +135,18 @@ type Writing = {
 async function write(writing: Writing): Promise<MadeBackup> {
   const { place, stores, db, clickhouse, server } = writing;
   const tell = openTelling();
+  const { rows_per_file: rows } = writing;
   let stretches = writing.known;
   let cut = 0;
+  const copy = async () => {
+    const keep = keeper(place, server, stretches);
+    const orders = { clickhouse, place, rows_per_file: rows, tell, keep };
+    stretches = await copyAnalytics(orders, stretches, cut * 1_000);
+  };
   for (let copies = 0; copies < copies_max; copies += 1) {
     const began = performance.now();
     cut = await findCut(db, writing.config.settle_seconds);
-    const copy = { clickhouse, place, rows_per_file: writing.rows_per_file, tell };
-    stretches = await copyAnalytics(
-      { ...copy, keep: keeper(place, server, stretches) },
-      stretches,
-      cut * 1_000,
-    );
+    await copy();
     if (performance.now() - began < long_copy_ms) break;
   }
   const taken_at = isoInstant(cut);
@@ -156,6 +157,8 @@ async function write(writing: Writing): Promise<MadeBackup> {
     `control/${nameOf(taken_at)}/`,
     tell,
   );
+  // What the control store says is removed must be removed from what was copied before.
+  await copy();
   const manifest: Manifest = {
     version: 1,
     release: version,
@@ -234,8 +237,8 @@ export function filesOf({ tables, stretches }: Manifest) {
 }
 
 /**
- * Removes all backups but the newest `keep`, and all files that none of these needs, also those that
- * a kill has left.
+ * Removes all backups but the newest `keep`, and all files that none of these needs, also those
+ * that a kill has left.
  */
 async function prune(place: BackupPlace, keep: number): Promise<string> {
   const names = await listBackups(place);

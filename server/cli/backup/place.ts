@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 export type BackupPlace = {
   /** As the person named it, without secrets. */
   name: string;
-  /** Writes what the stream gives. Guarantee: it is there whole, also after a kill, or not at all. */
+  /** Writes what the stream gives: it is there whole, also after a kill, or not at all. */
   write(name: string, bytes: Readable): Promise<void>;
   /** The content, or undefined when there is nothing of this name. */
   read(name: string): Promise<Readable | undefined>;

@@ -72,7 +72,7 @@ async function deliver({ deps }: Harness, ids: string[], from: number, to: numbe
   });
 }
 
-test('what was delivered after the backup is not delivered again, and what is lost is named', async () => {
+test('what came after the backup is not delivered again, and what is lost is named', async () => {
   const { house, folder, stores } = delivering;
   await delivering.startOnce();
   const config = await warehouse.freshConfig();

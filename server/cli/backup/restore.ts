@@ -25,7 +25,7 @@ import type { Stores } from '../stores.ts';
 import { UserError } from '../user_error.ts';
 import { waitForStores } from '../wait_for_stores.ts';
 import { analytics_tables } from './analytics_copy.ts';
-import { fillAnalytics, removeForeign } from './analytics_fill.ts';
+import { fillAnalytics } from './analytics_fill.ts';
 import { damagedFile } from './backup_file.ts';
 import { filesOf, openTelling, rowsOf } from './backup.ts';
 import { fillControl } from './control_copy.ts';
@@ -197,11 +197,6 @@ async function fillStores(
     const only = new Set(manifest.migrations.map(({ name }) => name));
     await migratePostgres(db, migrations_folder, version, only);
     await fillControl(stores.database_url, place, manifest, { compares, tell });
-    const teams = await db.rows<{ id: number }>(sql`SELECT id FROM projects`);
-    await removeForeign(
-      clickhouse,
-      teams.map(({ id }) => id),
-    );
   } finally {
     await clickhouse.close();
     await db.close();

@@ -12,7 +12,8 @@ export type Assumption = 'delivered' | 'missing';
 /**
  * Settles an export by what a person assumes. `delivered`: what was open in the backup, and what
  * the schedule would have planned until now, counts as delivered. `missing`: open runs go on where
- * the backup has them, at the first slice that was not sent. The caller holds the lock on the export's row.
+ * the backup has them, at the first slice that was not sent. The caller holds the lock on the
+ * export's row.
  */
 export async function assume(
   tx: Transaction,

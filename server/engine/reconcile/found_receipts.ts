@@ -33,7 +33,7 @@ export type Found = {
   receipts: NewReceipt[];
   /** What a reader can see and no receipt names: a delivery that was being shown when all ended. */
   loose: string[];
-  /** Receipts of this export in another shape than it has: delivered after a change that is lost. */
+  /** Receipts in another shape than the export has: delivered after a change that is lost. */
   others: number;
 };
 
@@ -72,7 +72,7 @@ export async function findReceipts(
   return { ...found, loose: await withoutOwn(engine, found.loose) };
 }
 
-/** Of names of slices those whose deliveries are no run's here: others go on, and replace theirs. */
+/** Of names of slices those whose deliveries are no run's here: runs replace what is theirs. */
 async function withoutOwn(engine: Engine, names: string[]): Promise<string[]> {
   if (names.length === 0) return [];
   const endOf = (name: string) => /-([0-9a-f]{12})-\d+\./.exec(name)?.[1] ?? '';

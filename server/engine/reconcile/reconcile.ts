@@ -35,9 +35,9 @@ export type Reconciled = {
 };
 
 /**
- * Reconciles every export that waits for it since a restore, oldest first, or the one that is named:
- * what its destination says was delivered is entered in its ledger, and it goes on. One whose
- * destination does not answer, or cannot say, goes on waiting and keeps no other from it.
+ * Reconciles every export that waits for it since a restore, oldest first, or the one that is
+ * named: what its destination says was delivered is entered in its ledger, and it goes on. One
+ * whose destination does not answer, or cannot say, goes on waiting and keeps no other from it.
  */
 export async function reconcileAll(
   engine: Engine,

@@ -23,7 +23,8 @@ export type CopySession = {
 
 /**
  * Opens a session in a transaction: `snapshot` sees the database as of one instant and changes
- * nothing, `load` changes it. The session may be idle for as long as a copy of something else takes.
+ * nothing, `load` changes it. The session may be idle for as long as a copy of something else
+ * takes.
  */
 export async function openCopySession(
   url: string,
