@@ -3,6 +3,7 @@ import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { isoInstant, systemClock } from '../../platform/clock.ts';
 import { openCopySession } from '../../platform/postgres/copy.ts';
+import type { CopySession } from '../../platform/postgres/copy.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { openServerSecrets } from '../../platform/secrets/server_keys.ts';
@@ -99,12 +100,10 @@ export async function makeBackup(
     application_name: 'sluice-backup',
   });
   const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-backup' });
-  const lock = await openCopySession(stores.database_url, 'load').catch(async (error: unknown) => {
-    await Promise.all([clickhouse.close(), db.close(), stores.close()]);
-    throw error;
-  });
+  let lock: CopySession | undefined;
   try {
     await waitForStores(db, clickhouse, log);
+    lock = await openCopySession(stores.database_url, 'load');
     await lockBackups(lock);
     const keys = secretKeysOf(config);
     // Proves that these are the keys of this database, before anything is written.
@@ -112,7 +111,7 @@ export async function makeBackup(
     const known = await findKnown(place, server, options.passphrase);
     return await write({ config, place, stores, db, clickhouse, known, server, keys, ...options });
   } finally {
-    await lock.close();
+    await lock?.close();
     await clickhouse.close();
     await db.close();
     await stores.close();
@@ -215,7 +214,7 @@ async function findKnown(
   return [...known.manifest.stretches, ...unfinished];
 }
 
-async function lockBackups(lock: Awaited<ReturnType<typeof openCopySession>>): Promise<void> {
+async function lockBackups(lock: CopySession): Promise<void> {
   const [row] = await lock.rows<{ is_ours: boolean }>(
     `SELECT pg_try_advisory_xact_lock(${backup_lock}) AS is_ours`,
   );

@@ -141,6 +141,7 @@ test('what came after the backup is not delivered again, and what is lost is nam
     );
     assert.deepEqual(rows.rows.map(({ event }) => event).toSorted(), wanted.toSorted());
     await settleEndpoint(again, ids['HTTP']!);
+    await settleChanged(again, ids['File']!);
   } finally {
     await worker.stop();
     await again.close();
@@ -171,4 +172,18 @@ async function settleEndpoint({ deps }: Harness, id: string): Promise<void> {
   assert.deepEqual([settled?.is_waiting, settled?.goes_on, others.length], [false, true, 0]);
   assert.deepEqual(await state(), { paused: false, waits: false });
   assert.deepEqual([(await planned())?.status, receiver.requests.length], ['Cancelled', before_it]);
+}
+
+/** Receipts of an export that was another one when they were made: a person says what they are. */
+async function settleChanged({ deps }: Harness, id: string): Promise<void> {
+  await deps.db.run(sql`DELETE FROM batch_export_runs WHERE batch_export_id = ${id}`);
+  await deps.db.run(sql`UPDATE batch_exports SET destination_config = destination_config ||
+    '{"include_events": ["other"]}' WHERE id = ${id}`);
+  await deps.db.run(sql`INSERT INTO reconciliations (batch_export_id, taken_at, goes_on)
+    VALUES (${id}, now(), true)`);
+  const [waiting] = await reconcileAll(deps.engine, { only: id });
+  assert.deepEqual([waiting?.is_waiting, waiting?.others], [true, 3]);
+  assert.match(waiting!.detail!, /changed after the backup/);
+  const [settled] = await reconcileAll(deps.engine, { only: id, assumption: 'delivered' });
+  assert.deepEqual([settled?.is_waiting, settled?.entered.completed], [false, 3]);
 }

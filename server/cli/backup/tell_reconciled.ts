@@ -33,10 +33,7 @@ export function tellReconciled(found: Reconciled[], say: (line: string) => void)
       tellNames(one.loose, say);
     }
     if (one.others > 0)
-      say(
-        `  ${counted(one.others, 'receipt')} of a later version of this export, which the backup ` +
-          'does not know: not entered',
-      );
+      say(`  ${counted(one.others, 'receipt')} of a version that the backup does not know`);
   }
 }
 

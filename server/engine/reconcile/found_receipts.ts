@@ -34,7 +34,7 @@ export type Found = {
   /** What a reader can see and no receipt names: a delivery that was being shown when all ended. */
   loose: string[];
   /** Receipts in another shape than the export has: delivered after a change that is lost. */
-  others: number;
+  others: NewReceipt[];
 };
 
 /** After so long without a receipt or an answer a destination is given up. */
@@ -46,7 +46,7 @@ export async function findReceipts(
   row: WaitingExport,
   definition: DestinationDefinition,
 ): Promise<Found> {
-  const found: Found = { receipts: [], loose: [], others: 0 };
+  const found: Found = { receipts: [], loose: [], others: [] };
   if (definition.receipts === undefined) return found;
   const known = await listKnown(engine, row.id);
   const patience = openPatience();
@@ -63,8 +63,8 @@ export async function findReceipts(
       // What another server has signed, or nobody, says nothing of this one.
       if (receipt?.batch_export_id !== row.id || receipt.team_id !== row.team_id) continue;
       if (known.has(receipt.delivery_id.slice(-12))) continue;
-      if (isOfShape(receipt, row, definition)) found.receipts.push({ receipt, text: text! });
-      else found.others += 1;
+      const kind = isOfShape(receipt, row, definition) ? found.receipts : found.others;
+      kind.push({ receipt, text: text! });
     }
   } finally {
     patience.end();

@@ -9,7 +9,7 @@ import type { Assumption } from './assume.ts';
 import { enterReceipts } from './enter_receipts.ts';
 import type { Entered } from './enter_receipts.ts';
 import { findReceipts } from './found_receipts.ts';
-import type { NewReceipt, WaitingExport } from './found_receipts.ts';
+import type { Found, NewReceipt, WaitingExport } from './found_receipts.ts';
 import { findLost } from './lost_rows.ts';
 import type { LostRows } from './lost_rows.ts';
 
@@ -78,10 +78,14 @@ async function reconcileExport(
     const definition = findDestination(row.destination_type);
     if (definition === undefined)
       return await stayWaiting(engine, row, result, 'This server has no such destination.');
-    if (assumption !== undefined) await settleBy(engine, row, assumption);
-    else if (definition.receipts === undefined)
+    const found = await find(engine, row, definition, assumption);
+    if (found === undefined && assumption === undefined)
       return await stayWaiting(engine, row, result, unreadable);
-    else await enter(engine, row, definition, result);
+    result.others = found?.others.length ?? 0;
+    if (result.others > 0 && assumption === undefined)
+      return await stayWaiting(engine, row, result, of_another_version);
+    if (found !== undefined) await enter(engine, row, found, result, assumption);
+    else await settleBy(engine, row, assumption!);
     result.lost = (await findLost(engine, row)) ?? null;
     return result;
   } catch (error) {
@@ -95,22 +99,45 @@ const unreadable =
   'Say it: `sluice reconcile --export <id> --assume delivered` sends nothing again and may leave ' +
   'rows out, `--assume missing` leaves nothing out and may send rows again.';
 
-async function enter(
+const of_another_version =
+  'Some of its receipts are of a version of this export that the backup does not know: it was ' +
+  'changed after the backup. Change it again as it was, then say what these are: `sluice ' +
+  'reconcile --export <id> --assume delivered` counts their rows as delivered, `--assume missing` ' +
+  'delivers them again as the export is now.';
+
+/** What the destination says; undefined where it cannot, or does not and a person says it. */
+async function find(
   engine: Engine,
   row: WaitingExport,
   definition: DestinationDefinition,
+  assumption: Assumption | undefined,
+): Promise<Found | undefined> {
+  if (definition.receipts === undefined) return undefined;
+  const asked = findReceipts(engine, row, definition);
+  if (assumption === undefined) return asked;
+  return asked.catch((error: unknown) => {
+    engine.log.warn({ err: error, batch_export_id: row.id }, 'a destination was not asked');
+    return undefined;
+  });
+}
+
+async function enter(
+  engine: Engine,
+  row: WaitingExport,
+  found: Found,
   result: Reconciled,
+  assumption: Assumption | undefined,
 ): Promise<void> {
-  const found = await findReceipts(engine, row, definition);
+  const receipts =
+    assumption === 'delivered' ? [...found.receipts, ...found.others] : found.receipts;
   result.loose = found.loose;
-  result.others = found.others;
-  result.records = found.receipts.reduce((sum, { receipt }) => sum + receipt.records, 0);
+  result.records = receipts.reduce((sum, { receipt }) => sum + receipt.records, 0);
   await engine.db.transaction(async (tx) => {
     await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${row.id} FOR UPDATE`);
-    result.entered = await enterReceipts(tx, row, found.receipts);
+    result.entered = await enterReceipts(tx, row, receipts);
     await tx.run(sql`
       INSERT INTO ingestion_states AS s (team_id, settled_until)
-      SELECT id, ${latestOf(found.receipts, row)}::timestamptz FROM projects
+      SELECT id, ${latestOf(receipts, row)}::timestamptz FROM projects
         WHERE id = ${row.team_id}
       ON CONFLICT (team_id) DO UPDATE SET
         settled_until = greatest(s.settled_until, excluded.settled_until)`);
