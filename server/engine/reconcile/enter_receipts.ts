@@ -1,7 +1,6 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import type { SliceOutcome } from '../destination/destination.ts';
 import { addDelivered } from '../ledger/ledger.ts';
 import { fromStored, subtract, toStored, union } from '../ledger/rectangles.ts';
 import type { Rectangle, StoredRectangle } from '../ledger/rectangles.ts';
@@ -114,30 +113,24 @@ async function complete(
 }
 
 /**
- * The slices as `verify` reads them. Where the receipt does not say between which insertions they
- * were cut, the first one stands for all rows and the others for none: so a comparison with the
- * source sees each row once.
+ * The slices as `verify` reads them. A receipt does not say between which insertions they were cut:
+ * those of a table become one, which stands for all rows; of files the first one does, and the
+ * others for none, so that a comparison with the source sees each row once.
  */
 function slicesOf(receipt: Receipt): StoredSlice[] {
-  return receipt.slices.map(({ number, name, records, bytes, sha256, digest }) => {
-    const outcome: SliceOutcome = {
-      number,
-      name,
-      records,
-      bytes,
-      sha256,
-      ...(digest === undefined ? {} : { digest }),
-      state: null,
-    };
-    const nowhere = receipt.data_interval_start;
-    return {
-      number,
-      inserted_from: number === 0 ? null : nowhere,
-      inserted_to: number === 0 ? null : nowhere,
-      records,
-      outcome,
-    };
-  });
+  const [first, ...others] = receipt.slices;
+  if (first === undefined) return [];
+  const { records, bytes } = receipt;
+  const isTable = others.length > 0 && others.every(({ name }) => name === first.name);
+  const slices = isTable ? [{ ...first, records, bytes }] : receipt.slices;
+  const nowhere = receipt.data_interval_start;
+  return slices.map((slice) => ({
+    number: slice.number,
+    inserted_from: slice.number === 0 ? null : nowhere,
+    inserted_to: slice.number === 0 ? null : nowhere,
+    records: slice.records,
+    outcome: { ...slice, state: null },
+  }));
 }
 
 /**
