@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import { NonRetryableError, RetryableError } from '../destination/errors.ts';
+import { commandLine } from '../../platform/command_line.ts';
 import type { DestinationDefinition } from '../destination/destination.ts';
 import { findDestination } from '../destinations/index.ts';
 import type { Engine } from '../engine.ts';
@@ -80,10 +81,10 @@ async function reconcileExport(
       return await stayWaiting(engine, row, result, 'This server has no such destination.');
     const found = await find(engine, row, definition, assumption);
     if (found === undefined && assumption === undefined)
-      return await stayWaiting(engine, row, result, unreadable);
+      return await stayWaiting(engine, row, result, unreadable(row));
     result.others = found?.others.length ?? 0;
     if (result.others > 0 && assumption === undefined)
-      return await stayWaiting(engine, row, result, of_another_version);
+      return await stayWaiting(engine, row, result, ofAnotherVersion(row));
     if (found !== undefined) await enter(engine, row, found, result, assumption);
     else await settleBy(engine, row, assumption!);
     result.lost = (await findLost(engine, row)) ?? null;
@@ -94,15 +95,20 @@ async function reconcileExport(
   }
 }
 
-const unreadable =
-  'What it was given cannot be read again, so nothing tells what was delivered after the backup. ' +
-  'Say it: `sluice reconcile --export <id> --assume delivered` sends nothing again and may leave ' +
-  'rows out, `--assume missing` leaves nothing out and may send rows again.';
+/** What a person can say of an export, as it is typed here. */
+function saying(assumption: Assumption, { id }: WaitingExport): string {
+  return `\`${commandLine(`reconcile --export ${id} --assume ${assumption}`)}\``;
+}
 
-const of_another_version =
+const unreadable = (row: WaitingExport) =>
+  'What it was given cannot be read again, so nothing tells what was delivered after the backup. ' +
+  `Say it: ${saying('delivered', row)} sends nothing again and may leave rows out, ` +
+  `${saying('missing', row)} leaves nothing out and may send rows again.`;
+
+const ofAnotherVersion = (row: WaitingExport) =>
   'Some of its receipts are of a version of this export that the backup does not know: it was ' +
-  'changed after the backup. Change it again as it was, then say what these are: `sluice ' +
-  'reconcile --export <id> --assume delivered` counts their rows as delivered, `--assume missing` ' +
+  'changed after the backup. Change it again as it was, then say what these are: ' +
+  `${saying('delivered', row)} counts their rows as delivered, ${saying('missing', row)} ` +
   'delivers them again as the export is now.';
 
 /** What the destination says; undefined where it cannot, or does not and a person says it. */
