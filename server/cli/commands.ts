@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { version } from '../platform/version.ts';
 import type { ImportFlags } from './import/command.ts';
 import type { Wrap } from './command_context.ts';
+import { addBackupCommands } from './backup_commands.ts';
 import { addConfigCommand } from './config_commands.ts';
 import { addKeyCommand, addRemovalsCommand, addUserCommand } from './people_commands.ts';
 
@@ -52,6 +53,7 @@ function build(wrap: Wrap): Command {
     .command('migrate')
     .description('bring both stores to this version and exit')
     .action(wrap(async (context) => (await import('./migrate.ts')).migrate(context)));
+  addBackupCommands(program, wrap);
   addKeyCommand(program, wrap);
   addUserCommand(program, wrap);
   addRemovalsCommand(program, wrap);

@@ -2,7 +2,7 @@ import { ConfigError } from '../config/config.ts';
 import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.ts';
 import { SchemaTooNewError } from '../platform/postgres/migrate.ts';
 import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
-import { NoStoreError } from './stores.ts';
+import { NoStoreError, RestoreUnfinishedError } from './stores.ts';
 import { UserError } from './user_error.ts';
 
 /** Faults whose message is made for the person at the terminal. */
@@ -10,6 +10,7 @@ const told = [
   FolderInUseError,
   FolderUnusableError,
   NoStoreError,
+  RestoreUnfinishedError,
   SchemaTooNewError,
   UserError,
   WrongSecretKeyError,

@@ -155,7 +155,8 @@ async function migrateStores(db: Database, clickhouse: ClickHouse): Promise<void
   });
 }
 
-function secretKeysOf({ secret_key, previous_secret_keys, data_dir }: Config): SecretKeys {
+/** The secret keys that are accepted, of the settings or of the data folder. */
+export function secretKeysOf({ secret_key, previous_secret_keys, data_dir }: Config): SecretKeys {
   return secret_key === undefined
     ? keptSecretKeys(data_dir)
     : [secret_key, ...previous_secret_keys];

@@ -69,7 +69,7 @@ async function startParts({ config, log, say }: CommandContext, parts: Parts) {
   let begin = () => {};
   const begun = new Promise<void>((resolve) => (begin = resolve));
   const opening = parts.api
-    ? openStores(config, log, begin)
+    ? openStores(config, log, { begun: begin })
     : joinStores(config, log, { start: 'never' });
   await Promise.race([begun, opening]);
   keepCompiledModules(config.data_dir);

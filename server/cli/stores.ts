@@ -39,21 +39,40 @@ export class NoStoreError extends Error {
   }
 }
 
+/**
+ * The file that says of a data folder that a restore into it has begun and has not ended.
+ */
+export const restoring_name = 'restoring';
+
+/** What lies in the folder is not whole; the message says what to do. */
+export class RestoreUnfinishedError extends Error {
+  constructor(folder: string) {
+    super(
+      `A restore into ${folder} has not ended, so what lies there is not whole. Run ` +
+        `\`${commandLine('restore <place>')}\` again; it begins anew.`,
+    );
+    this.name = 'RestoreUnfinishedError';
+  }
+}
+
 const watch_ms = 1_000;
 
 const runningFile = (config: Config) => join(config.data_dir, 'running.json');
 
 /**
  * The stores of a server process: those of the configured URLs, and embedded ones for what has no
- * URL. Guarantee: a data folder with embedded stores has one server at a time (`FolderInUseError`
+ * URL. A folder into which a restore has not ended is refused, but for the restore itself.
+ * Guarantee: a data folder with embedded stores has one server at a time (`FolderInUseError`
  * otherwise); what a killed server left is repaired first. `begun` is called as soon as there is
  * nothing left to do but to wait for the stores to answer.
  */
 export async function openStores(
   config: Config,
   log: Logger,
-  begun: () => void = () => {},
+  { is_restoring = false, begun = () => {} }: { is_restoring?: boolean; begun?: () => void } = {},
 ): Promise<Stores> {
+  if (!is_restoring && existsSync(join(config.data_dir, restoring_name)))
+    throw new RestoreUnfinishedError(config.data_dir);
   if (config.database_url !== undefined && config.clickhouse_url !== undefined) {
     begun();
     return {

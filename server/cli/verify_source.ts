@@ -62,7 +62,11 @@ export function openContentSource(
         deliveryOf(deliveryId).receipt.records,
     contents: (deliveryId) => {
       const { receipt, slices } = deliveryOf(deliveryId);
-      const digests = new Map(receipt.slices.map(({ number, digest }) => [number, digest]));
+      // Slices that were put together after a restore have no digest of their own.
+      const isCutSo = slices.length === receipt.slices.length;
+      const digests = new Map(
+        receipt.slices.map(({ number, digest }) => [number, isCutSo ? digest : undefined]),
+      );
       return {
         selection: receipt.selection,
         slices: slices.map(({ number, records, inserted_from, inserted_to }) => ({

@@ -9,6 +9,8 @@ export type SecretConfig = {
    * undefined.
    */
   previous_secret_keys: string[];
+  /** Under which a backup holds the secret keys. */
+  backup_passphrase: string | undefined;
 };
 
 /** The same as `settings` of config.ts has them. */
@@ -28,5 +30,12 @@ export const secret_settings = {
     'Further secrets, separated by commas, under which stored credentials can still be opened ' +
       'while `SLUICE_SECRET_KEY` is exchanged (docs/operating.md); nothing new is stored under ' +
       'them. Needs `SLUICE_SECRET_KEY`.',
+  ),
+  backup_passphrase: setting(
+    'SLUICE_BACKUP_PASSPHRASE',
+    '',
+    longEnough(12),
+    'Passphrase under which `sluice backup` keeps the secret key, and `sluice restore` finds it ' +
+      'again (docs/backup.md). Keep it apart from the backups. Only these commands read it.',
   ),
 };

@@ -27,7 +27,7 @@ export type Comparison = {
 };
 
 /** All events of the store, each row of it: one that is there twice is in the list twice. */
-export async function readSource({ clickhouse }: Site): Promise<SourceEvent[]> {
+export async function readSource({ clickhouse }: Pick<Site, 'clickhouse'>): Promise<SourceEvent[]> {
   const answer = await clickhouse.query({
     query:
       'SELECT toString(uuid) AS uuid, event, distinct_id, toString(timestamp) AS timestamp, ' +

@@ -15,15 +15,15 @@ import type { EventRow } from './row_digest.ts';
  */
 export type DeliveredRows = Map<string, string[]>;
 
+/** Where the destinations of a campaign are. */
+export type Places = Pick<Site, 'export_dir' | 's3_config' | 'postgres_config' | 'warehouse'>;
+
 /**
  * The destinations of a campaign: what their exports are sent, and how their rows are read back.
  */
 export const places: Record<
   string,
-  {
-    config(deployment: Site): Record<string, unknown>;
-    read(deployment: Site): Promise<DeliveredRows>;
-  }
+  { config(world: Places): Record<string, unknown>; read(world: Places): Promise<DeliveredRows> }
 > = {
   File: {
     config: () => ({ prefix: 'campaign', file_format: 'JSONLines', max_file_size_mb: 1 }),
@@ -44,7 +44,7 @@ export const places: Record<
   },
 };
 
-async function readFiles({ export_dir }: Site): Promise<DeliveredRows> {
+async function readFiles({ export_dir }: Places): Promise<DeliveredRows> {
   const folder = join(export_dir, 'campaign');
   const rows: DeliveredRows = new Map();
   // A hidden file is not visible yet, or was never to be.
@@ -55,7 +55,7 @@ async function readFiles({ export_dir }: Site): Promise<DeliveredRows> {
   return rows;
 }
 
-async function readObjects({ s3_config }: Site): Promise<DeliveredRows> {
+async function readObjects({ s3_config }: Places): Promise<DeliveredRows> {
   const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
   try {
     const bucket = openBucket(s3_config, outbound, new AbortController().signal);
@@ -68,7 +68,7 @@ async function readObjects({ s3_config }: Site): Promise<DeliveredRows> {
   }
 }
 
-async function readTable({ warehouse }: Site): Promise<DeliveredRows> {
+async function readTable({ warehouse }: Places): Promise<DeliveredRows> {
   const rows: DeliveredRows = new Map();
   for (const row of await warehouse.rows<EventRow & { uuid: string }>(
     sql`SELECT uuid, event, distinct_id, timestamp, properties FROM campaign`,

@@ -202,7 +202,8 @@ async function openStores(folder: string, keep: Keep, starts: StartLog) {
   return { postgres, clickhouse, destination };
 }
 
-function configsOf(
+/** The configs of destinations at these addresses. */
+export function configsOf(
   destinationUrl: string,
   { s3_port, postgres_port }: { s3_port: number; postgres_port: number },
 ): Pick<Deployment, 's3_config' | 'postgres_config'> {
@@ -271,7 +272,8 @@ async function whenUp(
   }
 }
 
-function socketOf(url: string): string {
+/** The path of the socket of an embedded PostgreSQL. */
+export function socketOf(url: string): string {
   const parts = new URL(url.replace('@/', '@host/'));
   return `${parts.searchParams.get('host')}/.s.PGSQL.${parts.searchParams.get('port') ?? '5432'}`;
 }

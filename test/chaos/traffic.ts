@@ -14,6 +14,9 @@ export type Traffic = {
   stop(): Promise<void>;
 };
 
+/** Who takes the events. */
+type Server = Pick<Site, 'call'>;
+
 type Sent = {
   uuid: string;
   event: string;
@@ -31,7 +34,7 @@ const repeats_max = 20;
  * late by up to `late_ms_max`, and some were sent before. A batch that was not answered for is sent
  * again with the same uuids, as clients are told to do.
  */
-export function startTraffic(deployment: Site, random: Random, lateMsMax: number): Traffic {
+export function startTraffic(deployment: Server, random: Random, lateMsMax: number): Traffic {
   const sent = new Map<string, string>();
   let recent: Sent[] = [];
   let repeated = 0;
@@ -68,7 +71,7 @@ export function startTraffic(deployment: Site, random: Random, lateMsMax: number
   };
 }
 
-async function sendUntilAnswered(deployment: Site, events: Sent[]): Promise<void> {
+async function sendUntilAnswered(deployment: Server, events: Sent[]): Promise<void> {
   for (;;) {
     const answer = await deployment
       .call('POST', '/api/projects/@current/events/', { events })

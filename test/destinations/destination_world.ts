@@ -212,6 +212,19 @@ export class Contract {
     return this.planted.told('a difference', differences);
   }
 
+  /** The texts of the receipts of an export that are not of a known delivery. */
+  async receipts(
+    config: Config,
+    delivery: Delivery,
+    known: Delivery,
+  ): Promise<(string | undefined)[]> {
+    const held = this.under.definition.receipts?.(config, this.deps, {
+      batch_export_id: delivery.batch_export_id,
+      isKnown: (id) => known.delivery_id.endsWith(id),
+    });
+    return (await Array.fromAsync(held ?? [])).map(({ text }) => text);
+  }
+
   /** The contract's rows as the source of what was delivered, as the engine reads them. */
   private source(notes: string[]): ContentSource {
     const rows = async function* (this: Contract, slice?: number) {
@@ -262,6 +275,10 @@ export function manifestText(delivery: Delivery, outcomes: SliceOutcome[]): stri
   return JSON.stringify({
     version: 1,
     delivery_id: delivery.delivery_id,
+    batch_export_id: delivery.batch_export_id,
+    model: delivery.model,
+    data_interval_start: delivery.data_interval_start,
+    data_interval_end: delivery.data_interval_end,
     slices: outcomes.map(({ name, records, bytes, sha256 }) => ({ name, records, bytes, sha256 })),
   });
 }

@@ -19,11 +19,17 @@ export function testVerify(contract: Contract): void {
   }
   test('verify finds nothing where nothing differs', async () => {
     const config = await under.configure();
+    const first = contract.delivery();
+    const second = { ...contract.delivery(), batch_export_id: first.batch_export_id };
     const delivered = [
-      await contract.deliver(config, contract.delivery()),
-      await contract.deliver(config, contract.delivery()),
+      await contract.deliver(config, first),
+      await contract.deliver(config, second),
     ];
     assert.deepEqual(await contract.verify(config, delivered.slice(0, 2)), []);
+    // After a restore: what is there of an export, and not known.
+    const unknown = under.keeps_nothing === true ? [] : [delivered[0]!.manifest];
+    assert.deepEqual(await contract.receipts(config, first, second), unknown);
+    assert.deepEqual(await contract.receipts(config, contract.delivery(), second), []);
   });
 
   if (under.keeps_nothing === true) return;

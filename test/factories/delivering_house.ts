@@ -44,6 +44,7 @@ export async function openDeliveringHouse() {
   return {
     house,
     folder,
+    stores,
     startOnce: async () => {
       worker ??= await startWorker(house.deps.engine, {
         runs_max: 2,
@@ -51,6 +52,7 @@ export async function openDeliveringHouse() {
         host_runs_max: 2,
       });
     },
+    stopWorker: async () => worker?.stop(),
     close: async () => {
       await worker?.stop();
       await house.close();

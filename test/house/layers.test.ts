@@ -128,6 +128,7 @@ const test_harness = /^test\//;
  * types alike. ARCHITECTURE.md tells what they are.
  */
 const engine_order = [
+  'reconcile',
   'workers',
   'delivery',
   'retention',

@@ -52,7 +52,8 @@ const forms: Form[] = [
   },
   {
     pattern: new RegExp(
-      `^SELECT \`(\\w+)\`\\nFROM (${name})\\nWHERE \`(\\w+)\` = @(\\w+)(?:\\nLIMIT (\\d+))?$`,
+      `^SELECT \`(\\w+)\`\\nFROM (${name})\\nWHERE \`(\\w+)\` = @(\\w+)` +
+        `(?: AND \`(\\w+)\` = @(\\w+))?(?:\\nLIMIT (\\d+))?$`,
     ),
     run: selectColumn,
   },
@@ -165,10 +166,12 @@ function updateRows(
 function selectColumn(
   world: StatementWorld,
   parameters: Parameters,
-  [column = '', source, key = '', parameter, limit]: (string | undefined)[],
+  [column = '', source, key = '', parameter, other, second, limit]: (string | undefined)[],
 ): StatementResult {
   const rows = tableOf(world, source).rows.filter(
-    (row) => row[key] === parameterOf(parameters, parameter),
+    (row) =>
+      row[key] === parameterOf(parameters, parameter) &&
+      (other === undefined || row[other] === parameterOf(parameters, second)),
   );
   return {
     names: [column],

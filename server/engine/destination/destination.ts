@@ -7,6 +7,7 @@ import type { TextRow } from '../models/column.ts';
 import type { Column } from '../models/column.ts';
 import type { ColumnSet } from '../models/column.ts';
 import type { ContentSource } from './content_source.ts';
+import type { HeldReceipt, WantedReceipts } from './held_receipt.ts';
 import type { ModelName } from '../models/model.ts';
 
 /** JSON as it is stored in a row. */
@@ -282,4 +283,13 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     source: ContentSource,
     deps: DestinationDeps,
   ): Promise<Difference[]>;
+  /**
+   * Gives the receipts that the place of this config holds of the export; others, and known ones,
+   * may be among them. Left out where receipts cannot be read again.
+   */
+  receipts?(
+    config: Static<Schema>,
+    deps: DestinationDeps,
+    wanted: WantedReceipts,
+  ): AsyncIterable<HeldReceipt>;
 };

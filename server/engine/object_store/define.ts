@@ -12,6 +12,7 @@ import type {
 } from '../destination/destination.ts';
 import { fileEncoding, fileSliceBytes } from '../formats/file_config.ts';
 import type { FileConfig } from '../formats/file_config.ts';
+import { heldReceipts } from '../formats/held_receipts.ts';
 import { constantFolder } from '../formats/naming.ts';
 import { readStoredText, verifyFiles } from '../formats/verify_files.ts';
 import { withStoreFaults } from './faults.ts';
@@ -70,6 +71,22 @@ export function defineObjectStore<Schema extends TObject>({
           source,
         ),
       );
+    },
+    receipts: async function* (config, deps, wanted) {
+      const store = await openStore(config, deps);
+      const given = heldReceipts(
+        {
+          read: (name) => withStoreFaults(store, () => store.read(name)),
+          listAll: (folder) => store.list(folder === '' ? '' : `${folder}/`, { direct: false }),
+        },
+        filesOf(config).prefix,
+        wanted,
+      );
+      try {
+        yield* given;
+      } catch (error) {
+        throw store.faults.explain(error);
+      }
     },
   };
 }

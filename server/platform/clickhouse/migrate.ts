@@ -6,9 +6,14 @@ import type { ClickHouse } from './client.ts';
  * Applies the `NNNN_what.sql` files of the folder that the store does not have yet, in order. A
  * file holds statements that end with `;` at the end of a line; each must be harmless when repeated
  * (`IF NOT EXISTS`), because ClickHouse has no transaction around them. The caller holds the
- * migration lock of the control store. Gives the names applied.
+ * migration lock of the control store. With `only`, no other file is applied. Gives the names
+ * applied.
  */
-export async function migrateClickHouse(clickhouse: ClickHouse, folder: string): Promise<string[]> {
+export async function migrateClickHouse(
+  clickhouse: ClickHouse,
+  folder: string,
+  { only }: { only?: ReadonlySet<string> } = {},
+): Promise<string[]> {
   await clickhouse.command({
     query:
       'CREATE TABLE IF NOT EXISTS migrations (name String, applied_at DateTime64(3) DEFAULT ' +
@@ -22,7 +27,7 @@ export async function migrateClickHouse(clickhouse: ClickHouse, folder: string):
   const files = (await readdir(folder)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).sort();
   const applied: string[] = [];
   for (const name of files) {
-    if (known.has(name)) continue;
+    if (known.has(name) || only?.has(name) === false) continue;
     for (const statement of statementsOf(await readFile(join(folder, name), 'utf8')))
       await clickhouse.command({ query: statement });
     await clickhouse.insert({

@@ -47,12 +47,13 @@ type Applied = {
  * each in its own transaction. Guarantees: two processes that start at once apply each file exactly
  * once; a file that fails leaves nothing behind; a file that was changed since it was applied is
  * refused. A database with files of a newer release is worked on when that release says so, and is
- * a `SchemaTooNewError` otherwise. Gives the names applied.
+ * a `SchemaTooNewError` otherwise. With `only`, no other file is applied. Gives the names applied.
  */
 export async function migratePostgres(
   db: Database,
   folder: string,
   release = version,
+  only?: ReadonlySet<string>,
 ): Promise<string[]> {
   await db.transaction(async (tx) => {
     await lock(tx);
@@ -65,6 +66,7 @@ export async function migratePostgres(
   });
   const applied: string[] = [];
   for (const migration of await pendingMigrations(db, folder, release)) {
+    if (only?.has(migration.name) === false) continue;
     const isNew = await db.transaction(async (tx) => {
       await lock(tx);
       const { name, text, sha256, oldest_release } = migration;

@@ -48,6 +48,12 @@ export function forgetFormerSecretKey(folder: string): void {
   rmSync(formerFile(folder), { force: true });
 }
 
+/** Keeps these secret keys in a folder that has none, the present one first. */
+export function writeKeptSecretKeys(folder: string, [present, former]: readonly string[]): void {
+  if (former !== undefined) replaceFile(folder, formerFile(folder), former);
+  if (present !== undefined) replaceFile(folder, presentFile(folder), present);
+}
+
 function readKept(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim();

@@ -1,6 +1,7 @@
 import type { DestinationDefinition } from '../../destination/destination.ts';
 import { checkBigQuery } from './check.ts';
 import { api_origin, bigquery_config, bigQueryViolations, secret_keys } from './config.ts';
+import { heldBigQueryReceipts } from './held_receipts.ts';
 import { openBigQuerySink } from './sink.ts';
 import { slice_encoding } from './stage.ts';
 import { bigQueryColumnFaults } from './table.ts';
@@ -26,4 +27,5 @@ export const bigquery: DestinationDefinition<typeof bigquery_config> = {
   open: (config, delivery, deps) => openBigQuerySink(config, delivery, deps),
   check: checkBigQuery,
   verify: (config, delivered, source, deps) => verifyBigQuery(config, delivered, source, deps),
+  receipts: heldBigQueryReceipts,
 };

@@ -135,6 +135,14 @@ export function deliveriesQuery(config: BigQueryConfig, count: number): string {
   );
 }
 
+/** Gives the deliveries of the export @batch_export_id to the table @table_name. */
+export function exportDeliveriesQuery(config: BigQueryConfig): string {
+  return (
+    `SELECT \`delivery_id\`\nFROM ${targetOf(config).receipts}\n` +
+    `WHERE \`batch_export_id\` = @batch_export_id AND \`table_name\` = @table_name`
+  );
+}
+
 /**
  * Gives the rows of a table, or those of one team, in no order and every value as text: `c0`, `c1`
  * and so on in the order of the columns. Instants are in UTC, where a cast would take the time zone

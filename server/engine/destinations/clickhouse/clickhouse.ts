@@ -2,6 +2,7 @@ import { urlHost } from '../../destination/destination.ts';
 import type { DestinationDefinition } from '../../destination/destination.ts';
 import { checkClickHouse } from './check.ts';
 import { clickhouse_config, clickHouseViolations } from './config.ts';
+import { heldClickHouseReceipts } from './held_receipts.ts';
 import { openClickHouseSink } from './sink.ts';
 import { clickHouseColumnFaults } from './table.ts';
 import { verifyClickHouse } from './verify.ts';
@@ -26,4 +27,5 @@ export const clickhouse: DestinationDefinition<typeof clickhouse_config> = {
   open: (config, delivery, deps) => openClickHouseSink(config, delivery, deps),
   check: checkClickHouse,
   verify: (config, delivered, source, deps) => verifyClickHouse(config, delivered, source, deps),
+  receipts: heldClickHouseReceipts,
 };

@@ -17,7 +17,7 @@ type ReceiptLine = { stage_id: string; records: number; manifest: string };
 export async function findReceipt(
   connection: Connection,
   config: ClickHouseConfig,
-  delivery: Delivery,
+  delivery: Pick<Delivery, 'delivery_id'>,
 ): Promise<ReceiptLine | undefined> {
   const [line] = await connection.rows<ReceiptLine>(
     `SELECT stage_id, records, manifest FROM ${targetOf(config).receipts}

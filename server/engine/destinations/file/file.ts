@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -16,6 +16,8 @@ import {
   fileViolations,
   prefixKey,
 } from '../../formats/file_config.ts';
+import { heldReceipts } from '../../formats/held_receipts.ts';
+import type { ReceiptStore } from '../../formats/held_receipts.ts';
 import { constantFolder } from '../../formats/naming.ts';
 import { verifyFiles } from '../../formats/verify_files.ts';
 import type { FileStore } from '../../formats/verify_files.ts';
@@ -50,6 +52,7 @@ export const file: DestinationDefinition<typeof config> = {
   check: (given, _columns, deps) => check(given, deps.export_dir),
   verify: (config, delivered, source, deps) =>
     verifyFiles(storeOf(deps.export_dir), fileEncoding(config), delivered, source),
+  receipts: (given, deps, wanted) => heldReceipts(storeOf(deps.export_dir), given.prefix, wanted),
 };
 
 function violations(given: Config): ConfigViolation[] {
@@ -68,6 +71,15 @@ function violations(given: Config): ConfigViolation[] {
     });
   }
   return found;
+}
+
+/** The visible files below a folder; links are not followed. */
+async function* filesBelow(path: string, folder: string): AsyncGenerator<string> {
+  for (const entry of await readdir(path, { withFileTypes: true })) {
+    const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (entry.isDirectory()) yield* filesBelow(join(path, entry.name), name);
+    else if (!entry.name.startsWith('.')) yield name;
+  }
 }
 
 async function check(given: Config, exportDir: string): Promise<CheckStep[]> {
@@ -121,7 +133,7 @@ function explain(error: unknown): string {
     : 'The file system refused it; the server log says more.';
 }
 
-function storeOf(root: string): FileStore {
+function storeOf(root: string): FileStore & ReceiptStore {
   return {
     read: async (name) => {
       const path = await findInside(root, name);
@@ -133,6 +145,10 @@ function storeOf(root: string): FileStore {
       for (const name of await listNames(path)) {
         if (!name.startsWith('.')) yield folder === '' ? name : `${folder}/${name}`;
       }
+    },
+    listAll: async function* (folder) {
+      const path = await findInside(root, folder);
+      if (path !== undefined) yield* filesBelow(path, folder);
     },
   };
 }

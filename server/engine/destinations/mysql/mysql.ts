@@ -1,6 +1,7 @@
 import type { DestinationDefinition } from '../../destination/destination.ts';
 import { checkMySql } from './check.ts';
 import { mysql_config, mySqlViolations } from './config.ts';
+import { heldMySqlReceipts } from './held_receipts.ts';
 import { openMySqlSink } from './sink.ts';
 import { mySqlColumnFaults } from './table.ts';
 import { verifyMySql } from './verify.ts';
@@ -22,4 +23,5 @@ export const mysql: DestinationDefinition<typeof mysql_config> = {
   open: (config, delivery, deps) => openMySqlSink(config, delivery, deps),
   check: checkMySql,
   verify: (config, delivered, source, deps) => verifyMySql(config, delivered, source, deps),
+  receipts: heldMySqlReceipts,
 };

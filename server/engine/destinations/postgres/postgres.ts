@@ -4,6 +4,7 @@ import { hostViolations } from '../../sql_tables/host.ts';
 import { checkPostgres } from './check.ts';
 import { postgres_config } from './config.ts';
 import type { PostgresConfig } from './config.ts';
+import { heldPostgresReceipts } from './held_receipts.ts';
 import { openPostgresSink } from './sink.ts';
 import { verifyPostgres } from './verify.ts';
 
@@ -24,6 +25,7 @@ export const postgres: DestinationDefinition<typeof postgres_config> = {
   open: (config, delivery, deps) => openPostgresSink(config, delivery, deps),
   check: checkPostgres,
   verify: (config, delivered, source, deps) => verifyPostgres(config, delivered, source, deps),
+  receipts: heldPostgresReceipts,
 };
 
 const system_columns = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);

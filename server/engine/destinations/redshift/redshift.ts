@@ -1,6 +1,7 @@
 import type { DestinationDefinition } from '../../destination/destination.ts';
 import { checkRedshift } from './check.ts';
 import { redshift_config, redshiftViolations } from './config.ts';
+import { heldRedshiftReceipts } from './held_receipts.ts';
 import { openRedshiftSink } from './sink.ts';
 import { redshiftColumnFaults } from './table.ts';
 import { verifyRedshift } from './verify.ts';
@@ -49,4 +50,5 @@ export const redshift: DestinationDefinition<typeof redshift_config> = {
   open: (config, delivery, deps) => openRedshiftSink(config, delivery, deps),
   check: checkRedshift,
   verify: (config, delivered, source, deps) => verifyRedshift(config, delivered, source, deps),
+  receipts: heldRedshiftReceipts,
 };

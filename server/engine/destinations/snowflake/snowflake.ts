@@ -1,6 +1,7 @@
 import type { DestinationDefinition } from '../../destination/destination.ts';
 import { checkSnowflake } from './check.ts';
 import { addressOf, snowflake_config, snowflakeViolations } from './config.ts';
+import { heldSnowflakeReceipts } from './held_receipts.ts';
 import { openSnowflakeSink } from './sink.ts';
 import { snowflakeColumnFaults } from './table.ts';
 import { verifySnowflake } from './verify.ts';
@@ -32,4 +33,5 @@ export const snowflake: DestinationDefinition<typeof snowflake_config> = {
   open: (config, delivery, deps) => openSnowflakeSink(config, delivery, deps),
   check: checkSnowflake,
   verify: (config, delivered, source, deps) => verifySnowflake(config, delivered, source, deps),
+  receipts: heldSnowflakeReceipts,
 };

@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import sql from 'sql-template-tag';
+import { settled } from '../../engine/ingest/lock.ts';
+import { streamAnswer } from '../../platform/clickhouse/answer.ts';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { databaseInstant } from '../../platform/postgres/instant.ts';
+import { writeFile } from './backup_file.ts';
+import type { AnalyticsTable, Stretch } from './manifest.ts';
+import { presentFiles } from './place.ts';
+import type { BackupPlace } from './place.ts';
+
+/** All tables of the analytics store but its migrations; a view has no rows of its own. */
+export const analytics_tables: readonly AnalyticsTable[] = ['events', 'persons'];
+
+/** So many rows go into one file, as far as they were not all inserted in the same millisecond. */
+export const rows_per_file = 250_000;
+
+/** So long a batch of unknown fate is waited for, which a worker settles within seconds. */
+const unsettled_seconds_max = 120;
+const minute = 60_000_000;
+
+/** What reads the analytics store, and where the copy goes. */
+export type AnalyticsCopy = {
+  clickhouse: ClickHouse;
+  place: BackupPlace;
+  rows_per_file: number;
+  tell(line: string): void;
+  /** Called when a stretch is safe, with all that are. */
+  keep(stretches: Stretch[]): Promise<void>;
+};
+
+/**
+ * The instant (milliseconds) below which nothing can appear in the analytics store any more, of any
+ * project. Tables that others fill have `settle_seconds` to become so.
+ */
+export async function findCut(db: Database, settle_seconds: number): Promise<number> {
+  const deadline = performance.now() + unsettled_seconds_max * 1_000;
+  const wanted = (await databaseInstant(db)) - settle_seconds * 1_000;
+  for (;;) {
+    const teams = await db.rows<{ id: number }>(sql`SELECT id FROM projects ORDER BY id`);
+    let cut = wanted;
+    for (const { id } of teams)
+      cut = Math.min(cut, Date.parse(await db.transaction((tx) => settled(tx, id))));
+    if (cut === wanted || performance.now() > deadline) return cut;
+    await pause(1_000);
+  }
+}
+
+/**
+ * Copies all rows that were inserted before `until` (microseconds), but for those that `known`
+ * files hold already and that are still as many. Gives the stretches that hold them all.
+ */
+export async function copyAnalytics(
+  copy: AnalyticsCopy,
+  known: Stretch[],
+  until: number,
+): Promise<Stretch[]> {
+  const safe: Stretch[] = [];
+  for (const table of analytics_tables) {
+    const found = await stillRight(
+      copy,
+      table,
+      known.filter((stretch) => stretch.table === table && stretch.to <= until),
+    );
+    safe.push(...found);
+    await copy.keep(safe);
+    const columns = await columnsOf(copy.clickhouse, table);
+    for (const gap of gapsOf(found, until)) {
+      const cuts = await cutGap(copy, table, gap);
+      for (const [number, cut] of cuts.entries()) {
+        safe.push(await copyStretch(copy, { table, columns, ...cut, file: null }));
+        await copy.keep(safe);
+        copy.tell(`${table}: ${number + 1} of ${cuts.length} new files`);
+      }
+    }
+  }
+  return joinedEmpty(safe);
+}
+
+type Range = { from: number; to: number };
+
+/** Of known files those that are there, do not overlap, and whose rows are all still there. */
+async function stillRight(
+  { clickhouse, place }: AnalyticsCopy,
+  table: AnalyticsTable,
+  known: Stretch[],
+): Promise<Stretch[]> {
+  const ordered = known.toSorted((one, other) => one.from - other.from || other.to - one.to);
+  const apart: Stretch[] = [];
+  const present = await presentFiles(
+    place,
+    ordered.flatMap(({ file }) => file ?? []),
+  );
+  for (const stretch of ordered) {
+    if (stretch.from < (apart.at(-1)?.to ?? 0)) continue;
+    if (stretch.file !== null && !present.has(stretch.file.name)) continue;
+    apart.push(stretch);
+  }
+  const counts = await countIn(clickhouse, table, apart);
+  return apart.filter((stretch) => (counts.get(stretch.from) ?? 0) === stretch.rows);
+}
+
+/** How many rows each range has now, by its beginning. */
+async function countIn(
+  clickhouse: ClickHouse,
+  table: AnalyticsTable,
+  ranges: Range[],
+): Promise<Map<number, number>> {
+  if (ranges.length === 0) return new Map();
+  // Each range, and the gap after it, begins a class of its own.
+  const bounds = [...new Set([0, ...ranges.flatMap(({ from, to }) => [from, to])])].sort(
+    (one, other) => one - other,
+  );
+  const whole = { from: ranges[0]!.from, to: bounds.at(-1)! };
+  const rows = await ask<{ bound: string; rows: string }>(
+    clickhouse,
+    `SELECT roundDown(toUnixTimestamp64Micro(inserted_at),
+      CAST([${bounds.join(', ')}], 'Array(Int64)')) AS bound, count() AS rows
+      FROM ${table} WHERE ${within(whole)} GROUP BY bound`,
+  );
+  return new Map(rows.map(({ bound, rows: count }) => [Number(bound), Number(count)]));
+}
+
+function gapsOf(stretches: Range[], until: number): Range[] {
+  const gaps: Range[] = [];
+  let from = 0;
+  for (const stretch of stretches.toSorted((one, other) => one.from - other.from)) {
+    if (stretch.from > from) gaps.push({ from, to: stretch.from });
+    from = stretch.to;
+  }
+  if (from < until) gaps.push({ from, to: until });
+  return gaps;
+}
+
+/** Cuts a range so that each part has few enough rows for a file, and says how many. */
+async function cutGap(
+  { clickhouse, rows_per_file: rows_max }: AnalyticsCopy,
+  table: AnalyticsTable,
+  gap: Range,
+): Promise<(Range & { rows: number })[]> {
+  const parts = [{ ...gap, rows: 0 }];
+  const add = (step: { from: number; rows: number }) => {
+    const last = parts.at(-1)!;
+    if (last.rows === 0 || last.rows + step.rows <= rows_max) {
+      last.rows += step.rows;
+    } else {
+      last.to = step.from;
+      parts.push({ from: step.from, to: gap.to, rows: step.rows });
+    }
+  };
+  for (const step of await countSteps(clickhouse, table, gap, minute)) {
+    const range = {
+      from: Math.max(step.from, gap.from),
+      to: Math.min(step.from + minute, gap.to),
+    };
+    if (step.rows <= rows_max) add({ from: range.from, rows: step.rows });
+    else for (const one of await countSteps(clickhouse, table, range, 1_000)) add(one);
+  }
+  return parts;
+}
+
+async function countSteps(
+  clickhouse: ClickHouse,
+  table: AnalyticsTable,
+  range: Range,
+  step: number,
+): Promise<{ from: number; rows: number }[]> {
+  const rows = await ask<{ step: string; rows: string }>(
+    clickhouse,
+    `SELECT intDiv(toUnixTimestamp64Micro(inserted_at), ${step}) AS step, count() AS rows
+      FROM ${table} WHERE ${within(range)} GROUP BY step ORDER BY step`,
+  );
+  return rows.map((row) => ({ from: Number(row.step) * step, rows: Number(row.rows) }));
+}
+
+/**
+ * Writes the rows of a range into a file. They were counted before, and are once more afterwards:
+ * below the cut rows are only ever removed, so where both say the same, the file has just these.
+ */
+async function copyStretch(
+  { clickhouse, place }: Pick<AnalyticsCopy, 'clickhouse' | 'place'>,
+  counted: Stretch,
+): Promise<Stretch> {
+  const { table, from, to, columns } = counted;
+  if (counted.rows === 0) return counted;
+  const bytes = await streamAnswer(clickhouse, {
+    query: `SELECT ${columns.join(', ')} FROM ${table} WHERE ${within({ from, to })}
+      FORMAT Native`,
+    clickhouse_settings: { max_threads: 2 },
+  });
+  const name = `analytics/${table}/${from}-${to}-${randomUUID().slice(0, 8)}.native.zst`;
+  const file = await writeFile(place, name, bytes);
+  const [row] = await ask<{ rows: string }>(
+    clickhouse,
+    `SELECT count() AS rows FROM ${table} WHERE ${within({ from, to })}`,
+  );
+  const rows = Number(row?.rows ?? 0);
+  if (rows === counted.rows) return { ...counted, file };
+  await place.remove(name);
+  return copyStretch({ clickhouse, place }, { ...counted, rows });
+}
+
+/** A stretch without rows becomes a part of the one before it: there is nothing to keep of it. */
+function joinedEmpty(stretches: Stretch[]): Stretch[] {
+  const joined: Stretch[] = [];
+  for (const stretch of stretches.toSorted(
+    (one, other) => one.table.localeCompare(other.table) || one.from - other.from,
+  )) {
+    const last = joined.at(-1);
+    if (last?.table === stretch.table && last.to === stretch.from && stretch.rows === 0)
+      joined[joined.length - 1] = { ...last, to: stretch.to };
+    else joined.push(stretch);
+  }
+  return joined;
+}
+
+/** The columns that are stored, in their order. */
+async function columnsOf(clickhouse: ClickHouse, table: string): Promise<string[]> {
+  const rows = await ask<{ name: string }>(
+    clickhouse,
+    `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = '${table}'
+      AND default_kind NOT IN ('ALIAS', 'MATERIALIZED', 'EPHEMERAL') ORDER BY position`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+function within({ from, to }: Range): string {
+  const at = (micros: number) => `fromUnixTimestamp64Micro(toInt64(${micros}), 'UTC')`;
+  return `inserted_at >= ${at(from)} AND inserted_at < ${at(to)}`;
+}
+
+async function ask<Row>(clickhouse: ClickHouse, query: string): Promise<Row[]> {
+  const result = await clickhouse.query({
+    query,
+    format: 'JSONEachRow',
+    clickhouse_settings: { max_query_size: '16777216', max_threads: 2 },
+  });
+  return result.json<Row>();
+}

@@ -1,0 +1,59 @@
+import { finished } from 'node:stream/promises';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { analytics_tables } from './analytics_copy.ts';
+import { readFile } from './backup_file.ts';
+import type { Manifest, Stretch } from './manifest.ts';
+import type { BackupPlace } from './place.ts';
+
+/**
+ * Fills an analytics store that has the schema of the backup and no rows, and counts what is there
+ * afterwards.
+ */
+export async function fillAnalytics(
+  clickhouse: ClickHouse,
+  place: BackupPlace,
+  { stretches }: Pick<Manifest, 'stretches'>,
+  tell: (line: string) => void,
+): Promise<void> {
+  const filled = stretches.filter(({ file }) => file !== null);
+  for (const [index, stretch] of filled.entries()) {
+    await fillStretch(clickhouse, place, stretch);
+    tell(`analytics store: ${index + 1} of ${filled.length} files`);
+  }
+  for (const table of analytics_tables) {
+    const wanted = stretches.reduce((sum, one) => sum + (one.table === table ? one.rows : 0), 0);
+    const found = await clickhouse.query({
+      query: `SELECT count() AS rows FROM ${table}`,
+      format: 'JSONEachRow',
+    });
+    const [row] = await found.json<{ rows: string }>();
+    if (Number(row?.rows) !== wanted)
+      throw new Error(`The table ${table} has ${row?.rows} rows after the restore, not ${wanted}.`);
+  }
+}
+
+async function fillStretch(
+  clickhouse: ClickHouse,
+  place: BackupPlace,
+  { table, columns, file }: Stretch,
+): Promise<void> {
+  const values = await readFile(place, file!);
+  let fault: unknown;
+  values.once('error', (error) => (fault = error));
+  try {
+    const { stream } = await clickhouse.exec({
+      query: `INSERT INTO ${table} (${columns.join(', ')}) FORMAT Native`,
+      values,
+      clickhouse_settings: {
+        max_insert_threads: '1',
+        max_partitions_per_insert_block: '0',
+        min_insert_block_size_rows: '100000',
+        min_insert_block_size_bytes: '67108864',
+      },
+    });
+    await finished(stream.resume());
+  } catch (error) {
+    // The store only says that the rows broke off.
+    throw fault ?? error;
+  }
+}

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { eventually } from '../../../test/eventually.ts';
+import { commandOn, openEmptyStores, passphrase } from '../../../test/factories/backups.ts';
+import {
+  first_hour_at,
+  insertAt,
+  openDeliveringHouse,
+} from '../../../test/factories/delivering_house.ts';
+import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
+import { openClickHouse } from '../../platform/clickhouse/client.ts';
+import { openDatabase } from '../../platform/postgres/database.ts';
+import { silentLog } from '../../platform/log.ts';
+import { migrations_folder } from '../process.ts';
+import { RestoreUnfinishedError, openStores } from '../stores.ts';
+import { UserError } from '../user_error.ts';
+import { analytics_tables } from './analytics_copy.ts';
+import { backup, makeBackup, rowsOf } from './backup.ts';
+import { listBackups, readManifest, writeManifest } from './manifest.ts';
+import { openPlace } from './open_place.ts';
+import { drill } from './drill.ts';
+import { chooseBackup, restoreBackup } from './restore.ts';
+
+const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
+let delivering: DeliveringHouse;
+let home: TestOrganization;
+let empty: Awaited<ReturnType<typeof openEmptyStores>>;
+before(async () => {
+  delivering = await openDeliveringHouse();
+  empty = await openEmptyStores(delivering.stores, `restored_${randomBytes(5).toString('hex')}`);
+  home = await delivering.house.newOrganization();
+  await insertEvents(600, first_hour_at);
+});
+after(async () => {
+  await empty.close();
+  await delivering.close();
+});
+
+const insertEvents = (count: number, from: number, step_ms = 1_000) =>
+  insertAt(
+    delivering.house,
+    home,
+    Array.from({ length: count }, (_, number) => ({
+      event: `event ${number}`,
+      happened: from + number * step_ms,
+      taken: from + number * step_ms,
+    })),
+  );
+const source = () => commandOn(delivering.stores, delivering.folder);
+const target = () => commandOn(empty, empty.folder);
+const placeOf = (name: string) => openPlace(join(delivering.folder, name));
+const options = { passphrase, rows_per_file: 120 };
+
+/** The files that an unfinished backup names. */
+async function listKept(path: string): Promise<string[]> {
+  const { stretches } = JSON.parse(await readFile(path, 'utf8')) as {
+    stretches: { file: { name: string } }[];
+  };
+  return stretches.map(({ file }) => file.name);
+}
+
+async function eventsOf(clickhouse_url: string): Promise<string> {
+  const clickhouse = openClickHouse(clickhouse_url, { application: 'sluice-test' });
+  const found = await clickhouse.query({
+    query: 'SELECT * FROM events ORDER BY inserted_at, uuid',
+    format: 'JSONEachRow',
+  });
+  const rows = await found.text();
+  await clickhouse.close();
+  return rows;
+}
+
+test('a backup is restored row by row, and a second one writes only what is new', async () => {
+  const place = placeOf('round_trip');
+  const first = await makeBackup(source(), place, options);
+  assert.equal(rowsOf(first.manifest, 'events'), 600);
+  const files = (manifest: typeof first.manifest) =>
+    manifest.stretches.flatMap(({ file }) => file?.name ?? []);
+  assert.equal(files(first.manifest).length, 5);
+  await insertEvents(50, Date.parse(first.manifest.taken_at) + 1, 1);
+  await eventually('the new rows are not below the cut', async () => {
+    const second = await makeBackup(source(), place, options);
+    return rowsOf(second.manifest, 'events') === 650;
+  });
+  const newest = await chooseBackup(place);
+  const kept = files(newest.manifest);
+  assert.deepEqual(kept.slice(0, 5), files(first.manifest));
+  await restoreBackup(target(), place, newest, passphrase, { compares: true });
+  assert.equal(
+    await eventsOf(empty.clickhouse_url),
+    await eventsOf(delivering.stores.clickhouse_url),
+  );
+  const [oldest] = await listBackups(place);
+  assert.equal((await chooseBackup(place, first.manifest.taken_at)).name, oldest);
+  await assert.rejects(chooseBackup(place, '2020-01-01T00:00:00Z'), /is as old as 2020/);
+});
+
+test('removed rows are not in the next backup, and not kept by --keep', async () => {
+  const place = placeOf('removed');
+  const gone = await delivering.house.newOrganization();
+  await insertAt(delivering.house, gone, [
+    { event: 'gone', happened: first_hour_at, taken: first_hour_at + 5_000 },
+  ]);
+  const before_it = rowsOf((await makeBackup(source(), place, options)).manifest, 'events');
+  await delivering.house.deps.clickhouse.command({
+    query: `ALTER TABLE events DELETE WHERE team_id = ${gone.project.id}`,
+    clickhouse_settings: { mutations_sync: '2' },
+  });
+  const context = source();
+  assert.equal(await backup(context, place.name, { keep: '1', rowsPerFile: '120' }), 0);
+  const [left, ...others] = await listBackups(place);
+  assert.deepEqual(others, []);
+  const { manifest } = await readManifest(place, left!);
+  assert.equal(rowsOf(manifest, 'events'), before_it - 1);
+  // Of seven files one was written anew, and the one with the row is gone.
+  const stored = await readdir(join(place.name, 'analytics/events'));
+  const named = manifest.stretches.flatMap(({ table, file }) =>
+    table === 'events' && file !== null ? [file.name.split('/').at(-1)] : [],
+  );
+  assert.deepEqual(stored.toSorted(), named.toSorted());
+});
+
+test('a backup that is killed goes on with the files that it has written', async () => {
+  const place = placeOf('killed');
+  const child = spawn(process.execPath, [main, 'backup', place.name, '--rows-per-file', '30'], {
+    env: source().environment,
+    stdio: 'ignore',
+  });
+  const exited = once(child, 'exit');
+  const unfinished = join(place.name, 'unfinished.json');
+  await eventually('nothing was kept', async () => {
+    if (!existsSync(unfinished)) return false;
+    return (await listKept(unfinished)).length > 0;
+  });
+  child.kill('SIGKILL');
+  await exited;
+  assert.deepEqual(await listBackups(place), []);
+  await assert.rejects(chooseBackup(place), /There is no whole backup/);
+  const kept = await listKept(unfinished);
+  const { manifest } = await makeBackup(source(), place, { ...options, rows_per_file: 30 });
+  const names = manifest.stretches.flatMap(({ file }) => file?.name ?? []);
+  assert.ok(kept.length > 0 && kept.every((name) => names.includes(name)));
+  assert.equal(existsSync(unfinished), false);
+});
+
+test('wrong passphrase, damage, newer schema and a place in use are refused', async () => {
+  const place = placeOf('refused');
+  await makeBackup(source(), place, options);
+  const known = await chooseBackup(place);
+  const refused = async (pattern: RegExp, given = known, phrase = passphrase) => {
+    await assert.rejects(
+      restoreBackup(target(), place, given, phrase),
+      (error: Error) => error instanceof UserError && pattern.test(error.message),
+    );
+  };
+  await refused(/The passphrase is not the one of the backup/, known, 'another passphrase');
+  await assert.rejects(
+    makeBackup(source(), place, { ...options, passphrase: 'another passphrase' }),
+    /The passphrase is not the one/,
+  );
+  await mkdir(join(empty.folder, 'data'), { recursive: true });
+  await writeFile(join(empty.folder, 'data', 'mine'), '');
+  await refused(/The data folder .* is not empty/);
+  await rm(join(empty.folder, 'data'), { recursive: true });
+
+  await empty.renew();
+  const db = openDatabase(empty.database_url, { connections_max: 1, application_name: 'test' });
+  await db.text('CREATE TABLE mine (id integer)');
+  await refused(/SLUICE_DATABASE_URL is not empty: it has the table mine/);
+  await db.close();
+
+  const newer = {
+    ...known.manifest,
+    release: '9.0.0',
+    taken_at: '2027-01-01T00:00:00.000000Z',
+    migrations: [...known.manifest.migrations, { name: '9999_later.sql', sha256: '' }],
+  };
+  await writeManifest(place, newer, { keys: ['k'], passphrase });
+  await refused(
+    /made by Sluice 9\.0\.0 and has the migration 9999_later/,
+    await chooseBackup(place),
+  );
+
+  const file = known.manifest.stretches.find((stretch) => stretch.table === 'events')!.file!;
+  const path = join(place.name, file.name);
+  const bytes = await readFile(path);
+  bytes[bytes.length >> 1]! ^= 1;
+  await writeFile(path, bytes);
+  await empty.renew();
+  await refused(new RegExp(`is damaged: ${file.name} is gone or is not what was written`));
+  assert.deepEqual(await readdir(join(empty.folder, 'data')), []);
+  await rm(path);
+  await refused(/is damaged: .* is gone/);
+  const manifest = join(place.name, 'backups', `${known.name}.json`);
+  await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('rows', 'rowz'));
+  await assert.rejects(readManifest(place, known.name), /is damaged: its manifest/);
+});
+
+test('a drill restores into stores of its own, and compares every row', async () => {
+  const context = source();
+  assert.equal(await drill(context, {}), 0, context.said.join('\n'));
+  const said = context.said.join('\n');
+  assert.match(said, /^backup   [\d.]+ s\nrestore  [\d.]+ s\n/);
+  assert.match(said, /control store: \d+ tables, \d+ rows compared, 0 differ/);
+  assert.match(said, /events: 6\d\d rows compared, 0 differ\npersons: 0 rows compared, 0 differ$/);
+});
+
+test('nothing starts on a folder into which a restore has not ended', async () => {
+  const config = { ...target().config, database_url: undefined, data_dir: empty.folder };
+  await writeFile(join(empty.folder, 'restoring'), '');
+  await assert.rejects(openStores(config, silentLog()), RestoreUnfinishedError);
+});
+
+test('the analytics store has no table that a backup leaves out', async () => {
+  const found = await delivering.house.deps.clickhouse.query({
+    query: `SELECT name FROM system.tables WHERE database = currentDatabase()
+      AND engine != 'View' AND name != 'migrations' ORDER BY name`,
+    format: 'JSONEachRow',
+  });
+  const names = (await found.json<{ name: string }>()).map(({ name }) => name);
+  assert.deepEqual(names, analytics_tables.toSorted(), `see ${migrations_folder}`);
+});

@@ -1,0 +1,131 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openClickHouse } from '../../platform/clickhouse/client.ts';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { counted } from '../../platform/counted.ts';
+import type { CommandContext } from '../command_context.ts';
+import { joinStores, openStores } from '../stores.ts';
+import { analytics_tables, rows_per_file } from './analytics_copy.ts';
+import { makeBackup } from './backup.ts';
+import { listBackups, readManifest } from './manifest.ts';
+import type { AnalyticsTable, KnownBackup, Manifest } from './manifest.ts';
+import { readPassphrase } from './passphrase.ts';
+import { openPlace } from './open_place.ts';
+import { restoreBackup } from './restore.ts';
+import { tellReconciled } from './tell_reconciled.ts';
+
+/** The options of `sluice drill`. */
+export type DrillFlags = { from?: string; passphraseFile?: string };
+
+/**
+ * `sluice drill`: makes a backup, restores it into a temporary folder with stores of its own, asks
+ * the destinations as a restore does, and compares every row. Nothing of the server and of the
+ * destinations is changed; the folder is removed. Exit code 1 when something differs.
+ */
+export async function drill(context: CommandContext, flags: DrillFlags): Promise<number> {
+  const passphrase = readPassphrase(context.config, flags.passphraseFile);
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-drill-'));
+  try {
+    const place = openPlace(flags.from ?? join(folder, 'backup'));
+    const seconds = openWatch();
+    if (flags.from === undefined) {
+      await makeBackup(context, place, { passphrase, rows_per_file });
+      context.say(`backup   ${seconds()} s`);
+    }
+    const newest = (await listBackups(place)).at(-1);
+    if (newest === undefined) return noBackup(context, place.name);
+    const backup = await readManifest(place, newest);
+    const restored = restoredContext(context, join(folder, 'data'));
+    seconds();
+    const found = await restoreBackup(restored, place, backup, passphrase, { compares: true });
+    context.say(`restore  ${seconds()} s`);
+    tellReconciled(found, context.say);
+    context.say(
+      `control store: ${counted(backup.manifest.tables.length, 'table')}, ` +
+        `${counted(controlRows(backup.manifest), 'row')} compared, 0 differ`,
+    );
+    const differing = await compareAnalytics(context, restored, backup);
+    return differing === 0 ? 0 : 1;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function noBackup({ say }: CommandContext, name: string): number {
+  say(`There is no whole backup in ${name}.`);
+  return 1;
+}
+
+/** The same settings, but for the stores. */
+function restoredContext({ config, log, say }: CommandContext, data_dir: string): CommandContext {
+  const own = { database_url: undefined, clickhouse_url: undefined, secret_key: undefined };
+  return { log, say, config: { ...config, ...own, previous_secret_keys: [], data_dir } };
+}
+
+/** Gives the seconds since it was last asked. */
+function openWatch(): () => string {
+  let last = performance.now();
+  return () => {
+    const passed = performance.now() - last;
+    last = performance.now();
+    return (passed / 1_000).toFixed(1);
+  };
+}
+
+function controlRows({ tables }: Manifest): number {
+  return tables.reduce((sum, { rows }) => sum + rows, 0);
+}
+
+/** What all rows of a table that were inserted before an instant come to. */
+type Sum = { rows: number; digest: string };
+
+async function compareAnalytics(
+  context: CommandContext,
+  restored: CommandContext,
+  { manifest }: KnownBackup,
+): Promise<number> {
+  const server = await joinStores(context.config, context.log, { start: 'existing' });
+  const copy = await openStores(restored.config, restored.log);
+  const [source, found] = [server, copy].map((stores) =>
+    openClickHouse(stores.clickhouse_url, { application: 'sluice-drill' }),
+  ) as [ClickHouse, ClickHouse];
+  let differing = 0;
+  try {
+    for (const table of analytics_tables) {
+      const [wanted, there] = [
+        await sumOf(source, table, manifest),
+        await sumOf(found, table, manifest),
+      ];
+      const isSame = wanted.rows === there.rows && wanted.digest === there.digest;
+      if (!isSame) differing += 1;
+      context.say(
+        `${table}: ${counted(wanted.rows, 'row')} compared, ` +
+          (isSame ? '0 differ' : `they DIFFER: ${counted(there.rows, 'row')} in the copy`),
+      );
+    }
+  } finally {
+    await Promise.all([source.close(), found.close()]);
+    await copy.close();
+    await server.close();
+  }
+  return differing;
+}
+
+/** Each row counts with a hash of all its values, whatever the order of the rows. */
+async function sumOf(
+  clickhouse: ClickHouse,
+  table: AnalyticsTable,
+  { stretches, taken_at }: Manifest,
+): Promise<Sum> {
+  const columns = stretches.findLast((stretch) => stretch.table === table)?.columns ?? [];
+  const answer = await clickhouse.query({
+    query: `SELECT count() AS rows, toString(sum(cityHash64(${columns.join(', ')}))) AS digest
+      FROM ${table} WHERE inserted_at < {taken_at:DateTime64(6, 'UTC')}`,
+    query_params: { taken_at: taken_at.slice(0, -1).replace('T', ' ') },
+    format: 'JSONEachRow',
+    clickhouse_settings: { max_threads: 2 },
+  });
+  const [row] = await answer.json<{ rows: string; digest: string }>();
+  return { rows: Number(row?.rows ?? 0), digest: row?.digest ?? '' };
+}

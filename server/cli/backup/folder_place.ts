@@ -1,0 +1,74 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { BackupPlace } from './place.ts';
+
+/** What is being written; a kill may leave one, which the next backup removes. */
+const draft_ending = '.draft';
+
+/** A folder; what a kill left half-written is removed when it is listed. */
+export function openFolderPlace(address: string): BackupPlace {
+  const root = resolve(address);
+  const pathOf = (name: string) => join(root, ...name.split('/'));
+  return {
+    name: root,
+    write: async (name, bytes) => {
+      const path = pathOf(name);
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await writeDurably(`${path}${draft_ending}`, bytes);
+      await rename(`${path}${draft_ending}`, path);
+      await syncFolder(dirname(path));
+    },
+    read: (name) => unlessMissing(() => openFile(pathOf(name))),
+    size: (name) => unlessMissing(async () => (await stat(pathOf(name))).size),
+    list: async function* (folder) {
+      const found = await unlessMissing(() =>
+        readdir(pathOf(folder), { recursive: true, withFileTypes: true }),
+      );
+      for (const entry of found ?? []) {
+        if (!entry.isFile()) continue;
+        const path = join(entry.parentPath, entry.name);
+        if (path.endsWith(draft_ending)) await rm(path, { force: true });
+        else yield relative(root, path).split(sep).join('/');
+      }
+    },
+    remove: (name) => rm(pathOf(name), { force: true }),
+  };
+}
+
+async function writeDurably(path: string, bytes: Readable): Promise<void> {
+  try {
+    // `flush`: it is on the disk before it gets its name.
+    await pipeline(bytes, createWriteStream(path, { flush: true, mode: 0o600 }));
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openFile(path: string): Promise<Readable> {
+  const stream = createReadStream(path, { highWaterMark: 1024 * 1024 });
+  await once(stream, 'open');
+  return stream;
+}
+
+async function unlessMissing<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

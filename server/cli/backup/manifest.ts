@@ -1,0 +1,157 @@
+import { hash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { UserError } from '../user_error.ts';
+import { openKeys, sealKeys } from './passphrase.ts';
+import type { SealedKeys } from './passphrase.ts';
+import type { BackupPlace } from './place.ts';
+
+/** A file of a backup, with what its bytes must be. Without rows there is none. */
+export type BackupFile = { name: string; bytes: number; sha256: string };
+
+/** A table of the control store, whole, as PostgreSQL's own text. */
+export type ControlTable = {
+  name: string;
+  columns: string[];
+  rows: number;
+  file: BackupFile | null;
+};
+
+/** The analytics store's tables, each with what orders its rows by insertion. */
+export type AnalyticsTable = 'events' | 'persons';
+
+/**
+ * Rows of a table that were inserted in `[from, to)`, microseconds since the epoch, in ClickHouse's
+ * Native format. Such rows never change and are never more: they can only be removed.
+ */
+export type Stretch = {
+  table: AnalyticsTable;
+  from: number;
+  to: number;
+  columns: string[];
+  rows: number;
+  file: BackupFile | null;
+};
+
+/**
+ * What a backup holds. `taken_at`: all rows of the analytics store that were inserted before are in
+ * it, and none of later. `control_taken_at`: the instant of the control store, never earlier.
+ */
+export type Manifest = {
+  version: 1;
+  release: string;
+  /** The server whose backup this is, by the key that checks its receipts. */
+  server: string;
+  taken_at: string;
+  control_taken_at: string;
+  finished_at: string;
+  migrations: { name: string; sha256: string }[];
+  analytics_migrations: string[];
+  tables: ControlTable[];
+  sequences: { name: string; last_value: number }[];
+  stretches: Stretch[];
+};
+
+/** A backup that is there and whole, as far as its manifest says. */
+export type KnownBackup = { name: string; manifest: Manifest; keys: SealedKeys };
+
+const folder = 'backups/';
+const unfinished = 'unfinished.json';
+
+/** The name under which the backup of an instant is found, which sorts as time does. */
+export function nameOf(takenAt: string): string {
+  return new Date(takenAt).toISOString().replaceAll(/[-:.]/g, '');
+}
+
+/**
+ * Writes the manifest: from then on the backup is there. Its text stands under a hash of its own,
+ * and the secret keys open together with that hash alone.
+ */
+export async function writeManifest(
+  place: BackupPlace,
+  manifest: Manifest,
+  secret: { keys: readonly string[]; passphrase: string },
+): Promise<void> {
+  const body = JSON.stringify(manifest);
+  const sha256 = hash('sha256', body);
+  const keys = await sealKeys(secret.keys, secret.passphrase, sha256);
+  const whole = JSON.stringify({ sha256, keys, body });
+  await place.write(`${folder}${nameOf(manifest.taken_at)}.json`, Readable.from([whole]));
+}
+
+/** The names of the backups that are there, oldest first. */
+export async function listBackups(place: BackupPlace): Promise<string[]> {
+  const names: string[] = [];
+  for await (const name of place.list(folder)) {
+    const found = /^backups\/(\d{8}T\d{9}Z)\.json$/.exec(name)?.[1];
+    if (found !== undefined) names.push(found);
+  }
+  return names.sort();
+}
+
+/** Reads a backup's manifest. Throws a `UserError` when it is damaged. */
+export async function readManifest(place: BackupPlace, name: string): Promise<KnownBackup> {
+  const damaged = new UserError(
+    `The backup ${name} in ${place.name} is damaged: its manifest is not what was written. ` +
+      'Restore another one (--to an earlier time).',
+  );
+  const content = await place.read(`${folder}${name}.json`);
+  if (content === undefined) throw damaged;
+  try {
+    const { sha256, keys, body } = JSON.parse(await text(content)) as {
+      sha256: string;
+      keys: SealedKeys;
+      body: string;
+    };
+    if (hash('sha256', body) !== sha256) throw damaged;
+    return { name, manifest: JSON.parse(body) as Manifest, keys };
+  } catch {
+    throw damaged;
+  }
+}
+
+/** The secret keys of a backup. Throws a `UserError` when the passphrase is another one. */
+export async function openBackupKeys(
+  place: BackupPlace,
+  { name, manifest, keys }: KnownBackup,
+  passphrase: string,
+): Promise<string[]> {
+  const opened = await openKeys(keys, passphrase, hash('sha256', JSON.stringify(manifest)));
+  if (opened === undefined)
+    throw new UserError(
+      `The passphrase is not the one of the backup ${name} in ${place.name}. Give that one, with ` +
+        'SLUICE_BACKUP_PASSPHRASE or --passphrase-file.',
+    );
+  return opened;
+}
+
+/** Removes the manifest: the backup is there no more. */
+export async function removeManifest(place: BackupPlace, name: string): Promise<void> {
+  await place.remove(`${folder}${name}.json`);
+}
+
+/** Keeps what a backup under way has written already, for the one that goes on after a kill. */
+export async function keepUnfinished(
+  place: BackupPlace,
+  server: string,
+  stretches: Stretch[],
+): Promise<void> {
+  await place.write(unfinished, Readable.from([JSON.stringify({ server, stretches })]));
+}
+
+/** What a backup of this server that was killed had written; empty where none was. */
+export async function findUnfinished(place: BackupPlace, server: string): Promise<Stretch[]> {
+  const content = await place.read(unfinished);
+  if (content === undefined) return [];
+  try {
+    const found = JSON.parse(await text(content)) as { server: string; stretches: Stretch[] };
+    return found.server === server ? found.stretches : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Nothing is under way any more. */
+export async function forgetUnfinished(place: BackupPlace): Promise<void> {
+  await place.remove(unfinished);
+}

@@ -1,0 +1,81 @@
+import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import type { Config } from '../../config/config.ts';
+import { UserError } from '../user_error.ts';
+
+/** The secret keys of the server as a backup has them. */
+export type SealedKeys = { salt: string; sealed: string };
+
+const characters_min = 12;
+const key_bytes = 32;
+const iv_bytes = 12;
+const tag_bytes = 16;
+// Some 0.3 s and 128 MiB for each try.
+const cost = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 };
+
+/** The passphrase of the file or of the settings. Throws a `UserError` where there is none. */
+export function readPassphrase(config: Config, file: string | undefined): string {
+  const text = file === undefined ? config.backup_passphrase : readFile(file);
+  if (text === undefined)
+    throw new UserError(
+      'A backup holds the secret key under a passphrase: give one of at least ' +
+        `${characters_min} characters with SLUICE_BACKUP_PASSPHRASE or --passphrase-file.`,
+    );
+  if (text.length < characters_min)
+    throw new UserError(`The passphrase must have at least ${characters_min} characters.`);
+  return text;
+}
+
+function readFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    throw new UserError(`The file ${path} with the passphrase cannot be read.`);
+  }
+}
+
+/**
+ * Seals the keys under the passphrase (scrypt, AES-256-GCM). They open together with `bound` alone,
+ * so that nobody without the passphrase can change what it stands for.
+ */
+export async function sealKeys(
+  keys: readonly string[],
+  passphrase: string,
+  bound: string,
+): Promise<SealedKeys> {
+  const salt = randomBytes(16);
+  const iv = randomBytes(iv_bytes);
+  const cipher = createCipheriv('aes-256-gcm', await keyOf(passphrase, salt), iv);
+  cipher.setAAD(Buffer.from(bound));
+  const body = Buffer.concat([cipher.update(JSON.stringify(keys)), cipher.final()]);
+  const sealed = Buffer.concat([iv, cipher.getAuthTag(), body]);
+  return { salt: salt.toString('base64'), sealed: sealed.toString('base64') };
+}
+
+/** The keys again; undefined when the passphrase is another one, or `bound` was changed. */
+export async function openKeys(
+  { salt, sealed }: SealedKeys,
+  passphrase: string,
+  bound: string,
+): Promise<string[] | undefined> {
+  const bytes = Buffer.from(sealed, 'base64');
+  const key = await keyOf(passphrase, Buffer.from(salt, 'base64'));
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, iv_bytes), {
+    authTagLength: tag_bytes,
+  });
+  decipher.setAAD(Buffer.from(bound));
+  decipher.setAuthTag(bytes.subarray(iv_bytes, iv_bytes + tag_bytes));
+  try {
+    const body = bytes.subarray(iv_bytes + tag_bytes);
+    const text = Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
+    return JSON.parse(text) as string[];
+  } catch {
+    return undefined;
+  }
+}
+
+function keyOf(passphrase: string, salt: Buffer): Promise<Buffer> {
+  const derive = promisify<string, Buffer, number, typeof cost, Buffer>(scrypt);
+  return derive(passphrase, salt, key_bytes, cost);
+}

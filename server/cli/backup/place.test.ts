@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import { openS3Server, setEnvironmentCredentials } from '../../../test/servers/s3_server.ts';
+import type { S3Server } from '../../../test/servers/s3_server.ts';
+import { openPlace } from './open_place.ts';
+import { presentFiles } from './place.ts';
+
+let folder: string;
+let store: S3Server;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sluice-place-'));
+  store = await openS3Server(['backups']);
+  setEnvironmentCredentials(store);
+});
+after(async () => {
+  await store.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+for (const kind of ['folder', 'bucket'])
+  test(`a ${kind} holds a file whole, or not at all`, async () => {
+    const address =
+      kind === 'folder' ? folder : `s3://backups/some/prefix?endpoint=${store.endpoint}`;
+    const place = openPlace(address);
+    const names = async () => (await Array.fromAsync(place.list('a/'))).toSorted();
+    await place.write('a/b.json', Readable.from(['one']));
+    await place.write('a/c/d.json', Readable.from([Buffer.from('two')]));
+    await place.write('a/b.json', Readable.from(['another']));
+    assert.equal(await text((await place.read('a/b.json'))!), 'another');
+    assert.deepEqual([await place.size('a/b.json'), await place.size('a/x')], [7, undefined]);
+    assert.equal(await place.read('a/x'), undefined);
+    const broken = Readable.from(
+      (async function* () {
+        yield Buffer.from('half');
+        throw new Error('The source broke.');
+      })(),
+    );
+    await assert.rejects(place.write('a/e.json', broken), /The source broke/);
+    assert.deepEqual(await names(), ['a/b.json', 'a/c/d.json']);
+    const wanted = [
+      { name: 'a/b.json', bytes: 7 },
+      { name: 'a/c/d.json', bytes: 4 },
+    ];
+    assert.deepEqual([...(await presentFiles(place, wanted))], ['a/b.json']);
+    await place.remove('a/b.json');
+    await place.remove('a/b.json');
+    assert.deepEqual(await names(), ['a/c/d.json']);
+  });
+
+test('an address of no bucket is refused with what to write', () => {
+  assert.throws(() => openPlace('s3://'), /write s3:\/\/bucket\/prefix/);
+});

@@ -1,0 +1,39 @@
+import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
+import type { Assumption } from '../../engine/reconcile/assume.ts';
+import type { CommandContext } from '../command_context.ts';
+import { UserError } from '../user_error.ts';
+import { withProcess } from '../with_process.ts';
+import { tellReconciled } from './tell_reconciled.ts';
+
+/** The options of `sluice reconcile`. */
+export type ReconcileFlags = { export?: string; assume?: string; json?: boolean };
+
+/**
+ * `sluice reconcile`: asks the destinations of exports that still wait since a restore what was
+ * delivered, also beside a running server. Exit code 1 when some go on waiting.
+ */
+export async function reconcile(context: CommandContext, flags: ReconcileFlags): Promise<number> {
+  const { say } = context;
+  if (flags.export !== undefined && !/^[0-9a-f-]{36}$/i.test(flags.export))
+    throw new UserError(`"${flags.export}" is not the id of an export.`);
+  const assumption = assumptionOf(flags);
+  const found = await withProcess(context, ({ deps }) =>
+    reconcileAll(deps.engine, {
+      ...(flags.export === undefined ? {} : { only: flags.export }),
+      ...(assumption === undefined ? {} : { assumption }),
+    }),
+  );
+  if (flags.json === true) say(JSON.stringify({ exports: found }));
+  else if (found.length === 0) say('No export waits to be reconciled.');
+  else tellReconciled(found, say);
+  return found.some(({ is_waiting }) => is_waiting) ? 1 : 0;
+}
+
+function assumptionOf({ export: id, assume }: ReconcileFlags): Assumption | undefined {
+  if (assume === undefined) return undefined;
+  if (assume !== 'delivered' && assume !== 'missing')
+    throw new UserError('--assume is delivered or missing.');
+  if (id === undefined)
+    throw new UserError('--assume is said of one export: name it with --export.');
+  return assume;
+}

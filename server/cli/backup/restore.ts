@@ -1,0 +1,244 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import sql from 'sql-template-tag';
+import type { Config } from '../../config/config.ts';
+import { setAside } from '../../engine/reconcile/set_aside.ts';
+import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
+import type { Reconciled } from '../../engine/reconcile/reconcile.ts';
+import { openClickHouse } from '../../platform/clickhouse/client.ts';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { migrateClickHouse } from '../../platform/clickhouse/migrate.ts';
+import { isoInstant } from '../../platform/clock.ts';
+import { commandLine } from '../../platform/command_line.ts';
+import { lockDataFolder } from '../../platform/data_folder.ts';
+import { openDatabase } from '../../platform/postgres/database.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { migratePostgres } from '../../platform/postgres/migrate.ts';
+import { writeKeptSecretKeys } from '../../platform/secrets/kept_secret_keys.ts';
+import { version } from '../../platform/version.ts';
+import type { CommandContext } from '../command_context.ts';
+import { migrations_folder, openProcess } from '../process.ts';
+import { openStores, restoring_name } from '../stores.ts';
+import type { Stores } from '../stores.ts';
+import { UserError } from '../user_error.ts';
+import { waitForStores } from '../wait_for_stores.ts';
+import { analytics_tables } from './analytics_copy.ts';
+import { fillAnalytics } from './analytics_fill.ts';
+import { damagedFile } from './backup_file.ts';
+import { filesOf, openTelling, rowsOf } from './backup.ts';
+import { fillControl } from './control_copy.ts';
+import { listBackups, nameOf, openBackupKeys, readManifest } from './manifest.ts';
+import type { KnownBackup, Manifest } from './manifest.ts';
+import { readPassphrase } from './passphrase.ts';
+import { openPlace } from './open_place.ts';
+import { presentFiles } from './place.ts';
+import type { BackupPlace } from './place.ts';
+import { tellReconciled } from './tell_reconciled.ts';
+
+/** The options of `sluice restore`. */
+export type RestoreFlags = { passphraseFile?: string; to?: string; json?: boolean };
+
+/**
+ * `sluice restore`: brings a backup into empty stores, then asks the destinations what was
+ * delivered after it. Exit code 0: `sluice start` goes on from there; 1: some exports wait for
+ * `sluice reconcile`.
+ */
+export async function restore(
+  context: CommandContext,
+  address: string,
+  flags: RestoreFlags,
+): Promise<number> {
+  const place = openPlace(address);
+  const backup = await chooseBackup(place, flags.to);
+  const passphrase = readPassphrase(context.config, flags.passphraseFile);
+  const began = performance.now();
+  const found = await restoreBackup(context, place, backup, passphrase);
+  const { manifest } = backup;
+  if (flags.json === true) {
+    context.say(JSON.stringify({ taken_at: manifest.taken_at, exports: found }));
+  } else {
+    context.say(
+      `Restored the backup ${backup.name}: ${rowsOf(manifest, 'events')} events, ` +
+        `${rowsOf(manifest, 'persons')} versions of persons, ${manifest.tables.length} tables of ` +
+        `the control store, in ${((performance.now() - began) / 1_000).toFixed(1)} s.`,
+    );
+    context.say(
+      `What was taken in from ${manifest.taken_at} on is not in it. What of it was delivered is ` +
+        'named below; the rest is lost, and nothing tells how much it was.',
+    );
+    tellReconciled(found, context.say);
+    context.say(`Now run \`${commandLine('start')}\`.`);
+  }
+  return found.some(({ is_waiting }) => is_waiting) ? 1 : 0;
+}
+
+/** The newest backup, or the newest at or before an instant. */
+export async function chooseBackup(place: BackupPlace, to?: string): Promise<KnownBackup> {
+  const names = await listBackups(place);
+  if (names.length === 0)
+    throw new UserError(`There is no whole backup in ${place.name}. Name another place.`);
+  const until = to === undefined ? undefined : Date.parse(to);
+  if (Number.isNaN(until))
+    throw new UserError(`"${to}" is no instant. Write one as 2026-11-22T21:00:00Z.`);
+  const before =
+    until === undefined ? names : names.filter((name) => name <= nameOf(isoInstant(until)));
+  const name = before.at(-1);
+  if (name === undefined)
+    throw new UserError(
+      `No backup in ${place.name} is as old as ${to}; the oldest one is ${names[0]}.`,
+    );
+  return readManifest(place, name);
+}
+
+/**
+ * Restores a backup and reconciles it. Everything that can be wrong with the backup, the passphrase
+ * or the stores is said before anything is made, but for changed bytes, which are met on the way:
+ * then what was made is taken away again. With `compares` the control store is read once more and
+ * compared with the backup.
+ */
+export async function restoreBackup(
+  context: Pick<CommandContext, 'config' | 'log'>,
+  place: BackupPlace,
+  backup: KnownBackup,
+  passphrase: string,
+  { compares = false } = {},
+): Promise<Reconciled[]> {
+  const { config, log } = context;
+  const keys = await openBackupKeys(place, backup, passphrase);
+  requireKnownSchema(backup.manifest);
+  await requireFiles(place, backup.manifest);
+  if (config.secret_key !== undefined && !keys.includes(config.secret_key))
+    throw new UserError(
+      'SLUICE_SECRET_KEY is not the secret key of the backup. Set that one, or none: then it is ' +
+        'kept in the data folder.',
+    );
+  await prepareFolder(config);
+  const stores = await openStores(config, log, { is_restoring: true });
+  try {
+    if (config.secret_key === undefined) writeKeptSecretKeys(config.data_dir, keys);
+    await fillStores(context, stores, { place, manifest: backup.manifest, compares });
+    const found = await settle(context, stores, backup.manifest);
+    await stores.close();
+    await rm(join(config.data_dir, restoring_name), { force: true });
+    return found;
+  } catch (error) {
+    await stores.close();
+    await clearFolder(config.data_dir);
+    await rm(join(config.data_dir, restoring_name), { force: true });
+    throw error;
+  }
+}
+
+/** A backup of a newer release has tables that this one does not know. */
+function requireKnownSchema({ migrations, analytics_migrations, release }: Manifest): void {
+  const analytics = readdirSync(join(migrations_folder, 'clickhouse'));
+  const own = new Map(
+    readdirSync(migrations_folder)
+      .filter((name) => name.endsWith('.sql'))
+      .map((name) => [name, hash('sha256', readFileSync(join(migrations_folder, name), 'utf8'))]),
+  );
+  const unknown =
+    migrations.find(({ name, sha256 }) => own.get(name) !== sha256)?.name ??
+    analytics_migrations.find((name) => !analytics.includes(name));
+  if (unknown !== undefined)
+    throw new UserError(
+      `The backup was made by Sluice ${release} and has the migration ${unknown}, which this ` +
+        `Sluice ${version} does not know. Restore it with ${release} or a newer one.`,
+    );
+}
+
+async function requireFiles(place: BackupPlace, manifest: Manifest): Promise<void> {
+  const files = filesOf(manifest);
+  const present = await presentFiles(place, files);
+  const missing = files.find(({ name }) => !present.has(name));
+  if (missing !== undefined) throw damagedFile(place, missing.name);
+}
+
+/** Marks the folder, so that nobody takes what is half restored for a server's. */
+async function prepareFolder({ data_dir }: Config): Promise<void> {
+  lockDataFolder(data_dir)();
+  const names = readdirSync(data_dir).filter((name) => name !== 'lost+found');
+  if (names.length > 0 && !names.includes(restoring_name))
+    throw new UserError(
+      `The data folder ${data_dir} is not empty. Restore into an empty one: name it with ` +
+        'SLUICE_DATA_DIR, or move what is there away.',
+    );
+  await clearFolder(data_dir);
+  await writeFile(join(data_dir, restoring_name), '', { flush: true });
+}
+
+/** Takes away what a restore has made, all but the mark: a kill leaves what is known for it. */
+async function clearFolder(folder: string): Promise<void> {
+  for (const name of readdirSync(folder))
+    if (name !== 'lost+found' && name !== restoring_name)
+      await rm(join(folder, name), { recursive: true, force: true });
+}
+
+async function fillStores(
+  { log }: Pick<CommandContext, 'log'>,
+  stores: Stores,
+  { place, manifest, compares }: { place: BackupPlace; manifest: Manifest; compares: boolean },
+): Promise<void> {
+  const tell = openTelling();
+  const db = openDatabase(stores.database_url, {
+    connections_max: 2,
+    application_name: 'sluice-restore',
+  });
+  const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-restore' });
+  try {
+    await waitForStores(db, clickhouse, log);
+    await requireEmpty(db, clickhouse);
+    await migrateClickHouse(clickhouse, join(migrations_folder, 'clickhouse'), {
+      only: new Set(manifest.analytics_migrations),
+    });
+    await fillAnalytics(clickhouse, place, manifest, tell);
+    const only = new Set(manifest.migrations.map(({ name }) => name));
+    await migratePostgres(db, migrations_folder, version, only);
+    await fillControl(stores.database_url, place, manifest, { compares, tell });
+  } finally {
+    await clickhouse.close();
+    await db.close();
+  }
+}
+
+/** Stores of one's own may be somebody's. */
+async function requireEmpty(db: Database, clickhouse: ClickHouse): Promise<void> {
+  const found = await db.row<{ relname: string }>(sql`
+    SELECT relname FROM pg_class
+    WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace LIMIT 1`);
+  if (found !== undefined)
+    throw new UserError(
+      `The database of SLUICE_DATABASE_URL is not empty: it has the table ${found.relname}. ` +
+        'Restore into an empty one.',
+    );
+  const answer = await clickhouse.query({
+    query: `SELECT name FROM system.tables WHERE database = currentDatabase()
+      AND name IN {names:Array(String)} LIMIT 1`,
+    query_params: { names: ['migrations', ...analytics_tables] },
+    format: 'JSONEachRow',
+  });
+  const [table] = await answer.json<{ name: string }>();
+  if (table !== undefined)
+    throw new UserError(
+      `The database of SLUICE_CLICKHOUSE_URL is not empty: it has the table ${table.name}. ` +
+        'Restore into an empty one.',
+    );
+}
+
+/** Brings the stores to this release, and the ledgers to what the destinations hold. */
+async function settle(
+  { config, log }: Pick<CommandContext, 'config' | 'log'>,
+  stores: Stores,
+  manifest: Manifest,
+): Promise<Reconciled[]> {
+  const opened = await openProcess(config, stores, log, 'command');
+  try {
+    const { engine } = opened.deps;
+    await setAside(engine.db, manifest);
+    return await reconcileAll(engine);
+  } finally {
+    await opened.close();
+  }
+}

@@ -1,0 +1,62 @@
+import type { Command } from 'commander';
+import type { BackupFlags } from './backup/backup.ts';
+import type { DrillFlags } from './backup/drill.ts';
+import type { ReconcileFlags } from './backup/reconcile.ts';
+import type { RestoreFlags } from './backup/restore.ts';
+import type { Wrap } from './command_context.ts';
+
+const place = 'a folder, or s3://bucket/prefix?region=...&endpoint=...';
+const passphrase = ['--passphrase-file <path>', 'default SLUICE_BACKUP_PASSPHRASE'] as const;
+
+/** `sluice backup`, `restore`, `reconcile` and `drill` (see docs/backup.md). */
+export function addBackupCommands(program: Command, wrap: Wrap): void {
+  program
+    .command('backup')
+    .description('copy both stores and the secret key while the server goes on')
+    .argument('<place>', place)
+    .option(...passphrase)
+    .option('--keep <n>', 'remove all but the newest n backups afterwards')
+    .option('--rows-per-file <n>', 'most rows of one file of events or persons')
+    .action(
+      wrap(async (context, address: string, options: BackupFlags) =>
+        (await import('./backup/backup.ts')).backup(context, address, options),
+      ),
+    );
+  program
+    .command('restore')
+    .description('bring a backup into an empty data folder, and reconcile it with destinations')
+    .argument('<place>', place)
+    .option(...passphrase)
+    .option('--to <instant>', 'the newest backup at or before it; default the newest')
+    .option('--json', 'one JSON object instead of text')
+    .action(
+      wrap(async (context, address: string, options: RestoreFlags) =>
+        (await import('./backup/restore.ts')).restore(context, address, options),
+      ),
+    );
+  program
+    .command('reconcile')
+    .description(
+      'after a restore: enter what destinations say was delivered, and let exports go on',
+    )
+    .option('--export <id>', 'one export only; default all that wait for it')
+    .option('--assume <what>', 'delivered or missing, where the destination cannot say it')
+    .option('--json', 'one JSON object instead of text')
+    .action(
+      wrap(async (context, options: ReconcileFlags) =>
+        (await import('./backup/reconcile.ts')).reconcile(context, options),
+      ),
+    );
+  program
+    .command('drill')
+    .description(
+      'back up, restore into a temporary place, compare row by row, say how long it took',
+    )
+    .option('--from <place>', 'restore the newest backup of this place instead of making one')
+    .option(...passphrase)
+    .action(
+      wrap(async (context, options: DrillFlags) =>
+        (await import('./backup/drill.ts')).drill(context, options),
+      ),
+    );
+}

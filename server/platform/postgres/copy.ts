@@ -1,0 +1,99 @@
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import pg from 'pg';
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
+
+/** A table with the columns that are stored (not those that are computed of others). */
+export type CopiedTable = { name: string; columns: string[] };
+
+/** One session that copies whole tables. What it does is one transaction. */
+export type CopySession = {
+  rows<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** The ordinary tables of the schema, by name. */
+  tables(): Promise<CopiedTable[]>;
+  /** The rows of a table as COPY's text; `count` says how many when the stream has ended. */
+  copyOut(table: CopiedTable): { bytes: Readable; count(): number };
+  /** Takes COPY's text and gives how many rows came. */
+  copyIn(table: CopiedTable, bytes: Readable): Promise<number>;
+  /** Ends the transaction with what it did, and the session. */
+  commit(): Promise<void>;
+  /** Ends the session; what was not committed is rolled back. Harmless after `commit`. */
+  close(): Promise<void>;
+};
+
+/**
+ * Opens a session in a transaction: `snapshot` sees the database as of one instant and changes
+ * nothing, `load` changes it. The session may be idle for as long as a copy of something else
+ * takes.
+ */
+export async function openCopySession(
+  url: string,
+  kind: 'snapshot' | 'load',
+): Promise<CopySession> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: `sluice-${kind}`,
+    options: '-c timezone=UTC -c idle_in_transaction_session_timeout=0 -c lock_timeout=60000',
+  });
+  // What breaks an idle session is told by the next statement.
+  client.on('error', () => {});
+  await client.connect();
+  await client.query(
+    kind === 'snapshot' ? 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' : 'BEGIN',
+  );
+  let isOpen = true;
+  const close = async () => {
+    if (isOpen) await client.end().catch(() => undefined);
+    isOpen = false;
+  };
+  return {
+    rows: async <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) =>
+      (await client.query<Row>(text, values)).rows,
+    tables: async () => (await client.query<CopiedTable>(tables_query)).rows,
+    copyOut: (table) => {
+      const stream = client.query(copyTo(`COPY ${listed(table)} TO STDOUT`));
+      return { bytes: stream, count: () => (stream as { rowCount?: number }).rowCount ?? 0 };
+    },
+    copyIn: async (table, bytes) => {
+      const stream = client.query(copyFrom(`COPY ${listed(table)} FROM STDIN`));
+      await pipeline(bytes, stream);
+      return (stream as { rowCount?: number }).rowCount ?? 0;
+    },
+    commit: async () => {
+      await client.query('COMMIT');
+      await close();
+    },
+    close,
+  };
+}
+
+const tables_query = `
+  SELECT class.relname AS name, array_agg(attribute.attname::text ORDER BY attnum) AS columns
+  FROM pg_class class JOIN pg_attribute attribute ON attribute.attrelid = class.oid
+  WHERE class.relkind = 'r' AND class.relnamespace = current_schema()::regnamespace
+    AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+  GROUP BY class.relname ORDER BY class.relname`;
+
+function listed({ name, columns }: CopiedTable): string {
+  return `${pg.escapeIdentifier(name)} (${columns.map(pg.escapeIdentifier).join(', ')})`;
+}
+
+/**
+ * Does `work` while no table refers to another, so that they may be filled in any order. Afterwards
+ * all references are there again, and have been checked; the transaction fails where one is wrong.
+ */
+export async function withoutReferences(
+  session: Pick<CopySession, 'rows'>,
+  work: () => Promise<void>,
+): Promise<void> {
+  const references = await session.rows<{ on: string; name: string; definition: string }>(`
+    SELECT conrelid::regclass::text AS on, quote_ident(conname) AS name,
+      pg_get_constraintdef(oid) AS definition
+    FROM pg_constraint WHERE contype = 'f' AND connamespace = current_schema()::regnamespace
+    ORDER BY conrelid, conname`);
+  for (const { on, name } of references)
+    await session.rows(`ALTER TABLE ${on} DROP CONSTRAINT ${name}`);
+  await work();
+  for (const { on, name, definition } of references)
+    await session.rows(`ALTER TABLE ${on} ADD CONSTRAINT ${name} ${definition}`);
+}

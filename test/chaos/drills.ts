@@ -1,0 +1,245 @@
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import sql from 'sql-template-tag';
+import type { Reconciled } from '../../server/engine/reconcile/reconcile.ts';
+import { until } from '../processes/server_process.ts';
+import { readSource } from './compare.ts';
+import { places } from './delivered.ts';
+import { openDrillWorld } from './drill_world.ts';
+import type { DrillWorld } from './drill_world.ts';
+import { openRandom } from './random.ts';
+import type { Random } from './random.ts';
+import { startTraffic } from './traffic.ts';
+
+/** What is lost in a round; what is left of the data folder is moved away. */
+const losses = {
+  PostgreSQL: ['postgres'],
+  ClickHouse: ['clickhouse'],
+  'both stores': ['postgres', 'clickhouse'],
+  'the machine': ['postgres', 'clickhouse', 'secret_key'],
+} as const;
+
+/** One of `losses`. */
+export type Loss = keyof typeof losses;
+
+/** What a round came to; `faults` must be empty. */
+export type DrillOutcome = {
+  loss: Loss;
+  backup_seconds: number;
+  restore_seconds: number;
+  /** Events that were answered for, that the backup has, and that the server has at the end. */
+  sent: number;
+  restored: number;
+  stored: number;
+  /** By destination: rows, those that were named as lost, and those that are there twice. */
+  destinations: Record<string, { rows: number; named: number; doubled: number }>;
+  faults: string[];
+};
+
+const load_ms = 7_000;
+const turn_ms = 1_500;
+/** `SLUICE_SETTLE_SECONDS` of the campaign, and some. */
+const settled_ms = 1_500;
+const late_ms_max = 3_600_000;
+const wait_ms_max = 120_000;
+
+/**
+ * Plays rounds, each on a server of its own: a backup while events come in and exports run (every
+ * other one killed first, every other one into a bucket), more load, kill -9, a loss, a restore,
+ * and the exports go on. Then each row of each destination is compared.
+ */
+export async function runDrills(wanted: {
+  folder: string;
+  rounds: number;
+  seed: number;
+  first?: number;
+  say: (line: string) => void;
+}): Promise<DrillOutcome[]> {
+  const outcomes: DrillOutcome[] = [];
+  const kinds = Object.keys(losses) as Loss[];
+  for (let at = 0; at < wanted.rounds; at += 1) {
+    const round = at + (wanted.first ?? 0);
+    const folder = join(wanted.folder, `round_${round}`);
+    mkdirSync(folder, { recursive: true });
+    const world = await openDrillWorld(folder);
+    try {
+      const random = openRandom(wanted.seed, round);
+      outcomes.push(await playRound(world, random, round, kinds[round % kinds.length]!));
+    } finally {
+      await world.close();
+    }
+    wanted.say(JSON.stringify(outcomes.at(-1)));
+    if (outcomes.at(-1)!.faults.length === 0) rmSync(folder, { recursive: true, force: true });
+  }
+  return outcomes;
+}
+
+async function playRound(
+  world: DrillWorld,
+  random: Random,
+  round: number,
+  loss: Loss,
+): Promise<DrillOutcome> {
+  await world.start();
+  const exports = await createExports(world);
+  const stores = world.stores();
+  const turning = everyTurn(() => stores.turn());
+  const traffic = startTraffic(world, random, late_ms_max);
+  await pause(load_ms);
+  const settled = new Set(traffic.sent.keys());
+  await pause(settled_ms);
+  const place = round % 2 === 0 ? join(world.folder, 'backup') : world.bucket;
+  const backup_seconds = await backUp(world, random, place, round % 2 === 1);
+  await pause(load_ms);
+  // A client that sends again what the store has lost makes it a new event, which is delivered.
+  await traffic.stop();
+  await turning.stop();
+  await stores.close();
+  await world.kill();
+  lose(world, loss);
+
+  const began = performance.now();
+  const restoring = await world.command('restore', place, '--json').ended;
+  const restore_seconds = secondsSince(began);
+  if (restoring.code !== 0) throw new Error(`The restore ended with ${restoring.code}.`);
+  const { exports: found } = JSON.parse(restoring.out) as { exports: Reconciled[] };
+  await world.start();
+  const restored = world.stores();
+  const count = (await readSource(restored)).filter(({ uuid }) => settled.has(uuid)).length;
+  const more = startTraffic(world, openRandom(round, 1), late_ms_max);
+  const goingOn = everyTurn(() => restored.turn());
+  await pause(load_ms / 2);
+  await more.stop();
+  await deliverAll(restored, exports);
+  await goingOn.stop();
+  const outcome: DrillOutcome = {
+    loss,
+    backup_seconds,
+    restore_seconds,
+    sent: traffic.sent.size + more.sent.size,
+    restored: count,
+    stored: 0,
+    destinations: {},
+    faults: [],
+  };
+  if (count < settled.size)
+    outcome.faults.push(`${settled.size - count} events of before the backup are lost`);
+  await compare(world, restored, { exports, found, outcome });
+  await restored.close();
+  return outcome;
+}
+
+/** By type of destination, the id of its export. */
+type Exports = Record<string, string>;
+
+async function createExports(world: DrillWorld): Promise<Exports> {
+  const exports: Exports = {};
+  for (const [type, place] of Object.entries(places)) {
+    const { status, body } = await world.call('POST', '/api/projects/@current/batch_exports/', {
+      name: type,
+      interval: 'every 5 minutes',
+      destination: { type, config: place.config(world) },
+    });
+    if (status !== 201) throw new Error(JSON.stringify(body));
+    exports[type] = String(body['id']);
+  }
+  return exports;
+}
+
+function everyTurn(turn: () => Promise<unknown>): { stop(): Promise<void> } {
+  let isStopping = false;
+  const loop = async () => {
+    while (!isStopping) {
+      await turn().catch(() => undefined);
+      await pause(turn_ms);
+    }
+  };
+  const done = loop();
+  return {
+    stop: async () => {
+      isStopping = true;
+      await done;
+    },
+  };
+}
+
+/** Gives the seconds of the backup that became whole. */
+async function backUp(
+  world: DrillWorld,
+  random: Random,
+  place: string,
+  isKilledFirst: boolean,
+): Promise<number> {
+  const words = ['backup', place, '--rows-per-file', '500'];
+  if (isKilledFirst) {
+    const { child, ended } = world.command(...words);
+    await pause(random.between(500, 3_000));
+    child.kill('SIGKILL');
+    await ended;
+  }
+  const began = performance.now();
+  const { code } = await world.command(...words).ended;
+  if (code !== 0) throw new Error(`The backup ended with ${code}.`);
+  return secondsSince(began);
+}
+
+function lose({ folder }: DrillWorld, loss: Loss): void {
+  for (const name of losses[loss])
+    rmSync(join(folder, 'data', name), { recursive: true, force: true });
+  renameSync(join(folder, 'data'), join(folder, 'data_left'));
+}
+
+type ServerStores = ReturnType<DrillWorld['stores']>;
+
+/** Waits until everything that is stored has been through a run of each export. */
+async function deliverAll({ db }: ServerStores, exports: Exports): Promise<void> {
+  const row = await db.row<{ now: string }>(sql`SELECT now()`);
+  const waiting = () =>
+    db.row<{ count: number }>(sql`
+      SELECT count(*) AS count FROM batch_exports export WHERE id = ANY (
+        ${Object.values(exports)}::uuid[]) AND (paused OR planned_until < ${row!.now}::timestamptz
+        OR EXISTS (SELECT 1 FROM batch_export_runs run WHERE run.batch_export_id = export.id
+          AND run.data_interval_start <= ${row!.now}::timestamptz
+          AND run.status IN ('Starting', 'Running')))`);
+  await until('the last runs', wait_ms_max, 300, async () =>
+    (await waiting())?.count === 0 ? true : undefined,
+  );
+}
+
+/** Each row that is stored must be at each destination once; all others there must be named. */
+async function compare(
+  world: DrillWorld,
+  stores: ServerStores,
+  judged: { exports: Exports; found: Reconciled[]; outcome: DrillOutcome },
+): Promise<void> {
+  const { outcome } = judged;
+  const source = await readSource(stores);
+  outcome.stored = source.length;
+  for (const [type, place] of Object.entries(places)) {
+    const delivered = await place.read(world);
+    const said = judged.found.find((one) => one.batch_export_id === judged.exports[type]);
+    const named = said?.lost?.rows ?? 0;
+    const counts = [...delivered.values()].map((digests) => digests.length);
+    const doubled = counts.filter((count) => count > 1).length;
+    const missing = source.filter(({ uuid }) => !delivered.has(uuid)).length;
+    const changed = source.filter(
+      ({ uuid, digest }) => delivered.get(uuid)?.some((one) => one !== digest) === true,
+    ).length;
+    const known = new Set(source.map(({ uuid }) => uuid));
+    const strange = [...delivered.keys()].filter((uuid) => !known.has(uuid)).length;
+    outcome.destinations[type] = { rows: delivered.size, named, doubled };
+    for (const [what, is, wanted] of [
+      ['doubled', doubled, 0],
+      ['missing', missing, 0],
+      ['changed', changed, 0],
+      ['not in the store', strange, named],
+      ['in files without a receipt', said?.loose.length ?? 0, 0],
+    ] as const)
+      if (is !== wanted) outcome.faults.push(`${type}: ${is} rows are ${what}, not ${wanted}`);
+  }
+}
+
+function secondsSince(began: number): number {
+  return Math.round((performance.now() - began) / 100) / 10;
+}
