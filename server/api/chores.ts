@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { removeProjects } from '../engine/erasure/remove_projects.ts';
+import { workErasures } from '../engine/erasures/work.ts';
 import { judgeFreshness } from '../engine/health/freshness.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
 import { sweepWarnings } from '../engine/ingestion_warnings/store.ts';
@@ -41,6 +42,11 @@ export function choresOf(deps: Deps): Chore[] {
       name: 'work on bulk actions',
       interval_ms: 1_000,
       work: (signal) => workBulkActions(deps, signal),
+    },
+    {
+      name: 'work on erasures',
+      interval_ms: 1_000,
+      work: (signal) => workErasures(deps.engine, signal),
     },
     {
       name: 'sending of notices',

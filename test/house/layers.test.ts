@@ -132,6 +132,7 @@ const engine_order = [
   'delivery',
   'runs',
   'health',
+  'erasures',
   'planning',
   'source',
   'engine.ts',

@@ -6,6 +6,7 @@ import type { LogLevel } from '../run_log.ts';
 import type { ClaimedRun } from '../run.ts';
 import type { StallWatch } from './stall.ts';
 import type { StepClock } from './step_clock.ts';
+import { erasedKeys } from '../source/erased_keys.ts';
 import { openSourceQuery } from '../source/source_query.ts';
 import type { SourceQuery } from '../source/source_query.ts';
 
@@ -41,7 +42,11 @@ export function openAttempt(
   signal: AbortSignal,
   clock: StepClock,
 ): Attempt {
-  return { engine, run, ...openOrder(engine, run), signal, clock };
+  const order = openOrder(engine, run);
+  const { replaces } = run;
+  if (replaces === null) return { engine, run, ...order, signal, clock };
+  const erased = { keys: () => erasedKeys(engine, { ...run, ...replaces }, signal) };
+  return { engine, run, ...order, delivery: { ...order.delivery, erased }, signal, clock };
 }
 
 /** The reading of the source of the attempt: opened once. */

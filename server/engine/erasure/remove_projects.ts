@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
@@ -8,13 +7,13 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
+import { deleteRows, row_tables } from './delete_rows.ts';
+import type { RowTable } from './delete_rows.ts';
 
 /** A process that has said nothing for so long was killed. */
 const claim_ms = 5 * 60_000;
 /** The store rewrites a part once for all that are removed together. */
 const together_max = 100;
-const look_again_ms = 1_000;
-const tables = ['events', 'persons'] as const;
 
 type Removal = {
   team_id: number;
@@ -49,9 +48,9 @@ export async function removeProjects(
   const claimed = await claim(removing, wait_ms);
   if (claimed.length === 0) return 0;
   await countFirst(removing, claimed, signal);
-  for (const table of tables) await removeRows(removing, table, claimed, signal);
+  for (const table of row_tables) await removeRows(removing, table, claimed, signal);
   const left = await Promise.all(
-    tables.map((table) => countRows(removing.clickhouse, table, claimed, signal)),
+    row_tables.map((table) => countRows(removing.clickhouse, table, claimed, signal)),
   );
   const done = claimed.filter(
     (team_id) => left.every((counts) => !counts.has(team_id)) && !signal.aborted,
@@ -80,7 +79,7 @@ async function countFirst(
   signal: AbortSignal,
 ): Promise<void> {
   const [events, persons] = await Promise.all(
-    tables.map((table) => countRows(clickhouse, table, claimed, signal)),
+    row_tables.map((table) => countRows(clickhouse, table, claimed, signal)),
   );
   await db.run(sql`
     UPDATE removals SET events = found.events, persons = found.persons
@@ -95,39 +94,20 @@ async function countFirst(
  */
 async function removeRows(
   { db, clock, clickhouse }: Removing,
-  table: (typeof tables)[number],
+  table: RowTable,
   team_ids: number[],
   signal: AbortSignal,
 ): Promise<void> {
   if ((await countRows(clickhouse, table, team_ids, signal)).size === 0) return;
-  await clickhouse.command({
-    query: `ALTER TABLE ${table} DELETE WHERE team_id IN {team_ids:Array(Int64)}`,
+  const wanted = {
+    table,
+    condition: 'team_id IN {team_ids:Array(Int64)}',
     query_params: { team_ids },
-    clickhouse_settings: { mutations_sync: '0' },
-    abort_signal: signal,
-  });
-  while (await isRewriting(clickhouse, table, signal)) {
-    await db.run(sql`UPDATE removals SET claimed_at = ${isoInstant(clock.now())}
-      WHERE team_id = ANY (${team_ids}::integer[])`);
-    await pause(look_again_ms, undefined, { signal });
-  }
-}
-
-async function isRewriting(
-  clickhouse: ClickHouse,
-  table: string,
-  abort_signal: AbortSignal,
-): Promise<boolean> {
-  const result = await clickhouse.query({
-    query: `SELECT count() AS open, any(latest_fail_reason) AS reason FROM system.mutations
-      WHERE database = currentDatabase() AND table = {table:String} AND NOT is_done`,
-    query_params: { table },
-    format: 'JSONEachRow',
-    abort_signal,
-  });
-  const [row] = await result.json<{ open: number | string; reason: string }>();
-  if (row?.reason) throw new Error(`The store cannot remove rows of ${table}: ${row.reason}`);
-  return Number(row?.open) > 0;
+  };
+  await deleteRows(clickhouse, wanted, signal, () =>
+    db.run(sql`UPDATE removals SET claimed_at = ${isoInstant(clock.now())}
+      WHERE team_id = ANY (${team_ids}::integer[])`),
+  );
 }
 
 /** The rows of each project that has some, counted in the table itself and not in a projection. */

@@ -43,6 +43,7 @@ export const file: DestinationDefinition<typeof config> = {
   secrets: [],
   where: [],
   column_set: 'files',
+  erases: 'anew',
   validate: violations,
   encoding: fileEncoding,
   sliceBytes: fileSliceBytes,

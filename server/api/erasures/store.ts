@@ -1,0 +1,77 @@
+import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { LateEvents } from '../../engine/ingest/erased_ids.ts';
+import type { ErasureRow } from './schema.ts';
+
+const columns = sql`e.id, e.team_id AS project, e.kind, e.late_events, e.asked, e.status, e.step,
+  e.detail, e.counts, (SELECT json_build_object(
+    'waiting', count(*) FILTER (WHERE c.state = 'waiting'),
+    'rewriting', count(*) FILTER (WHERE c.state = 'rewriting'),
+    'rewritten', count(*) FILTER (WHERE c.state = 'rewritten'),
+    'yours', count(*) FILTER (WHERE c.state = 'yours'))
+    FROM erasure_copies c WHERE c.erasure_id = e.id) AS copies,
+  e.certificate, e.signature, u.email AS created_by, e.created_at, e.finished_at,
+  e.last_updated_at FROM erasures e LEFT JOIN users u ON u.id = e.created_by`;
+
+/** One page of the erasures of a project, newest first. */
+export function listErasures(team_id: number, page: Page): Sql {
+  return sql`SELECT ${columns} WHERE e.team_id = ${team_id}
+    ORDER BY e.created_at DESC, e.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** How many there are. */
+export function countErasures(team_id: number): Sql {
+  return sql`SELECT count(*) AS count FROM erasures WHERE team_id = ${team_id}`;
+}
+
+/** The erasure of the project. */
+export function findErasure(
+  db: Queryable,
+  team_id: number,
+  id: string,
+): Promise<ErasureRow | undefined> {
+  return db.row<ErasureRow>(
+    sql`SELECT ${columns} WHERE e.team_id = ${team_id} AND e.id = ${id}::uuid`,
+  );
+}
+
+/** An erasure as it is asked for. */
+type ErasureMade = {
+  id: string;
+  organization_id: string;
+  team_id: number;
+  kind: string;
+  late_events: LateEvents;
+  criteria_sealed: Buffer;
+  asked: Record<string, number>;
+  created_by: number;
+};
+
+/** Adds an erasure, which the server then works on by itself. */
+export async function insertErasure(tx: Transaction, made: ErasureMade): Promise<void> {
+  await tx.run(sql`
+    INSERT INTO erasures (id, organization_id, team_id, kind, late_events, criteria_sealed, asked,
+      created_by)
+    VALUES (${made.id}, ${made.organization_id}::uuid, ${made.team_id}, ${made.kind},
+      ${made.late_events}, ${made.criteria_sealed}, ${JSON.stringify(made.asked)}::jsonb,
+      ${made.created_by})`);
+}
+
+/** One page of the copies of an erasure, by export and interval. */
+export function listCopies(id: string, state: string | undefined, page: Page): Sql {
+  return sql`SELECT batch_export_id AS batch_export, name, destination_type, place,
+      data_interval_start, data_interval_end, records, state, detail, run_id AS run,
+      new_run_id AS new_run
+    FROM erasure_copies WHERE erasure_id = ${id}::uuid
+      AND (${state ?? null}::text IS NULL OR state = ${state ?? null})
+    ORDER BY batch_export_id, data_interval_start, delivery_id
+    LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** How many copies it has. */
+export function countCopies(id: string, state: string | undefined): Sql {
+  return sql`SELECT count(*) AS count FROM erasure_copies WHERE erasure_id = ${id}::uuid
+    AND (${state ?? null}::text IS NULL OR state = ${state ?? null})`;
+}
