@@ -5,8 +5,7 @@ CREATE TABLE IF NOT EXISTS erasing_ids (
   distinct_id String
 ) ENGINE = MergeTree
 PARTITION BY erasure_id
-ORDER BY distinct_id
-SETTINGS old_parts_lifetime = 1;
+ORDER BY distinct_id;
 
 -- `kind` is `event` or `person`, `key` a uuid of an event or the distinct id of a version of a person.
 CREATE TABLE IF NOT EXISTS erasing_rows (
@@ -18,5 +17,4 @@ CREATE TABLE IF NOT EXISTS erasing_rows (
   inserted_at DateTime64(6, 'UTC')
 ) ENGINE = MergeTree
 PARTITION BY erasure_id
-ORDER BY (kind, key)
-SETTINGS old_parts_lifetime = 1;
+ORDER BY (kind, key);

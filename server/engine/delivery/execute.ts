@@ -13,8 +13,9 @@ import { endRun } from '../runs/end_runs.ts';
 import type { ClaimedRun, ReplacedReceipt, StoredSlice } from '../run.ts';
 import { StallWatch } from './stall.ts';
 import { openStepClock } from './step_clock.ts';
+import { cutSlices } from '../source/cut_slices.ts';
 import { cutSlicesOnce } from '../source/recent_cuts.ts';
-import { openAttempt, readingOf, say } from './attempt.ts';
+import { isFirstReading, openAttempt, readingOf, say } from './attempt.ts';
 import type { Attempt, WatchedAttempt } from './attempt.ts';
 import { writeSlices } from './write_slices.ts';
 import { settle } from './settle_failure.ts';
@@ -176,7 +177,12 @@ async function slicesOf(attempt: Attempt): Promise<StoredSlice[]> {
   const slices =
     run.selection.length === 0
       ? []
-      : await cutSlicesOnce(engine, await readingOf(attempt), sizeBoundOf(attempt), attempt.signal);
+      : await (isFirstReading(run) ? cutSlicesOnce : cutSlices)(
+          engine,
+          await readingOf(attempt),
+          sizeBoundOf(attempt),
+          attempt.signal,
+        );
   attempt.clock.enter('counted');
   await storeSlices(engine, run, slices);
   return slices;

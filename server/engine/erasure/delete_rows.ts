@@ -78,8 +78,9 @@ export async function countWhere(
 }
 
 /**
- * How many files of before this instant the store still has of these tables: it keeps what was
- * rewritten or merged for some minutes (`old_parts_lifetime`), in case of a loss of power.
+ * How many parts with rows, replaced before this instant, the store still has of these tables: a
+ * store may keep what was rewritten for some minutes (`old_parts_lifetime`), in case of a loss of
+ * power.
  */
 export async function countOldParts(
   clickhouse: ClickHouse,
@@ -89,7 +90,7 @@ export async function countOldParts(
 ): Promise<number> {
   const result = await clickhouse.query({
     query: `SELECT count() AS parts FROM system.parts WHERE database = currentDatabase()
-      AND table IN {tables:Array(String)} AND NOT active
+      AND table IN {tables:Array(String)} AND NOT active AND rows > 0
       AND remove_time <= fromUnixTimestamp({until:Int64})`,
     query_params: { tables: [...tables], until: Math.ceil(until_ms / 1_000) },
     format: 'JSONEachRow',

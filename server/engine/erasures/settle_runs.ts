@@ -3,9 +3,6 @@ import type { Engine } from '../engine.ts';
 import type { Erasure, StepEnd } from './erasure.ts';
 import { judgeCopies } from './judge_copies.ts';
 
-/** Longer than what processes remember of the store (see source/memo.ts). */
-export const memory_seconds = 12;
-
 /**
  * Sees to the runs that were under way while the rows went. What they had counted is not there any
  * more, so those that show nothing yet begin anew; those that were about to show are waited for,
@@ -15,21 +12,21 @@ export async function settleRuns(
   engine: Engine,
   erasure: Erasure,
   signal: AbortSignal,
-  wait_seconds = memory_seconds,
+  memory_seconds: number,
 ): Promise<StepEnd> {
   const { clock, db } = engine;
-  const remembered_ms = Date.parse(erasure.removed_at!) + wait_seconds * 1_000 - clock.now();
+  const remembered_ms = Date.parse(erasure.removed_at!) + memory_seconds * 1_000 - clock.now();
   if (remembered_ms > 0)
     return {
       step: 'settle',
       detail: 'Waits until nothing of it is remembered any more.',
       wait_seconds: Math.ceil(remembered_ms / 1_000),
     };
-  await beginAnew(engine, erasure);
+  await beginAnew(engine, erasure, memory_seconds);
   const showing = await db.row<{ count: number }>(sql`
     SELECT count(*) AS count FROM batch_export_runs WHERE team_id = ${erasure.team_id}
       AND status IN ('Starting', 'Running') AND committing_at IS NOT NULL
-      AND committing_at < ${erasure.removed_at}::timestamptz + make_interval(secs => ${wait_seconds})`);
+      AND committing_at < ${erasure.removed_at}::timestamptz + make_interval(secs => ${memory_seconds})`);
   if (showing!.count > 0)
     return {
       step: 'settle',
@@ -44,7 +41,11 @@ export async function settleRuns(
  * Lets runs that are cut begin anew. The number of the attempt goes up, so that who has one now
  * changes nothing any more, as one that was believed dead.
  */
-async function beginAnew({ db }: Engine, { team_id, removed_at }: Erasure): Promise<void> {
+async function beginAnew(
+  { db }: Engine,
+  { team_id, removed_at }: Erasure,
+  memory_seconds: number,
+): Promise<void> {
   await db.transaction(async (tx) => {
     const reset = await tx.rows<{ id: string }>(sql`
       UPDATE batch_export_runs SET attempt = attempt + 1, worker_id = NULL, due_at = now(),

@@ -9,7 +9,12 @@ import { rewriteCopies } from './rewrite.ts';
 import { scrub } from './scrub.ts';
 import { settleRuns } from './settle_runs.ts';
 
-type Step = (engine: Engine, erasure: Erasure, signal: AbortSignal) => Promise<StepEnd | 'done'>;
+type Step = (
+  engine: Engine,
+  erasure: Erasure,
+  signal: AbortSignal,
+  memory_seconds: number,
+) => Promise<StepEnd | 'done'>;
 
 // Each may be repeated: after a kill in the middle of one it is done once more.
 const steps: Record<Exclude<ErasureStep, 'done'>, Step> = {
@@ -24,28 +29,42 @@ const steps: Record<Exclude<ErasureStep, 'done'>, Step> = {
 };
 
 const failed_wait_seconds = 10;
+/** Longer than source/memo.ts keeps anything. */
+const default_memory_seconds = 12;
 
 /**
  * Does what can be done now of the erasures that were asked for, and gives how many steps that
  * were. Guarantees: whatever is killed, and when, another process goes on; several processes do not
  * do the same at once; an erasure is over only when it is certified, and certified only when
  * neither store has anything of it. What fails is tried again, and the erasure says why.
+ * `memory_seconds` is how long processes remember what they read of the analytics store.
  */
-export async function workErasures(engine: Engine, signal: AbortSignal): Promise<number> {
+export async function workErasures(
+  engine: Engine,
+  signal: AbortSignal,
+  memory_seconds = default_memory_seconds,
+): Promise<number> {
   let done = 0;
   while (!signal.aborted) {
     const erasure = await claimErasure(engine);
     if (erasure === undefined || erasure.step === 'done') return done;
-    await workStep(engine, erasure, signal);
+    await workStep(engine, erasure, signal, memory_seconds);
     done += 1;
   }
   return done;
 }
 
-async function workStep(engine: Engine, erasure: Erasure, signal: AbortSignal): Promise<void> {
+async function workStep(
+  engine: Engine,
+  erasure: Erasure,
+  signal: AbortSignal,
+  memory_seconds: number,
+): Promise<void> {
   const step = steps[erasure.step as keyof typeof steps];
   try {
-    const end = await whileHeld(engine, erasure, signal, (held) => step(engine, erasure, held));
+    const end = await whileHeld(engine, erasure, signal, (held) =>
+      step(engine, erasure, held, memory_seconds),
+    );
     if (end !== 'done') return await giveBack(engine, erasure, end);
     engine.log.info({ erasure: erasure.id }, 'an erasure is done');
   } catch (error) {

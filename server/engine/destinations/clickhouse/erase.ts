@@ -20,8 +20,7 @@ export async function eraseRows(session: Session, erased: ErasedRows): Promise<v
     : '';
   const condition = `toString(${column}) IN (SELECT row_key FROM ${keys})${ofTeam}`;
   await connection.command(`DROP TABLE IF EXISTS ${keys} SYNC`);
-  await connection.command(`CREATE TABLE ${keys} (row_key String) ENGINE = MergeTree ORDER BY row_key
-    SETTINGS old_parts_lifetime = 1`);
+  await connection.command(`CREATE TABLE ${keys} (row_key String) ENGINE = MergeTree ORDER BY row_key`);
   try {
     for await (const some of erased.keys())
       await connection.insert(
