@@ -73,6 +73,10 @@ CREATE TABLE erased_ids (
   PRIMARY KEY (team_id, id_hash)
 );
 
+-- Of a deleted project: when the analytics store had none of its rows any more; its files may be
+-- there for some minutes.
+ALTER TABLE removals ADD COLUMN removed_at timestamptz;
+
 -- {erasure_id, run_id, receipt_sha256} of a run that writes a delivery once more without rows that
 -- were erased: which receipt its own stands for.
 ALTER TABLE batch_export_runs ADD COLUMN replaces jsonb;

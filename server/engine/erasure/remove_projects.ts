@@ -7,7 +7,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
-import { deleteRows, row_tables } from './delete_rows.ts';
+import { countOldParts, deleteRows, row_tables } from './delete_rows.ts';
 import type { RowTable } from './delete_rows.ts';
 
 /** A process that has said nothing for so long was killed. */
@@ -20,6 +20,7 @@ type Removal = {
   organization_id: string;
   project_name: string;
   requested_at: string;
+  removed_at: string;
   events: number;
   persons: number;
 };
@@ -34,8 +35,8 @@ type Removing = {
 
 /**
  * Removes the events and persons of deleted projects from the analytics store, and gives how many
- * projects are done. A removal ends only when the store, asked again, has no row of the project:
- * then its certificate (a signed count) and an entry in the organization's activity log are
+ * projects are done. A removal ends only when the store, asked again, has no row of the project,
+ * and none of the files that had some: then its certificate (a signed count) and an entry in the organization's activity log are
  * written. Guarantees: a kill at any point loses nothing, another process goes on; several
  * processes do not do the same twice. A call that `signal` ends leaves the rest for the next one.
  * `wait_ms` is how long after the deletion something that was on its way in may still be written.
@@ -52,10 +53,12 @@ export async function removeProjects(
   const left = await Promise.all(
     row_tables.map((table) => countRows(removing.clickhouse, table, claimed, signal)),
   );
-  const done = claimed.filter(
+  const empty = claimed.filter(
     (team_id) => left.every((counts) => !counts.has(team_id)) && !signal.aborted,
   );
+  const done = await withoutFiles(removing, empty, signal);
   for (const team_id of done) await certify(removing, team_id);
+  if (done.length === 0) return 0;
   removing.log.info({ projects: done }, 'the rows of deleted projects are removed');
   return done.length;
 }
@@ -129,20 +132,42 @@ async function countRows(
   return new Map(rows.map(({ team_id, rows: count }) => [Number(team_id), Number(count)]));
 }
 
+/**
+ * Those of the projects whose rows stand in no file of the store any more; the others are looked at
+ * with the next call.
+ */
+async function withoutFiles(
+  { db, clickhouse, clock }: Removing,
+  team_ids: number[],
+  signal: AbortSignal,
+): Promise<number[]> {
+  const rows = await db.rows<{ team_id: number; removed_at: string }>(sql`
+    UPDATE removals SET removed_at = coalesce(removed_at, ${isoInstant(clock.now())}),
+      claimed_at = NULL WHERE team_id = ANY (${team_ids}::integer[]) AND ended_at IS NULL
+    RETURNING team_id, removed_at`);
+  const done: number[] = [];
+  for (const { team_id, removed_at } of rows)
+    if ((await countOldParts(clickhouse, row_tables, Date.parse(removed_at), signal)) === 0)
+      done.push(team_id);
+  return done;
+}
+
 async function certify({ db, secrets, clock }: Removing, team_id: number): Promise<void> {
   await db.transaction(async (tx) => {
     const removal = await tx.row<Removal>(sql`
-      SELECT team_id, organization_id, project_name, events, persons, requested_at
+      SELECT team_id, organization_id, project_name, events, persons, requested_at, removed_at
       FROM removals WHERE team_id = ${team_id} AND ended_at IS NULL FOR UPDATE`);
     if (removal === undefined) return;
     const { organization_id, project_name, events, persons, requested_at } = removal;
     const ended_at = isoInstant(clock.now());
+    const { removed_at } = removal;
     const certificate = JSON.stringify({
       team_id,
       project_name,
       organization_id,
       requested_at,
-      removed_at: ended_at,
+      removed_at,
+      certified_at: ended_at,
       events,
       persons,
     });
