@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { removeProjects } from '../engine/erasure/remove_projects.ts';
+import { sweepNotes } from '../engine/erasures/certify.ts';
 import { workErasures } from '../engine/erasures/work.ts';
 import { judgeFreshness } from '../engine/health/freshness.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
@@ -94,6 +95,11 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of the rows of deleted projects',
       interval_ms: 30_000,
       work: (signal) => removeProjects(deps, signal, (deps.config.settle_seconds + 45) * 1_000),
+    },
+    {
+      name: 'removal of the notes of erasures whose projects are gone',
+      interval_ms: 60_000,
+      work: (signal) => sweepNotes(deps.engine, signal),
     },
     {
       name: 'removal of old ingestion warnings',

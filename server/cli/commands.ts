@@ -8,7 +8,12 @@ import { version } from '../platform/version.ts';
 import type { ImportFlags } from './import/command.ts';
 import type { Wrap } from './command_context.ts';
 import { addConfigCommand } from './config_commands.ts';
-import { addKeyCommand, addRemovalsCommand, addUserCommand } from './people_commands.ts';
+import {
+  addErasureCommands,
+  addKeyCommand,
+  addRemovalsCommand,
+  addUserCommand,
+} from './people_commands.ts';
 import { NoStoreError } from './stores.ts';
 import { UserError } from './user_error.ts';
 
@@ -83,6 +88,7 @@ function build(wrap: Wrap): Command {
   addKeyCommand(program, wrap);
   addUserCommand(program, wrap);
   addRemovalsCommand(program, wrap);
+  addErasureCommands(program, wrap);
   addImportCommand(program, wrap);
   addConfigCommand(program, wrap);
   addMcpCommand(program, wrap);

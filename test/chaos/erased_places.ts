@@ -141,11 +141,7 @@ function tableInMySql({ port, user, password }: MariaDbServer): ErasedPlace {
   };
 }
 
-function tableInClickHouse(
-  { clickhouse }: Deployment,
-  address: string,
-  url: string,
-): ErasedPlace {
+function tableInClickHouse({ clickhouse }: Deployment, address: string, url: string): ErasedPlace {
   const { username, password } = new URL(address);
   return {
     name: 'ClickHouse',
@@ -180,10 +176,7 @@ async function listFiles(root: string): Promise<string[]> {
 }
 
 /** The files below a folder whose bytes have the text. */
-export async function searchBytes(
-  root: string,
-  text: string,
-): Promise<string[]> {
+export async function searchBytes(root: string, text: string): Promise<string[]> {
   const hits: string[] = [];
   for (const path of await listFiles(root)) {
     let [rest, is_found] = ['', false];

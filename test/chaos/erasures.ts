@@ -108,7 +108,9 @@ async function fill(deployment: Deployment, { events, persons }: ErasuresWanted)
       return {
         event: round === 1 ? '$identify' : 'seen',
         distinct_id: round === 0 || round % 2 === 0 ? anonymous : own,
-        timestamp: new Date(now - 3_600_000 - Math.floor((number / events) * 3_600_000)).toISOString(),
+        timestamp: new Date(
+          now - 3_600_000 - Math.floor((number / events) * 3_600_000),
+        ).toISOString(),
         uuid: `00000000-0000-4000-8000-${number.toString(16).padStart(12, '0')}`,
         properties: {
           ...(round === 1 ? { $anon_distinct_id: anonymous } : {}),
@@ -289,7 +291,10 @@ async function verifyAll(deployment: Deployment): Promise<string[]> {
   };
   return exports
     .filter(({ fault, differences }) => fault !== null || differences.length > 0)
-    .map(({ name, fault, differences }) => `${name}: ${fault ?? JSON.stringify(differences.slice(0, 2))}`);
+    .map(
+      ({ name, fault, differences }) =>
+        `${name}: ${fault ?? JSON.stringify(differences.slice(0, 2))}`,
+    );
 }
 
 async function deleteOrganization(deployment: Deployment): Promise<void> {

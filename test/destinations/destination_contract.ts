@@ -201,7 +201,13 @@ function testErasure(contract: Contract): void {
         await sink.close();
       }
       const left = (await contract.readBack(config)).map(({ uuid }) => uuid);
-      assert.deepEqual(left.toSorted(), contractRows.slice(0, kept.length * 7).map(({ uuid }) => uuid).toSorted());
+      assert.deepEqual(
+        left.toSorted(),
+        contractRows
+          .slice(0, kept.length * 7)
+          .map(({ uuid }) => uuid)
+          .toSorted(),
+      );
       assert.deepEqual(await under.leftovers(config), []);
     }
   });

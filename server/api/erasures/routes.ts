@@ -1,11 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import { v7 as uuidv7 } from 'uuid';
 import type { Deps } from '../../deps.ts';
-import { askedOf, sealCriteria } from '../../engine/erasures/criteria.ts';
 import type { Criteria } from '../../engine/erasures/criteria.ts';
-import { rememberErased } from '../../engine/ingest/erased_ids.ts';
-import { changesOf } from '../../platform/activity/changes.ts';
 import { isUuid } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { invalid, notFound } from '../../platform/http/errors.ts';
@@ -19,13 +15,14 @@ import {
 import { query } from '../../platform/http/lists/query.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { erasureEntry } from './entry.ts';
 import { CopiesQuery, Erasure, ErasureCopy, NewErasure } from './schema.ts';
 import type { ErasureAsked, ErasureRow } from './schema.ts';
 import {
   countCopies,
   countErasures,
+  createErasure,
   findErasure,
-  insertErasure,
   listCopies,
   listErasures,
 } from './store.ts';
@@ -90,34 +87,14 @@ function createRoute(app: FastifyInstance, deps: Deps): void {
     (request, reply) =>
       write(request, reply, 201, async (tx, record) => {
         const asked = body(request, NewErasure);
-        const criteria = criteriaOf(asked);
-        const { organization_id, team_id } = request.access;
-        const [id, late_events] = [uuidv7(), asked.late_events ?? ('refuse' as const)];
-        const made = { id, team_id: team_id!, late_events };
-        await insertErasure(tx, {
-          ...made,
-          organization_id,
-          kind: criteria.kind,
-          criteria_sealed: sealCriteria(deps.secrets, id, criteria),
-          asked: askedOf(criteria),
+        const row = await createErasure(tx, deps.secrets, {
+          organization_id: request.access.organization_id,
+          team_id: request.access.team_id!,
+          criteria: criteriaOf(asked),
+          late_events: asked.late_events ?? 'refuse',
           created_by: request.caller.user_id,
         });
-        // Those that are named count at once; the others of the persons as soon as they are found.
-        if (criteria.kind === 'persons')
-          await rememberErased(
-            tx,
-            deps.secrets,
-            { ...made, erasure_id: id },
-            criteria.distinct_ids,
-          );
-        const row = (await findErasure(tx, team_id!, id))!;
-        record({
-          activity: 'created',
-          scope: 'erasure',
-          item_id: id,
-          item_name: null,
-          changes: changesOf(undefined, { kind: row.kind, late_events, ...row.asked }),
-        });
+        record(erasureEntry(row));
         return shown(deps, row);
       }),
   );

@@ -35,11 +35,7 @@ const Filter = Type.Object(
       Type.Array(
         Type.Object({
           key: Type.String({ minLength: 1, maxLength: 400 }),
-          value: Type.Union([
-            Type.String({ maxLength: 10_000 }),
-            Type.Number(),
-            Type.Boolean(),
-          ]),
+          value: Type.Union([Type.String({ maxLength: 10_000 }), Type.Number(), Type.Boolean()]),
         }),
         {
           minItems: 1,

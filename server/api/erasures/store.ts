@@ -1,7 +1,12 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
+import { v7 as uuidv7 } from 'uuid';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
+import { askedOf, sealCriteria } from '../../engine/erasures/criteria.ts';
+import type { Criteria } from '../../engine/erasures/criteria.ts';
+import { rememberErased } from '../../engine/ingest/erased_ids.ts';
 import type { LateEvents } from '../../engine/ingest/erased_ids.ts';
 import type { ErasureRow } from './schema.ts';
 
@@ -38,25 +43,38 @@ export function findErasure(
 }
 
 /** An erasure as it is asked for. */
-type ErasureMade = {
-  id: string;
+type ErasureAsked = {
   organization_id: string;
   team_id: number;
-  kind: string;
+  criteria: Criteria;
   late_events: LateEvents;
-  criteria_sealed: Buffer;
-  asked: Record<string, number>;
-  created_by: number;
+  created_by: number | null;
 };
 
-/** Adds an erasure, which the server then works on by itself. */
-export async function insertErasure(tx: Transaction, made: ErasureMade): Promise<void> {
+/**
+ * Adds an erasure, which the server then works on by itself. The distinct ids that were named count
+ * as erased from the commit on, the others of the persons as soon as they are found.
+ */
+export async function createErasure(
+  tx: Transaction,
+  secrets: Pick<Secrets, 'seal' | 'hash'>,
+  { organization_id, team_id, criteria, late_events, created_by }: ErasureAsked,
+): Promise<ErasureRow> {
+  const id = uuidv7();
   await tx.run(sql`
     INSERT INTO erasures (id, organization_id, team_id, kind, late_events, criteria_sealed, asked,
       created_by)
-    VALUES (${made.id}, ${made.organization_id}::uuid, ${made.team_id}, ${made.kind},
-      ${made.late_events}, ${made.criteria_sealed}, ${JSON.stringify(made.asked)}::jsonb,
-      ${made.created_by})`);
+    VALUES (${id}, ${organization_id}::uuid, ${team_id}, ${criteria.kind}, ${late_events},
+      ${sealCriteria(secrets, id, criteria)}, ${JSON.stringify(askedOf(criteria))}::jsonb,
+      ${created_by})`);
+  if (criteria.kind === 'persons')
+    await rememberErased(
+      tx,
+      secrets,
+      { team_id, late_events, erasure_id: id },
+      criteria.distinct_ids,
+    );
+  return (await findErasure(tx, team_id, id))!;
 }
 
 /** One page of the copies of an erasure, by export and interval. */

@@ -9,6 +9,7 @@ import type { Database } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { countOldParts, deleteRows, row_tables } from './delete_rows.ts';
 import type { RowTable } from './delete_rows.ts';
+import { project_tables, vacuum } from './vacuum.ts';
 
 /** A process that has said nothing for so long was killed. */
 const claim_ms = 5 * 60_000;
@@ -59,6 +60,7 @@ export async function removeProjects(
   const done = await withoutFiles(removing, empty, signal);
   for (const team_id of done) await certify(removing, team_id);
   if (done.length === 0) return 0;
+  await vacuum(removing.db, project_tables);
   removing.log.info({ projects: done }, 'the rows of deleted projects are removed');
   return done.length;
 }
@@ -158,9 +160,8 @@ async function certify({ db, secrets, clock }: Removing, team_id: number): Promi
       SELECT team_id, organization_id, project_name, events, persons, requested_at, removed_at
       FROM removals WHERE team_id = ${team_id} AND ended_at IS NULL FOR UPDATE`);
     if (removal === undefined) return;
-    const { organization_id, project_name, events, persons, requested_at } = removal;
+    const { organization_id, project_name, requested_at, removed_at, events, persons } = removal;
     const ended_at = isoInstant(clock.now());
-    const { removed_at } = removal;
     const certificate = JSON.stringify({
       team_id,
       project_name,

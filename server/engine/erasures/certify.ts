@@ -2,12 +2,48 @@ import sql from 'sql-template-tag';
 import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { isoInstant } from '../../platform/clock.ts';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { countOldParts, row_tables } from '../erasure/delete_rows.ts';
+import { vacuum } from '../erasure/vacuum.ts';
 import type { Engine } from '../engine.ts';
 import type { Erasure, StepEnd } from './erasure.ts';
 
 const own_tables = ['erasing_ids', 'erasing_rows'] as const;
+
+/**
+ * Drops what was noted of erasures that are no more: those of deleted projects end with them. Gives
+ * how many erasures that were.
+ */
+export async function sweepNotes({ db, clickhouse }: Engine, signal: AbortSignal): Promise<number> {
+  const result = await clickhouse.query({
+    query: `SELECT DISTINCT table, partition FROM system.parts WHERE database = currentDatabase()
+      AND table IN {tables:Array(String)} AND active AND rows > 0`,
+    query_params: { tables: [...own_tables] },
+    format: 'JSONEachRow',
+    abort_signal: signal,
+  });
+  const noted = await result.json<{ table: string; partition: string }>();
+  const known = await db.rows<{ id: string }>(sql`
+    SELECT id FROM erasures WHERE id = ANY (${noted.map(({ partition }) => partition)}::uuid[])`);
+  const ids = new Set(known.map(({ id }) => id));
+  const left = noted.filter(({ partition }) => !ids.has(partition));
+  for (const { table, partition } of left) await dropNotes(clickhouse, table, partition, signal);
+  return left.length;
+}
+
+async function dropNotes(
+  clickhouse: ClickHouse,
+  table: string,
+  erasure_id: string,
+  abort_signal: AbortSignal,
+): Promise<void> {
+  await clickhouse.command({
+    query: `ALTER TABLE ${table} DROP PARTITION {erasure_id:UUID}`,
+    query_params: { erasure_id },
+    abort_signal,
+  });
+}
 
 /**
  * Waits until the store has removed the files that it keeps of the rows for some minutes, then
@@ -26,12 +62,7 @@ export async function clearFiles(
       detail: `The rows are gone; the store still has ${parts} of its former files for some minutes.`,
       wait_seconds: 5,
     };
-  for (const table of own_tables)
-    await clickhouse.command({
-      query: `ALTER TABLE ${table} DROP PARTITION {erasure_id:UUID}`,
-      query_params: { erasure_id: erasure.id },
-      abort_signal: signal,
-    });
+  for (const table of own_tables) await dropNotes(clickhouse, table, erasure.id, signal);
   return { step: 'certify', detail: null };
 }
 
@@ -81,11 +112,17 @@ export async function certify(
     });
     return true;
   });
-  if (is_done) await db.text('VACUUM erasures');
+  if (is_done) await vacuum(db, ['erasures']);
   return 'done';
 }
 
-type CopySummary = { export: string; name: string; destination: string; deliveries: number; rows: number };
+type CopySummary = {
+  export: string;
+  name: string;
+  destination: string;
+  deliveries: number;
+  rows: number;
+};
 
 /** By export: what was rewritten, and what somebody has to remove, with places and reasons. */
 async function copiesOf(

@@ -73,7 +73,10 @@ export function filterCondition({ events, after, before, properties }: EventCrit
     query_params[`key_${index}`] = key;
     query_params[`value_${index}`] = String(value);
     const extract = typeof value === 'string' ? 'JSONExtractString' : 'JSONExtractRaw';
-    const type = typeof value === 'string' ? ` AND JSONType(properties, {key_${index}:String}) = 'String'` : '';
+    const type =
+      typeof value === 'string'
+        ? ` AND JSONType(properties, {key_${index}:String}) = 'String'`
+        : '';
     parts.push(`${extract}(properties, {key_${index}:String}) = {value_${index}:String}${type}`);
   }
   return { condition: parts.join(' AND '), query_params };

@@ -86,7 +86,11 @@ export type StepEnd = {
 };
 
 /** Gives the erasure back as it is after a step; nothing where another process has it by now. */
-export async function giveBack({ db, clock }: Engine, erasure: Erasure, end: StepEnd): Promise<void> {
+export async function giveBack(
+  { db, clock }: Engine,
+  erasure: Erasure,
+  end: StepEnd,
+): Promise<void> {
   const due_at = isoInstant(clock.now() + (end.wait_seconds ?? 0) * 1_000);
   await db.run(sql`
     UPDATE erasures SET step = ${end.step}, detail = ${end.detail}, claim_id = NULL,

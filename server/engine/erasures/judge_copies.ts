@@ -62,7 +62,11 @@ export async function judgeCopies(
 }
 
 // What nobody was shown has no copies. An endpoint is shown rows as they come.
-function listShown({ db }: Engine, { id, team_id }: Erasure, after: string): Promise<ShownDelivery[]> {
+function listShown(
+  { db }: Engine,
+  { id, team_id }: Erasure,
+  after: string,
+): Promise<ShownDelivery[]> {
   return db.rows<ShownDelivery>(sql`
     SELECT DISTINCT ON (run.delivery_id) run.id AS run_id, run.delivery_id, run.batch_export_id,
       export.name, run.team_id, coalesce(run.receipt::jsonb ->> 'model', export.model) AS model,

@@ -16,9 +16,12 @@ export async function noteRows(
   const { id: erasure_id, team_id } = erasure;
   const criteria = openCriteria(secrets, erasure_id, erasure.criteria_sealed!);
   const until = Date.parse(erasure.stored_until!);
-  const isIts = 'distinct_id IN (SELECT distinct_id FROM erasing_ids WHERE erasure_id = {erasure_id:UUID})';
+  const isIts =
+    'distinct_id IN (SELECT distinct_id FROM erasing_ids WHERE erasure_id = {erasure_id:UUID})';
   const filter =
-    criteria.kind === 'events' ? filterCondition(criteria.filter) : { condition: isIts, query_params: {} };
+    criteria.kind === 'events'
+      ? filterCondition(criteria.filter)
+      : { condition: isIts, query_params: {} };
   const asked = {
     query_params: { erasure_id, team_id, until, ...filter.query_params },
     abort_signal: signal,

@@ -13,7 +13,9 @@ export function placeOf(
   const more = names.length > names_max ? ` and ${names.length - names_max} more` : '';
   // What an export has now says nothing of where it delivered to before.
   const host = is_current ? definition?.host?.(config as never) : undefined;
-  const bucket = is_current ? (config['bucket_name'] ?? config['container_name'] ?? config['url']) : undefined;
+  const bucket = is_current
+    ? (config['bucket_name'] ?? config['container_name'] ?? config['url'])
+    : undefined;
   const parts = [host, typeof bucket === 'string' && bucket !== host ? bucket : undefined];
   return [...parts, names.slice(0, names_max).join(', ') + more]
     .filter((part) => part !== undefined && part !== '')

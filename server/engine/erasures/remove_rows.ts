@@ -36,7 +36,8 @@ export async function removeNoted(
     left += await countWhere(clickhouse, wanted, signal);
     left += await countWhere(clickhouse, wanted, signal, true);
   }
-  if (left > 0) return { step: 'remove', detail: 'The store still has rows of it.', wait_seconds: 2 };
+  if (left > 0)
+    return { step: 'remove', detail: 'The store still has rows of it.', wait_seconds: 2 };
   // What processes remember of the persons is thrown away with the next batch.
   await db.run(sql`UPDATE ingestion_states SET persons_generation = persons_generation + 1
     WHERE team_id = ${erasure.team_id}`);

@@ -75,7 +75,9 @@ async function beginRewriting(
         replaces: {
           erasure_id,
           run_id,
-          receipt_sha256: createHash('sha256').update(run.receipt ?? '').digest('hex'),
+          receipt_sha256: createHash('sha256')
+            .update(run.receipt ?? '')
+            .digest('hex'),
         },
       });
   await tx.run(sql`

@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { vacuum } from '../erasure/vacuum.ts';
 import type { Engine } from '../engine.ts';
 import type { Erasure, ErasureCounts, StepEnd } from './erasure.ts';
 import { scrubWarnings } from './scrub_warnings.ts';
@@ -8,6 +9,14 @@ import { scrubWarnings } from './scrub_warnings.ts';
 /** Shorter ids are parts of too many other texts. */
 const id_length_min = 4;
 const ids_per_batch = 500;
+const scrubbed_tables = [
+  'batch_export_logs',
+  'batch_export_runs',
+  'ingestion_warnings',
+  'plugin_cache',
+  'plugin_jobs',
+  'plugin_logs',
+];
 const gone = 'This named a person who was erased.';
 
 /**
@@ -22,7 +31,9 @@ export async function scrub(
   signal: AbortSignal,
 ): Promise<StepEnd> {
   const { db } = engine;
-  const counts: Required<Pick<ErasureCounts, 'warning_examples' | 'log_lines' | 'plugin_jobs' | 'plugin_values'>> = {
+  const counts: Required<
+    Pick<ErasureCounts, 'warning_examples' | 'log_lines' | 'plugin_jobs' | 'plugin_values'>
+  > = {
     warning_examples: await scrubWarnings(engine, erasure, signal),
     log_lines: 0,
     plugin_jobs: 0,
@@ -53,8 +64,7 @@ export async function scrub(
       AND ${names(sql`one.key || one.value::text`, named)}`);
     counts.plugin_values += stored!.count;
   }
-  for (const table of ['ingestion_warnings', 'batch_export_logs', 'batch_export_runs', 'plugin_logs', 'plugin_jobs', 'plugin_cache'])
-    await db.text(`VACUUM ${table}`);
+  await vacuum(db, scrubbed_tables);
   return { step: 'files', detail: null, counts };
 }
 

@@ -45,13 +45,20 @@ export async function workErasures(
   memory_seconds = default_memory_seconds,
 ): Promise<number> {
   let done = 0;
-  while (!signal.aborted) {
-    const erasure = await claimErasure(engine);
-    if (erasure === undefined || erasure.step === 'done') return done;
-    await workStep(engine, erasure, signal, memory_seconds);
-    done += 1;
-  }
+  while (!signal.aborted && (await workOneStep(engine, signal, memory_seconds))) done += 1;
   return done;
+}
+
+/** Does one step of the erasure that waits longest; false where none waits. */
+export async function workOneStep(
+  engine: Engine,
+  signal: AbortSignal,
+  memory_seconds: number,
+): Promise<boolean> {
+  const erasure = await claimErasure(engine);
+  if (erasure === undefined) return false;
+  await workStep(engine, erasure, signal, memory_seconds);
+  return true;
 }
 
 async function workStep(

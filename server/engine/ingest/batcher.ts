@@ -192,9 +192,7 @@ function tell(groups: Group[], outcome: FlushOutcome): void {
   for (const { events, finish } of groups) {
     const fates = outcome.fates.slice(from, from + events.length);
     finish(
-      fates.length === events.length
-        ? count(fates)
-        : { failure: outcome.failure ?? 'unavailable' },
+      fates.length === events.length ? count(fates) : { failure: outcome.failure ?? 'unavailable' },
     );
     from += events.length;
   }

@@ -48,8 +48,12 @@ export async function withoutErased(
   team_id: number,
   events: IncomingEvent[],
 ): Promise<(IncomingEvent | undefined)[]> {
-  const ids = new Set(events.flatMap(({ distinct_id, merge }) => [distinct_id, merge?.other ?? []]).flat());
-  const hashes = new Map([...ids].map((id) => [erasedHash(secrets, team_id, id).toString('hex'), id]));
+  const ids = new Set(
+    events.flatMap(({ distinct_id, merge }) => [distinct_id, merge?.other ?? []]).flat(),
+  );
+  const hashes = new Map(
+    [...ids].map((id) => [erasedHash(secrets, team_id, id).toString('hex'), id]),
+  );
   const rows = await tx.rows<{ hex: string; late_events: LateEvents }>(sql`
     SELECT encode(id_hash, 'hex') AS hex, late_events FROM erased_ids
     WHERE team_id = ${team_id} AND id_hash IN (SELECT decode(hex, 'hex')

@@ -20,12 +20,16 @@ export async function eraseRows(session: Session, erased: ErasedRows): Promise<v
     : '';
   const condition = `toString(${column}) IN (SELECT row_key FROM ${keys})${ofTeam}`;
   await connection.command(`DROP TABLE IF EXISTS ${keys} SYNC`);
-  await connection.command(`CREATE TABLE ${keys} (row_key String) ENGINE = MergeTree ORDER BY row_key`);
+  await connection.command(
+    `CREATE TABLE ${keys} (row_key String) ENGINE = MergeTree ORDER BY row_key`,
+  );
   try {
     for await (const some of erased.keys())
       await connection.insert(
         `INSERT INTO ${keys} (row_key) FORMAT JSONEachRow`,
-        Readable.from([Buffer.from(some.map((row_key) => `${JSON.stringify({ row_key })}\n`).join(''))]),
+        Readable.from([
+          Buffer.from(some.map((row_key) => `${JSON.stringify({ row_key })}\n`).join('')),
+        ]),
       );
     await connection.command(
       `ALTER TABLE ${target} DELETE WHERE ${condition}
