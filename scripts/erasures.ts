@@ -25,7 +25,7 @@ const wanted = {
   erasures: Number(values.erasures),
   kills: Number(values.kills),
   seed: Number(values.seed),
-  say: (line: string) => console.log(line),
+  say: (line: string) => console.log(`${Math.round(performance.now() / 1_000)} s: ${line}`),
 };
 console.log(`${values.events} events, ${values.kills} kills, seed ${values.seed}; in ${folder}`);
 const outcome = await runErasures(wanted);

@@ -8,6 +8,7 @@ import { openErasedPlaces, searchBytes } from './erased_places.ts';
 import type { ErasedPlace, PlaceContents } from './erased_places.ts';
 import { openRandom } from './random.ts';
 import type { Random } from './random.ts';
+import { fill, needle, project, sendEvents } from './erased_people.ts';
 
 /** What the erasures came to; `faults` say what was still there, or was changed besides. */
 export type ErasuresOutcome = {
@@ -28,10 +29,6 @@ export type ErasuresWanted = {
   say: (line: string) => void;
 };
 
-/** In every id and in the properties of who is erased, and nowhere else. */
-const needle = 'zq9forgetme';
-const project = '/api/projects/@current/';
-const batch_events = 5_000;
 const stores = ['postgres', 'clickhouse'];
 
 /**
@@ -84,58 +81,13 @@ export async function runErasures(wanted: ErasuresWanted): Promise<ErasuresOutco
   return outcome;
 }
 
-/** Half of a person's events come under an id that became theirs later. */
-async function fill(deployment: Deployment, { events, persons }: ErasuresWanted): Promise<void> {
-  // Bytes on the disk are to be found by whoever looks for them.
-  for (const [table, columns] of [
-    ['events', ['distinct_id', 'properties', 'person_properties']],
-    ['persons', ['distinct_id', 'properties', 'merged_into']],
-  ] as const)
-    for (const column of columns)
-      await deployment.clickhouse.command({
-        query: `ALTER TABLE ${table} MODIFY COLUMN ${column} String CODEC(NONE)`,
-      });
-  const everybody = 10 * persons;
-  const now = Date.now();
-  for (let from = 0; from < events; from += batch_events) {
-    const batch = Array.from({ length: Math.min(batch_events, events - from) }, (_none, index) => {
-      const number = from + index;
-      const person = number % everybody;
-      const name = person < persons ? needle : 'keptperson';
-      const round = Math.floor(number / everybody);
-      const anonymous = `anonymous-${name}-${person}`;
-      const own = `${name}-${person}@example.com`;
-      return {
-        event: round === 1 ? '$identify' : 'seen',
-        distinct_id: round === 0 || round % 2 === 0 ? anonymous : own,
-        timestamp: new Date(
-          now - 3_600_000 - Math.floor((number / events) * 3_600_000),
-        ).toISOString(),
-        uuid: `00000000-0000-4000-8000-${number.toString(16).padStart(12, '0')}`,
-        properties: {
-          ...(round === 1 ? { $anon_distinct_id: anonymous } : {}),
-          note: `${name} was here`,
-          $set: { address: `${name}-${person % 7} street` },
-        },
-      };
-    });
-    await send(deployment, batch);
-    // Sent again: an example of a warning names somebody.
-    if (from === 0) await send(deployment, batch.slice(0, 10));
-  }
-}
-
-async function send(deployment: Deployment, events: object[]): Promise<Record<string, unknown>> {
-  const answer = await deployment.call('POST', `${project}events/`, { events });
-  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
-  return answer.body;
-}
-
 async function exportAll(deployment: Deployment, places: ErasedPlace[]): Promise<void> {
   const now = Date.now();
   for (const { name, destination, model } of places) {
     const made = await deployment.call('POST', `${project}batch_exports/`, {
-      ...{ name, destination, model },
+      name,
+      destination,
+      model,
       interval: 'every 5 minutes',
     });
     if (made.status !== 201) throw new Error(`${name}: ${JSON.stringify(made.body)}`);
@@ -221,7 +173,9 @@ async function eraseOne(
   const look = async () => {
     const answer = await deployment.call('GET', path).catch(() => undefined);
     if (answer?.status !== 200) return undefined;
-    if (answer.body['step'] !== step) say(`  ${String((step = answer.body['step'] as string))}`);
+    const { step: now, detail } = answer.body as { step: string; detail: string | null };
+    if (now !== step) say(`  ${now}${detail === null ? '' : `: ${detail}`}`);
+    step = now;
     return answer.body['status'] === 'Completed' ? answer.body : undefined;
   };
   for (let kill = 0; kill < kills / erasures; kill += 1) {
@@ -237,7 +191,7 @@ async function eraseOne(
     outcome.faults.push(`the certificate of erasure ${number} is not signed`);
   const { copies_for_you } = JSON.parse(certificate!) as { copies_for_you: object[] };
   if (copies_for_you.length > 0) outcome.faults.push(JSON.stringify(copies_for_you));
-  const late = await send(deployment, [
+  const late = await sendEvents(deployment, [
     { event: 'late', distinct_id: ids[0], properties: { note: needle } },
   ]);
   if (late['refused'] !== (late_events === 'refuse' ? 1 : 0))

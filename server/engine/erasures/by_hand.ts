@@ -1,7 +1,7 @@
 import type { DestinationDefinition } from '../destination/destination.ts';
 import { columnsOf } from '../source/source_query.ts';
 import { keyColumn } from '../sql_tables/layout.ts';
-import type { ShownDelivery } from './judge_copies.ts';
+import type { ShownDelivery } from './shown_delivery.ts';
 
 /** Why a copy cannot be rewritten from here, as a sentence; undefined where it can. */
 export function whyByHand(

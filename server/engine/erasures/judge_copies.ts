@@ -1,9 +1,5 @@
 import sql from 'sql-template-tag';
 import { findDestination } from '../destinations/index.ts';
-import type { DestinationDefinition } from '../destination/destination.ts';
-import type { StoredRectangle } from '../ledger/rectangles.ts';
-import type { EventFilter } from '../models/event_filter.ts';
-import type { ModelName } from '../models/model.ts';
 import { erasedCondition } from '../source/erased_keys.ts';
 import { countRecords } from '../source/source.ts';
 import { openSourceQuery } from '../source/source_query.ts';
@@ -11,29 +7,7 @@ import type { Engine } from '../engine.ts';
 import { whyByHand } from './by_hand.ts';
 import type { Erasure } from './erasure.ts';
 import { placeOf } from './place.ts';
-
-/** A delivery as its newest run that may have shown it has left it, and its export now. */
-export type ShownDelivery = {
-  run_id: string;
-  delivery_id: string;
-  batch_export_id: string;
-  name: string;
-  team_id: number;
-  model: ModelName;
-  custom_query: string | null;
-  destination_type: string;
-  destination_config: Record<string, unknown> | null;
-  is_current: boolean;
-  is_completed: boolean;
-  selection: StoredRectangle[];
-  data_interval_start: string;
-  data_interval_end: string;
-  /** What its receipt says; null where it has none. */
-  facts: ({ source_records: number; names: string[] } & Partial<EventFilter>) | null;
-};
-
-/** A delivery that rows of the erasure went into. */
-export type Copy = { delivery: ShownDelivery; records: number };
+import type { ShownDelivery } from './shown_delivery.ts';
 
 const page_size = 100;
 
@@ -127,7 +101,7 @@ async function countErased(
 async function listCopy(
   engine: Engine,
   { id }: Erasure,
-  { delivery, records }: Copy,
+  { delivery, records }: { delivery: ShownDelivery; records: number },
   signal: AbortSignal,
   when: 'before' | 'after',
 ): Promise<void> {
@@ -139,7 +113,7 @@ async function listCopy(
     INSERT INTO erasure_copies (erasure_id, delivery_id, batch_export_id, name, destination_type,
       place, data_interval_start, data_interval_end, run_id, records, state, detail)
     SELECT ${id}, ${delivery.delivery_id}, ${delivery.batch_export_id}, ${delivery.name},
-      ${delivery.destination_type}, ${placeOf(definition as DestinationDefinition | undefined, delivery)},
+      ${delivery.destination_type}, ${placeOf(definition, delivery)},
       ${delivery.data_interval_start}::timestamptz, ${delivery.data_interval_end}::timestamptz,
       ${delivery.run_id}, ${records}::bigint, ${reason === undefined ? 'waiting' : 'yours'},
       ${reason ?? null}

@@ -1,5 +1,5 @@
 import type { DestinationDefinition } from '../destination/destination.ts';
-import type { ShownDelivery } from './judge_copies.ts';
+import type { ShownDelivery } from './shown_delivery.ts';
 
 const names_max = 3;
 
@@ -12,7 +12,7 @@ export function placeOf(
   const names = [...new Set(facts?.names ?? [])];
   const more = names.length > names_max ? ` and ${names.length - names_max} more` : '';
   // What an export has now says nothing of where it delivered to before.
-  const host = is_current ? definition?.host?.(config as never) : undefined;
+  const host = is_current ? definition?.host?.(config) : undefined;
   const bucket = is_current
     ? (config['bucket_name'] ?? config['container_name'] ?? config['url'])
     : undefined;

@@ -73,7 +73,10 @@ export async function withoutErased(
 /** That something happened, and when: neither who it was nor anything that was sent of them. */
 function ofNobody({ uuid, is_uuid_given, event, timestamp }: IncomingEvent): IncomingEvent {
   return {
-    ...{ uuid, is_uuid_given, event, timestamp },
+    uuid,
+    is_uuid_given,
+    event,
+    timestamp,
     distinct_id: nobody,
     properties: '{}',
     elements_chain: '',

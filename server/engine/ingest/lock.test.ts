@@ -24,6 +24,7 @@ import { listen, urlOf } from '../../../test/servers/loopback.ts';
 import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 
 const log = silentLog();
+const secrets = openSecrets('a secret');
 let stores: TestStores;
 let db: Database;
 let clickhouse: ClickHouse;
@@ -76,13 +77,7 @@ async function store(
     log?: typeof log;
   } = {},
 ) {
-  const parts = {
-    db,
-    clock: systemClock,
-    log: fields.log ?? log,
-    secrets: openSecrets('a secret'),
-    settle_seconds: 15,
-  };
+  const parts = { db, clock: systemClock, log: fields.log ?? log, secrets, settle_seconds: 15 };
   const ingestion = openIngestion(
     { ...parts, clickhouse: fields.through ?? clickhouse },
     { look_up_seconds_max: fields.seconds ?? 30 },

@@ -220,11 +220,9 @@ export type PlannedRun = {
   is_make_up?: boolean;
   /** It is known to have few rows. */
   is_small?: boolean;
-  /**
-   * No worker takes it before so many seconds are over, unless somebody has looked at it before.
-   */
+  /** No worker takes it before so many seconds are over, unless it was looked at before. */
   look_seconds?: number;
-  /** It writes a delivery once more: see `ClaimedRun`. A worker is needed, also without rows. */
+  /** See `ClaimedRun`; a worker is needed, also without rows. */
   replaces?: ReplacedReceipt;
 };
 
@@ -269,9 +267,8 @@ export async function insertRuns(tx: Transaction, runs: PlannedRun[]): Promise<s
       planned.replaces IS NOT NULL
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS planned (id uuid,
       batch_export_id uuid, revision int, host text, backfill_id uuid, delivery_id uuid,
-      is_make_up boolean, is_small boolean,
-      data_interval_start timestamptz, data_interval_end timestamptz, selection jsonb,
-        look_seconds float8, replaces jsonb)
+      is_make_up boolean, is_small boolean, data_interval_start timestamptz,
+      data_interval_end timestamptz, selection jsonb, look_seconds float8, replaces jsonb)
     JOIN batch_exports export ON export.id = planned.batch_export_id
     ON CONFLICT DO NOTHING RETURNING id`);
   const isNew = new Set(inserted.map(({ id }) => id));

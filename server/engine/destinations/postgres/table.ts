@@ -196,15 +196,18 @@ export function mergeStatement(target: string, stage: string, columns: Column[])
     ORDER BY ${order} ON CONFLICT (${key}) ${update}`;
 }
 
-/** The statement that deletes rows by the key of their model, of the project where rows say it. */
-export function eraseStatement(
+/**
+ * Deletes rows by the key of their model, of the project where rows say it, in the open transaction.
+ */
+export async function eraseRows(
+  connection: Connection,
   target: string,
   delivery: Delivery,
   keys: string[],
-): { text: string; values: unknown[] } {
-  const column = quoted(keyColumn(delivery)!);
+): Promise<void> {
   // Without a type, so that the server takes the column's own and its index.
-  const text = `DELETE FROM ${target} WHERE ${column} = ANY ($1)`;
-  if (!hasOwn(delivery.columns, 'team_id')) return { text, values: [keys] };
-  return { text: `${text} AND ${quoted('team_id')} = $2`, values: [keys, delivery.team_id] };
+  const statement = `DELETE FROM ${target} WHERE ${quoted(keyColumn(delivery)!)} = ANY ($1)`;
+  await (hasOwn(delivery.columns, 'team_id')
+    ? connection.rows(`${statement} AND ${quoted('team_id')} = $2`, [keys, delivery.team_id])
+    : connection.rows(statement, [keys]));
 }
