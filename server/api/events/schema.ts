@@ -125,7 +125,8 @@ export const EventsTaken = Type.Object(
     }),
     refused: Type.Integer({
       minimum: 0,
-      description: 'Events of persons who were erased: they are not stored, and need not come again.',
+      description:
+        'Events of persons who were erased: they are not stored, and need not come again.',
     }),
     rejected: Type.Integer({
       minimum: 0,
