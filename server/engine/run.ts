@@ -58,8 +58,8 @@ export type ClaimedRun = {
   export_revision: number;
   is_deleted: boolean;
   /**
-   * The receipt in whose place that of this run comes: it writes a delivery that is there once more,
-   * without rows that were erased.
+   * The receipt in whose place that of this run comes: it writes a delivery that is there once
+   * more, without rows that were erased.
    */
   replaces: ReplacedReceipt | null;
   /** Of its attempts, this one last; without any where no worker has had it. */

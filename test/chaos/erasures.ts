@@ -123,8 +123,8 @@ async function contentsOf(
     const result = await deployment.clickhouse.query({
       query: `SELECT toUInt32(countIf(NOT is_named)) AS rows, toUInt32(countIf(is_named)) AS named,
           toString(sumIf(hash, NOT is_named)) AS others
-        FROM (SELECT cityHash64(*) AS hash, position(concat(distinct_id, properties), '${needle}') > 0
-          AS is_named FROM ${table})`,
+        FROM (SELECT cityHash64(*) AS hash,
+          position(concat(distinct_id, properties), '${needle}') > 0 AS is_named FROM ${table})`,
       format: 'JSONEachRow',
     });
     const [row] = await result.json<PlaceContents>();

@@ -56,8 +56,8 @@ export function readingOf(attempt: Attempt): Promise<SourceQuery> {
 }
 
 /**
- * Whether what was read of the store a moment ago, for whatever run, is good for this one. Who tries
- * again looks anew, and so does who comes because rows were erased.
+ * Whether what was read of the store a moment ago, for whatever run, is good for this one. Who
+ * tries again looks anew, and so does who comes because rows were erased.
  */
 export function isFirstReading({ attempt, replaces }: ClaimedRun): boolean {
   return attempt === 1 && replaces === null;

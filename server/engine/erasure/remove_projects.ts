@@ -37,10 +37,11 @@ type Removing = {
 /**
  * Removes the events and persons of deleted projects from the analytics store, and gives how many
  * projects are done. A removal ends only when the store, asked again, has no row of the project,
- * and none of the files that had some: then its certificate (a signed count) and an entry in the organization's activity log are
- * written. Guarantees: a kill at any point loses nothing, another process goes on; several
- * processes do not do the same twice. A call that `signal` ends leaves the rest for the next one.
- * `wait_ms` is how long after the deletion something that was on its way in may still be written.
+ * and none of the files that had some: then its certificate (a signed count) and an entry in the
+ * organization's activity log are written. Guarantees: a kill at any point loses nothing, another
+ * process goes on; several processes do not do the same twice. A call that `signal` ends leaves the
+ * rest for the next one. `wait_ms` is how long after the deletion something that was on its way in
+ * may still be written.
  */
 export async function removeProjects(
   removing: Removing,

@@ -11,7 +11,7 @@ export function whyByHand(
   if (definition?.erases === undefined)
     return definition?.shows_as_written === true
       ? 'What an endpoint has made of the rows cannot be reached from here.'
-      : `Rows of a delivery to ${definition?.label ?? 'this destination'} are not removed from here.`;
+      : `Rows delivered to ${definition?.label ?? 'this destination'} are not removed from here.`;
   if (!delivery.is_current)
     return 'The export was deleted, or delivers something else or elsewhere since.';
   if (definition.erases === 'anew') return undefined;

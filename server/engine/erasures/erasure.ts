@@ -94,7 +94,8 @@ export async function giveBack(
   const due_at = isoInstant(clock.now() + (end.wait_seconds ?? 0) * 1_000);
   await db.run(sql`
     UPDATE erasures SET step = ${end.step}, detail = ${end.detail}, claim_id = NULL,
-      claimed_at = NULL, due_at = ${due_at}, counts = counts || ${JSON.stringify(end.counts ?? {})}::jsonb,
+      claimed_at = NULL, due_at = ${due_at},
+      counts = counts || ${JSON.stringify(end.counts ?? {})}::jsonb,
       stored_until = coalesce(${end.stored_until ?? null}::timestamptz, stored_until),
       removed_at = coalesce(${end.removed_at ?? null}::timestamptz, removed_at),
       last_updated_at = now()

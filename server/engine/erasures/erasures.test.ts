@@ -219,7 +219,7 @@ test('killed at each step it goes on; later events are stored under nobody', asy
   assert.equal(await sweepNotes(engine, new AbortController().signal), 2);
 });
 
-test('a run that had counted what is erased begins anew, and who had it changes nothing', async () => {
+test('a run that had counted what is erased begins anew', async () => {
   const { db } = world.house.deps;
   const home = await world.house.newOrganization();
   await send(home, [{ event: 'e', distinct_id: 'frank' }]);
@@ -242,7 +242,7 @@ test('a run that had counted what is erased begins anew, and who had it changes 
   assert.equal(now!.slices, 0);
 });
 
-test('what is asked for wrongly is 400, from level 8 on, and a copy is left where it must', async () => {
+test('what is asked wrongly is 400, and what cannot be rewritten is listed', async () => {
   const { house } = world;
   const home = await house.newOrganization();
   for (const [body, attr] of [

@@ -121,7 +121,7 @@ async function listCopy(
     ON CONFLICT DO NOTHING`);
 }
 
-/** A delivery that is made again of less than it was made of would lose more than what is erased. */
+/** A delivery that is made again of less than it was made of would lose more than is erased. */
 async function whyNotWhole(
   engine: Engine,
   delivery: ShownDelivery,
@@ -136,5 +136,8 @@ async function whyNotWhole(
     engine.log.info({ err: error, run_id: delivery.run_id }, 'a delivery could not be counted');
   }
   if (found !== undefined && (wanted === undefined || found === wanted)) return undefined;
-  return 'The analytics store no longer has all rows that this delivery was made from, so it cannot be made again.';
+  return (
+    'The analytics store no longer has all rows that this delivery was made from, so it cannot ' +
+    'be made again.'
+  );
 }

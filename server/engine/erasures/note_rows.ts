@@ -33,8 +33,8 @@ export async function noteRows(
   await clickhouse.command({
     query: `INSERT INTO erasing_rows SELECT {erasure_id:UUID}, 'event', toString(uuid), event,
         timestamp, inserted_at FROM events
-      WHERE team_id = {team_id:Int64} AND inserted_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')
-        AND ${filter.condition}`,
+      WHERE team_id = {team_id:Int64}
+        AND inserted_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC') AND ${filter.condition}`,
     ...asked,
   });
   if (criteria.kind === 'persons')

@@ -90,7 +90,9 @@ async function beginRewriting(
       batch_export_id,
       run_id: new_run_id,
       level: 'INFO',
-      message: `Writes the delivery of run ${run_id} once more, without what erasure ${erasure_id} removed.`,
+      message:
+        `Writes the delivery of run ${run_id} once more, without what erasure ${erasure_id} ` +
+        'removed.',
     });
 }
 

@@ -52,7 +52,8 @@ export async function scrub(
     counts.log_lines += await db.run(sql`UPDATE batch_export_runs one SET latest_error = ${gone}
       WHERE team_id = ${team_id} AND latest_error IS NOT NULL
         AND ${names(sql`one.latest_error`, named)}`);
-    const ofProject = sql`plugin_config_id IN (SELECT id FROM plugin_configs WHERE team_id = ${team_id})`;
+    const ofProject = sql`plugin_config_id IN (SELECT id FROM plugin_configs
+      WHERE team_id = ${team_id})`;
     counts.log_lines += await db.run(sql`UPDATE plugin_logs one SET message = ${gone}
       WHERE ${ofProject} AND ${names(sql`one.message`, named)}`);
     counts.plugin_jobs += await db.run(sql`DELETE FROM plugin_jobs one

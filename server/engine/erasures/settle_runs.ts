@@ -26,7 +26,8 @@ export async function settleRuns(
   const showing = await db.row<{ count: number }>(sql`
     SELECT count(*) AS count FROM batch_export_runs WHERE team_id = ${erasure.team_id}
       AND status IN ('Starting', 'Running') AND committing_at IS NOT NULL
-      AND committing_at < ${erasure.removed_at}::timestamptz + make_interval(secs => ${memory_seconds})`);
+      AND committing_at < ${erasure.removed_at}::timestamptz
+        + make_interval(secs => ${memory_seconds})`);
   if (showing!.count > 0)
     return {
       step: 'settle',

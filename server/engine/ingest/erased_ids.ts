@@ -9,12 +9,12 @@ import { isJsonObject, parseExact } from './exact_json.ts';
 export type LateEvents = 'refuse' | 'anonymize';
 
 /** Whom events without anybody are stored as. */
-export const nobody = '$erased';
+const nobody = '$erased';
 
 type Hashing = Pick<Secrets, 'hash'>;
 
-/** The keyed hash that stands for a distinct id of an erased person; the id cannot be had from it. */
-export function erasedHash(secrets: Hashing, team_id: number, distinct_id: string): Buffer {
+/** Stands for a distinct id of an erased person; the id cannot be had from it. */
+function erasedHash(secrets: Hashing, team_id: number, distinct_id: string): Buffer {
   return secrets.hash(`erased:${team_id}:${distinct_id}`);
 }
 

@@ -197,7 +197,8 @@ export function mergeStatement(target: string, stage: string, columns: Column[])
 }
 
 /**
- * Deletes rows by the key of their model, of the project where rows say it, in the open transaction.
+ * Deletes rows by the key of their model, of the project where rows say it, in the open
+ * transaction.
  */
 export async function eraseRows(
   connection: Connection,
