@@ -1,5 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { removeProjects } from '../engine/erasure/remove_projects.ts';
+import { sweepNotes } from '../engine/erasures/certify.ts';
+import { workErasures } from '../engine/erasures/work.ts';
 import { judgeFreshness } from '../engine/health/freshness.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
 import { sweepWarnings } from '../engine/ingestion_warnings/store.ts';
@@ -43,6 +45,11 @@ export function choresOf(deps: Deps): Chore[] {
       name: 'work on bulk actions',
       interval_ms: 1_000,
       work: (signal) => workBulkActions(deps, signal),
+    },
+    {
+      name: 'work on erasures',
+      interval_ms: 1_000,
+      work: (signal) => workErasures(deps.engine, signal),
     },
     {
       name: 'sending of notices',
@@ -105,6 +112,11 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of the old history of exports',
       interval_ms: 600_000,
       work: (signal) => sweepHistory(deps, signal),
+    },
+    {
+      name: 'removal of the notes of erasures whose projects are gone',
+      interval_ms: 60_000,
+      work: (signal) => sweepNotes(deps.engine, signal),
     },
     {
       name: 'removal of old ingestion warnings',

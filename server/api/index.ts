@@ -8,6 +8,7 @@ import { configurationRoutes } from './configuration/routes.ts';
 import { consoleRoutes } from './console/routes.ts';
 import { destinationRoutes } from './destinations/routes.ts';
 import { domainRoutes } from './domains/routes.ts';
+import { erasureRoutes } from './erasures/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { ingestionWarningRoutes } from './ingestion_warnings/routes.ts';
 import { inviteRoutes } from './invites/routes.ts';
@@ -39,6 +40,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   noticeDeliveryRoutes,
   queryRoutes,
   domainRoutes,
+  erasureRoutes,
   eventRoutes,
   captureRoutes,
   writeKeyRoutes,

@@ -4,7 +4,12 @@ import type { ImportFlags } from './import/command.ts';
 import type { Wrap } from './command_context.ts';
 import { addBackupCommands } from './backup_commands.ts';
 import { addConfigCommand } from './config_commands.ts';
-import { addKeyCommand, addRemovalsCommand, addUserCommand } from './people_commands.ts';
+import {
+  addErasureCommands,
+  addKeyCommand,
+  addRemovalsCommand,
+  addUserCommand,
+} from './people_commands.ts';
 
 /**
  * Runs one command line and gives the exit code: 0 done, 1 the command found or met a fault, 2
@@ -57,6 +62,7 @@ function build(wrap: Wrap): Command {
   addKeyCommand(program, wrap);
   addUserCommand(program, wrap);
   addRemovalsCommand(program, wrap);
+  addErasureCommands(program, wrap);
   addImportCommand(program, wrap);
   addConfigCommand(program, wrap);
   addMcpCommand(program, wrap);

@@ -22,6 +22,32 @@ export function addRemovalsCommand(program: Command, wrap: Wrap): void {
     );
 }
 
+/** `sluice erasures`, `sluice erase`: persons and events that leave both stores. */
+export function addErasureCommands(program: Command, wrap: Wrap): void {
+  program
+    .command('erasures')
+    .description('erasures of persons and events: how far they are, certificates of what was done')
+    .action(
+      wrap(async (context) =>
+        sayWith(context, async (deps) => (await import('./erasures.ts')).listErasures(deps)),
+      ),
+    );
+  program
+    .command('erase')
+    .description('erase persons with all of their distinct ids; a running server does the work')
+    .argument('<project>', 'project id')
+    .requiredOption('--distinct-id <ids...>', 'any distinct id of each person')
+    .option('--anonymize', 'store later events of theirs under nobody, instead of refusing them')
+    .action(
+      wrap(
+        async (context, project: string, options: { distinctId: string[]; anonymize?: boolean }) =>
+          sayWith(context, async (deps) =>
+            (await import('./erasures.ts')).erase(deps, project, options),
+          ),
+      ),
+    );
+}
+
 /** `sluice key`: make, list and revoke personal API keys. */
 export function addKeyCommand(program: Command, wrap: Wrap): void {
   const key = program.command('key').description('personal API keys').exitOverride();

@@ -170,9 +170,13 @@ async function compare(comparing: Comparing, finding: Finding): Promise<void> {
   // What was handed to an endpoint cannot be read again; its receipts are checked all the same.
   finding.is_readable = definition.shows_as_written !== true;
   const runs = await engine.db.rows<RunRow>(sql`
-    SELECT id, delivery_id, data_interval_start, data_interval_end, receipt FROM batch_export_runs
-    WHERE batch_export_id = ${row.id} AND revision = ${row.revision} AND status = 'Completed'
-      AND receipt IS NOT NULL ORDER BY data_interval_start, created_at`);
+    SELECT * FROM (
+      -- of a delivery that was written once more the receipt that stands there now
+      SELECT DISTINCT ON (delivery_id) id, delivery_id, data_interval_start, data_interval_end,
+        receipt, created_at FROM batch_export_runs
+      WHERE batch_export_id = ${row.id} AND revision = ${row.revision} AND status = 'Completed'
+        AND receipt IS NOT NULL ORDER BY delivery_id, finished_at DESC, created_at DESC) AS newest
+    ORDER BY data_interval_start, created_at`);
   const delivered: DeliveredSlices[] = [];
   const known = new Map<string, KnownDelivery>();
   for (const run of runs) {

@@ -57,6 +57,11 @@ export type ClaimedRun = {
   destination_secrets: Buffer | null;
   export_revision: number;
   is_deleted: boolean;
+  /**
+   * The receipt in whose place that of this run comes: it writes a delivery that is there once
+   * more, without rows that were erased.
+   */
+  replaces: ReplacedReceipt | null;
   /** Of its attempts, this one last; without any where no worker has had it. */
   steps: AttemptSteps[];
 };
@@ -71,6 +76,11 @@ export class LostRunError extends Error {
     this.name = 'LostRunError';
   }
 }
+
+/**
+ * A receipt that gives way to another one, and the erasure for which; the SHA-256 is of its text.
+ */
+export type ReplacedReceipt = { erasure_id: string; run_id: string; receipt_sha256: string };
 
 /** How a run may end. */
 export type RunEnd =

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
+import type { Delivery, SliceOutcome } from '../../server/engine/destination/destination.ts';
 import { NonRetryableError } from '../../server/engine/destination/errors.ts';
-import { large_bytes } from '../factories/contract_rows.ts';
+import { contractRows, large_bytes } from '../factories/contract_rows.ts';
 import { Contract, manifestText } from './destination_world.ts';
 import type { DestinationUnderTest } from './destination_world.ts';
 import { testConfig } from './config_contract.ts';
@@ -25,6 +26,7 @@ export function testDestination(under: DestinationUnderTest): Contract {
   testLargeValue(contract);
   testValues(contract);
   testFaults(contract);
+  testErasure(contract);
   testCrashes(contract);
   testSourceFault(contract);
   testConfig(contract);
@@ -171,6 +173,43 @@ function testCrashes(contract: Contract): void {
     assert.deepEqual(await sink.recover([outcome]), []);
     await sink.abort([]);
     await sink.close();
+  });
+}
+
+function testErasure(contract: Contract): void {
+  const { under } = contract;
+  const skip = under.definition.erases === undefined;
+  test('erased rows leave a delivery, and its receipt gives way', { skip }, async () => {
+    const config = await under.configure();
+    const delivery = contract.delivery();
+    await contract.deliver(config, delivery);
+    // Of two slices the second is erased as a whole, then the first one too.
+    for (const kept of [[0], []]) {
+      const erased = contractRows.slice(kept.length * 7).map(({ uuid }) => uuid);
+      const again: Delivery = {
+        ...delivery,
+        run_id: randomUUID(),
+        erased: { keys: () => Readable.from([erased]) },
+      };
+      // The second as after a kill behind the commit.
+      for (const attempt of [1, 2]) {
+        const sink = await contract.open(config, { ...again, attempt });
+        const outcomes: SliceOutcome[] = [];
+        for (const number of kept) outcomes.push(await contract.write(sink, config, number));
+        const text = manifestText(again, outcomes);
+        await sink.commit(outcomes, { name: 'manifest', text });
+        await sink.close();
+      }
+      const left = (await contract.readBack(config)).map(({ uuid }) => uuid);
+      assert.deepEqual(
+        left.toSorted(),
+        contractRows
+          .slice(0, kept.length * 7)
+          .map(({ uuid }) => uuid)
+          .toSorted(),
+      );
+      assert.deepEqual(await under.leftovers(config), []);
+    }
   });
 }
 

@@ -134,6 +134,7 @@ const engine_order = [
   'retention',
   'runs',
   'health',
+  'erasures',
   'planning',
   'source',
   'engine.ts',

@@ -7,6 +7,7 @@ import { parseEvent } from '../../server/engine/ingest/parse.ts';
 import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { systemClock } from '../../server/platform/clock.ts';
 import { silentLog } from '../../server/platform/log.ts';
+import { openSecrets } from '../../server/platform/secrets/secrets.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import { batchesOf, eventsOf } from '../identities/sequences.ts';
 
@@ -19,6 +20,7 @@ const ingestion = openIngestion({
   clickhouse,
   clock: systemClock,
   log: silentLog(),
+  secrets: openSecrets('a secret'),
   settle_seconds: 15,
 });
 

@@ -7,13 +7,15 @@ import { parseEvent } from '../../server/engine/ingest/parse.ts';
 import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { systemClock } from '../../server/platform/clock.ts';
 import { silentLog } from '../../server/platform/log.ts';
+import { openSecrets } from '../../server/platform/secrets/secrets.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 
 const [databaseUrl = '', clickhouseUrl = '', team = '', first = ''] = process.argv.slice(2);
 const db = openDatabase(databaseUrl, { connections_max: 4, application_name: 'ingestion-process' });
 const clickhouse = openClickHouse(clickhouseUrl, { application: 'ingestion-process' });
 const [log, clock] = [silentLog(), systemClock];
-const ingestion = openIngestion({ db, clickhouse, log, clock, settle_seconds: 15 });
+const secrets = openSecrets('a secret');
+const ingestion = openIngestion({ db, clickhouse, log, clock, secrets, settle_seconds: 15 });
 const events_per_batch = 20;
 
 for (let batch = Number(first); ; batch += 1) {

@@ -18,7 +18,7 @@ const packed = { 'content-encoding': 'gzip' };
 const pathOf = (owner: TestOrganization) => `/api/projects/${owner.project.id}/events/`;
 const post = (body: unknown, headers: Record<string, string> = {}, query = '') =>
   harness.request('POST', `${pathOf(home)}${query}`, { key: home.key, body, headers });
-const nothing = { taken: 0, duplicates: 0, rejected: 0, errors: [] };
+const nothing = { taken: 0, duplicates: 0, refused: 0, rejected: 0, errors: [] };
 
 async function rows<Row>(owner: TestOrganization, where = ''): Promise<Row[]> {
   const found = await harness.deps.clickhouse.query({

@@ -154,7 +154,7 @@ function faultError(fault: ListFault): ApiError {
 }
 
 function answer(result: Answered) {
-  const { taken, duplicates, rejected } = result;
+  const { taken, duplicates, refused, rejected } = result;
   if (result.failure === 'project_gone') throw notFound();
   if (result.failure !== undefined) throw notStored(result);
   if (result.broken !== undefined)
@@ -168,9 +168,9 @@ function answer(result: Answered) {
     code,
     detail,
   }));
-  if (rejected > 0 && taken + duplicates === 0)
+  if (rejected > 0 && taken + duplicates + refused === 0)
     throw invalidMany(errors.map(({ attr, code, detail }): Violation => ({ attr, code, detail })));
-  return { taken, duplicates, rejected, errors };
+  return { taken, duplicates, refused, rejected, errors };
 }
 
 function placed(

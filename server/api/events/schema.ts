@@ -123,6 +123,11 @@ export const EventsTaken = Type.Object(
       description:
         'Events whose uuid was stored before, or stood further ahead in the same request.',
     }),
+    refused: Type.Integer({
+      minimum: 0,
+      description:
+        'Events of persons who were erased: they are not stored, and need not come again.',
+    }),
     rejected: Type.Integer({
       minimum: 0,
       description: 'Events that were not stored because something is wrong with them.',

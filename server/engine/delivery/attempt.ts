@@ -6,6 +6,7 @@ import type { LogLevel } from '../run_log.ts';
 import type { ClaimedRun } from '../run.ts';
 import type { StallWatch } from './stall.ts';
 import type { StepClock } from './step_clock.ts';
+import { erasedKeys } from '../source/erased_keys.ts';
 import { openSourceQuery } from '../source/source_query.ts';
 import type { SourceQuery } from '../source/source_query.ts';
 
@@ -41,13 +42,25 @@ export function openAttempt(
   signal: AbortSignal,
   clock: StepClock,
 ): Attempt {
-  return { engine, run, ...openOrder(engine, run), signal, clock };
+  const order = openOrder(engine, run);
+  const { replaces } = run;
+  if (replaces === null) return { engine, run, ...order, signal, clock };
+  const erased = { keys: () => erasedKeys(engine, { ...run, ...replaces }, signal) };
+  return { engine, run, ...order, delivery: { ...order.delivery, erased }, signal, clock };
 }
 
 /** The reading of the source of the attempt: opened once. */
 export function readingOf(attempt: Attempt): Promise<SourceQuery> {
   attempt.reading ??= openSourceQuery(attempt.engine, attempt.run);
   return attempt.reading;
+}
+
+/**
+ * Whether what was read of the store a moment ago, for whatever run, is good for this one. Who
+ * tries again looks anew, and so does who comes because rows were erased.
+ */
+export function isFirstReading({ attempt, replaces }: ClaimedRun): boolean {
+  return attempt === 1 && replaces === null;
 }
 
 /** Writes a line into the run's log. */

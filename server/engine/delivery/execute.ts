@@ -1,4 +1,6 @@
 import type { Sink, SliceOutcome } from '../destination/destination.ts';
+import sql from 'sql-template-tag';
+import { NonRetryableError } from '../destination/errors.ts';
 import { break_offs_max, broke_off_message } from '../runs/worker_crashes.ts';
 import { counted } from '../../platform/counted.ts';
 import type { Attributes, Span } from '../../platform/tracing/span.ts';
@@ -10,11 +12,12 @@ import { receiptText } from '../runs/run_input.ts';
 import type { SizeBound } from '../source/measured_cut.ts';
 import { beginCommit, listSlices, storeSlices } from '../runs/runs.ts';
 import { endRun } from '../runs/end_runs.ts';
-import type { ClaimedRun, StoredSlice } from '../run.ts';
+import type { ClaimedRun, ReplacedReceipt, StoredSlice } from '../run.ts';
 import { StallWatch } from './stall.ts';
 import { openStepClock } from './step_clock.ts';
+import { cutSlices } from '../source/cut_slices.ts';
 import { cutSlicesOnce } from '../source/recent_cuts.ts';
-import { openAttempt, readingOf, say } from './attempt.ts';
+import { isFirstReading, openAttempt, readingOf, say } from './attempt.ts';
 import type { Attempt, WatchedAttempt } from './attempt.ts';
 import { writeSlices } from './write_slices.ts';
 import { settle } from './settle_failure.ts';
@@ -89,7 +92,7 @@ async function deliver(attempt: Attempt, onStall: (isSilent: boolean) => void): 
   );
   await sayRemoved(attempt);
   clock.enter(slices.length === 0 ? 'committed' : 'sent');
-  if (slices.length === 0) {
+  if (slices.length === 0 && run.replaces === null) {
     // Nothing to deliver: the destination is not even contacted, the receipt says so.
     if (!(await beginCommit(engine, run, receiptText(engine, run, attempt))))
       return cancel(attempt);
@@ -127,11 +130,14 @@ async function deliverTo(
   slices: StoredSlice[],
 ): Promise<void> {
   const { engine, run, clock, watch } = attempt;
+  // What is to be replaced is there all the time; then whatever is safe is shown once more.
   if (
     run.receipt !== null &&
+    run.replaces === null &&
     (await watch.during('asking whether the delivery is there', () => sink.isCommitted()))
   )
     return complete(attempt);
+  if (run.replaces !== null) await requireReplaceable(attempt, run.replaces, sink);
   const outcomes = await writeSlices(attempt, sink, slices);
   const text =
     run.committing_at !== null && run.receipt !== null && sameOutcomes(run.receipt, outcomes)
@@ -148,6 +154,31 @@ async function deliverTo(
   await complete(attempt);
 }
 
+/**
+ * Refuses to write rows into a table that has lost the receipt of what is to be replaced: they may
+ * all be there, and would be there twice.
+ */
+async function requireReplaceable(
+  { engine, definition, watch }: WatchedAttempt,
+  { run_id }: ReplacedReceipt,
+  sink: Sink,
+): Promise<void> {
+  if (definition.erases !== 'by_key') return;
+  const isThere = await watch.during('asking whether the delivery is there', () =>
+    sink.isCommitted(),
+  );
+  if (isThere) return;
+  const replaced = await engine.db.row(
+    sql`SELECT 1 FROM batch_export_runs WHERE id = ${run_id} AND status = 'Completed'`,
+  );
+  if (replaced !== undefined)
+    throw new NonRetryableError(
+      'receipt_missing',
+      'The destination has no receipt of this delivery any more, so nothing was changed there. ' +
+        'Remove the rows by hand.',
+    );
+}
+
 function complete({ engine, run, clock }: Attempt): Promise<void> {
   clock.stop();
   return endRun(engine, run, { status: 'Completed' });
@@ -159,7 +190,12 @@ async function slicesOf(attempt: Attempt): Promise<StoredSlice[]> {
   const slices =
     run.selection.length === 0
       ? []
-      : await cutSlicesOnce(engine, await readingOf(attempt), sizeBoundOf(attempt), attempt.signal);
+      : await (isFirstReading(run) ? cutSlicesOnce : cutSlices)(
+          engine,
+          await readingOf(attempt),
+          sizeBoundOf(attempt),
+          attempt.signal,
+        );
   attempt.clock.enter('counted');
   await storeSlices(engine, run, slices);
   return slices;

@@ -10,8 +10,9 @@ import type { StoredSlice } from '../run.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import { hasDigest, withDigest } from './slice_digest.ts';
 import { streamSliceOnce } from '../source/recent_slices.ts';
+import { streamSlice } from '../source/source.ts';
 import { followSource } from './step_clock.ts';
-import { readingOf, say } from './attempt.ts';
+import { isFirstReading, readingOf, say } from './attempt.ts';
 import type { WatchedAttempt } from './attempt.ts';
 
 /**
@@ -122,7 +123,7 @@ async function openSource(
     encoding,
     signal: AbortSignal.any([signal, ended]),
   };
-  const streamed = await streamSliceOnce(
+  const streamed = await (isFirstReading(attempt.run) ? streamSliceOnce : streamSlice)(
     engine,
     reads.reading,
     slice,

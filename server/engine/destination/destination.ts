@@ -30,7 +30,15 @@ export type Delivery = {
   data_interval_start: string;
   data_interval_end: string;
   columns: Column[];
+  /**
+   * Rows that are to leave the delivery that is there, by their keys: uuids of events, distinct ids
+   * of persons. Then a `commit` over what is there shows the slices without them, and its receipt.
+   */
+  erased?: ErasedRows;
 };
+
+/** Keys of rows that were erased, some at a time. */
+export type ErasedRows = { keys(): AsyncIterable<string[]> };
 
 /**
  * One part of a delivery, in the order of `number` from 0. `records` is what was counted at the
@@ -248,6 +256,11 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    * out, the guarantees of `Sink` hold.
    */
   shows_as_written?: true;
+  /**
+   * How rows that were erased leave a delivery that is there: it is written `anew` in its place, or
+   * its rows are deleted `by_key`. Left out, they do not: somebody has to see to it by hand.
+   */
+  erases?: 'anew' | 'by_key';
   /**
    * Rules between keys that the schema cannot say; an empty list means the config is right. Without
    * `rules` the operator allows nothing.

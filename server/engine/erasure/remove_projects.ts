@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
@@ -8,19 +7,21 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
+import { countOldParts, deleteRows, row_tables } from './delete_rows.ts';
+import type { RowTable } from './delete_rows.ts';
+import { project_tables, vacuum } from './vacuum.ts';
 
 /** A process that has said nothing for so long was killed. */
 const claim_ms = 5 * 60_000;
 /** The store rewrites a part once for all that are removed together. */
 const together_max = 100;
-const look_again_ms = 1_000;
-const tables = ['events', 'persons'] as const;
 
 type Removal = {
   team_id: number;
   organization_id: string;
   project_name: string;
   requested_at: string;
+  removed_at: string;
   events: number;
   persons: number;
 };
@@ -35,11 +36,12 @@ type Removing = {
 
 /**
  * Removes the events and persons of deleted projects from the analytics store, and gives how many
- * projects are done. A removal ends only when the store, asked again, has no row of the project:
- * then its certificate (a signed count) and an entry in the organization's activity log are
- * written. Guarantees: a kill at any point loses nothing, another process goes on; several
- * processes do not do the same twice. A call that `signal` ends leaves the rest for the next one.
- * `wait_ms` is how long after the deletion something that was on its way in may still be written.
+ * projects are done. A removal ends only when the store, asked again, has no row of the project,
+ * and none of the files that had some: then its certificate (a signed count) and an entry in the
+ * organization's activity log are written. Guarantees: a kill at any point loses nothing, another
+ * process goes on; several processes do not do the same twice. A call that `signal` ends leaves the
+ * rest for the next one. `wait_ms` is how long after the deletion something that was on its way in
+ * may still be written.
  */
 export async function removeProjects(
   removing: Removing,
@@ -49,14 +51,17 @@ export async function removeProjects(
   const claimed = await claim(removing, wait_ms);
   if (claimed.length === 0) return 0;
   await countFirst(removing, claimed, signal);
-  for (const table of tables) await removeRows(removing, table, claimed, signal);
+  for (const table of row_tables) await removeRows(removing, table, claimed, signal);
   const left = await Promise.all(
-    tables.map((table) => countRows(removing.clickhouse, table, claimed, signal)),
+    row_tables.map((table) => countRows(removing.clickhouse, table, claimed, signal)),
   );
-  const done = claimed.filter(
+  const empty = claimed.filter(
     (team_id) => left.every((counts) => !counts.has(team_id)) && !signal.aborted,
   );
+  const done = await withoutFiles(removing, empty, signal);
   for (const team_id of done) await certify(removing, team_id);
+  if (done.length === 0) return 0;
+  await vacuum(removing.db, project_tables);
   removing.log.info({ projects: done }, 'the rows of deleted projects are removed');
   return done.length;
 }
@@ -80,7 +85,7 @@ async function countFirst(
   signal: AbortSignal,
 ): Promise<void> {
   const [events, persons] = await Promise.all(
-    tables.map((table) => countRows(clickhouse, table, claimed, signal)),
+    row_tables.map((table) => countRows(clickhouse, table, claimed, signal)),
   );
   await db.run(sql`
     UPDATE removals SET events = found.events, persons = found.persons
@@ -95,39 +100,20 @@ async function countFirst(
  */
 async function removeRows(
   { db, clock, clickhouse }: Removing,
-  table: (typeof tables)[number],
+  table: RowTable,
   team_ids: number[],
   signal: AbortSignal,
 ): Promise<void> {
   if ((await countRows(clickhouse, table, team_ids, signal)).size === 0) return;
-  await clickhouse.command({
-    query: `ALTER TABLE ${table} DELETE WHERE team_id IN {team_ids:Array(Int64)}`,
+  const wanted = {
+    table,
+    condition: 'team_id IN {team_ids:Array(Int64)}',
     query_params: { team_ids },
-    clickhouse_settings: { mutations_sync: '0' },
-    abort_signal: signal,
-  });
-  while (await isRewriting(clickhouse, table, signal)) {
-    await db.run(sql`UPDATE removals SET claimed_at = ${isoInstant(clock.now())}
-      WHERE team_id = ANY (${team_ids}::integer[])`);
-    await pause(look_again_ms, undefined, { signal });
-  }
-}
-
-async function isRewriting(
-  clickhouse: ClickHouse,
-  table: string,
-  abort_signal: AbortSignal,
-): Promise<boolean> {
-  const result = await clickhouse.query({
-    query: `SELECT count() AS open, any(latest_fail_reason) AS reason FROM system.mutations
-      WHERE database = currentDatabase() AND table = {table:String} AND NOT is_done`,
-    query_params: { table },
-    format: 'JSONEachRow',
-    abort_signal,
-  });
-  const [row] = await result.json<{ open: number | string; reason: string }>();
-  if (row?.reason) throw new Error(`The store cannot remove rows of ${table}: ${row.reason}`);
-  return Number(row?.open) > 0;
+  };
+  await deleteRows(clickhouse, wanted, signal, () =>
+    db.run(sql`UPDATE removals SET claimed_at = ${isoInstant(clock.now())}
+      WHERE team_id = ANY (${team_ids}::integer[])`),
+  );
 }
 
 /** The rows of each project that has some, counted in the table itself and not in a projection. */
@@ -149,20 +135,41 @@ async function countRows(
   return new Map(rows.map(({ team_id, rows: count }) => [Number(team_id), Number(count)]));
 }
 
+/**
+ * Those of the projects whose rows stand in no file of the store any more; the others are looked at
+ * with the next call.
+ */
+async function withoutFiles(
+  { db, clickhouse, clock }: Removing,
+  team_ids: number[],
+  signal: AbortSignal,
+): Promise<number[]> {
+  const rows = await db.rows<{ team_id: number; removed_at: string }>(sql`
+    UPDATE removals SET removed_at = coalesce(removed_at, ${isoInstant(clock.now())}),
+      claimed_at = NULL WHERE team_id = ANY (${team_ids}::integer[]) AND ended_at IS NULL
+    RETURNING team_id, removed_at`);
+  const done: number[] = [];
+  for (const { team_id, removed_at } of rows)
+    if ((await countOldParts(clickhouse, row_tables, Date.parse(removed_at), signal)) === 0)
+      done.push(team_id);
+  return done;
+}
+
 async function certify({ db, secrets, clock }: Removing, team_id: number): Promise<void> {
   await db.transaction(async (tx) => {
     const removal = await tx.row<Removal>(sql`
-      SELECT team_id, organization_id, project_name, events, persons, requested_at
+      SELECT team_id, organization_id, project_name, events, persons, requested_at, removed_at
       FROM removals WHERE team_id = ${team_id} AND ended_at IS NULL FOR UPDATE`);
     if (removal === undefined) return;
-    const { organization_id, project_name, events, persons, requested_at } = removal;
+    const { organization_id, project_name, requested_at, removed_at, events, persons } = removal;
     const ended_at = isoInstant(clock.now());
     const certificate = JSON.stringify({
       team_id,
       project_name,
       organization_id,
       requested_at,
-      removed_at: ended_at,
+      removed_at,
+      certified_at: ended_at,
       events,
       persons,
     });

@@ -30,7 +30,8 @@ export type FollowedRun = {
 /**
  * Follows runs of different exports that have just ended into the health of these exports, in the
  * same transaction: notices for what has changed, and the automatic pause after too many failures
- * in a row. Runs of backfills, of earlier revisions and of deleted exports are left out. The caller
+ * in a row. Runs of backfills, of erasures, of earlier revisions and of deleted exports are left
+ * out. The caller
  * holds the locks on the exports' rows; comes last, because it may append to the activity log, and
  * then of one run only.
  */
@@ -41,7 +42,10 @@ export async function followRuns(
 ): Promise<void> {
   const followed = ended.filter(
     ({ run, export: of }) =>
-      run.backfill_id === null && !of.is_deleted && of.revision === run.revision,
+      run.backfill_id === null &&
+      run.replaces === null &&
+      !of.is_deleted &&
+      of.revision === run.revision,
   );
   if (followed.length === 0) return;
   const volumes = await listVolumes(tx, followed);

@@ -5,15 +5,15 @@ import type { Slots } from '../../platform/slots.ts';
 import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
 import type { IncomingEvent } from './event.ts';
 import { flushEvents } from './flush.ts';
-import type { FlushDeps, FlushFailure, FlushOutcome } from './flush.ts';
+import type { Fate, FlushDeps, FlushFailure, FlushOutcome } from './flush.ts';
 import { openPersonStore } from './person_store.ts';
 
 /**
- * What became of events that were handed in: all of them are stored (or were there before), or it
- * is not known that they are.
+ * What became of events that were handed in: all of them are stored, or were there before, or are
+ * of persons who were erased (`refused`); or it is not known that they are.
  */
 export type Stored =
-  | { taken: number; duplicates: number; failure?: undefined }
+  | { taken: number; duplicates: number; refused: number; failure?: undefined }
   | { failure: TakeFailure };
 
 /** Why events are not stored: `disk_full` until there is room again. */
@@ -53,7 +53,7 @@ const default_limits: IngestionLimits = {
 };
 
 /** What ingestion works with. */
-type IngestionDeps = Pick<FlushDeps, 'db' | 'clickhouse' | 'log'> & {
+type IngestionDeps = Pick<FlushDeps, 'db' | 'clickhouse' | 'log' | 'secrets'> & {
   clock: Clock;
   settle_seconds: number;
   /** The room on the disks of the stores; what came in before it was full is stored. */
@@ -198,17 +198,15 @@ function takeGroups(queue: Group[], bounds: IngestionLimits): Group[] {
 function tell(groups: Group[], outcome: FlushOutcome): void {
   let from = 0;
   for (const { events, finish } of groups) {
-    const isDuplicate = outcome.is_duplicate.slice(from, from + events.length);
+    const fates = outcome.fates.slice(from, from + events.length);
     finish(
-      isDuplicate.length === events.length
-        ? count(isDuplicate)
-        : { failure: outcome.failure ?? 'unavailable' },
+      fates.length === events.length ? count(fates) : { failure: outcome.failure ?? 'unavailable' },
     );
     from += events.length;
   }
 }
 
-function count(isDuplicate: boolean[]): Stored {
-  const duplicates = isDuplicate.filter(Boolean).length;
-  return { taken: isDuplicate.length - duplicates, duplicates };
+function count(fates: Fate[]): Stored {
+  const of = (wanted: Fate) => fates.filter((fate) => fate === wanted).length;
+  return { taken: of('stored'), duplicates: of('duplicate'), refused: of('refused') };
 }

@@ -2,7 +2,9 @@ import { isoInstant } from '../../platform/clock.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database, Transaction } from '../../platform/postgres/database.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
 import type { NoteWarning } from '../ingestion_warnings/warning.ts';
+import { withoutErased } from './erased_ids.ts';
 import type { IncomingEvent } from './event.ts';
 import { findKnownUuids } from './known_uuids.ts';
 import { clearBatch, lockForWriting, readState } from './lock.ts';
@@ -25,6 +27,7 @@ export type FlushDeps = {
   clickhouse: ClickHouse;
   log: Logger;
   persons: PersonStore;
+  secrets: Pick<Secrets, 'hash'>;
   warn: NoteWarning;
   seconds_max: number;
   look_up_seconds_max: number;
@@ -37,10 +40,16 @@ export type FlushDeps = {
 export type FlushFailure = 'unavailable' | 'project_gone';
 
 /**
- * The first `is_duplicate.length` events are stored; `is_duplicate[i]` says that the i-th was there
- * before, in the store or further ahead. The others are not known to be: `failure` says why.
+ * What became of an event: it is stored, it was there before (in the store or further ahead), or it
+ * is one of a person who was erased.
  */
-export type FlushOutcome = { is_duplicate: boolean[]; failure?: FlushFailure };
+export type Fate = 'stored' | 'duplicate' | 'refused';
+
+/**
+ * What became of the first `fates.length` events. The others are not known to be stored: `failure`
+ * says why.
+ */
+export type FlushOutcome = { fates: Fate[]; failure?: FlushFailure };
 
 /**
  * Stores a project's events and the versions of persons that they make, in one batch, or in several
@@ -54,20 +63,20 @@ export async function flushEvents(
   teamId: number,
   events: IncomingEvent[],
 ): Promise<FlushOutcome> {
-  const isDuplicate: boolean[] = [];
+  const all: Fate[] = [];
   let wanted = events.length;
-  while (isDuplicate.length < events.length) {
-    const batch = upToForcedMerge(events.slice(isDuplicate.length, isDuplicate.length + wanted));
-    const { is_duplicate, failure } = await flushBatch(deps, teamId, batch);
-    warnOfDuplicates(deps, teamId, batch, is_duplicate);
-    isDuplicate.push(...is_duplicate);
-    if (failure !== undefined) return { is_duplicate: isDuplicate, failure };
+  while (all.length < events.length) {
+    const batch = upToForcedMerge(events.slice(all.length, all.length + wanted));
+    const { fates, failure } = await flushBatch(deps, teamId, batch);
+    warnOfDuplicates(deps, teamId, batch, fates);
+    all.push(...fates);
+    if (failure !== undefined) return { fates: all, failure };
     // Where persons are large few events fit, and looking all the others up again each time would
     // take longer than writing.
-    const fits = is_duplicate.length === batch.length;
-    wanted = Math.max(2 * is_duplicate.length, fits ? wanted : 0);
+    const fits = fates.length === batch.length;
+    wanted = Math.max(2 * fates.length, fits ? wanted : 0);
   }
-  return { is_duplicate: isDuplicate };
+  return { fates: all };
 }
 
 /**
@@ -100,7 +109,7 @@ async function flushBatch(
 }
 
 function failed(failure: FlushFailure): FlushOutcome {
-  return { is_duplicate: [], failure };
+  return { fates: [], failure };
 }
 
 async function writeBatch(
@@ -116,12 +125,15 @@ async function writeBatch(
     deps.persons.forget(teamId);
     if (!(await settleBatch(deps.clickhouse, teamId, state))) return failed('unavailable');
   }
+  const allowed = state.has_erased_ids
+    ? await withoutErased({ ...deps, tx }, teamId, events)
+    : events;
   const found = await within(deps.look_up_seconds_max, (signal) =>
-    lookUp(deps, teamId, events, state, signal),
+    lookUp(deps, teamId, allowed, state, signal),
   );
   if (found.fresh.length === 0) {
     if (state.batch_id !== null) await clearBatch(tx, teamId, state.batch_id);
-    return { is_duplicate: found.is_duplicate };
+    return { fates: found.fates };
   }
   const { fresh, last_inserted_at } = found;
   const rows = await buildRows(teamId, fresh, found.persons, deps.bytes_max);
@@ -144,8 +156,7 @@ async function writeBatch(
   for (const warning of rows.warnings) deps.warn(warning);
   const next = fresh[rows.events.length];
   return {
-    is_duplicate:
-      next === undefined ? found.is_duplicate : found.is_duplicate.slice(0, events.indexOf(next)),
+    fates: next === undefined ? found.fates : found.fates.slice(0, allowed.indexOf(next)),
   };
 }
 
@@ -154,16 +165,16 @@ function warnOfDuplicates(
   { warn }: FlushDeps,
   team_id: number,
   events: IncomingEvent[],
-  is_duplicate: boolean[],
+  fates: Fate[],
 ): void {
-  const first = events[is_duplicate.indexOf(true)];
+  const first = events[fates.indexOf('duplicate')];
   if (first === undefined) return;
   const { event, distinct_id, uuid } = first;
   warn({
     team_id,
     reason: 'duplicate',
     example: { event, distinct_id, uuid },
-    events: is_duplicate.filter(Boolean).length,
+    events: fates.filter((fate) => fate === 'duplicate').length,
   });
 }
 
@@ -187,7 +198,7 @@ async function writeUnchanged(
 }
 
 type Found = {
-  is_duplicate: boolean[];
+  fates: Fate[];
   fresh: IncomingEvent[];
   persons: LoadedPersons;
   last_inserted_at: number;
@@ -197,27 +208,29 @@ type Found = {
 async function lookUp(
   deps: FlushDeps,
   teamId: number,
-  events: IncomingEvent[],
+  events: (IncomingEvent | undefined)[],
   state: IngestionState,
   signal: AbortSignal,
 ): Promise<Found> {
-  const given = events.filter((event) => event.is_uuid_given).map((event) => event.uuid);
+  const given = events.flatMap((event) => (event?.is_uuid_given === true ? event.uuid : []));
   const known = await findKnownUuids(deps.clickhouse, teamId, given, signal);
   // An answer that comes after the time must not go on into the cache of persons: the lock may be
   // somebody else's by then.
   signal.throwIfAborted();
-  const is_duplicate = events.map((event) => {
-    if (known.has(event.uuid)) return true;
+  const fresh: IncomingEvent[] = [];
+  const fates = events.map((event): Fate => {
+    if (event === undefined) return 'refused';
+    if (known.has(event.uuid)) return 'duplicate';
     known.add(event.uuid);
-    return false;
+    fresh.push(event);
+    return 'stored';
   });
-  const fresh = events.filter((_event, index) => !is_duplicate[index]);
   if (fresh.length === 0) {
     const persons = { persons: new Map(), others: new Map() };
-    return { is_duplicate, fresh, persons, last_inserted_at: 0 };
+    return { fates, fresh, persons, last_inserted_at: 0 };
   }
   return {
-    is_duplicate,
+    fates,
     fresh,
     persons: await loadPersons(deps.persons, teamId, state.persons_generation, fresh, signal),
     last_inserted_at:

@@ -15,6 +15,7 @@ import { isoInstant, systemClock } from '../../platform/clock.ts';
 import { silentLog } from '../../platform/log.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import type { Database } from '../../platform/postgres/database.ts';
+import { openSecrets } from '../../platform/secrets/secrets.ts';
 import { openIngestion } from './batcher.ts';
 import { clearBatch, lockForWriting, noteBatch, readState, settled } from './lock.ts';
 import { parseEvent } from './parse.ts';
@@ -23,6 +24,7 @@ import { listen, urlOf } from '../../../test/servers/loopback.ts';
 import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 
 const log = silentLog();
+const secrets = openSecrets('a secret');
 let stores: TestStores;
 let db: Database;
 let clickhouse: ClickHouse;
@@ -75,7 +77,7 @@ async function store(
     log?: typeof log;
   } = {},
 ) {
-  const parts = { db, clock: systemClock, log: fields.log ?? log, settle_seconds: 15 };
+  const parts = { db, clock: systemClock, log: fields.log ?? log, secrets, settle_seconds: 15 };
   const ingestion = openIngestion(
     { ...parts, clickhouse: fields.through ?? clickhouse },
     { look_up_seconds_max: fields.seconds ?? 30 },

@@ -20,6 +20,8 @@ export type IngestionState = {
   batch_id: string | null;
   /** False when the project is deleted; its state is gone with it. */
   has_project: boolean;
+  /** Persons of the project were erased, so events have to be looked at for them. */
+  has_erased_ids: boolean;
 };
 
 /**
@@ -65,7 +67,8 @@ export async function readState(db: Queryable, teamId: number): Promise<Ingestio
     SELECT date_trunc('milliseconds', clock_timestamp()) AS now, s.last_inserted_at,
       s.settled_until,
       coalesce(s.persons_generation, 0)::integer AS persons_generation, s.batch_id,
-      EXISTS (SELECT 1 FROM projects WHERE id = ${teamId}) AS has_project
+      EXISTS (SELECT 1 FROM projects WHERE id = ${teamId}) AS has_project,
+      EXISTS (SELECT 1 FROM erased_ids WHERE team_id = ${teamId}) AS has_erased_ids
     FROM (SELECT ${teamId}::integer AS team_id) AS wanted LEFT
       JOIN ingestion_states AS s USING (team_id)`);
   if (row === undefined) throw new Error('The control store gave no state.');

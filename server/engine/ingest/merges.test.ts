@@ -14,6 +14,7 @@ import {
 } from '../../../test/factories/ingestions.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
+import { openSecrets } from '../../platform/secrets/secrets.ts';
 import { openIngestion } from './batcher.ts';
 import { readState } from './lock.ts';
 import { personId } from './person.ts';
@@ -223,6 +224,7 @@ test('persons of a batch whose events are not stored are taken back', async () =
     clickhouse: through,
     clock,
     log,
+    secrets: openSecrets('a secret'),
     settle_seconds: 15,
   });
   const { stored } = await ingestion.add(teamId, batch);

@@ -3,10 +3,12 @@ import type { Clock } from '../../platform/clock.ts';
 import type { DiskRoom } from '../../platform/disk/disk_room.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { openIngestion } from './batcher.ts';
 import type { Ingestion } from './batcher.ts';
 
 type Parts = {
+  secrets: Secrets;
   db: Database;
   clickhouse: ClickHouse;
   clock: Clock;

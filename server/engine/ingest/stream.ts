@@ -21,6 +21,8 @@ export type PlacedProblem = EventProblem & { position: number };
 export type Taken = {
   taken: number;
   duplicates: number;
+  /** Those of persons who were erased, which are not stored. */
+  refused: number;
   rejected: number;
   problems: PlacedProblem[];
   /** Some events could not be stored; those that are counted as taken were. */
@@ -154,7 +156,7 @@ export async function takeEvents(
  */
 export const checkOnly: Ingestion = {
   add: async (_teamId, events) => ({
-    stored: Promise.resolve({ taken: events.length, duplicates: 0 }),
+    stored: Promise.resolve({ taken: events.length, duplicates: 0, refused: 0 }),
   }),
   drain: async () => {},
 };
@@ -170,7 +172,7 @@ function lineProblem(problem: 'too_long' | 'not_utf8'): EventProblem {
 }
 
 function openTaker(ingestion: Ingestion, teamId: number) {
-  const result: Taken = { taken: 0, duplicates: 0, rejected: 0, problems: [] };
+  const result: Taken = { taken: 0, duplicates: 0, refused: 0, rejected: 0, problems: [] };
   const waiting = new Set<Promise<void>>();
   let group: IncomingEvent[] = [];
   let groupBytes = 0;
@@ -179,6 +181,7 @@ function openTaker(ingestion: Ingestion, teamId: number) {
     else {
       result.taken += stored.taken;
       result.duplicates += stored.duplicates;
+      result.refused += stored.refused;
     }
   };
   const send = async () => {

@@ -23,6 +23,8 @@ export const warning_reasons = {
   distinct_id_made: 'changed',
   distinct_id_missing: 'refused',
   duplicate: 'repeated',
+  erased_person_left_out: 'changed',
+  erased_person_refused: 'refused',
   event_invalid: 'refused',
   event_name_cut: 'changed',
   event_name_missing: 'refused',

@@ -46,6 +46,7 @@ export function defineObjectStore<Schema extends TObject>({
     // The stores of the great providers need no such bound; one at an endpoint of its own may.
     host: (config) => urlHost((config as { endpoint_url?: unknown }).endpoint_url),
     column_set: 'files',
+    erases: 'anew',
     encoding: (config) => fileEncoding(filesOf(config)),
     sliceBytes: (config) => fileSliceBytes(filesOf(config)),
     open: async (config, delivery, deps) => {

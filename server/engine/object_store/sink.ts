@@ -153,13 +153,15 @@ async function commit(place: Place, outcomes: SliceOutcome[], manifest: Manifest
 
 /**
  * The delivery is there and whole by now, so a fault in removing what else begins with its name is
- * no fault of the delivery.
+ * no fault of the delivery, unless rows are to leave it.
  */
 async function tidyUp(place: Place, named: Set<string>): Promise<void> {
   try {
     await removeObjects(place, (key) => !named.has(key));
     await endUploads(place, []);
   } catch (error) {
+    // What was erased must not stay in an object that nothing names any more.
+    if (place.delivery.erased !== undefined) throw error;
     const explained = place.store.faults.explain(error);
     place.log.warn(
       { err: explained, delivery_id: place.delivery.delivery_id },
@@ -219,10 +221,11 @@ async function endUploads(place: Place, kept: SliceOutcome[]): Promise<void> {
 }
 
 async function removeObjects(place: Place, isUnwanted: (key: string) => boolean): Promise<void> {
-  await unlessUnavailable(place, async () => {
+  const remove = async () => {
     for await (const key of place.store.list(place.stem, { direct: false }))
       if (isUnwanted(key)) await place.store.remove(key);
-  });
+  };
+  await (place.delivery.erased === undefined ? unlessUnavailable(place, remove) : remove());
 }
 
 /**

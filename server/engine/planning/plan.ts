@@ -11,6 +11,7 @@ import { boundaryAfter, boundaryAtOrBefore } from './interval.ts';
 import type { Interval } from './interval.ts';
 import { subtract, toStored } from '../ledger/rectangles.ts';
 import type { Rectangle } from '../ledger/rectangles.ts';
+import type { ReplacedReceipt } from '../run.ts';
 
 /**
  * How many due exports of one project one transaction plans: few enough that its locks are short,
@@ -219,10 +220,10 @@ export type PlannedRun = {
   is_make_up?: boolean;
   /** It is known to have few rows. */
   is_small?: boolean;
-  /**
-   * No worker takes it before so many seconds are over, unless somebody has looked at it before.
-   */
+  /** No worker takes it before so many seconds are over, unless it was looked at before. */
   look_seconds?: number;
+  /** See `ClaimedRun`; a worker is needed, also without rows. */
+  replaces?: ReplacedReceipt;
 };
 
 /** Writes one run as `insertRuns` does; undefined when it was there already. */
@@ -252,20 +253,22 @@ export async function insertRuns(tx: Transaction, runs: PlannedRun[]): Promise<s
       data_interval_end: iso(run.to),
       selection: toStored(run.selection),
       look_seconds: run.look_seconds ?? 0,
+      replaces: run.replaces ?? null,
     };
   });
   const inserted = await tx.rows<{ id: string }>(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, host, revision, backfill_id,
-      delivery_id, is_make_up, is_small, data_interval_start, data_interval_end, selection, due_at)
+      delivery_id, is_make_up, is_small, data_interval_start, data_interval_end, selection, due_at,
+      replaces, needs_worker)
     SELECT planned.id, export.id, export.team_id, planned.host, planned.revision,
       planned.backfill_id, planned.delivery_id, planned.is_make_up, planned.is_small,
       planned.data_interval_start, planned.data_interval_end, planned.selection,
-      now() + make_interval(secs => planned.look_seconds)
+      now() + make_interval(secs => planned.look_seconds), planned.replaces,
+      planned.replaces IS NOT NULL
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS planned (id uuid,
       batch_export_id uuid, revision int, host text, backfill_id uuid, delivery_id uuid,
-      is_make_up boolean, is_small boolean,
-      data_interval_start timestamptz, data_interval_end timestamptz, selection jsonb,
-        look_seconds float8)
+      is_make_up boolean, is_small boolean, data_interval_start timestamptz,
+      data_interval_end timestamptz, selection jsonb, look_seconds float8, replaces jsonb)
     JOIN batch_exports export ON export.id = planned.batch_export_id
     ON CONFLICT DO NOTHING RETURNING id`);
   const isNew = new Set(inserted.map(({ id }) => id));

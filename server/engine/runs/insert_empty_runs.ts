@@ -53,7 +53,11 @@ export function openReceipts(
       data_interval_end: end,
     };
     const delivery = { ...order.delivery, ...names };
-    const receipt = receiptText(engine, { ...of, selection }, { ...order, delivery });
+    const receipt = receiptText(
+      engine,
+      { ...of, selection, replaces: null },
+      { ...order, delivery },
+    );
     return { id, start, end, selection: JSON.stringify(selection), receipt };
   };
   return { of, backfill_id, sign };

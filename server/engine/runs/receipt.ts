@@ -3,6 +3,7 @@ import type { Secrets } from '../../platform/secrets/secrets.ts';
 import type { Delivery, SliceOutcome } from '../destination/destination.ts';
 import type { EventFilter } from '../models/event_filter.ts';
 import type { Encoding } from '../destination/encoding.ts';
+import type { ReplacedReceipt } from '../run.ts';
 import type { StoredRectangle } from '../ledger/rectangles.ts';
 
 /** What was delivered, as it is signed and left at the destination. */
@@ -37,6 +38,8 @@ export type Receipt = {
     sha256: string;
     digest?: string;
   }[];
+  /** The receipt in whose place this one stands, and the erasure that it was replaced for. */
+  replaces?: ReplacedReceipt;
   created_at: string;
 };
 
@@ -53,10 +56,11 @@ export function makeReceipt(
     source_records: number;
     encoding: Encoding;
     outcomes: SliceOutcome[];
+    replaces: ReplacedReceipt | null;
     created_at: string;
   },
 ): Receipt {
-  const { columns, attempt: _attempt, ...names } = delivery;
+  const { columns, attempt: _attempt, erased: _erased, ...names } = delivery;
   return {
     version: 1,
     ...names,
@@ -75,6 +79,7 @@ export function makeReceipt(
       sha256,
       ...(digest === undefined ? {} : { digest }),
     })),
+    ...(facts.replaces === null ? {} : { replaces: facts.replaces }),
     created_at: facts.created_at,
   };
 }

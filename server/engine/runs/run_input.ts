@@ -85,7 +85,7 @@ export function openConfig(
 /** The signed receipt of what has been written of a run, slice by slice; none: it has no rows. */
 export function receiptText(
   engine: Pick<Engine, 'secrets' | 'clock'>,
-  run: Pick<ClaimedRun, 'selection' | 'destination_config'>,
+  run: Pick<ClaimedRun, 'selection' | 'destination_config' | 'replaces'>,
   { definition, config, delivery }: Order,
   written: { slices: StoredSlice[]; outcomes: SliceOutcome[] } = { slices: [], outcomes: [] },
 ): string {
@@ -95,6 +95,7 @@ export function receiptText(
     source_records: written.slices.reduce((sum, slice) => sum + slice.records, 0),
     encoding: definition.encoding(config),
     outcomes: written.outcomes,
+    replaces: run.replaces,
     created_at: isoInstant(engine.clock.now()),
   });
   return signReceipt(receipt, engine.secrets);

@@ -51,6 +51,8 @@ export type TransactionalDelivery = Shower & {
   insert(slice: Slice, bytes: Readable): Promise<void>;
   /** Moves everything that is staged into the table. Throws `slice_lost` as `stage` does. */
   move(outcomes: SliceOutcome[]): Promise<void>;
+  /** Deletes rows of the table by their keys, in the transaction. Left out: it never does. */
+  erase?(keys: string[]): Promise<void>;
   /** Did the server say by this error of a COMMIT that it has rolled back? */
   isRefusal(error: unknown): boolean;
   /** Removes the stage, whoever made it. */
@@ -227,6 +229,7 @@ async function commit(
   manifest: Manifest,
 ): Promise<void> {
   await begin(session);
+  if (session.is_delivered) await eraseRows(session.work);
   const shower = session.is_delivered ? session.work : await complete(session, outcomes);
   await shower.writeReceipt(recordsIn(outcomes), manifest, session.is_delivered);
   const mayShowBefore = session.may_show;
@@ -237,6 +240,11 @@ async function commit(
     if (session.work.isRefusal(error)) session.may_show = mayShowBefore;
     throw error;
   }
+}
+
+async function eraseRows({ delivery: { erased }, erase }: TransactionalDelivery): Promise<void> {
+  if (erased === undefined || erase === undefined) return;
+  for await (const keys of erased.keys()) await erase(keys);
 }
 
 /** Brings all rows into the table, and gives the session whose open transaction has them. */

@@ -25,7 +25,8 @@ export function hasInstants({ model, columns }: Layout): boolean {
   return model === 'events' && ['timestamp', 'inserted_at'].every((name) => hasOwn(columns, name));
 }
 
-function hasOwn(columns: Layout['columns'], name: string): boolean {
+/** Have the rows this column, and none that a query has made under its name? */
+export function hasOwn(columns: Layout['columns'], name: string): boolean {
   return columns.some((column) => column.name === name && column.is_calculated !== true);
 }
 

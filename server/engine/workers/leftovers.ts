@@ -25,7 +25,7 @@ async function removeOne(engine: Engine): Promise<boolean> {
         selection, NULL AS records_total_count, NULL AS cancel_requested_at, NULL AS committing_at,
           NULL AS receipt, NULL AS backfill_id, team_id, model, custom_query,
         destination_type, destination_config, destination_secrets, revision AS export_revision,
-          true AS is_deleted, '[]'::jsonb AS steps
+          true AS is_deleted, '[]'::jsonb AS steps, NULL AS replaces
       FROM batch_export_leftovers leftover
       WHERE NOT EXISTS (SELECT 1 FROM workers WHERE workers.id = leftover.worker_id
         AND heartbeat_at >= now() - make_interval(secs => ${silence_seconds_max}))

@@ -20,6 +20,7 @@ export const clickhouse: DestinationDefinition<typeof clickhouse_config> = {
   less_safe: { has_self_signed_cert: true },
   host: ({ url }) => urlHost(url),
   column_set: 'tables',
+  erases: 'by_key',
   validate: clickHouseViolations,
   columnFaults: clickHouseColumnFaults,
   encoding: () => ({ format: 'CSV', compression: 'zstd' }),

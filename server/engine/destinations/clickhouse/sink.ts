@@ -18,6 +18,7 @@ import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
 import { withClickHouseErrors } from './faults.ts';
 import { findReceipt, writeReceipt } from './receipts.ts';
+import { eraseRows } from './erase.ts';
 import { showStage, takeBack } from './show.ts';
 import { dropStages, insertSlice, joinSlices, takeSlicesOver, writeSlice } from './slices.ts';
 import { findTable, makeStage, prepareTables } from './table.ts';
@@ -107,6 +108,8 @@ async function commit(
     await prepare(session);
     if (session.has_slices) await joinSlices(session, outcomes);
     stageId = await showStage(session, records);
+  } else if (delivery.erased !== undefined) {
+    await eraseRows(session, delivery.erased);
   }
   await writeReceipt(connection, config, delivery, {
     stage_id: stageId,

@@ -45,6 +45,7 @@ export const file: DestinationDefinition<typeof config> = {
   secrets: [],
   where: [],
   column_set: 'files',
+  erases: 'anew',
   validate: violations,
   encoding: fileEncoding,
   sliceBytes: fileSliceBytes,

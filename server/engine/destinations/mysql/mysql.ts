@@ -16,6 +16,7 @@ export const mysql: DestinationDefinition<typeof mysql_config> = {
   less_safe: { has_self_signed_cert: true, require_tls: false },
   host: ({ host }) => host,
   column_set: 'tables',
+  erases: 'by_key',
   validate: mySqlViolations,
   columnFaults: mySqlColumnFaults,
   encoding: () => ({ format: 'TabSeparated', compression: null, is_exact: true }),

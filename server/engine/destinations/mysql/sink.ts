@@ -17,7 +17,7 @@ import { withMySqlErrors } from './faults.ts';
 import { valueLists } from './rows.ts';
 import { dropStages, makeStage, moveStage, stageOf, stageSlice, takeStageOver } from './stage.ts';
 import type { Stage } from './stage.ts';
-import { insertStatement, prepareTables, tableExists } from './table.ts';
+import { eraseStatement, insertStatement, prepareTables, tableExists } from './table.ts';
 
 /** One attempt at a delivery. `is_open` is true while a transaction is. */
 type Session = {
@@ -80,6 +80,10 @@ export async function openMySqlSink(
       move: (outcomes) => moveStage(stage, outcomes),
       writeReceipt: (records, manifest, is_repeat) =>
         (is_repeat ? replaceReceipt : insertReceipt)(session, records, manifest),
+      erase: async (keys) => {
+        const { text, values } = eraseStatement(targetOf(config).quoted, delivery, keys);
+        await connection.run(text, values);
+      },
       // InnoDB checks everything before; what comes with COMMIT is the end of the connection, or of
       // a group of servers.
       isRefusal: (error) => (error as { code?: unknown }).code === 'ER_LOCK_DEADLOCK',

@@ -1,8 +1,15 @@
 import { NonRetryableError } from '../../destination/errors.ts';
+import type { Delivery } from '../../destination/destination.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
 import { requireFitting } from '../../sql_tables/fitting.ts';
 import type { FoundColumn } from '../../sql_tables/fitting.ts';
-import { isMerged, person_key, versionColumns } from '../../sql_tables/layout.ts';
+import {
+  hasOwn,
+  isMerged,
+  keyColumn,
+  person_key,
+  versionColumns,
+} from '../../sql_tables/layout.ts';
 import type { Layout } from '../../sql_tables/layout.ts';
 import { quoted, targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
@@ -230,4 +237,15 @@ export function insertStatement(target: string, layout: Layout): { before: strin
 /** The names of columns as SQL lists them. */
 export function columnList(columns: Column[]): string {
   return columns.map(({ name }) => quoted(name)).join(', ');
+}
+
+/** The statement that deletes rows by the key of their model, of the project where rows say it. */
+export function eraseStatement(
+  target: string,
+  delivery: Delivery,
+  keys: string[],
+): { text: string; values: unknown[] } {
+  const text = `DELETE FROM ${target} WHERE ${quoted(keyColumn(delivery)!)} IN (?)`;
+  if (!hasOwn(delivery.columns, 'team_id')) return { text, values: [keys] };
+  return { text: `${text} AND ${quoted('team_id')} = ?`, values: [keys, delivery.team_id] };
 }

@@ -18,6 +18,7 @@ export const postgres: DestinationDefinition<typeof postgres_config> = {
   less_safe: { has_self_signed_cert: true, require_tls: false },
   host: ({ host }) => host,
   column_set: 'tables',
+  erases: 'by_key',
   validate: violations,
   columnFaults,
   encoding: () => ({ format: 'TabSeparated', compression: null }),

@@ -22,7 +22,7 @@ import {
   takeStageOver,
 } from './stage.ts';
 import type { StagedSlice } from './stage.ts';
-import { prepareTables } from './table.ts';
+import { eraseRows, prepareTables } from './table.ts';
 import { beginTransaction, endMove, lockDelivery } from './transaction.ts';
 
 /**
@@ -79,6 +79,7 @@ export async function openPostgresSink(
     move: () => moveStage(connection, stage),
     writeReceipt: (records, manifest, is_repeat) =>
       writeReceipt(connection, config, delivery, { records, manifest, is_repeat }),
+    erase: (keys) => eraseRows(connection, stage.target, delivery, keys),
     // Constraints that are checked at the end, and conflicts: then the server has rolled it back.
     isRefusal: (error) => /^(23...|40001|40P01)$/.test(String((error as { code?: unknown }).code)),
     dropStage: async () => {

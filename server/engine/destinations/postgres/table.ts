@@ -1,8 +1,16 @@
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
+import type { Delivery } from '../../destination/destination.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
 import { requireFitting } from '../../sql_tables/fitting.ts';
 import type { FoundColumn } from '../../sql_tables/fitting.ts';
-import { isMerged, person_key, quoted, versionColumns } from '../../sql_tables/layout.ts';
+import {
+  hasOwn,
+  isMerged,
+  keyColumn,
+  person_key,
+  quoted,
+  versionColumns,
+} from '../../sql_tables/layout.ts';
 import type { Layout } from '../../sql_tables/layout.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { targetOf } from './config.ts';
@@ -186,4 +194,21 @@ export function mergeStatement(target: string, stage: string, columns: Column[])
         `${changed.join(', ')}${newer.length === 0 ? '' : ` WHERE ${newer.join(' OR ')}`}`;
   return `INSERT INTO ${target} AS t (${list}) SELECT DISTINCT ON (${key}) ${list} FROM ${stage}
     ORDER BY ${order} ON CONFLICT (${key}) ${update}`;
+}
+
+/**
+ * Deletes rows by the key of their model, of the project where rows say it, in the open
+ * transaction.
+ */
+export async function eraseRows(
+  connection: Connection,
+  target: string,
+  delivery: Delivery,
+  keys: string[],
+): Promise<void> {
+  // Without a type, so that the server takes the column's own and its index.
+  const statement = `DELETE FROM ${target} WHERE ${quoted(keyColumn(delivery)!)} = ANY ($1)`;
+  await (hasOwn(delivery.columns, 'team_id')
+    ? connection.rows(`${statement} AND ${quoted('team_id')} = $2`, [keys, delivery.team_id])
+    : connection.rows(statement, [keys]));
 }

@@ -1,0 +1,160 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
+import type { Deps } from '../../deps.ts';
+import type { Criteria } from '../../engine/erasures/criteria.ts';
+import { isUuid } from '../../platform/http/caller/access.ts';
+import { body } from '../../platform/http/bodies/body.ts';
+import { invalid, notFound } from '../../platform/http/errors.ts';
+import {
+  PageQuery,
+  answerPage,
+  pageAnswer,
+  pageAsked,
+  pageOf,
+} from '../../platform/http/lists/pagination.ts';
+import { query } from '../../platform/http/lists/query.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { erasureEntry } from './entry.ts';
+import { CopiesQuery, Erasure, ErasureCopy, NewErasure } from './schema.ts';
+import type { ErasureAsked, ErasureRow } from './schema.ts';
+import {
+  countCopies,
+  countErasures,
+  createErasure,
+  findErasure,
+  listCopies,
+  listErasures,
+} from './store.ts';
+
+const base = '/api/projects/:project_id/erasures/';
+const reading = { scope: 'project:read', within: 'project' } as const;
+
+/** `/api/projects/:project_id/erasures/`: ask for an erasure, and see how far it is. */
+export function erasureRoutes(app: FastifyInstance, deps: Deps): void {
+  listRoute(app, deps);
+  createRoute(app, deps);
+  recordRoutes(app, deps);
+}
+
+const shown = ({ secrets }: Deps, row: ErasureRow): Static<typeof Erasure> => ({
+  ...row,
+  public_key: secrets.public_key,
+});
+
+function listRoute(app: FastifyInstance, deps: Deps): void {
+  app.get(
+    base,
+    {
+      config: reading,
+      schema: {
+        summary: 'List the erasures of a project, newest first',
+        querystring: PageQuery,
+        response: { 200: pageOf(Erasure) },
+      },
+    },
+    async (request) => {
+      const [team_id, page] = [request.access.team_id!, pageAsked(request)];
+      const rows = await deps.db.rows<ErasureRow>(listErasures(team_id, page));
+      const [count] = await deps.db.rows<{ count: number }>(countErasures(team_id));
+      return pageAnswer(
+        request,
+        page,
+        count?.count ?? 0,
+        rows.map((row) => shown(deps, row)),
+      );
+    },
+  );
+}
+
+function createRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    base,
+    {
+      config: { scope: 'project:write', within: 'project', level: 8 },
+      schema: {
+        summary: 'Erase persons, or the events that a filter matches',
+        description:
+          'Send `distinct_ids` or `person_ids`, or a `filter`. Level in the organization: 8 or ' +
+          'higher. It cannot be taken back. The server works on it by itself, also after a ' +
+          'restart: rows leave the store, deliveries at destinations are rewritten where that ' +
+          'can be done, and what was done is certified. What is stored until it begins is ' +
+          'erased; later events of the persons go by `late_events`. docs/erasure.md says more.',
+        body: NewErasure,
+        response: { 201: Erasure },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 201, async (tx, record) => {
+        const asked = body(request, NewErasure);
+        const row = await createErasure(tx, deps.secrets, {
+          organization_id: request.access.organization_id,
+          team_id: request.access.team_id!,
+          criteria: criteriaOf(asked),
+          late_events: asked.late_events ?? 'refuse',
+          created_by: request.caller.user_id,
+        });
+        record(erasureEntry(row));
+        return shown(deps, row);
+      }),
+  );
+}
+
+/** Throws 400 unless persons or events are meant, and not both. */
+function criteriaOf({ distinct_ids, person_ids, filter }: ErasureAsked): Criteria {
+  const isOfPersons = distinct_ids !== undefined || person_ids !== undefined;
+  if (filter !== undefined && isOfPersons)
+    throw invalid('filter', 'invalid_input', 'Send persons or a filter, not both.');
+  if (isOfPersons)
+    return { kind: 'persons', distinct_ids: distinct_ids ?? [], person_ids: person_ids ?? [] };
+  if (filter === undefined)
+    throw invalid('distinct_ids', 'required', 'Send `distinct_ids`, `person_ids` or `filter`.');
+  if (Object.values(filter).every((value) => value === undefined))
+    throw invalid('filter', 'required', 'Send one condition at least.');
+  const { after, before } = filter;
+  if (after !== undefined && before !== undefined && Date.parse(after) >= Date.parse(before))
+    throw invalid('filter__before', 'invalid_input', 'Must be after `after`.');
+  return { kind: 'events', filter };
+}
+
+function recordRoutes(app: FastifyInstance, deps: Deps): void {
+  app.get(
+    `${base}:id/`,
+    {
+      config: reading,
+      schema: {
+        summary: 'Retrieve an erasure with its progress and its certificate',
+        response: { 200: Erasure },
+      },
+    },
+    async (request) => shown(deps, await getErasure(request, deps.db)),
+  );
+  app.get(
+    `${base}:id/copies/`,
+    {
+      config: reading,
+      schema: {
+        summary: 'List the deliveries that brought rows of an erasure to destinations',
+        querystring: CopiesQuery,
+        response: { 200: pageOf(ErasureCopy) },
+      },
+    },
+    async (request) => {
+      const { state } = query(request, CopiesQuery);
+      const { id } = await getErasure(request, deps.db);
+      return answerPage<Static<typeof ErasureCopy>>(
+        request,
+        deps.db,
+        (page) => listCopies(id, state, page),
+        () => countCopies(id, state),
+      );
+    },
+  );
+}
+
+async function getErasure(request: FastifyRequest, db: Queryable): Promise<ErasureRow> {
+  const { id = '' } = request.params as { id?: string };
+  const row = isUuid(id) ? await findErasure(db, request.access.team_id!, id) : undefined;
+  if (row === undefined) throw notFound();
+  return row;
+}

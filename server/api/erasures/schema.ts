@@ -1,0 +1,155 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { erasure_steps } from '../../engine/erasures/erasure.ts';
+import { PageQuery } from '../../platform/http/lists/pagination.ts';
+import { nullable } from '../../platform/nullable.ts';
+
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
+const ids_max = 1_000;
+const late_events = ['refuse', 'anonymize'] as const;
+
+const filterInstant = (description: string) =>
+  Type.Optional(
+    Type.String({
+      format: 'date-time',
+      not_before: '1900-01-01T00:00:00Z',
+      not_after: '2299-01-01T00:00:00Z',
+      description,
+    }),
+  );
+
+const Filter = Type.Object(
+  {
+    events: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 400 }), {
+        minItems: 1,
+        maxItems: 100,
+        description: 'Events with one of these names.',
+      }),
+    ),
+    after: filterInstant('Events that happened at or after this instant.'),
+    before: filterInstant('Events that happened before this instant.'),
+    properties: Type.Optional(
+      Type.Array(
+        Type.Object({
+          key: Type.String({ minLength: 1, maxLength: 400 }),
+          value: Type.Union([Type.String({ maxLength: 10_000 }), Type.Number(), Type.Boolean()]),
+        }),
+        {
+          minItems: 1,
+          maxItems: 20,
+          description: 'Events that have each of these properties with exactly this value.',
+        },
+      ),
+    ),
+  },
+  { description: 'Events that meet every condition; persons are left as they are.' },
+);
+
+/** The body that asks for an erasure. */
+export const NewErasure = Type.Object({
+  distinct_ids: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 400 }), {
+      minItems: 1,
+      maxItems: ids_max,
+      description: 'Persons, each by any of their distinct ids: all others are found.',
+    }),
+  ),
+  person_ids: Type.Optional(
+    Type.Array(Type.String({ format: 'uuid' }), {
+      minItems: 1,
+      maxItems: ids_max,
+      description: 'Persons by their ids.',
+    }),
+  ),
+  filter: Type.Optional(Filter),
+  late_events: Type.Optional(
+    Type.Enum([...late_events], {
+      description:
+        'What becomes of events of these persons that come later: `refuse` (default), or ' +
+        '`anonymize`: name and time are stored, under nobody and without properties.',
+    }),
+  ),
+});
+
+/** What is asked for. */
+export type ErasureAsked = Static<typeof NewErasure>;
+
+const Copies = Type.Object(
+  {
+    waiting: count('To be rewritten.'),
+    rewriting: count('A run is at it.'),
+    rewritten: count('A new receipt stands in the place of the old one.'),
+    yours: count('They cannot be rewritten from here: remove them by hand.'),
+  },
+  { description: 'Deliveries that brought rows of it to a destination.' },
+);
+
+/** An erasure as every answer shows it: it never says whom it is about. */
+export const Erasure = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    project: Type.Integer(),
+    kind: Type.Enum(['persons', 'events']),
+    late_events: Type.Enum([...late_events]),
+    asked: Type.Record(Type.String(), Type.Integer(), {
+      description: 'How many were named, by kind: whom, is told nowhere.',
+    }),
+    status: Type.Enum(['Starting', 'Running', 'Completed']),
+    step: Type.Enum([...erasure_steps], {
+      description:
+        '`resolve`: the distinct ids are found. `note`: so are the rows and the deliveries. ' +
+        '`remove`: rows leave the store. `settle`: runs under way begin anew. `rewrite`: copies ' +
+        'are rewritten. `scrub`: logs and warnings. `files`: the store removes its former ' +
+        'files. `certify`, `done`.',
+    }),
+    detail: nullable(Type.String({ description: 'What it waits for now.' })),
+    counts: Type.Record(Type.String(), Type.Integer(), {
+      description: 'What was found and done so far, by name.',
+    }),
+    copies: Copies,
+    certificate: nullable(
+      Type.String({ description: 'What was erased, as JSON text; null until it is over.' }),
+    ),
+    signature: nullable(
+      Type.String({ description: "Ed25519 over exactly the certificate's text, base64." }),
+    ),
+    public_key: Type.String({ description: 'That checks the signature (SPKI, base64).' }),
+    created_by: nullable(Type.String({ description: 'Who asked for it, by address.' })),
+    created_at: instant('When it was asked for.'),
+    finished_at: nullable(instant('When it was certified.')),
+    last_updated_at: instant('When it got further last.'),
+  },
+  { title: 'Erasure' },
+);
+
+/** An erasure as SELECT gives it. */
+export type ErasureRow = Omit<Static<typeof Erasure>, 'public_key'>;
+
+const copy_states = ['waiting', 'rewriting', 'rewritten', 'yours'] as const;
+
+/** A delivery that brought rows of an erasure to a destination. */
+export const ErasureCopy = Type.Object(
+  {
+    batch_export: Type.String({ format: 'uuid' }),
+    name: Type.String({ description: 'Of the export, as it was called.' }),
+    destination_type: Type.String(),
+    place: Type.String({ description: 'Where it lies: host, and files or tables.' }),
+    data_interval_start: instant('The interval that was delivered.'),
+    data_interval_end: instant('Its end (exclusive).'),
+    records: count('Rows of the erasure that it was made from.'),
+    state: Type.Enum([...copy_states]),
+    detail: nullable(Type.String({ description: 'Why it is left to you.' })),
+    run: Type.String({ format: 'uuid', description: 'The run whose receipt was there.' }),
+    new_run: nullable(Type.String({ format: 'uuid', description: 'The run that rewrites it.' })),
+  },
+  { title: 'ErasureCopy' },
+);
+
+/** The query of the list of copies. */
+export const CopiesQuery = Type.Object({
+  ...PageQuery.properties,
+  state: Type.Optional(Type.Enum([...copy_states], { description: 'Only these.' })),
+});

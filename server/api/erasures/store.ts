@@ -1,0 +1,95 @@
+import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import { v7 as uuidv7 } from 'uuid';
+import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
+import { askedOf, sealCriteria } from '../../engine/erasures/criteria.ts';
+import type { Criteria } from '../../engine/erasures/criteria.ts';
+import { rememberErased } from '../../engine/ingest/erased_ids.ts';
+import type { LateEvents } from '../../engine/ingest/erased_ids.ts';
+import type { ErasureRow } from './schema.ts';
+
+const columns = sql`e.id, e.team_id AS project, e.kind, e.late_events, e.asked, e.status, e.step,
+  e.detail, e.counts, (SELECT json_build_object(
+    'waiting', count(*) FILTER (WHERE c.state = 'waiting'),
+    'rewriting', count(*) FILTER (WHERE c.state = 'rewriting'),
+    'rewritten', count(*) FILTER (WHERE c.state = 'rewritten'),
+    'yours', count(*) FILTER (WHERE c.state = 'yours'))
+    FROM erasure_copies c WHERE c.erasure_id = e.id) AS copies,
+  e.certificate, e.signature, u.email AS created_by, e.created_at, e.finished_at,
+  e.last_updated_at FROM erasures e LEFT JOIN users u ON u.id = e.created_by`;
+
+/** One page of the erasures of a project, newest first. */
+export function listErasures(team_id: number, page: Page): Sql {
+  return sql`SELECT ${columns} WHERE e.team_id = ${team_id}
+    ORDER BY e.created_at DESC, e.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** How many there are. */
+export function countErasures(team_id: number): Sql {
+  return sql`SELECT count(*) AS count FROM erasures WHERE team_id = ${team_id}`;
+}
+
+/** The erasure of the project. */
+export function findErasure(
+  db: Queryable,
+  team_id: number,
+  id: string,
+): Promise<ErasureRow | undefined> {
+  return db.row<ErasureRow>(
+    sql`SELECT ${columns} WHERE e.team_id = ${team_id} AND e.id = ${id}::uuid`,
+  );
+}
+
+/** An erasure as it is asked for. */
+type ErasureAsked = {
+  organization_id: string;
+  team_id: number;
+  criteria: Criteria;
+  late_events: LateEvents;
+  created_by: number | null;
+};
+
+/**
+ * Adds an erasure, which the server then works on by itself. The distinct ids that were named count
+ * as erased from the commit on, the others of the persons as soon as they are found.
+ */
+export async function createErasure(
+  tx: Transaction,
+  secrets: Pick<Secrets, 'seal' | 'hash'>,
+  { organization_id, team_id, criteria, late_events, created_by }: ErasureAsked,
+): Promise<ErasureRow> {
+  const id = uuidv7();
+  await tx.run(sql`
+    INSERT INTO erasures (id, organization_id, team_id, kind, late_events, criteria_sealed, asked,
+      created_by)
+    VALUES (${id}, ${organization_id}::uuid, ${team_id}, ${criteria.kind}, ${late_events},
+      ${sealCriteria(secrets, id, criteria)}, ${JSON.stringify(askedOf(criteria))}::jsonb,
+      ${created_by})`);
+  if (criteria.kind === 'persons')
+    await rememberErased(
+      tx,
+      secrets,
+      { team_id, late_events, erasure_id: id },
+      criteria.distinct_ids,
+    );
+  return (await findErasure(tx, team_id, id))!;
+}
+
+/** One page of the copies of an erasure, by export and interval. */
+export function listCopies(id: string, state: string | undefined, page: Page): Sql {
+  return sql`SELECT batch_export_id AS batch_export, name, destination_type, place,
+      data_interval_start, data_interval_end, records, state, detail, run_id AS run,
+      new_run_id AS new_run
+    FROM erasure_copies WHERE erasure_id = ${id}::uuid
+      AND (${state ?? null}::text IS NULL OR state = ${state ?? null})
+    ORDER BY batch_export_id, data_interval_start, delivery_id
+    LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** How many copies it has. */
+export function countCopies(id: string, state: string | undefined): Sql {
+  return sql`SELECT count(*) AS count FROM erasure_copies WHERE erasure_id = ${id}::uuid
+    AND (${state ?? null}::text IS NULL OR state = ${state ?? null})`;
+}

@@ -1,0 +1,101 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+
+/** The tables of the analytics store that have rows of projects. */
+export const row_tables = ['events', 'persons'] as const;
+
+/** One of them. */
+export type RowTable = (typeof row_tables)[number];
+
+/** Rows of a table, by a condition with parameters. */
+export type RowsWanted = {
+  table: RowTable;
+  condition: string;
+  query_params: Record<string, unknown>;
+};
+
+const look_again_ms = 1_000;
+
+/**
+ * Has the store rewrite what holds the rows, without them, and waits for it; `onWait` is called
+ * meanwhile. Throws where the store cannot. May be repeated.
+ */
+export async function deleteRows(
+  clickhouse: ClickHouse,
+  { table, condition, query_params }: RowsWanted,
+  signal: AbortSignal,
+  onWait: () => Promise<unknown> = async () => undefined,
+): Promise<void> {
+  await clickhouse.command({
+    query: `ALTER TABLE ${table} DELETE WHERE ${condition}`,
+    query_params,
+    clickhouse_settings: {
+      mutations_sync: '0',
+      // Stores with replicas look at what a condition asks of other tables.
+      allow_nondeterministic_mutations: 1,
+    },
+    abort_signal: signal,
+  });
+  while (await isRewriting(clickhouse, table, signal)) {
+    await onWait();
+    await pause(look_again_ms, undefined, { signal });
+  }
+}
+
+async function isRewriting(
+  clickhouse: ClickHouse,
+  table: string,
+  abort_signal: AbortSignal,
+): Promise<boolean> {
+  const result = await clickhouse.query({
+    query: `SELECT count() AS open, any(latest_fail_reason) AS reason FROM system.mutations
+      WHERE database = currentDatabase() AND table = {table:String} AND NOT is_done`,
+    query_params: { table },
+    format: 'JSONEachRow',
+    abort_signal,
+  });
+  const [row] = await result.json<{ open: number | string; reason: string }>();
+  if (row?.reason) throw new Error(`The store cannot remove rows of ${table}: ${row.reason}`);
+  return Number(row?.open) > 0;
+}
+
+/** How many rows there are; by the table itself and not by a projection, unless that is wanted. */
+export async function countWhere(
+  clickhouse: ClickHouse,
+  { table, condition, query_params }: RowsWanted,
+  abort_signal: AbortSignal,
+  uses_projections = false,
+): Promise<number> {
+  const result = await clickhouse.query({
+    query: `SELECT count() AS rows FROM ${table} WHERE ${condition}`,
+    query_params,
+    clickhouse_settings: { optimize_use_projections: uses_projections ? 1 : 0 },
+    format: 'JSONEachRow',
+    abort_signal,
+  });
+  const [row] = await result.json<{ rows: number | string }>();
+  return Number(row?.rows ?? 0);
+}
+
+/**
+ * How many parts with rows, replaced before this instant, the store still has of these tables: a
+ * store may keep what was rewritten for some minutes (`old_parts_lifetime`), in case of a loss of
+ * power.
+ */
+export async function countOldParts(
+  clickhouse: ClickHouse,
+  tables: readonly string[],
+  until_ms: number,
+  abort_signal: AbortSignal,
+): Promise<number> {
+  const result = await clickhouse.query({
+    query: `SELECT count() AS parts FROM system.parts WHERE database = currentDatabase()
+      AND table IN {tables:Array(String)} AND NOT active AND rows > 0
+      AND remove_time <= fromUnixTimestamp({until:Int64})`,
+    query_params: { tables: [...tables], until: Math.ceil(until_ms / 1_000) },
+    format: 'JSONEachRow',
+    abort_signal,
+  });
+  const [row] = await result.json<{ parts: number | string }>();
+  return Number(row?.parts ?? 0);
+}

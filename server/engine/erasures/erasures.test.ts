@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict';
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { newExport, projectBase } from '../../../test/factories/batch_exports.ts';
+import { eventsIn, openDeliveringHouse, until } from '../../../test/factories/delivering_house.ts';
+import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
+import { verifyExports } from '../../cli/verify.ts';
+import { isSigned } from '../../platform/secrets/secrets.ts';
+import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
+import { sweepNotes } from './certify.ts';
+import { workOneStep } from './work.ts';
+
+let world: DeliveringHouse;
+before(async () => {
+  world = await openDeliveringHouse();
+  await world.startOnce();
+});
+after(() => world.close());
+
+const ask = (home: TestOrganization, method: string, path: string, body?: object) =>
+  world.house.request(method, `/api/projects/${home.project.id}/${path}`, {
+    key: home.key,
+    ...(body === undefined ? {} : { body }),
+  });
+const send = async (home: TestOrganization, events: object[]) =>
+  (await ask(home, 'POST', 'events/', { events })).body;
+
+const lately = () => ({
+  start_at: new Date(Date.now() - 3_600_000).toISOString(),
+  end_at: new Date().toISOString(),
+});
+
+async function exported(
+  home: TestOrganization,
+  prefix: string,
+  { model = 'events', range = lately() } = {},
+) {
+  const { id } = await newExport(world.house, home, {
+    model,
+    destination: { type: 'File', config: { prefix } },
+  });
+  const url = `${projectBase(home).slice(`/api/projects/${home.project.id}/`.length)}${id}/`;
+  await ask(home, 'POST', `${url}backfill/`, {
+    ...range,
+    mode: 'all',
+  });
+  await until(
+    () => ask(home, 'GET', `${url}backfills/`),
+    ({ results }) => results.every((one: { status: string }) => one.status === 'Completed'),
+  );
+  return id as string;
+}
+
+/** Works until it is over, or at the step. */
+async function work(home: TestOrganization, id: string, at = 'done') {
+  const { db, engine } = world.house.deps;
+  return until(
+    async () => {
+      const now = await ask(home, 'GET', `erasures/${id}/`);
+      if (now.body['step'] === at) return now;
+      // As some minutes later, when the store has removed the files of what it rewrote.
+      if (now.body['step'] === 'files')
+        await db.run(sql`UPDATE erasures SET removed_at = '2026-01-01Z' WHERE id = ${id}`);
+      await db.run(sql`UPDATE erasures SET due_at = '2026-01-01Z' WHERE id = ${id}`);
+      await workOneStep(engine, new AbortController().signal, 0);
+      return ask(home, 'GET', `erasures/${id}/`);
+    },
+    ({ step }) => step === at,
+  );
+}
+
+async function stored(home: TestOrganization): Promise<string[]> {
+  const found = await world.house.deps.clickhouse.query({
+    query: `SELECT concat(event, ' ', distinct_id, ' ', properties) AS row FROM events
+      WHERE team_id = ${home.project.id} UNION ALL
+      SELECT concat('person ', distinct_id, ' ', properties) AS row FROM persons
+      WHERE team_id = ${home.project.id}`,
+    format: 'JSONEachRow',
+  });
+  return (await found.json<{ row: string }>()).map(({ row }) => row).toSorted();
+}
+
+test('a person leaves the store and what was delivered, and does not come back', async () => {
+  const { house, folder } = world;
+  const home = await house.newOrganization();
+  const uuid = crypto.randomUUID();
+  await send(home, [
+    { event: 'visited', distinct_id: 'visitor-1', $set: { city: 'London' }, uuid },
+    {
+      event: '$identify',
+      distinct_id: 'ada@x.org',
+      properties: { $anon_distinct_id: 'visitor-1' },
+    },
+    { event: 'paid', distinct_id: 'ada@x.org', $set: { name: 'Ada' } },
+    { event: 'stays', distinct_id: 'bob@x.org', $set: { name: 'Bob' } },
+    { event: 'again', distinct_id: 'visitor-1', uuid },
+  ]);
+  await sharedWarnings(house.deps).store();
+  const id = await exported(home, 'ada');
+  const persons = await exported(home, 'ada-persons', { model: 'persons' });
+  const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['visitor-1'] });
+  assert.deepEqual(asked.asked, { distinct_ids: 1, person_ids: 0 });
+  const done = await work(home, asked.id);
+  assert.deepEqual(done.counts, {
+    distinct_ids: 2,
+    persons: 2,
+    person_versions: 2,
+    events: 3,
+    warning_examples: 1,
+    log_lines: 0,
+    plugin_jobs: 0,
+    plugin_values: 0,
+  });
+  assert.deepEqual(done.copies, { waiting: 0, rewriting: 0, rewritten: 2, yours: 0 });
+  assert.ok(isSigned(done.certificate, done.signature, done.public_key));
+  assert.doesNotMatch(JSON.stringify(done), /visitor-1|ada@x/);
+  assert.deepEqual(await eventsIn(folder, 'ada'), ['stays']);
+  for (const name of await readdir(join(folder, 'ada-persons')))
+    assert.doesNotMatch(
+      await readFile(join(folder, 'ada-persons', name), 'utf8'),
+      /visitor-1|ada@x/,
+    );
+  for (const one of [id, persons]) {
+    const [finding] = await verifyExports(house.deps.engine, one);
+    assert.deepEqual([finding!.fault, finding!.differences, finding!.records], [null, [], 1]);
+  }
+  const run = await house.deps.db.row<{ receipt: string; replaced: string }>(sql`
+    SELECT n.receipt, o.receipt AS replaced FROM batch_export_runs n JOIN batch_export_runs o
+      ON o.id = (n.replaces ->> 'run_id')::uuid WHERE n.batch_export_id = ${id}`);
+  const { replaces } = JSON.parse(run!.receipt);
+  const digest = await crypto.subtle.digest('SHA-256', Buffer.from(run!.replaced));
+  assert.equal(replaces.receipt_sha256, Buffer.from(digest).toString('hex'));
+  // Another visitor comes with what is left in a browser of the person who was erased.
+  const late = await send(home, [
+    { event: 'late', distinct_id: 'ada@x.org', $set: { name: 'Ada' } },
+    {
+      event: '$identify',
+      distinct_id: 'eve',
+      properties: { $anon_distinct_id: 'visitor-1', a: 1 },
+    },
+  ]);
+  assert.deepEqual([late.taken, late.refused], [1, 1]);
+  assert.deepEqual(await stored(home), [
+    '$identify eve {"a":1}',
+    'person bob@x.org {"name":"Bob"}',
+    'stays bob@x.org {"$set":{"name":"Bob"}}',
+  ]);
+});
+
+test('what a filter matches leaves; persons stay; what was told of it names nobody', async () => {
+  const { house, folder } = world;
+  const home = await house.newOrganization();
+  await send(home, [
+    { event: 'old', distinct_id: 'a', timestamp: '2026-01-05T00:00:00Z', properties: { n: 1 } },
+    { event: 'old', distinct_id: 'a', timestamp: '2026-01-05T00:00:00Z', properties: { n: '1' } },
+    { event: 'old', distinct_id: 'b', timestamp: '2026-01-06T00:00:00Z', properties: { n: 1 } },
+    { event: 'other', distinct_id: 'b', timestamp: '2026-01-05T00:00:00Z', properties: { n: 1 } },
+  ]);
+  const range = { start_at: '2026-01-05T00:00:00Z', end_at: '2026-01-06T01:00:00Z' };
+  await exported(home, 'filter', { range });
+  const { body: asked } = await ask(home, 'POST', 'erasures/', {
+    filter: {
+      events: ['old'],
+      after: '2026-01-05T00:00:00Z',
+      before: '2026-01-06T00:00:00Z',
+      properties: [{ key: 'n', value: 1 }],
+    },
+  });
+  const done = await work(home, asked.id);
+  assert.equal(done.counts.events, 1);
+  assert.deepEqual(await stored(home), ['old a {"n":"1"}', 'old b {"n":1}', 'other b {"n":1}']);
+  assert.equal((await eventsIn(folder, 'filter')).length, 3);
+  const sealed = await house.deps.db.row<{ criteria_sealed: null }>(
+    sql`SELECT criteria_sealed FROM erasures WHERE id = ${asked.id}`,
+  );
+  assert.equal(sealed!.criteria_sealed, null);
+});
+
+test('killed at each step it goes on; later events are stored under nobody', async () => {
+  const home = await world.house.newOrganization();
+  const { db, clickhouse, engine } = world.house.deps;
+  await send(home, [
+    { event: 'e', distinct_id: 'carol', $set: { a: 1 } },
+    { event: 'e', distinct_id: 'dave', $set: { a: 1 } },
+  ]);
+  const { body: asked } = await ask(home, 'POST', 'erasures/', {
+    distinct_ids: ['carol'],
+    late_events: 'anonymize',
+  });
+  let before = 'resolve';
+  for (const step of ['note', 'remove', 'settle', 'rewrite', 'scrub', 'files', 'certify']) {
+    await work(home, asked.id, step);
+    // The step before was done, and the process was killed before it could say so.
+    await db.run(sql`UPDATE erasures SET step = ${before}, claimed_at = '2026-01-01Z',
+      claim_id = ${asked.id} WHERE id = ${asked.id}`);
+    before = step;
+    await work(home, asked.id, step);
+  }
+  const done = await work(home, asked.id);
+  assert.equal(done.counts.events, 1);
+  await send(home, [{ event: 'late', distinct_id: 'carol', $set: { a: 1 }, properties: { b: 2 } }]);
+  assert.deepEqual(await stored(home), [
+    'e dave {"$set":{"a":1}}',
+    'late $erased {}',
+    'person dave {"a":1}',
+  ]);
+  const noted = await clickhouse.query({
+    query: 'SELECT count() AS rows FROM erasing_rows',
+    format: 'JSONEachRow',
+  });
+  assert.deepEqual(await noted.json(), [{ rows: 0 }]);
+  // An erasure whose project is deleted leaves no notes either.
+  const { body: gone } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['dave'] });
+  await work(home, gone.id, 'remove');
+  await ask(home, 'DELETE', '');
+  assert.equal(await sweepNotes(engine, new AbortController().signal), 2);
+});
+
+test('a run that had counted what is erased begins anew', async () => {
+  const { db } = world.house.deps;
+  const home = await world.house.newOrganization();
+  await send(home, [{ event: 'e', distinct_id: 'frank' }]);
+  const { id } = await newExport(world.house, home);
+  const run = crypto.randomUUID();
+  await db.run(sql`
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
+      data_interval_start, data_interval_end, selection, attempt, worker_id, started_at,
+      records_total_count, due_at)
+    VALUES (${run}, ${id}, ${home.project.id}, 1, ${run}, 'Running', '2026-01-01Z', '2026-01-02Z',
+      '[]', 3, ${run}, now(), 1, '2036-01-01Z')`);
+  await db.run(sql`INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to,
+    records) VALUES (${run}, 0, '2026-01-01Z', '2026-01-02Z', 1)`);
+  const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['frank'] });
+  await work(home, asked.id, 'rewrite');
+  const now = await db.row<{ attempt: number; records_total_count: null; slices: number }>(sql`
+    SELECT attempt, records_total_count, (SELECT count(*) FROM batch_export_slices
+      WHERE run_id = ${run}) AS slices FROM batch_export_runs WHERE id = ${run}`);
+  assert.ok(now!.attempt > 3);
+  assert.equal(now!.slices, 0);
+});
+
+test('what is asked wrongly is 400, and what cannot be rewritten is listed', async () => {
+  const { house } = world;
+  const home = await house.newOrganization();
+  for (const [body, attr] of [
+    [{}, 'distinct_ids'],
+    [{ filter: {} }, 'filter'],
+    [{ filter: { events: ['a'] }, distinct_ids: ['b'] }, 'filter'],
+    [{ distinct_ids: [] }, 'distinct_ids'],
+    [
+      { filter: { after: '2026-01-02T00:00:00Z', before: '2026-01-01T00:00:00Z' } },
+      'filter__before',
+    ],
+  ] as const) {
+    const answer = await ask(home, 'POST', 'erasures/', body);
+    assert.deepEqual([answer.status, answer.body['attr']], [400, attr]);
+  }
+  const member = await house.newMember(home.organization.id, 1);
+  const refused = await ask({ ...home, key: member.key }, 'POST', 'erasures/', {
+    distinct_ids: ['grace'],
+  });
+  assert.equal(refused.status, 403);
+  await send(home, [{ event: 'e', distinct_id: 'grace' }]);
+  const id = await exported(home, 'grace');
+  await house.request('DELETE', `${projectBase(home)}${id}/`, { key: home.key });
+  const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['grace'] });
+  const done = await work(home, asked.id);
+  assert.equal(done.copies.yours, 1);
+  const { results } = (await ask(home, 'GET', `erasures/${asked.id}/copies/?state=yours`)).body;
+  assert.match(results[0].detail, /The export was deleted/);
+  assert.match(results[0].place, /^grace\/.*\.jsonl$/);
+  const { copies_for_you } = JSON.parse(done.certificate);
+  assert.deepEqual(copies_for_you[0].places, [results[0].place]);
+});

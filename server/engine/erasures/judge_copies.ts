@@ -1,0 +1,143 @@
+import sql from 'sql-template-tag';
+import { findDestination } from '../destinations/index.ts';
+import { erasedCondition } from '../source/erased_keys.ts';
+import { countRecords } from '../source/source.ts';
+import { openSourceQuery } from '../source/source_query.ts';
+import type { Engine } from '../engine.ts';
+import { whyByHand } from './by_hand.ts';
+import type { Erasure } from './erasure.ts';
+import { placeOf } from './place.ts';
+import type { ShownDelivery } from './shown_delivery.ts';
+
+const page_size = 100;
+
+/**
+ * Finds the deliveries that were made from rows of the erasure and are not listed yet, and lists
+ * each with what is to become of it. `before` the rows are removed it is known whether the store
+ * still has all that a delivery was made from; `after` it, those are whole that came meanwhile.
+ */
+export async function judgeCopies(
+  engine: Engine,
+  erasure: Erasure,
+  signal: AbortSignal,
+  when: 'before' | 'after',
+): Promise<void> {
+  let after = '00000000-0000-0000-0000-000000000000';
+  for (;;) {
+    const page = await listShown(engine, erasure, after);
+    if (page.length === 0) return;
+    after = page.at(-1)!.delivery_id;
+    const counts = await countErased(engine, erasure.id, page, signal);
+    for (const [index, delivery] of page.entries()) {
+      const records = counts[index]!;
+      if (records > 0) await listCopy(engine, erasure, { delivery, records }, signal, when);
+    }
+  }
+}
+
+// What nobody was shown has no copies. An endpoint is shown rows as they come.
+function listShown(
+  { db }: Engine,
+  { id, team_id }: Erasure,
+  after: string,
+): Promise<ShownDelivery[]> {
+  return db.rows<ShownDelivery>(sql`
+    SELECT DISTINCT ON (run.delivery_id) run.id AS run_id, run.delivery_id, run.batch_export_id,
+      export.name, run.team_id, coalesce(run.receipt::jsonb ->> 'model', export.model) AS model,
+      export.custom_query, export.destination_type, export.destination_config,
+      run.revision = export.revision AND export.deleted_at IS NULL AS is_current,
+      run.status = 'Completed' AS is_completed, run.selection, run.data_interval_start,
+      run.data_interval_end, CASE WHEN run.receipt IS NOT NULL THEN jsonb_build_object(
+        'source_records', run.receipt::jsonb -> 'source_records',
+        'include_events', run.receipt::jsonb -> 'include_events',
+        'exclude_events', run.receipt::jsonb -> 'exclude_events',
+        'names', jsonb_path_query_array(run.receipt::jsonb, '$.slices[*].name')) END AS facts
+    FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id
+    WHERE run.team_id = ${team_id} AND run.delivery_id > ${after}::uuid
+      AND export.destination_type <> 'NoOp'
+      AND run.status NOT IN ('Starting', 'Running')
+      AND (run.status = 'Completed' OR run.committing_at IS NOT NULL
+        OR export.destination_type = 'HTTP')
+      AND coalesce(run.records_completed, 1) > 0
+      AND NOT EXISTS (SELECT 1 FROM erasure_copies copy WHERE copy.erasure_id = ${id}
+        AND copy.delivery_id = run.delivery_id)
+    ORDER BY run.delivery_id, (run.status = 'Completed') DESC, run.finished_at DESC
+    LIMIT ${page_size}`);
+}
+
+/** How many rows of the erasure each of the deliveries was made from. */
+async function countErased(
+  { clickhouse }: Engine,
+  erasure_id: string,
+  deliveries: ShownDelivery[],
+  abort_signal: AbortSignal,
+): Promise<number[]> {
+  const query_params: Record<string, unknown> = { erasure_id };
+  const counts = deliveries.map((delivery, index) => {
+    const { include_events = [], exclude_events = [] } = delivery.facts ?? {};
+    const named = [
+      [include_events, 'IN', `in_${index}`] as const,
+      [exclude_events, 'NOT IN', `out_${index}`] as const,
+    ].filter(([names]) => names.length > 0 && delivery.model === 'events');
+    for (const [names, , name] of named) query_params[name] = names;
+    const conditions = [
+      erasedCondition(delivery),
+      ...named.map(([, operator, name]) => `event ${operator} {${name}:Array(String)}`),
+    ];
+    return `uniqExactIf(key, ${conditions.join(' AND ')})`;
+  });
+  const result = await clickhouse.query({
+    query: `SELECT [${counts.join(', ')}] AS counts FROM erasing_rows
+      WHERE erasure_id = {erasure_id:UUID}`,
+    query_params,
+    clickhouse_settings: { max_query_size: '64000000', max_ast_elements: '1000000' },
+    format: 'JSONEachRow',
+    abort_signal,
+  });
+  const [row] = await result.json<{ counts: (number | string)[] }>();
+  return row!.counts.map(Number);
+}
+
+async function listCopy(
+  engine: Engine,
+  { id }: Erasure,
+  { delivery, records }: { delivery: ShownDelivery; records: number },
+  signal: AbortSignal,
+  when: 'before' | 'after',
+): Promise<void> {
+  const definition = findDestination(delivery.destination_type);
+  const reason =
+    whyByHand(definition, delivery) ??
+    (when === 'before' ? await whyNotWhole(engine, delivery, signal) : undefined);
+  await engine.db.run(sql`
+    INSERT INTO erasure_copies (erasure_id, delivery_id, batch_export_id, name, destination_type,
+      place, data_interval_start, data_interval_end, run_id, records, state, detail)
+    SELECT ${id}, ${delivery.delivery_id}, ${delivery.batch_export_id}, ${delivery.name},
+      ${delivery.destination_type}, ${placeOf(definition, delivery)},
+      ${delivery.data_interval_start}::timestamptz, ${delivery.data_interval_end}::timestamptz,
+      ${delivery.run_id}, ${records}::bigint, ${reason === undefined ? 'waiting' : 'yours'},
+      ${reason ?? null}
+    WHERE EXISTS (SELECT 1 FROM erasures WHERE id = ${id})
+    ON CONFLICT DO NOTHING`);
+}
+
+/** A delivery that is made again of less than it was made of would lose more than is erased. */
+async function whyNotWhole(
+  engine: Engine,
+  delivery: ShownDelivery,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const wanted = delivery.facts?.source_records;
+  let found: number | undefined;
+  try {
+    found = await countRecords(engine, await openSourceQuery(engine, delivery), signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    engine.log.info({ err: error, run_id: delivery.run_id }, 'a delivery could not be counted');
+  }
+  if (found !== undefined && (wanted === undefined || found === wanted)) return undefined;
+  return (
+    'The analytics store no longer has all rows that this delivery was made from, so it cannot ' +
+    'be made again.'
+  );
+}

@@ -1,0 +1,45 @@
+import sql from 'sql-template-tag';
+import { isoInstant } from '../../platform/clock.ts';
+import { countWhere, deleteRows } from '../erasure/delete_rows.ts';
+import type { RowTable } from '../erasure/delete_rows.ts';
+import type { Engine } from '../engine.ts';
+import type { Erasure, StepEnd } from './erasure.ts';
+
+/**
+ * Removes the rows from the analytics store, and goes on only when it has none of them, asked by
+ * the tables and by their projections. The statements name nobody. May be repeated.
+ */
+export async function removeNoted(
+  engine: Engine,
+  erasure: Erasure,
+  signal: AbortSignal,
+): Promise<StepEnd> {
+  const { clickhouse, clock, db } = engine;
+  let left = 0;
+  for (const [table, kind, key] of [
+    ['events', 'event', 'toString(uuid)'],
+    ['persons', 'person', 'distinct_id'],
+  ] satisfies [RowTable, string, string][]) {
+    const query_params = { team_id: erasure.team_id, erasure_id: erasure.id, kind };
+    const noted = 'erasing_rows WHERE erasure_id = {erasure_id:UUID} AND kind = {kind:String}';
+    const wanted = {
+      table,
+      // The bounds keep the store from looking into what cannot have them.
+      condition: `team_id = {team_id:Int64}
+        AND inserted_at >= (SELECT min(inserted_at) FROM ${noted})
+        AND inserted_at <= (SELECT max(inserted_at) FROM ${noted})
+        AND ${key} IN (SELECT key FROM ${noted})`,
+      query_params,
+    };
+    if ((await countWhere(clickhouse, wanted, signal)) > 0)
+      await deleteRows(clickhouse, wanted, signal);
+    left += await countWhere(clickhouse, wanted, signal);
+    left += await countWhere(clickhouse, wanted, signal, true);
+  }
+  if (left > 0)
+    return { step: 'remove', detail: 'The store still has rows of it.', wait_seconds: 2 };
+  // What processes remember of the persons is thrown away with the next batch.
+  await db.run(sql`UPDATE ingestion_states SET persons_generation = persons_generation + 1
+    WHERE team_id = ${erasure.team_id}`);
+  return { step: 'settle', detail: null, removed_at: isoInstant(clock.now()) };
+}

@@ -1,0 +1,116 @@
+import sql from 'sql-template-tag';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
+import type { NoteWarning } from '../ingestion_warnings/warning.ts';
+import type { IncomingEvent } from './event.ts';
+import { isJsonObject, parseExact } from './exact_json.ts';
+
+/** What becomes of an event of a person who was erased. */
+export type LateEvents = 'refuse' | 'anonymize';
+
+/** Whom events without anybody are stored as. */
+const nobody = '$erased';
+
+type Hashing = Pick<Secrets, 'hash'>;
+
+/** Stands for a distinct id of an erased person; the id cannot be had from it. */
+function erasedHash(secrets: Hashing, team_id: number, distinct_id: string): Buffer {
+  return secrets.hash(`erased:${team_id}:${distinct_id}`);
+}
+
+/**
+ * Remembers that persons were erased: from the commit on, late events of these distinct ids are
+ * refused or stored without them. Refusing counts where both were asked for.
+ */
+export async function rememberErased(
+  db: Queryable,
+  secrets: Hashing,
+  erased: { team_id: number; erasure_id: string; late_events: LateEvents },
+  distinct_ids: string[],
+): Promise<void> {
+  const hashes = distinct_ids.map((id) => erasedHash(secrets, erased.team_id, id).toString('hex'));
+  await db.run(sql`
+    INSERT INTO erased_ids AS known (team_id, id_hash, late_events, erasure_id)
+    SELECT ${erased.team_id}::integer, decode(hex, 'hex'), ${erased.late_events},
+      ${erased.erasure_id}::uuid FROM (SELECT DISTINCT unnest(${hashes}::text[]) AS hex) AS wanted
+    ORDER BY 2
+    ON CONFLICT (team_id, id_hash) DO UPDATE SET late_events = 'refuse'
+      WHERE excluded.late_events = 'refuse' AND known.late_events <> 'refuse'`);
+}
+
+/**
+ * The events as they may be stored, in their order and their number: undefined for one that is
+ * refused. Call it under the project's lock, for a project that has erased persons. Warnings of it
+ * name nobody.
+ */
+export async function withoutErased(
+  { tx, secrets, warn }: { tx: Transaction; secrets: Hashing; warn: NoteWarning },
+  team_id: number,
+  events: IncomingEvent[],
+): Promise<(IncomingEvent | undefined)[]> {
+  const ids = new Set(
+    events.flatMap(({ distinct_id, merge }) => [distinct_id, merge?.other ?? []]).flat(),
+  );
+  const hashes = new Map(
+    [...ids].map((id) => [erasedHash(secrets, team_id, id).toString('hex'), id]),
+  );
+  const rows = await tx.rows<{ hex: string; late_events: LateEvents }>(sql`
+    SELECT encode(id_hash, 'hex') AS hex, late_events FROM erased_ids
+    WHERE team_id = ${team_id} AND id_hash IN (SELECT decode(hex, 'hex')
+      FROM unnest(${[...hashes.keys()]}::text[]) AS hex)`);
+  if (rows.length === 0) return events;
+  const erased = new Map(rows.map(({ hex, late_events }) => [hashes.get(hex)!, late_events]));
+  return events.map((event) => {
+    const late = erased.get(event.distinct_id);
+    if (late === undefined && !erased.has(event.merge?.other ?? '')) return event;
+    const reason = late === 'refuse' ? 'erased_person_refused' : 'erased_person_left_out';
+    warn({ team_id, reason, example: { event: event.event } });
+    if (late === 'refuse') return undefined;
+    return late === 'anonymize' ? ofNobody(event) : withoutMerge(event);
+  });
+}
+
+/** That something happened, and when: neither who it was nor anything that was sent of them. */
+function ofNobody({ uuid, is_uuid_given, event, timestamp }: IncomingEvent): IncomingEvent {
+  return {
+    uuid,
+    is_uuid_given,
+    event,
+    timestamp,
+    distinct_id: nobody,
+    properties: '{}',
+    elements_chain: '',
+    set: undefined,
+    set_once: undefined,
+    unset: undefined,
+    merge: undefined,
+    is_set_too_large: false,
+    bytes: 200,
+  };
+}
+
+/** An event of somebody else, who was to be the same person: it says nothing of the erased one. */
+function withoutMerge(event: IncomingEvent): IncomingEvent {
+  const other = event.merge!.other;
+  const { properties, elements_chain } = textsOf(event);
+  const parsed = parseExact(properties);
+  if (!isJsonObject(parsed)) return { ...event, merge: undefined };
+  const kept = Object.entries(parsed).filter(
+    ([, value]) => (typeof value === 'string' ? value : JSON.stringify(value)) !== other,
+  );
+  return {
+    ...event,
+    properties: JSON.stringify(Object.fromEntries(kept)),
+    elements_chain,
+    written: undefined,
+    merge: undefined,
+  };
+}
+
+function textsOf({ properties, elements_chain, written }: IncomingEvent): {
+  properties: string;
+  elements_chain: string;
+} {
+  if (written === undefined) return { properties, elements_chain };
+  return JSON.parse(`{${new TextDecoder().decode(written)}}`) as ReturnType<typeof textsOf>;
+}
