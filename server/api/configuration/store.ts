@@ -90,15 +90,17 @@ export async function keepPlan(
   plan: Omit<StoredPlan, 'expires_at' | 'applied_at'>,
 ): Promise<void> {
   const { id, hash, request_sealed, answer, versions } = plan;
-  await tx.run(sql`
-    DELETE FROM configuration_plans
-    WHERE organization_id = ${organization_id}::uuid AND hash = ${hash}`);
+  // Two people may ask for the same at the same time.
   await tx.run(sql`
     INSERT INTO configuration_plans (id, organization_id, hash, request_sealed, answer, versions,
       created_at, expires_at)
     VALUES (${id}, ${organization_id}::uuid, ${hash}, ${request_sealed},
       ${JSON.stringify(answer)}::jsonb, ${JSON.stringify(versions)}::jsonb,
-      ${answer.created_at}::timestamptz, ${answer.expires_at}::timestamptz)`);
+      ${answer.created_at}::timestamptz, ${answer.expires_at}::timestamptz)
+    ON CONFLICT (organization_id, hash) DO UPDATE SET id = excluded.id,
+      request_sealed = excluded.request_sealed, answer = excluded.answer,
+      versions = excluded.versions, created_at = excluded.created_at,
+      expires_at = excluded.expires_at, applied_at = NULL`);
 }
 
 const hash_form = /^[0-9a-f]{1,200}$/;
