@@ -7,6 +7,8 @@ export const reason_words: Record<IngestionWarningRow['reason'], string> = {
   distinct_id_made: 'It named nobody and got a distinct id of its own.',
   distinct_id_missing: 'It names nobody.',
   duplicate: 'It was stored before: it was sent again.',
+  erased_person_left_out: 'Its person was erased: it was stored without them.',
+  erased_person_refused: 'Its person was erased.',
   event_invalid: 'Something is wrong with a field.',
   event_name_cut: 'The name was too long and was cut.',
   event_name_missing: 'It has no name.',

@@ -72,15 +72,19 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
       labelNames: ['way', 'outcome'],
       registers,
     }),
-    spans: new Counter({
-      name: 'sluice_spans_total',
-      help:
-        'Spans of traces, by outcome: sent, or dropped because the queue was full, the ' +
-        'collector refused them, or it was away.',
-      labelNames: ['outcome'],
-      registers,
-    }),
+    spans: spanCounter(registers),
   };
+}
+
+function spanCounter(registers: Registry[]) {
+  return new Counter({
+    name: 'sluice_spans_total',
+    help:
+      'Spans of traces, by outcome: sent, or dropped because the queue was full, the collector ' +
+      'refused them, or it was away.',
+    labelNames: ['outcome'],
+    registers,
+  });
 }
 
 function ingestionCounters(registers: Registry[]) {

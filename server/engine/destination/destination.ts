@@ -204,10 +204,7 @@ export type ShownRequest = {
   body: Buffer;
 };
 
-/**
- * One destination type as data; validation, encryption, masking, documentation and tests all follow
- * from it.
- */
+/** One destination type as data: validation, encryption, masking, docs and tests follow from it. */
 export type DestinationDefinition<Schema extends TObject = TObject> = {
   type: string;
   label: string;
@@ -220,14 +217,9 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    * secret again.
    */
   where: readonly (keyof Static<Schema> & string)[];
-  /**
-   * Of keys in `where`: the value that makes the way less safe; a change to another value asks for
-   * nothing.
-   */
+  /** Of keys in `where`: the less safe value; a change to another one asks for nothing. */
   less_safe?: Partial<Static<Schema>>;
-  /**
-   * Keys that mean something only while another key has a value: forms leave them out otherwise.
-   */
+  /** Keys that mean something only while another has a value: forms leave them out otherwise. */
   only_with?: readonly {
     keys: readonly (keyof Static<Schema> & string)[];
     key: keyof Static<Schema> & string;
