@@ -100,7 +100,7 @@ test(
     await server.kill();
     assert.deepEqual(answer, {
       status: 200,
-      body: { taken: 2_000, duplicates: 0, rejected: 0, errors: [] },
+      body: { taken: 2_000, duplicates: 0, refused: 0, rejected: 0, errors: [] },
     });
     server = await startServer(['start'], environment);
 

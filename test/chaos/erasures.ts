@@ -70,6 +70,7 @@ export async function runErasures(wanted: ErasuresWanted): Promise<ErasuresOutco
       )),
     );
     outcome.faults.push(...(await verifyAll(deployment)));
+    for (const fault of outcome.faults) wanted.say(`FAULT ${fault}`);
     await timed('organization', () => deleteOrganization(deployment));
     // What was delivered stays with whom it was delivered to.
     await deployment.clickhouse.command({ query: 'DROP DATABASE warehouse SYNC' });
@@ -255,7 +256,7 @@ async function verifyAll(deployment: Deployment): Promise<string[]> {
 async function deleteOrganization(deployment: Deployment): Promise<void> {
   const gone = await deployment.call('DELETE', '/api/organizations/@current/');
   if (gone.status !== 204) throw new Error(JSON.stringify(gone.body));
-  await until('the certificates', 300_000, 1_000, async () => {
+  await until('the certificates', 900_000, 1_000, async () => {
     const open = await deployment.db
       .row(sql`SELECT 1 FROM removals WHERE ended_at IS NULL LIMIT 1`)
       .catch(() => ({}));

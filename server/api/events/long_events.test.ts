@@ -39,6 +39,7 @@ for (const [way, type, body] of [
     assert.deepEqual(answer.body, {
       taken: events.length,
       duplicates: 0,
+      refused: 0,
       rejected: 0,
       errors: [],
     });

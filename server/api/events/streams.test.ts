@@ -24,7 +24,7 @@ const lines = { 'content-type': 'application/x-ndjson' };
 const pathOf = (owner: TestOrganization) => `/api/projects/${owner.project.id}/events/`;
 const post = (body: unknown, headers: Record<string, string> = {}, query = '') =>
   harness.request('POST', `${pathOf(home)}${query}`, { key: home.key, body, headers });
-const nothing = { taken: 0, duplicates: 0, rejected: 0, errors: [] };
+const nothing = { taken: 0, duplicates: 0, refused: 0, rejected: 0, errors: [] };
 
 test(
   'a line of more than 20 MiB and an event of more than 10 MiB are refused, what follows is ' +

@@ -29,6 +29,8 @@ const named_errors_max = 1_000;
 type Answer = {
   taken?: number;
   duplicates?: number;
+  /** Those of persons who were erased. */
+  refused?: number;
   rejected?: number;
   detail?: string;
   errors?: { line?: number | null; attr?: string | null; detail: string }[];
@@ -46,7 +48,7 @@ export async function sendLines(target: SendTarget, lines: string[]): Promise<Se
   for (let attempt = 0; ; attempt += 1) {
     const reply = await ask(target, body);
     if (reply.status === 200)
-      return sentOf(accountedFor(reply.answer, lines.length, target), reply.answer.rejected ?? 0);
+      return sentOf(accountedFor(reply.answer, lines.length, target), refusedOf(reply.answer));
     if (reply.status === 400 && refusesAll(reply.answer, lines.length))
       return sentOf(reply.answer, lines.length);
     const mayPass =
@@ -69,8 +71,7 @@ export async function sendLines(target: SendTarget, lines: string[]): Promise<Se
 // Something in between, such as a proxy, may answer 200 or 400 by itself; lines are done with only
 // when the answer speaks of them.
 function accountedFor(answer: Answer, lines: number, target: SendTarget): Answer {
-  if ((answer.taken ?? 0) + (answer.duplicates ?? 0) + (answer.rejected ?? 0) === lines)
-    return answer;
+  if ((answer.taken ?? 0) + (answer.duplicates ?? 0) + refusedOf(answer) === lines) return answer;
   throw new UserError(
     `The import stopped: the answer of ${target.url} does not say what became of all ${lines} ` +
       'lines that were sent. Is it the address of the server? Run the same command again to go ' +
@@ -127,6 +128,8 @@ function readAnswer(text: string): Answer {
     return {};
   }
 }
+
+const refusedOf = ({ rejected = 0, refused = 0 }: Answer) => rejected + refused;
 
 function sentOf(answer: Answer, rejected: number): Sent {
   const refused = (answer.errors ?? []).map(({ attr, detail }) => {

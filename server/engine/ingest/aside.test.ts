@@ -29,6 +29,7 @@ test('a long list is read by the thread and says the same as a short one', async
   assert.deepEqual(await take(Buffer.from(JSON.stringify(event) + long)), {
     taken: 1,
     duplicates: 0,
+    refused: 0,
     rejected: 0,
     problems: [],
     is_list: false,
@@ -105,6 +106,7 @@ test('long lines go to the thread, blank ones and the byte order mark are left o
   assert.deepEqual(taken, {
     taken: 2,
     duplicates: 0,
+    refused: 0,
     rejected: 1,
     problems: [{ attr: null, code: 'parse_error', detail: 'This is not valid JSON.', position: 4 }],
   });

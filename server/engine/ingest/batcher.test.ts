@@ -39,13 +39,17 @@ test('the same uuid is one event in a batch and across batches, not across proje
       event({ uuid, event: 'second' }),
       event(),
     ]),
-    { taken: 2, duplicates: 1 },
+    { taken: 2, duplicates: 1, refused: 0 },
   );
   assert.deepEqual(
     await store(ingestion, one, [event({ uuid: uuid.toUpperCase(), event: 'third' })]),
-    { taken: 0, duplicates: 1 },
+    { taken: 0, duplicates: 1, refused: 0 },
   );
-  assert.deepEqual(await store(ingestion, other, [event({ uuid })]), { taken: 1, duplicates: 0 });
+  assert.deepEqual(await store(ingestion, other, [event({ uuid })]), {
+    taken: 1,
+    duplicates: 0,
+    refused: 0,
+  });
   const rows = await select<{ event: string }>(
     `SELECT event FROM events WHERE team_id = {team_id:Int64} AND uuid = '${uuid}'`,
     one,
@@ -190,6 +194,7 @@ test('a batch whose persons make it large is written in several, in order', asyn
   assert.deepEqual(await store(ingestion, teamId, [event({ uuid }), ...sent, event({ uuid })]), {
     taken: 61,
     duplicates: 1,
+    refused: 0,
   });
   const rows = await select<{ event: string; index: number | null; at: string }>(
     "SELECT event, JSONExtract(person_properties, 'index', 'Nullable(Int32)') AS index, " +

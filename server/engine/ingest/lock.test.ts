@@ -107,7 +107,7 @@ test('a clock that was put back gives no time below what was promised as final',
   await db.run(sql`UPDATE ingestion_states SET settled_until = ${ahead} WHERE team_id = ${teamId}`);
   assert.equal(Date.parse(await promise(teamId)), Date.parse(ahead));
   for (let batch = 0; batch < 2; batch += 1)
-    assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0 });
+    assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0, refused: 0 });
   assert.deepEqual(await insertions(teamId), [Date.parse(ahead), Date.parse(ahead) + 1]);
 });
 
@@ -138,7 +138,7 @@ test('a note does not wait for ever for whoever may be waiting for its writer', 
     await assert.rejects(noteBatch(db, note(teamId, inMinutes(0))), { code: '55P03' });
     assert.deepEqual(await store(teamId), { failure: 'unavailable' });
   });
-  assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0 });
+  assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0, refused: 0 });
 });
 
 test("what arrives while its project is being deleted is nobody's, and no fault", async () => {
@@ -162,7 +162,7 @@ test("what arrives while its project is being deleted is nobody's, and no fault"
 for (const call of ['query', 'exec'] as const)
   test(`a project that is deleted at the ${call} of a batch is gone, and no fault`, async () => {
     const teamId = await newTeam();
-    assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0 });
+    assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0, refused: 0 });
     const through: ClickHouse = Object.assign(Object.create(clickhouse) as ClickHouse, {
       [call]: async (given: never) => {
         const done = await clickhouse[call](given);
@@ -209,7 +209,7 @@ test('a duplicate alone settles the batch that somebody left', async () => {
   const uuid = randomUUID();
   await store(teamId, { uuid });
   await noteBatch(db, note(teamId, inMinutes(1), (await readState(db, teamId)).last_inserted_at));
-  assert.deepEqual(await store(teamId, { uuid }), { taken: 0, duplicates: 1 });
+  assert.deepEqual(await store(teamId, { uuid }), { taken: 0, duplicates: 1, refused: 0 });
   assert.equal((await readState(db, teamId)).batch_id, null);
 });
 
@@ -228,7 +228,7 @@ test('a look-up that is not answered ends the batch, and its lock', async () => 
     silent.close();
     await through.close();
   }
-  assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0 });
+  assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0, refused: 0 });
 });
 
 test('a writer whose session ended while it looked up writes nothing', async () => {
@@ -236,7 +236,7 @@ test('a writer whose session ended while it looked up writes nothing', async () 
   await storeAndLose(teamId, 'SELECT uuid FROM events');
   assert.deepEqual(await insertions(teamId), []);
   assert.equal((await readState(db, teamId)).batch_id, null);
-  assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0 });
+  assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0, refused: 0 });
 });
 
 test(
