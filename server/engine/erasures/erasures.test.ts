@@ -10,6 +10,7 @@ import type { TestOrganization } from '../../../test/harness.ts';
 import { verifyExports } from '../../cli/verify.ts';
 import { isSigned } from '../../platform/secrets/secrets.ts';
 import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
+import { retainRows } from '../retention/look.ts';
 import { sweepNotes } from './certify.ts';
 import { workOneStep } from './work.ts';
 
@@ -274,4 +275,23 @@ test('what is asked wrongly is 400, and what cannot be rewritten is listed', asy
   assert.match(results[0].place, /^grace\/.*\.jsonl$/);
   const { copies_for_you } = JSON.parse(done.certificate);
   assert.deepEqual(copies_for_you[0].places, [results[0].place]);
+});
+
+test('an erasure and retention wait for each other', async () => {
+  const { db, clickhouse, engine } = world.house.deps;
+  const home = await world.house.newOrganization();
+  const team_id = home.project.id;
+  const old = { team_id, uuid: crypto.randomUUID(), event: 'old', inserted_at: '2026-01-01' };
+  await clickhouse.insert({ table: 'events', values: [old], format: 'JSONEachRow' });
+  await db.run(sql`UPDATE projects SET retention = 'days', updated_at = '2026-01-01Z'
+    WHERE id = ${team_id}`);
+  const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['heidi'] });
+  await retainRows(engine, new AbortController().signal);
+  assert.equal((await stored(home)).length, 1, 'a delivery may have to be written once more');
+  await db.run(sql`INSERT INTO retention_removals (id, team_id, retention, removed_before, areas)
+    VALUES (${asked.id}, ${team_id}, 'days', '2026-01-02Z', '{}')`);
+  await db.run(sql`UPDATE erasures SET due_at = '2025-01-01Z' WHERE id = ${asked.id}`);
+  await workOneStep(engine, new AbortController().signal, 0);
+  const { body } = await ask(home, 'GET', `erasures/${asked.id}/`);
+  assert.deepEqual([body.step, /retention/.test(body.detail)], ['resolve', true]);
 });

@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { rememberErased } from '../ingest/erased_ids.ts';
 import { lockForWriting, readState } from '../ingest/lock.ts';
@@ -28,6 +29,15 @@ export async function resolve(
         step: 'resolve',
         detail: 'Waits until it is known how a batch of events has ended.',
         wait_seconds: 1,
+      };
+    // What retention is about to remove may not be missing in a copy that is made again.
+    const removal = await tx.row(sql`SELECT 1 FROM retention_removals
+      WHERE team_id = ${team_id} AND ended_at IS NULL`);
+    if (removal !== undefined)
+      return {
+        step: 'resolve',
+        detail: 'Waits until the rows are gone that retention has decided to remove.',
+        wait_seconds: 2,
       };
     const next = { step: 'note', detail: null, stored_until: state.now } as const;
     if (criteria.kind === 'events') return next;
