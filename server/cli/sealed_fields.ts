@@ -2,6 +2,7 @@ import { planContext } from '../api/configuration/store.ts';
 import { pluginOriginContext } from '../api/plugins/store.ts';
 import { totpSealContext } from '../api/users/store.ts';
 import { secretsContext } from '../engine/destination/stored_config.ts';
+import { criteriaContext } from '../engine/erasures/criteria.ts';
 import { secretContext } from '../engine/notices/outbox.ts';
 import { urlContext } from '../engine/notices/webhook_url.ts';
 import { pluginConfigContext } from '../engine/plugins/stored_config.ts';
@@ -42,6 +43,7 @@ export const sealed_fields: readonly SealedField[] = [
     context: (id) => pluginConfigContext(Number(id)),
   },
   { table: 'configuration_plans', id: 'id', field: 'request_sealed', context: planContext },
+  { table: 'erasures', id: 'id', field: 'criteria_sealed', context: criteriaContext },
   { table: 'mails', id: 'id', field: 'message_sealed', context: mailContext },
   { table: 'idempotency_keys', id: 'claim_id', field: 'response_sealed', context: responseContext },
 ];

@@ -81,6 +81,11 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
     { key: home.key, body: { configuration: { projects: {} } } },
   );
   assert.equal(planned.status, 201, planned.text);
+  const erasure = await house.request('POST', `/api/projects/${home.project.id}/erasures/`, {
+    key: home.key,
+    body: { distinct_ids: ['nobody'] },
+  });
+  assert.ok(erasure.status < 300, erasure.text);
   const made = await newExportOnce();
   await sealIn('users', 'totp_secret', home.user.id, 'JBSWY3DPEHPK3PXP');
   const plugin = (await db.row<{ id: number }>(
@@ -228,6 +233,7 @@ test('every column of bytes is sealed, or a hash that no change of the key touch
     'activity_checks.seal',
     'activity_heads.hash',
     'activity_heads.seal',
+    'erased_ids.id_hash',
     'idempotency_keys.body_hash',
     'personal_api_keys.key_hash',
     'plugin_versions.seal',

@@ -16,7 +16,10 @@ export type Criteria =
   | { kind: 'persons'; distinct_ids: string[]; person_ids: string[] }
   | { kind: 'events'; filter: EventCriteria };
 
-const contextOf = (erasure_id: string) => `erasures:${erasure_id}:criteria`;
+/** What the criteria are sealed for; they open for this erasure's row alone. */
+export function criteriaContext(erasure_id: string): string {
+  return `erasures:${erasure_id}:criteria`;
+}
 
 /** The criteria as they are kept while the erasure is under way: nobody is named in the open. */
 export function sealCriteria(
@@ -24,7 +27,7 @@ export function sealCriteria(
   erasure_id: string,
   criteria: Criteria,
 ): Buffer {
-  return secrets.seal(JSON.stringify(criteria), contextOf(erasure_id));
+  return secrets.seal(JSON.stringify(criteria), criteriaContext(erasure_id));
 }
 
 /** Opens what `sealCriteria` made. Throws without the key that it was sealed under. */
@@ -33,7 +36,7 @@ export function openCriteria(
   erasure_id: string,
   sealed: Buffer,
 ): Criteria {
-  return JSON.parse(secrets.open(sealed, contextOf(erasure_id))) as Criteria;
+  return JSON.parse(secrets.open(sealed, criteriaContext(erasure_id))) as Criteria;
 }
 
 /** What may be told of the criteria: how many were named, and no name. */
