@@ -38,7 +38,7 @@ function Versions({ plugin, place, config_id }: Given) {
   const id = String(plugin.id);
   const path = pluginPath(place.organization_id, place.collection, id);
   const changed = readsOfPlugin(place, plugin.id, config_id);
-  const common = { path, etag: etagOf(plugin), planned: setPlan };
+  const common = { path, planned: setPlan };
   const isPackage = plugin.plugin_type !== 'source' && plugin.plugin_type !== 'inline';
   return (
     <>
@@ -119,16 +119,15 @@ function Latest({
   );
 }
 
+/** Looks at what would change. It changes nothing, so it may go by what is there by now. */
 function Look({
   path,
-  etag,
   way,
   button,
   planned,
   children,
 }: {
   path: string;
-  etag: string | undefined;
   way: Plan['way'];
   button: string;
   planned: (plan: Plan) => void;
@@ -137,7 +136,6 @@ function Look({
   return (
     <Form<Answer>
       path={`${path}${way}/?validate_only=true`}
-      if_match={etag}
       done={({ changes }) => planned({ way, changes })}
       button={button}
       tone="plain"
