@@ -42,7 +42,8 @@ export async function deleteRows(
   }
 }
 
-async function isRewriting(
+/** True while the store rewrites parts of the table. Throws where it cannot, with its reason. */
+export async function isRewriting(
   clickhouse: ClickHouse,
   table: string,
   abort_signal: AbortSignal,

@@ -5,6 +5,7 @@ import { isoInstant } from '../../platform/clock.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
+import { isRewriting } from '../erasure/delete_rows.ts';
 import { anyOf, conditionOf, countBoth, countRows, tables } from './rows.ts';
 import type { Condition, StoredAreas, Table } from './rows.ts';
 
@@ -152,21 +153,4 @@ export async function sweepRetentionRemovals({ db, clock }: Removing): Promise<v
 async function stayClaimed({ db, clock }: Removing, claimed: Claimed[]): Promise<void> {
   await db.run(sql`UPDATE retention_removals SET claimed_at = ${isoInstant(clock.now())}
     WHERE id = ANY (${claimed.map(({ id }) => id)}::uuid[])`);
-}
-
-async function isRewriting(
-  clickhouse: ClickHouse,
-  table: string,
-  abort_signal: AbortSignal,
-): Promise<boolean> {
-  const result = await clickhouse.query({
-    query: `SELECT count() AS open, any(latest_fail_reason) AS reason FROM system.mutations
-      WHERE database = currentDatabase() AND table = {table:String} AND NOT is_done`,
-    query_params: { table },
-    format: 'JSONEachRow',
-    abort_signal,
-  });
-  const [row] = await result.json<{ open: number | string; reason: string }>();
-  if (row?.reason) throw new Error(`The store cannot remove rows of ${table}: ${row.reason}`);
-  return Number(row?.open) > 0;
 }
