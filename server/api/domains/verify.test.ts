@@ -70,7 +70,7 @@ const answered: Case[] = [
   },
   {
     title: 'slow, in time',
-    behave: (domain) => ({ records: [proofOf(domain)], delay_ms: 200 }),
+    behave: (domain) => ({ records: [proofOf(domain)], delay_ms: 50 }),
     state: 'verified',
     reason: verifies,
   },
