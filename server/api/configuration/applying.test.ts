@@ -76,6 +76,12 @@ test('the same plan has the same hash, and is read again as it was answered', as
   const [one, other] = [await config.plan(named('Web')), await config.plan(named('Web'))];
   assert.equal(one.body.hash, other.body.hash);
   assert.notEqual((await config.plan(named('Else'))).body.hash, one.body.hash);
+  // Two people may ask for the same at once.
+  const at_once = await Promise.all([1, 2, 3, 4].map(() => config.plan(named('At once'))));
+  assert.deepEqual(
+    at_once.map(({ status }) => status),
+    [201, 201, 201, 201],
+  );
   const url = `/api/organizations/${config.home.organization.id}/configuration/plan/`;
   const read = await harness.request('GET', `${url}${one.body.hash}/`, { key: config.home.key });
   assert.deepEqual(read.body, other.body);
