@@ -71,19 +71,30 @@ export function completedConfig(
   const config = withDefaults(definition, given);
   const collected = collectViolations();
   collected.from(() => checked(configSchemaOf(definition), config, '/destination/config'));
-  const faulty = new Set(collected.violations().map((one) => one.attr));
+  const faulty = faultyKeys(collected.violations(), Object.keys(definition.config.properties));
   const byRules = ruleViolations(
     { validate: (whole) => definition.validate(whole, rules), config: definition.config },
     config,
     faulty,
   );
-  collected.add(byRules.filter((one) => !faulty.has(one.attr)));
+  collected.add(byRules.filter((one) => one.attr === null || !faulty.has(one.attr)));
   // Of a choice, the rules know which there are beside the other keys; the schema has those of all
   // formats.
   const violations = collected
     .violations()
     .map((one) => byRules.find(({ attr, code }) => attr === one.attr && code === one.code) ?? one);
   return { config, violations };
+}
+
+/** Which keys of the config are at fault, each by the name of its violation: of a header, `headers`. */
+function faultyKeys(violations: Violation[], keys: string[]): Set<string> {
+  const named = keys.map(attrOf);
+  const isIn = (attr: string | null, key: string) => attr === key || attr?.startsWith(`${key}__`);
+  return new Set(named.filter((key) => violations.some(({ attr }) => isIn(attr, key))));
+}
+
+function attrOf(key: string): string {
+  return `destination__config__${key}`;
 }
 
 type KeySchema = { default?: unknown; type?: string | string[]; enum?: unknown };
@@ -98,9 +109,8 @@ type KeySchema = { default?: unknown; type?: string | string[]; enum?: unknown }
 function ruleViolations(
   definition: Pick<DestinationDefinition, 'config' | 'validate'>,
   config: FullConfig,
-  faulty: ReadonlySet<string | null>,
+  faulty: ReadonlySet<string>,
 ): Violation[] {
-  const attrOf = (key: string) => `destination__config__${key}`;
   const schemas = definition.config.properties as Record<string, KeySchema>;
   const whole: FullConfig = {};
   for (const [key, schema] of Object.entries(schemas)) {
