@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { compiledModules } from './compiled.ts';
 
 /** How long a thread that nobody uses is kept: it takes some 10 MB, and what it read last. */
 const idle_ms = 30_000;
@@ -38,7 +39,7 @@ export function openThread<Question extends object, Reply extends object>(
   };
   const start = (): Running<Reply> => {
     const worker = new Worker(module, {
-      env: {},
+      env: compiledModules(),
       resourceLimits: { maxOldGenerationSizeMb: memory_mb_max },
     });
     const started: Running<Reply> = { worker, waiting: new Map(), idle: undefined };

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { compiledModules } from '../../platform/compiled.ts';
 import { moduleBeside } from '../../platform/module_beside.ts';
 import { arrived } from './carried.ts';
 import type { CarriedRead } from './carried.ts';
@@ -95,7 +96,7 @@ function transferable(bytes: Uint8Array): ArrayBuffer[] {
 
 function startThread(): Thread {
   const worker = new Worker(moduleBeside(import.meta, 'aside_thread'), {
-    env: {},
+    env: compiledModules(),
     resourceLimits: { maxOldGenerationSizeMb: memory_mb_max },
   });
   const started: Thread = { worker, waiting: new Map(), idle: undefined };

@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { compiledModules } from '../compiled.ts';
 
 const run = promisify(execFile);
 const folders = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin', '/opt/homebrew/bin'];
@@ -19,11 +18,7 @@ export const searchPath = folders.join(':');
  * process keeps compiled modules, if it does.
  */
 export function ownEnvironment(): Record<string, string> {
-  const cache = getCompileCacheDir();
-  return {
-    PATH: searchPath,
-    ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) }),
-  };
+  return { PATH: searchPath, ...compiledModules() };
 }
 
 /** The full path of a program of the operating system, or undefined where it is not installed. */

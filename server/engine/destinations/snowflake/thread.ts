@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { compiledModules } from '../../../platform/compiled.ts';
 import { moduleBeside } from '../../../platform/module_beside.ts';
 
 /**
@@ -11,13 +12,14 @@ let spare: { thread: Worker; timer: NodeJS.Timeout } | undefined;
 
 /**
  * A thread with the official client in it and no connection: one that was given back, or a new one.
- * It has no environment of the process: so the client asks no cloud for metadata, finds no proxy
+ * It has no environment of the process but where compiled modules are kept: so the client asks no cloud for metadata, finds no proxy
  * and no credentials, and sends no telemetry. What it writes to its console is read by nobody.
  */
 export function takeThread(): Worker {
   if (spare === undefined) {
     return new Worker(moduleBeside(import.meta, 'client_worker'), {
       env: {
+        ...compiledModules(),
         SNOWFLAKE_DISABLE_PLATFORM_DETECTION: 'true',
         SF_TELEMETRY_DISABLE_CONNECTION_SHAPE: 'true',
         SNOWFLAKE_DISABLE_MINICORE: 'true',
