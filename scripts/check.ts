@@ -3,8 +3,8 @@
  * embedded PostgreSQL and one embedded ClickHouse. All steps run, also when another fails; the exit
  * code says whether all passed. Arguments narrow the tests: `npm test -- server/engine` runs the
  * test files whose path contains that text, `npm test -- --changed` those that the changes of this
- * branch can reach, and what begins with `--test` goes on to Node's test runner
- * (`npm test -- ledger --test-name-pattern=union`).
+ * branch can reach, `npm test -- --deep` those that have a deep form, in that form, and what begins
+ * with `--test` goes on to Node's test runner (`npm test -- ledger --test-name-pattern=union`).
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,8 +19,9 @@ import { openTurns } from './turns.ts';
 
 type Step = { title: string; run(write: Write): Promise<boolean> };
 
-const test_seconds_max = 180;
-const file_seconds_max = 300;
+const is_deep = process.argv.includes('--deep');
+const test_seconds_max = is_deep ? 1_200 : 180;
+const file_seconds_max = is_deep ? 1_800 : 300;
 // Three times the cores of a small machine: many files wait, for time limits, for stores and
 // browsers, or for processes that they kill.
 const files_at_once = 6;
@@ -102,7 +103,11 @@ async function runTests(write: Write): Promise<boolean> {
       `--test-timeout=${test_seconds_max * 1000}`,
     ];
     const paths = await writeGroups(groupTestFiles(files), folder, file_seconds_max);
-    const environment = { ...stores?.environment, NODE_COMPILE_CACHE: compiled };
+    const environment = {
+      ...stores?.environment,
+      ...(is_deep ? { SLUICE_TEST_DEEP: 'true' } : {}),
+      NODE_COMPILE_CACHE: compiled,
+    };
     return await runNode([...flags, ...options, ...paths], environment, write);
   } catch (error) {
     write(`The tests did not start: ${error instanceof Error ? error.message : String(error)}\n`);

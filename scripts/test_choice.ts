@@ -5,21 +5,24 @@ import type { Reach } from './test_reach.ts';
 /** Which test files run, whether any of them opens a store, and what to say about the choice. */
 export type TestChoice = { files: string[]; needs_stores: boolean; told: string };
 
+const options = ['--changed', '--deep'];
+const depth = ['test/depth.ts'];
 const shared_stores = ['test/harness_stores.ts'];
 const own_stores = ['postgres/postgres.ts', 'clickhouse/clickhouse.ts'].map(
   (file) => `server/platform/embedded/${file}`,
 );
 
 /**
- * Chooses the test files for the arguments of `npm test`: texts that a path contains, and
- * `--changed` for those that a change can reach; all without an argument.
+ * Chooses the test files for the arguments of `npm test`: texts that a path contains, `--changed`
+ * for those that a change can reach, and `--deep` for those that can go deep; all without an
+ * argument.
  */
 export function chooseTests(wanted: string[]): TestChoice {
   const tests = listTestFiles([]);
   if (wanted.length === 0) return choice(tests, true, 'All');
-  const unknown = wanted.find((word) => word.startsWith('-') && word !== '--changed');
+  const unknown = wanted.find((word) => word.startsWith('-') && !options.includes(word));
   if (unknown !== undefined)
-    return choice([], false, `npm test has no option ${unknown}; it has --changed.`);
+    return choice([], false, `npm test has no option ${unknown}; it has ${options.join(', ')}.`);
   const reach = readReach();
   const storing = listReaching(reach, shared_stores);
   const decide = (files: string[], told: string) =>
@@ -28,8 +31,15 @@ export function chooseTests(wanted: string[]): TestChoice {
       files.some((file) => storing.has(file)),
       told,
     );
-  const patterns = wanted.filter((word) => word !== '--changed');
+  const patterns = wanted.filter((word) => !options.includes(word));
   const named = listTestFiles(patterns);
+  if (wanted.includes('--deep')) {
+    const deep = listReaching(reach, depth);
+    return decide(
+      named.filter((file) => deep.has(file)),
+      'What can go deep',
+    );
+  }
   if (wanted.includes('--changed')) {
     const changed = listChangedFiles();
     const reached = listTestsOfChange(reach, named, changed);

@@ -14,6 +14,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
+import { findFreePort } from '../server/platform/embedded/free_port.ts';
 import {
   call,
   findProcesses,
@@ -31,9 +32,19 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-main-job-'));
 const key = makeApiKey();
 const environment = serverEnvironment(folder, key);
 let server: ServerProcess;
+/** What the configured key got at once when /readyz first said 200. */
+let first_status: number;
 
 before(async () => {
-  server = await startServer(['start'], environment);
+  const SLUICE_PORT = String(await findFreePort());
+  const address = `http://127.0.0.1:${SLUICE_PORT}`;
+  // Between listening and the first key lie some 100 ms.
+  const ready = until('the server to be ready', 120_000, 5, async () => {
+    const { status } = await call(address, '', 'GET', '/readyz').catch(() => ({ status: 0 }));
+    return status === 200 ? call(address, key, 'GET', '/api/organizations/@current/') : undefined;
+  });
+  const started = startServer(['start'], { ...environment, SLUICE_PORT });
+  [server, { status: first_status }] = await Promise.all([started, ready]);
 });
 after(async () => {
   await server.stop();
@@ -61,6 +72,10 @@ const line = (number: number) =>
   });
 const events = '/api/projects/@current/events/';
 const ndjson = { 'content-type': 'application/x-ndjson' };
+
+test('at a first start the configured key works as soon as /readyz says 200', () => {
+  assert.equal(first_status, 200);
+});
 
 test('a second server on the data folder is refused by a sentence naming the first', async () => {
   const { code, output } = await command('start');
@@ -177,5 +192,4 @@ test('SIGTERM ends server and stores in order', async () => {
       ? true
       : undefined,
   );
-  server = await startServer(['start'], environment);
 });

@@ -3,10 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { only_deep } from '../depth.ts';
 import { runConfigurationKills } from './configuration_kills.ts';
 
 // The short form of `npm run configuration_kills`.
-test('a kill during an apply leaves all of the plan or nothing', async (context) => {
+const title = 'a kill during an apply leaves all of the plan or nothing';
+test(title, { skip: only_deep }, async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-kills-'));
   try {
     const outcome = await runConfigurationKills({

@@ -10,12 +10,13 @@ import { releaseDead } from '../../server/engine/workers/heartbeat.ts';
 import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import { openHttpReceiver } from '../servers/http_receiver.ts';
+import { inDepth, only_deep } from '../depth.ts';
 import { call, serverEnvironment, startServer, until } from '../processes/server_process.ts';
 import type { ServerProcess } from '../processes/server_process.ts';
 import { compareFiles, startExport } from './one_export.ts';
 
-/** A killed worker's run must be in other hands by then. */
-const takeover_ms_max = 15_000;
+/** A killed worker's run is in other hands after 15 s, where the machine has nothing else to do. */
+const takeover_ms_max = inDepth(60_000, 15_000);
 const events = 120_000;
 const folder = mkdtempSync(join(tmpdir(), 'sluice-takeover-'));
 const key = makeApiKey();
@@ -109,6 +110,7 @@ test('a worker alone answers for its own health and metrics', async () => {
 test(
   'a run that kills its worker each time is isolated, then given up; its neighbour is ' +
     'delivered, and a retry works once the cause is gone',
+  { skip: only_deep },
   async () => {
     for (const worker of processes.slice(1)) await worker.stop();
     processes.splice(1);

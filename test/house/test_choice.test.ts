@@ -59,6 +59,9 @@ test('no argument chooses all tests, a text those with it in their path', () => 
   assert.deepEqual(files, ['server/engine/planning/interval.test.ts']);
   assert.equal(needs_stores, false);
   assert.equal(chooseTests(['server/api/projects']).needs_stores, true);
+  const deep = chooseTests(['--deep', 'server/engine']).files;
+  assert.ok(deep.includes('server/engine/ledger/rectangles.test.ts'));
+  assert.ok(!deep.includes('server/engine/planning/plan.test.ts'));
   assert.match(chooseTests(['--all']).told, /no option --all/);
   assert.match(chooseTests(['no_such_file']).told, /No file has a path/);
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inDepth } from '../depth.ts';
 import { runIdentities } from './campaign.ts';
 
 test(
@@ -7,12 +8,12 @@ test(
     'those of the model, at every watermark (100,000 sequences: npm run identities)',
   async (context) => {
     const checked = await runIdentities({
-      sequences: 300,
+      sequences: inDepth(100, 1_000),
       sequences_per_project: 100,
       kills_per_project: 3,
       seed: 16,
       say: (line) => context.diagnostic(line),
     });
-    assert.ok(checked.kills > 0 && checked.events > 1_500 && checked.watermarks > 3);
+    assert.ok(checked.kills > 0 && checked.events > 500 && checked.watermarks >= 2);
   },
 );

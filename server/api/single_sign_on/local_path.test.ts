@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { inDepth } from '../../../test/depth.ts';
 import { localPath } from './local_path.ts';
 
 const cases: [string | undefined, string][] = [
@@ -60,6 +61,6 @@ test('whatever is given, the browser stays here', () => {
       assert.match(path, /^\/(?!\/)[\u0021-\u007e]*$/);
       assert.equal(new URL(path, 'https://sluice.example').origin, 'https://sluice.example');
     }),
-    { numRuns: 2_000 },
+    { numRuns: inDepth(400, 20_000) },
   );
 });

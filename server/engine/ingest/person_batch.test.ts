@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { inDepth } from '../../../test/depth.ts';
 import { parseEvent } from './parse.ts';
 import { PersonBatch } from './person_batch.ts';
 
@@ -34,7 +35,7 @@ test('in whatever order visitors become their one customer, the persons are the 
   });
   fc.assert(
     fc.property(orders, ([one, other]) => assert.deepEqual(persons(one), persons(other))),
-    { numRuns: 300 },
+    { numRuns: inDepth(100, 5_000) },
   );
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { inDepth } from '../../../test/depth.ts';
 import { contains, fromStored, merge, subtract, toStored, union } from './rectangles.ts';
 import type { Rectangle } from './rectangles.ts';
 
@@ -44,7 +45,7 @@ test('subtract leaves exactly the points of the base that nobody has taken, each
           .join(''),
       );
     }),
-    { numRuns: 3000 },
+    { numRuns: inDepth(500, 30_000) },
   );
 });
 
@@ -61,7 +62,7 @@ test('union holds exactly the points of both, as disjoint rectangles', () => {
           .join(''),
       );
     }),
-    { numRuns: 3000 },
+    { numRuns: inDepth(500, 30_000) },
   );
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { inDepth } from '../../../test/depth.ts';
 import { backfillArea } from '../planning/backfill_area.ts';
 import { contains, intersect, subtract, union } from './rectangles.ts';
 import type { Rectangle } from './rectangles.ts';
@@ -235,7 +236,7 @@ test(
         for (const run of world.runs.filter((one) => one.state === 'open')) complete(world, run);
         for (const event of world.events) assert.equal(event.delivered, 1);
       }),
-      { numRuns: 3000 },
+      { numRuns: inDepth(500, 30_000) },
     );
   },
 );

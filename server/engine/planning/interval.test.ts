@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { inDepth } from '../../../test/depth.ts';
 import { boundaryAfter, boundaryAtOrBefore, intervalCount, intervals } from './interval.ts';
 import type { Interval } from './interval.ts';
 
@@ -120,7 +121,7 @@ test(
           assert.equal(intervalCount(interval, timezone, start, inside), steps + 1);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: inDepth(400, 20_000) },
     );
   },
 );

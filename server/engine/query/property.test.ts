@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
+import { inDepth } from '../../../test/depth.ts';
 import { any_character } from '../../../test/factories/any_character.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
@@ -40,7 +41,7 @@ function assertStable(select: Select): void {
 }
 
 test('any tree is printed as text that is read as the same tree and printed the same again', () => {
-  fc.assert(fc.property(random_select, assertStable), { numRuns: 200 });
+  fc.assert(fc.property(random_select, assertStable), { numRuns: inDepth(100, 5_000) });
 });
 
 test('any expression likewise', () => {
@@ -49,7 +50,7 @@ test('any expression likewise', () => {
     fc.property(random_expression, (expression) =>
       assertStable({ ...base, items: [{ expression }] }),
     ),
-    { numRuns: 700 },
+    { numRuns: inDepth(250, 20_000) },
   );
 });
 
@@ -73,7 +74,7 @@ test('any text is read, or refused with line and column', () => {
         assert.ok(error.faults.every(({ line, column }) => line >= 1 && column >= 1));
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: inDepth(600, 50_000) },
   );
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { inDepth } from '../../../../test/depth.ts';
 import { faultOffset, parseJson } from './json_text.ts';
 import { readManifest } from './manifest.ts';
 import { faultOf } from '../../../../test/factories/manifests.ts';
@@ -184,6 +185,6 @@ test('property: a fault is placed if and only if JSON.parse refuses', () => {
         assert(offset === undefined || (offset >= 0 && offset <= variant.length));
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: inDepth(400, 20_000) },
   );
 });

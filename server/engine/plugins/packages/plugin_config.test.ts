@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { inDepth } from '../../../../test/depth.ts';
 import type { ConfigField } from '../plugin.ts';
 import { configFaults } from './manifest.ts';
 
@@ -80,7 +81,7 @@ test(
           assert.deepEqual(only({ UNKNOWN: 'x' }), ['UNKNOWN']);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: inDepth(150, 5_000) },
     );
   },
 );
