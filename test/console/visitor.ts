@@ -3,12 +3,20 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { is_deep } from '../depth.ts';
 import type { PageServer } from './page_server.ts';
 
 const patience_ms = 30_000;
-const themes = ['light', 'dark'] as const;
-/** The narrowest window that has to do, and a usual one. */
-const widths = [320, 1280] as const;
+/**
+ * The themes, with the narrowest window that has to do and a usual one: each of them once, then the
+ * other pairs.
+ */
+const looks = [
+  ['light', 320],
+  ['dark', 1280],
+  ['light', 1280],
+  ['dark', 320],
+] as const;
 
 /** A browser of one person. */
 export type Visitor = {
@@ -91,26 +99,26 @@ export async function checkPage(page: Page, rules?: string[]): Promise<void> {
 }
 
 /**
- * `checkPage` in both themes and in a narrow and a usual window, with a screenshot of each as
- * `<name>_<theme>_<width>.png` in the folder that SLUICE_SCREENSHOTS names. In the second theme the
- * same markup can only break a rule of colours, and is asked no other.
+ * `checkPage` in both themes and in a narrow and a usual window, each once; with all pairs of them
+ * where the tests go deep, and where SLUICE_SCREENSHOTS names a folder, which gets a screenshot of
+ * each pair as `<name>_<theme>_<width>.png`. In the second theme the same markup can only break a
+ * rule of colours, and is asked no other.
  */
 export async function checkEverywhere(page: Page, name: string): Promise<void> {
   const folder = process.env['SLUICE_SCREENSHOTS'];
   if (folder !== undefined) await mkdir(folder, { recursive: true });
   const before = page.viewportSize();
   const checked = new Set<string>();
-  for (const theme of themes) {
+  const isWhole = is_deep || folder !== undefined;
+  for (const [theme, width] of isWhole ? looks : looks.slice(0, 2)) {
     await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
-    for (const width of widths) {
-      await page.setViewportSize({ width, height: 800 });
-      const looked = `${width} ${await page.evaluate<string>('document.body.innerHTML')}`;
-      await checkPage(page, checked.has(looked) ? rules_of_colours : undefined);
-      checked.add(looked);
-      if (folder === undefined) continue;
-      const path = join(folder, `${name}_${theme}_${width}.png`);
-      await page.screenshot({ path, fullPage: true });
-    }
+    await page.setViewportSize({ width, height: 800 });
+    const looked = `${width} ${await page.evaluate<string>('document.body.innerHTML')}`;
+    await checkPage(page, checked.has(looked) ? rules_of_colours : undefined);
+    checked.add(looked);
+    if (folder === undefined) continue;
+    const path = join(folder, `${name}_${theme}_${width}.png`);
+    await page.screenshot({ path, fullPage: true });
   }
   await page.emulateMedia({ colorScheme: null });
   if (before !== null) await page.setViewportSize(before);
