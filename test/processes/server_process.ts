@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
+import { dieWithParent } from '../../server/platform/embedded/programs.ts';
 
 /** The server of this checkout. */
 export const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url));
@@ -53,14 +54,16 @@ export function serverEnvironment(
 
 /**
  * Starts a command of the server (`start`, `api`, `worker`) and waits until it says that it is
- * ready; fails with its output when it ends before. `program` is another checkout's main file.
+ * ready; fails with its output when it ends before. `program` is another checkout's main file. A
+ * test process that is ended at its time limit takes it along.
  */
 export async function startServer(
   command: string[],
   environment: Record<string, string>,
   program = main,
 ): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [program, ...command], {
+  const words = [...dieWithParent('INT'), process.execPath, program, ...command];
+  const child = spawn(words[0]!, words.slice(1), {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
