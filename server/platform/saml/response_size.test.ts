@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { countProcessorTime } from '../../../test/processor_time.ts';
+import { inDepth } from '../../../test/depth.ts';
 import { beginSignIn, change } from '../../../test/saml/forgery.ts';
 import type { SignInUnderWay } from '../../../test/saml/forgery.ts';
 import { encodeResponse } from '../../../test/saml/identity_provider.ts';
@@ -70,7 +72,7 @@ test('whichever character of a genuine response changes, it is refused or the sa
         if ('sign_in' in answer) assert.deepEqual(answer.sign_in, genuine);
       },
     ),
-    { numRuns: 400 },
+    { numRuns: inDepth(100, 5_000) },
   );
 });
 
@@ -89,7 +91,7 @@ test('the largest response that is looked at takes less than a second', async ()
     references: '&amp;'.repeat(room / 5),
   };
   for (const [name, filler] of Object.entries(fillers)) {
-    const started = performance.now();
+    const worked_ms = countProcessorTime();
     const answer = await read(
       world,
       change(
@@ -98,7 +100,7 @@ test('the largest response that is looked at takes less than a second', async ()
         `<samlp:Extensions>${filler}</samlp:Extensions><samlp:Status>`,
       ),
     );
-    const took_ms = performance.now() - started;
+    const took_ms = worked_ms();
     assert.ok('sign_in' in answer, `${name}: ${JSON.stringify(answer)}`);
     assert.ok(took_ms < 1_000, `${name}: ${took_ms} ms`);
   }

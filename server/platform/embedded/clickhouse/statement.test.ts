@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { countProcessorTime } from '../../../../test/processor_time.ts';
 import { readStatement } from './statement.ts';
 
 const reads: [text: string, before: string, format: string | undefined, after: string][] = [
@@ -129,8 +130,8 @@ test('what cannot be understood, or reaches for files, is refused with a sentenc
 });
 
 test('reading a megabyte of text takes no more than a moment', () => {
-  const began = performance.now();
+  const worked_ms = countProcessorTime();
   assert.equal(readStatement(`SELECT '${"a''b".repeat(250_000)}'`).kind, 'read');
   assert.equal(readStatement(`SELECT '${'a'.repeat(1_000_000)}`).kind, 'refused');
-  assert.ok(performance.now() - began < 1_000);
+  assert.ok(worked_ms() < 1_000);
 });
