@@ -1,8 +1,8 @@
 import process from 'node:process';
 
 /**
- * Begins to count; gives the milliseconds that processors have worked for this process since. Unlike
- * the clock it counts nothing of what else a busy machine does.
+ * Begins to count; gives the milliseconds that processors have worked for this process since.
+ * Unlike the clock it counts nothing of what else a busy machine does.
  */
 export function countProcessorTime(): () => number {
   const began = process.cpuUsage();

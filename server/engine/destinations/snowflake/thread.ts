@@ -12,8 +12,9 @@ let spare: { thread: Worker; timer: NodeJS.Timeout } | undefined;
 
 /**
  * A thread with the official client in it and no connection: one that was given back, or a new one.
- * It has no environment of the process but where compiled modules are kept: so the client asks no cloud for metadata, finds no proxy
- * and no credentials, and sends no telemetry. What it writes to its console is read by nobody.
+ * It has no environment of the process but where compiled modules are kept: so the client asks no
+ * cloud for metadata, finds no proxy and no credentials, and sends no telemetry. What it writes to
+ * its console is read by nobody.
  */
 export function takeThread(): Worker {
   if (spare === undefined) {
