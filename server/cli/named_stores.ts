@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { openClickHouse } from '../platform/clickhouse/client.ts';
+import { addressesOf, openClickHouse } from '../platform/clickhouse/client.ts';
 import { silentLog } from '../platform/log.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
 import { fault, ok, warning } from './finding.ts';
@@ -30,7 +30,10 @@ export async function lookAtNamedStores(config: Config): Promise<Finding[]> {
   if (config.clickhouse_url !== undefined)
     found.push(
       look('SLUICE_CLICKHOUSE_URL', config.clickhouse_url, running?.clickhouse_url, async (url) => {
-        const clickhouse = openClickHouse(url, { application: 'sluice-doctor' });
+        const clickhouse = openClickHouse(url, {
+          application: 'sluice-doctor',
+          cluster: config.clickhouse_cluster,
+        });
         const asked = waitForClickHouse(clickhouse, silentLog(), patience_ms);
         await asked.finally(() => clickhouse.close());
       }),
@@ -52,7 +55,7 @@ async function look(
     if (!(error instanceof UserError)) throw error;
     findings.push(fault(variable, error.message));
   }
-  if (used !== undefined && placeOf(used) !== placeOf(url))
+  if (used !== undefined && placesOf(used) !== placesOf(url))
     findings.push(
       warning(
         variable,
@@ -64,6 +67,10 @@ async function look(
 }
 
 /** Where a store is, without who asks. */
+function placesOf(urls: string): string {
+  return addressesOf(urls).map(placeOf).join(', ');
+}
+
 function placeOf(text: string): string {
   const { protocol, host, pathname, searchParams } = new URL(text);
   return [

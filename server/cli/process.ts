@@ -57,7 +57,12 @@ export async function openProcess(
       log.warn({ err: error }, 'idle connections to PostgreSQL broke and are replaced'),
     ),
   });
-  const clickhouse = openClickHouse(stores.clickhouse_url, { application: `sluice-${role}` });
+  const metrics = openMetrics({ process_metrics: true });
+  const clickhouse = openClickHouse(stores.clickhouse_url, {
+    application: `sluice-${role}`,
+    cluster: config.clickhouse_cluster,
+    onReplicaChange: () => metrics.replica_changes.inc(),
+  });
   let secrets: Secrets;
   try {
     await waitForStores(db, clickhouse, log);
@@ -71,7 +76,6 @@ export async function openProcess(
     throw error;
   }
   const outbound = openOutbound({ allow: config.outbound_allow });
-  const metrics = openMetrics({ process_metrics: true });
   const tracer = openTracer(tracingOptions(config), { clock: systemClock, log, metrics });
   const deps = withEngine({
     config,

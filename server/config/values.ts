@@ -60,9 +60,21 @@ export const url =
       wrong(`must be a URL that begins with ${protocols.map((name) => `${name}//`).join(' or ')}.`);
     return value.replace(/\/$/, '');
   };
+/** URLs as `url` reads them, separated by commas; one text again. */
+export const urls =
+  (...protocols: string[]): Read<string> =>
+  (value) =>
+    listed(value)
+      .map(url(...protocols))
+      .join(',');
 /** An e-mail address. */
 export const email: Read<string> = (value) => {
   if (!/^[^\s@]+@[^\s@]+$/.test(value)) wrong(`must be an e-mail address, not "${value}".`);
+  return value;
+};
+/** The name of a ClickHouse cluster, which has letters, digits, `_`, `-` and `.`. */
+export const clusterName: Read<string> = (value) => {
+  if (!/^[\w.-]+$/.test(value)) wrong(`must be the name of a cluster, not "${value}".`);
   return value;
 };
 /** A switch. */

@@ -99,7 +99,10 @@ export async function makeBackup(
     connections_max: 2,
     application_name: 'sluice-backup',
   });
-  const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-backup' });
+  const clickhouse = openClickHouse(stores.clickhouse_url, {
+    application: 'sluice-backup',
+    cluster: config.clickhouse_cluster,
+  });
   let lock: CopySession | undefined;
   try {
     await waitForStores(db, clickhouse, log);

@@ -177,7 +177,7 @@ async function clearFolder(folder: string): Promise<void> {
 }
 
 async function fillStores(
-  { log }: Pick<CommandContext, 'log'>,
+  { config, log }: Pick<CommandContext, 'config' | 'log'>,
   stores: Stores,
   { place, manifest, compares }: { place: BackupPlace; manifest: Manifest; compares: boolean },
 ): Promise<void> {
@@ -186,7 +186,10 @@ async function fillStores(
     connections_max: 2,
     application_name: 'sluice-restore',
   });
-  const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-restore' });
+  const clickhouse = openClickHouse(stores.clickhouse_url, {
+    application: 'sluice-restore',
+    cluster: config.clickhouse_cluster,
+  });
   try {
     await waitForStores(db, clickhouse, log);
     await requireEmpty(db, clickhouse);

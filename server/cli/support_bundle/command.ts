@@ -1,7 +1,7 @@
 import { mkdtempSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { create } from 'tar';
-import { openClickHouse } from '../../platform/clickhouse/client.ts';
+import { addressesOf, openClickHouse } from '../../platform/clickhouse/client.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { silentLog } from '../../platform/log.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
@@ -122,7 +122,7 @@ async function withStores(
   const clickhouse = openClickHouse(stores.clickhouse_url, {
     application: 'sluice-support-bundle',
   });
-  const passwords = [stores.database_url, stores.clickhouse_url].flatMap((url) =>
+  const passwords = [stores.database_url, ...addressesOf(stores.clickhouse_url)].flatMap((url) =>
     URL.canParse(url) ? [decodeURIComponent(new URL(url).password)] : [],
   );
   try {

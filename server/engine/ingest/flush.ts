@@ -1,5 +1,6 @@
 import { isoInstant } from '../../platform/clock.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database, Transaction } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
@@ -98,7 +99,9 @@ async function flushBatch(
   try {
     await deps.db.transaction(async (tx) => {
       await lockForWriting(tx, teamId);
-      outcome = await writeBatch(deps, tx, teamId, events);
+      outcome = await caughtUp(deps.clickhouse, ['events', 'persons'], () =>
+        writeBatch(deps, tx, teamId, events),
+      );
     });
   } catch (error) {
     deps.log.error({ err: error, team_id: teamId }, 'an ingestion batch failed');

@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFile, readdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { openOwnClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
+import type { EmbeddedClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
+import { openClickHouse } from '../client.ts';
+import type { ClickHouse } from '../client.ts';
+import { statementsOf } from '../migrate.ts';
+import { caughtUp } from './caught_up.ts';
+import { findMode } from './detect.ts';
+import { deduplication_windows, judgeMode, one_node } from './mode.ts';
+import type { Mode, StoreFacts } from './mode.ts';
+import { batchSettings, requestSettings } from './request_settings.ts';
+import { everywhere, statementFor } from './statements.ts';
+
+const replicated: Mode = {
+  kind: 'replicated_database',
+  cluster: 'analytics',
+  database: 'analytics',
+};
+const on_cluster: Mode = { kind: 'on_cluster', cluster: 'main', database: 'analytics' };
+const modes: Mode[] = [one_node, replicated, on_cluster, { kind: 'cloud' }];
+const folder = new URL('../../../../migrations/clickhouse/', import.meta.url);
+
+const plain: StoreFacts = {
+  version: '26.8.3.98',
+  database: 'analytics',
+  database_engine: 'Atomic',
+  is_cloud: false,
+  clusters: [
+    { cluster: 'main', shards: 1, replicas: 3 },
+    { cluster: 'sharded', shards: 2, replicas: 4 },
+  ],
+  tables: [],
+  table_settings: { ...deduplication_windows },
+};
+const nobody = { cluster: undefined, addresses: 1 };
+const table = (engine: string, engine_full = engine) => ({ name: 'events', engine, engine_full });
+
+describe('how a store is built', () => {
+  for (const [name, facts, wanted, expected] of [
+    ['one node', {}, nobody, one_node],
+    ['one node with its table', { tables: [table('MergeTree')] }, nobody, one_node],
+    [
+      'a Replicated database',
+      {
+        database_engine: 'Replicated',
+        clusters: [{ cluster: 'analytics', shards: 1, replicas: 3 }],
+      },
+      { cluster: undefined, addresses: 3 },
+      replicated,
+    ],
+    ['a named cluster', {}, { cluster: 'main', addresses: 3 }, on_cluster],
+    ['the cloud, by its setting', { is_cloud: true }, nobody, { kind: 'cloud' }],
+    ['the cloud, by its database', { database_engine: 'Shared' }, nobody, { kind: 'cloud' }],
+    [
+      'several addresses of no cluster',
+      {},
+      { cluster: undefined, addresses: 2 },
+      /names several addresses/,
+    ],
+    [
+      'replicated tables without a name',
+      { tables: [table('ReplicatedMergeTree')] },
+      nobody,
+      /no cluster is named/,
+    ],
+    [
+      'an unknown cluster',
+      {},
+      { cluster: 'mian', addresses: 1 },
+      /knows no cluster mian.*main, sharded/,
+    ],
+    ['a cluster with shards', {}, { cluster: 'sharded', addresses: 1 }, /2 shards/],
+    [
+      'rows on one replica alone',
+      { tables: [table('MergeTree')] },
+      { cluster: 'main', addresses: 3 },
+      /not replicated.*migrate-store/,
+    ],
+    [
+      'a small window',
+      {
+        tables: [
+          table(
+            'ReplicatedMergeTree',
+            'ReplicatedMergeTree SETTINGS replicated_deduplication_window = 100',
+          ),
+        ],
+      },
+      { cluster: 'main', addresses: 3 },
+      /replicated_deduplication_window = 100.*10000/,
+    ],
+    [
+      'a small window of the server',
+      {
+        tables: [table('ReplicatedMergeTree')],
+        table_settings: { replicated_deduplication_window_seconds: 60 },
+      },
+      { cluster: 'main', addresses: 3 },
+      /_seconds = 60/,
+    ],
+    [
+      'a window of the table',
+      {
+        tables: [
+          table('ReplicatedMergeTree', 'x SETTINGS replicated_deduplication_window = 10000'),
+        ],
+        table_settings: { replicated_deduplication_window: 100 },
+      },
+      { cluster: 'main', addresses: 3 },
+      on_cluster,
+    ],
+  ] as [string, Partial<StoreFacts>, Parameters<typeof judgeMode>[1], Mode | RegExp][])
+    test(name, () => {
+      const judged = judgeMode({ ...plain, ...facts }, wanted);
+      if (expected instanceof RegExp) assert.match(judged.problem ?? '', expected);
+      else assert.deepEqual(judged, { mode: expected });
+    });
+});
+
+test('one node is asked as ever', () => {
+  assert.deepEqual(requestSettings(one_node), {});
+  assert.deepEqual(batchSettings(one_node, { token: 'token', milliseconds: 2_500 }), {
+    async_insert: 0,
+    max_execution_time: 2.5,
+    input_format_parallel_parsing: 0,
+    max_insert_block_size: '1048576',
+    min_insert_block_size_rows: '1048576',
+    min_insert_block_size_bytes: '1073741824',
+  });
+});
+
+describe('with the engine that we have', () => {
+  let own: EmbeddedClickHouse;
+  let clickhouse: ClickHouse;
+  before(async () => {
+    own = await openOwnClickHouse();
+    clickhouse = openClickHouse(own.store.url, { application: 'sluice-test' });
+  });
+  after(async () => {
+    await clickhouse.close();
+    await own.close();
+  });
+
+  const parsed = (query: string) => own.rows(`EXPLAIN AST ${query}`);
+
+  test('it is one node', async () => {
+    assert.equal(await findMode(clickhouse), undefined);
+    assert.deepEqual(clickhouse.mode, one_node);
+  });
+
+  test('it takes every statement of every mode', async () => {
+    const files = (await readdir(folder)).filter((name) => name.endsWith('.sql'));
+    const texts = await Promise.all(files.map((name) => readFile(new URL(name, folder), 'utf8')));
+    const statements = texts.flatMap(statementsOf);
+    assert.ok(statements.length >= 6);
+    for (const mode of modes)
+      for (const statement of statements) {
+        const text = statementFor(mode, statement);
+        const is_table = statement.startsWith('CREATE TABLE');
+        const is_ours = mode.kind === 'one_node' || mode.kind === 'cloud';
+        if (is_ours) assert.equal(text, statement);
+        assert.equal(/ENGINE = Replicated/.test(text), is_table && !is_ours, text);
+        assert.equal(/replicated_deduplication_window = 10000/.test(text), is_table && !is_ours);
+        assert.equal(
+          /^CREATE (TABLE|VIEW) IF NOT EXISTS \w+ ON CLUSTER 'main'/.test(text),
+          statement.startsWith('CREATE') && mode.kind === 'on_cluster',
+          text,
+        );
+        await parsed(text);
+      }
+    await assert.rejects(parsed("CREATE TABLE t ON CLUSTERS 'main' (a Int8) ENGINE = MergeTree"));
+  });
+
+  test('it knows the settings of every mode', async () => {
+    for (const mode of modes) {
+      const batch = batchSettings(mode, { token: 'token', milliseconds: 1_000 });
+      assert.equal('insert_deduplication_token' in batch, mode.kind !== 'one_node');
+      assert.equal('max_execution_time' in batch, mode.kind === 'one_node');
+      await own.rows('SELECT 1', { clickhouse_settings: { ...requestSettings(mode), ...batch } });
+    }
+    await assert.rejects(own.rows('SELECT 1', { clickhouse_settings: { insert_quorums: 'auto' } }));
+  });
+
+  test('it takes what replicas are asked', async () => {
+    for (const mode of [replicated, on_cluster]) {
+      await parsed(`SELECT hostName(), count() FROM ${everywhere(mode, 'events')} GROUP BY 1`);
+      await parsed(`SELECT count() FROM ${everywhere(mode, 'system.columns')}`);
+    }
+    await parsed('SYSTEM SYNC REPLICA events LIGHTWEIGHT');
+    await assert.rejects(parsed('SYSTEM SYNC REPLICA events LIGHTLY'));
+  });
+});
+
+/** What answers at an address: a name, and whether the replica has caught up. */
+type Peer = { name: string; is_behind: boolean; asked: string[]; server: Server };
+
+async function openPeer(name: string): Promise<Peer> {
+  const peer: Peer = { name, is_behind: false, asked: [], server: undefined! };
+  peer.server = createServer((request, response) => {
+    let query = new URL(request.url!, 'http://peer').searchParams.get('query') ?? '';
+    request.on('data', (bytes: Buffer) => (query += bytes.toString()));
+    request.on('end', () => {
+      if (query.includes('system.replicas')) return void response.end('{"is_readonly":0}\n');
+      peer.asked.push(query.trim().split('\n')[0]!);
+      response.setHeader('x-clickhouse-server-display-name', peer.name);
+      if (!peer.is_behind || !query.startsWith('SYSTEM')) return void response.end('{"a":1}\n');
+      response.statusCode = 500;
+      response.setHeader('x-clickhouse-exception-code', '159');
+      response.end('Code: 159. DB::Exception: SYNC REPLICA timed out. (TIMEOUT_EXCEEDED)');
+    });
+  }).listen(0, '127.0.0.1');
+  await once(peer.server, 'listening');
+  return peer;
+}
+
+describe('replicas', () => {
+  let peers: Peer[];
+  let clickhouse: ClickHouse;
+  let changes = 0;
+  before(async () => {
+    peers = [await openPeer('a'), await openPeer('b')];
+    const urls = peers.map(
+      ({ server }) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    );
+    clickhouse = openClickHouse(urls.join(','), {
+      application: 'sluice-test',
+      onReplicaChange: () => (changes += 1),
+    });
+    clickhouse.mode = on_cluster;
+  });
+  after(async () => {
+    await clickhouse.close();
+    for (const { server } of peers) server.closeAllConnections();
+    await Promise.all(peers.map(({ server }) => new Promise((done) => server.close(done))));
+  });
+
+  const ask = async (query: string) => {
+    const answer = await clickhouse.query({ query, format: 'JSONEachRow' });
+    await answer.text();
+    return peers.find(({ asked }) => asked.some((text) => text.startsWith(query)))!;
+  };
+
+  test('work that decides is done on one that has caught up', async () => {
+    const first = await ask('SELECT 0');
+    const other = peers.find((peer) => peer !== first)!;
+    const found = await caughtUp(clickhouse, ['events'], () => ask('SELECT 1'));
+    assert.equal(found, first);
+    assert.ok(first.asked.includes('SYSTEM SYNC REPLICA events LIGHTWEIGHT'));
+    first.is_behind = true;
+    assert.equal(await caughtUp(clickhouse, ['events'], () => ask('SELECT 2')), other);
+    assert.equal(changes, 1);
+    other.is_behind = true;
+    await assert.rejects(
+      caughtUp(clickhouse, ['events'], () => ask('SELECT 3')),
+      /timed out/,
+    );
+    first.is_behind = other.is_behind = false;
+  });
+
+  test('work under way stays where it is, also when others move on', async () => {
+    await caughtUp(clickhouse, ['events'], async () => {
+      const first = await ask('SELECT 10');
+      const other = peers.find((peer) => peer !== first)!;
+      first.is_behind = true;
+      assert.equal(await caughtUp(clickhouse, ['events'], () => ask('SELECT 11')), other);
+      first.is_behind = false;
+      // What is read from the one that was left would be of a replica that nobody waited for.
+      await assert.rejects(ask('SELECT 12'));
+    });
+  });
+
+  test('an address behind which another one answers ends what is read', async () => {
+    const first = await caughtUp(clickhouse, ['events'], () => ask('SELECT 20'));
+    first.name = 'c';
+    await assert.rejects(ask('SELECT 21'), /Another replica/);
+    assert.equal(await ask('SELECT 22'), first);
+  });
+
+  test('one that is away is left', async () => {
+    const first = await ask('SELECT 30');
+    const before_it = changes;
+    first.server.closeAllConnections();
+    await new Promise((done) => first.server.close(done));
+    await assert.rejects(ask('SELECT 31'));
+    assert.notEqual(await ask('SELECT 32'), first);
+    assert.equal(changes, before_it + 1);
+  });
+});
