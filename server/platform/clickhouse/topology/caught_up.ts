@@ -1,5 +1,6 @@
 import { batchCalls } from '../../batched_calls.ts';
 import type { ClickHouse } from '../client.ts';
+import { replicasOf } from './require_everywhere.ts';
 
 /** So long a replica may take to fetch what others have; then another one is tried. */
 const sync_seconds_max = 10;
@@ -17,10 +18,32 @@ export async function caughtUp<Result>(
   const { kind } = clickhouse.mode;
   // In the cloud each read asks by itself for what is newest: there is one storage.
   if (kind === 'one_node' || kind === 'cloud') return work();
-  return clickhouse.onOne(async (replica) => {
-    const { error } = await sync(replica, { clickhouse, tables });
-    if (error !== undefined) throw error;
-  }, work);
+  return clickhouse.onOne((replica) => requireSynced(replica, { clickhouse, tables }), work);
+}
+
+/**
+ * Does the work on every replica, each of which has caught up. Throws where one is away, or is not
+ * named in the settings: what is to be gone must be gone on all.
+ */
+export async function onEachReplica<Result>(
+  clickhouse: ClickHouse,
+  tables: readonly string[],
+  work: () => Promise<Result>,
+): Promise<Result[]> {
+  const { mode } = clickhouse;
+  if (mode.kind === 'one_node' || mode.kind === 'cloud') return [await work()];
+  const { length } = await replicasOf(clickhouse, mode.cluster);
+  if (length > clickhouse.addresses)
+    throw new Error(
+      `The cluster ${mode.cluster} has ${length} replicas, and SLUICE_CLICKHOUSE_URL names ` +
+        `${clickhouse.addresses}. Name each of them, so that each can be asked.`,
+    );
+  return clickhouse.onEach((replica) => requireSynced(replica, { clickhouse, tables }), work);
+}
+
+async function requireSynced(replica: object, wanted: Wanted): Promise<void> {
+  const { error } = await sync(replica, wanted);
+  if (error !== undefined) throw error;
 }
 
 type Wanted = { clickhouse: ClickHouse; tables: readonly string[] };

@@ -38,6 +38,11 @@ export type Replicas = Client & {
     ready: (replica: object) => Promise<unknown>,
     work: () => Promise<Result>,
   ): Promise<Result>;
+  /** Does the work once for each address, one after the other; rejects where one cannot. */
+  onEach<Result>(
+    ready: (replica: object) => Promise<unknown>,
+    work: () => Promise<Result>,
+  ): Promise<Result[]>;
 };
 
 /** The header by which a server says its name with each answer. */
@@ -91,6 +96,14 @@ export function joinReplicas(
       await Promise.all(clients.map((client) => client.close()));
     },
     onOne: (ready, work) => onOne(pool, ready, work),
+    onEach: async (ready, work) => {
+      const results = [];
+      for (const replica of pool.all()) {
+        await pool.held.run(replica, ready, replica);
+        results.push(await pool.held.run(replica, work));
+      }
+      return results;
+    },
   };
   return joined;
 }
@@ -98,6 +111,7 @@ export function joinReplicas(
 /** The replicas of a store, and who is asked by whom. */
 type Pool = {
   size: number;
+  all(): Replica[];
   /** Whom those ask that do not work on one of their own. */
   current(): Replica;
   held: AsyncLocalStorage<Replica>;
@@ -110,6 +124,7 @@ function openPool(clients: Client[], onChange: () => void): Pool {
   let at = Math.floor(Math.random() * replicas.length);
   return {
     size: replicas.length,
+    all: () => [...replicas],
     current: () => replicas[at]!,
     held: new AsyncLocalStorage(),
     leave: (replica, reason) => {

@@ -25,6 +25,8 @@ export function requestSettings(mode: Mode): ClickHouseSettings {
         insert_quorum_timeout: quorum_seconds * 1_000,
         // Only a batch has a token; what is written anew after a removal is no repetition.
         insert_deduplicate: 0,
+        // What a condition asks of other tables is there on each replica before it is sent.
+        allow_nondeterministic_mutations: 1,
         // Each replica must have the projections' answer: no query is spread over several.
         enable_parallel_replicas: 0,
         alter_sync: '2',
