@@ -9,6 +9,7 @@ import { lookAtFolder } from '../platform/folders.ts';
 import { silentLog } from '../platform/log.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import type { CommandContext } from './command_context.ts';
+import { lookAtCluster } from './cluster_findings.ts';
 import { lookAtDisk } from './disk_findings.ts';
 import { fault, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
@@ -127,9 +128,6 @@ async function contents({ deps }: OpenProcess): Promise<Finding[]> {
     SELECT current_setting('server_version') AS version, (extract(epoch
       FROM clock_timestamp()) * 1000)::bigint AS instant`);
   const skew = Math.abs(deps.clock.now() - postgres!.instant);
-  const clickhouse = await (
-    await deps.clickhouse.query({ query: 'SELECT version() AS version', format: 'JSONEachRow' })
-  ).json<{ version: string }>();
   const late = await deps.db.rows<{ id: string; name: string; late: number }>(sql`
     SELECT id, name, extract(epoch FROM now() - next_run_at)::int AS late FROM batch_exports
     WHERE deleted_at IS NULL AND NOT paused AND next_run_at < now() - make_interval(secs =>
@@ -141,7 +139,7 @@ async function contents({ deps }: OpenProcess): Promise<Finding[]> {
       AND run.finished_at > now() - interval '1 day' ORDER BY export.id, run.finished_at DESC`);
   return [
     ok('PostgreSQL', postgres!.version),
-    ok('ClickHouse', clickhouse[0]!.version),
+    ...(await lookAtCluster(deps.clickhouse)),
     skew > 2_000
       ? warning(
           'clock',

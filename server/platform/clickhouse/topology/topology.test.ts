@@ -15,6 +15,7 @@ import { findMode } from './detect.ts';
 import { deduplication_windows, judgeMode, one_node } from './mode.ts';
 import type { Mode, StoreFacts } from './mode.ts';
 import { batchSettings, requestSettings } from './request_settings.ts';
+import { isCancelSafe } from './versions.ts';
 import { everywhere, statementFor } from './statements.ts';
 
 const replicated: Mode = {
@@ -133,6 +134,13 @@ test('one node is asked as ever', () => {
     min_insert_block_size_rows: '1048576',
     min_insert_block_size_bytes: '1073741824',
   });
+});
+
+test('versions that may lose an insert which is cut off', () => {
+  for (const version of ['26.3.33.61', '26.3.34.1', '26.8.3.98', '26.9.1.1', '27.1.1.1'])
+    assert.equal(isCancelSafe(version), true, version);
+  for (const version of ['26.3.33.60', '26.5.9.999', '26.7.7.86', '25.8.1.1', 'v26'])
+    assert.equal(isCancelSafe(version), false, version);
 });
 
 describe('with the engine that we have', () => {
