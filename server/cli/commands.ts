@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { version } from '../platform/version.ts';
 import type { ImportFlags } from './import/command.ts';
 import type { Wrap } from './command_context.ts';
-import { addBackupCommands } from './backup_commands.ts';
+import { addBackupCommands, addMigrateStoreCommand } from './backup_commands.ts';
 import { addConfigCommand } from './config_commands.ts';
 import {
   addErasureCommands,
@@ -59,6 +59,7 @@ function build(wrap: Wrap): Command {
     .description('bring both stores to this version and exit')
     .action(wrap(async (context) => (await import('./migrate.ts')).migrate(context)));
   addBackupCommands(program, wrap);
+  addMigrateStoreCommand(program, wrap);
   addKeyCommand(program, wrap);
   addUserCommand(program, wrap);
   addRemovalsCommand(program, wrap);

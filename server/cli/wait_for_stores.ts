@@ -49,15 +49,16 @@ export async function waitForClickHouse(
   clickhouse: ClickHouse,
   log: Logger,
   patience_ms: number,
+  setting = 'SLUICE_CLICKHOUSE_URL',
 ): Promise<void> {
   await waitFor(
-    { store: 'ClickHouse', setting: 'SLUICE_CLICKHOUSE_URL', patience_ms, log },
+    { store: 'ClickHouse', setting, patience_ms, log },
     isPassingInClickHouse,
     async () => (await clickhouse.query({ query: 'SELECT 1', format: 'JSONEachRow' })).text(),
   );
   const problem = await findMode(clickhouse);
   if (problem !== undefined)
-    throw new UserError(`ClickHouse (SLUICE_CLICKHOUSE_URL) cannot be used: ${problem}`);
+    throw new UserError(`ClickHouse (${setting}) cannot be used: ${problem}`);
 }
 
 class NoAnswer extends Error {}

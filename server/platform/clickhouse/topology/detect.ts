@@ -13,12 +13,15 @@ export async function findFacts(clickhouse: ClickHouse): Promise<StoreFacts> {
     version: string;
     is_cloud: number;
     replicated: number;
+    is_left: number;
   }>(
     clickhouse,
     `SELECT name AS database, engine, version() AS version,
       (SELECT count() FROM system.settings WHERE name = 'cloud_mode' AND value = '1') AS is_cloud,
       (SELECT count() FROM system.tables WHERE database = currentDatabase()
-        AND engine LIKE 'Replicated%') AS replicated
+        AND engine LIKE 'Replicated%') AS replicated,
+      (SELECT count() FROM system.tables WHERE database = currentDatabase()
+        AND name = 'events_moved') AS is_left
     FROM system.databases WHERE name = currentDatabase()`,
   );
   if (own === undefined) throw new Error('The analytics store does not know its own database.');
@@ -27,6 +30,7 @@ export async function findFacts(clickhouse: ClickHouse): Promise<StoreFacts> {
     database: own.database,
     database_engine: own.engine,
     is_cloud: own.is_cloud > 0,
+    is_left: own.is_left > 0,
   };
   const is_plain = !facts.is_cloud && !['Replicated', 'Shared'].includes(own.engine);
   if (is_plain && clickhouse.cluster === undefined && own.replicated === 0)

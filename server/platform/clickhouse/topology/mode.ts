@@ -20,6 +20,8 @@ export type StoreFacts = {
   database: string;
   database_engine: string;
   is_cloud: boolean;
+  /** Its rows were moved to another store. */
+  is_left: boolean;
   clusters: { cluster: string; shards: number; replicas: number }[];
   /** Those of our tables that are there. */
   tables: { name: string; engine: string; engine_full: string }[];
@@ -45,6 +47,12 @@ export function judgeMode(
   facts: StoreFacts,
   wanted: ModeWanted,
 ): { mode: Mode; problem?: undefined } | { problem: string } {
+  if (facts.is_left)
+    return {
+      problem:
+        'its rows were moved to another store. Set SLUICE_CLICKHOUSE_URL to that one; to stay with ' +
+        'this one, run `sluice migrate-store --undo`.',
+    };
   const mode = modeOf(facts, wanted);
   if (mode.kind === 'one_node') {
     if (wanted.addresses > 1)
