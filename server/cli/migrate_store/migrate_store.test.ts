@@ -72,10 +72,13 @@ test('a copy that is killed goes on; what differs is copied anew; the server goe
   });
   child.kill('SIGKILL');
   await exited;
-  // A row too many, and a day with as many rows and other ones.
-  await there("INSERT INTO events (team_id, inserted_at) VALUES (9, '2026-01-31 00:00:00')").catch(
-    () => [],
-  );
+  // Days that were copied, and are not what they were: one with a row too many, one with another.
+  const spoil = (query: string) =>
+    other.client.command({ query, clickhouse_settings: { mutations_sync: '2' } });
+  const insert = 'INSERT INTO events (team_id, inserted_at) VALUES';
+  await spoil(`${insert} (9, '2026-01-30 13:00:00'), (9, '2026-01-31 13:00:00')`);
+  await spoil(`ALTER TABLE events DELETE WHERE event = 'event 7' AND team_id != 9
+    AND toDate(inserted_at) = '2026-01-31'`);
   assert.equal(await send('while it goes on'), 200);
   const context = source();
   assert.equal(await migrateStore(context, { to: other.store.url }), 0, context.said.join('\n'));
