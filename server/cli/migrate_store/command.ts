@@ -33,10 +33,10 @@ const passes_max = 5;
 
 /**
  * Moves events and persons from the store of the server, which is one node, into another one.
- * Without `switch` the server goes on with its store, and the other one is brought close to it; with
- * it the last rows are copied and the server's store is closed to writing. Guarantee: the switch is
- * done only when both stores have the same rows, counted and hashed; a kill at any point loses
- * nothing, and the same command goes on.
+ * Without `switch` the server goes on with its store, and the other one is brought close to it;
+ * with it the last rows are copied and the server's store is closed to writing. Guarantee: the
+ * switch is done only when both stores have the same rows, counted and hashed; a kill at any point
+ * loses nothing, and the same command goes on.
  */
 export async function migrateStore(
   context: CommandContext,

@@ -46,8 +46,8 @@ export async function deleteRows(
 }
 
 /**
- * True while the store, or one of its replicas, rewrites parts of the table. Throws where it cannot,
- * with its reason.
+ * True while the store, or one of its replicas, rewrites parts of the table. Throws where it
+ * cannot, with its reason.
  */
 export async function isRewriting(
   clickhouse: ClickHouse,

@@ -7,8 +7,9 @@ import type { Engine } from '../engine.ts';
 import type { Erasure, StepEnd } from './erasure.ts';
 
 /**
- * Removes the rows from the analytics store, and goes on only when it has none of them, on any replica, asked by
- * the tables and by their projections. The statements name nobody. May be repeated.
+ * Removes the rows from the analytics store, and goes on only when it has none of them, on any
+ * replica, asked by the tables and by their projections. The statements name nobody. May be
+ * repeated.
  */
 export async function removeNoted(
   engine: Engine,

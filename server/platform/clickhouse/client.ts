@@ -9,10 +9,11 @@ export type ClickHouse = Replicas;
 /**
  * Opens the client on a ClickHouse HTTP URL (`http://user:password@host:port/database`), or on
  * several with commas between them, which are replicas of one store, perhaps of a cluster of this
- * name; `onReplicaChange` is called when another one of them is taken. Until its mode is found, it is taken for one node. Guarantee:
- * no query result is compressed or decoded on the way, so that bytes pass as the store writes them,
- * and an idle socket that the store closed is not used again. What is asked while something is
- * traced is a part of it: until the answer begins, and without its text, which may be a tenant's.
+ * name; `onReplicaChange` is called when another one of them is taken. It is taken for one node
+ * until its mode was found. Guarantee: no query result is compressed or decoded on the way, so that
+ * bytes pass as the store writes them, and an idle socket that the store closed is not used again.
+ * What is asked while something is traced is a part of it: until the answer begins, and without its
+ * text, which may be a tenant's.
  */
 export function openClickHouse(
   urls: string,

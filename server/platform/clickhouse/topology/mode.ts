@@ -50,8 +50,8 @@ export function judgeMode(
   if (facts.is_left)
     return {
       problem:
-        'its rows were moved to another store. Set SLUICE_CLICKHOUSE_URL to that one; to stay with ' +
-        'this one, run `sluice migrate-store --undo`.',
+        'its rows were moved to another store. Set SLUICE_CLICKHOUSE_URL to that one; to stay ' +
+        'with this one, run `sluice migrate-store --undo`.',
     };
   const mode = modeOf(facts, wanted);
   if (mode.kind === 'one_node') {

@@ -37,9 +37,9 @@ export function requestSettings(mode: Mode): ClickHouseSettings {
 }
 
 /**
- * What the insert of a batch says besides. One parser and no cutting, in every mode: the whole batch
- * is one block and so one part, which appears or does not. One node ends it when its time is over.
- * Replicas never do, because an insert that is cut off while it is agreed upon may leave its
+ * What the insert of a batch says besides. One parser and no cutting, in every mode: the whole
+ * batch is one block and so one part, which appears or does not. One node ends it when its time is
+ * over. Replicas never do, because an insert that is cut off while it is agreed upon may leave its
  * token and not its rows; there the token says whether the batch was taken.
  */
 export function batchSettings(
