@@ -126,8 +126,9 @@ export const settings = {
     '',
     urls('http:', 'https:'),
     'ClickHouse over HTTP for events and persons, as ' +
-      '`http://user:password@host:8123/database`; of a cluster every replica, with commas between ' +
-      'them (docs/clickhouse_cluster.md). Default: an embedded ClickHouse in the data folder.',
+      '`http://user:password@host:8123/database`; of a cluster every replica, with commas ' +
+      'between them (docs/clickhouse_cluster.md). Default: an embedded ClickHouse in the data ' +
+      'folder.',
   ),
   clickhouse_cluster: setting(
     'SLUICE_CLICKHOUSE_CLUSTER',

@@ -1,5 +1,3 @@
-import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
-import { row_tables } from '../erasure/delete_rows.ts';
 import sql from 'sql-template-tag';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
@@ -60,7 +58,7 @@ export async function advanceBackfills(engine: Engine): Promise<number> {
   for (const backfill of open) {
     if (busyTeams.has(backfill.team_id)) continue;
     try {
-      planned += await caughtUp(engine.clickhouse, row_tables, () => advanceOne(engine, backfill));
+      planned += await advanceOne(engine, backfill);
     } catch (error) {
       // A wait that was too long (SQLSTATE 55P03) was most likely for ingestion, and the project's
       // other backfills would wait for it as long.

@@ -3,7 +3,7 @@ import type { ClickHouse } from '../client.ts';
 import { replicasOf } from './require_everywhere.ts';
 
 /** So long a replica may take to fetch what others have; then another one is tried. */
-const sync_seconds_max = 10;
+const sync_seconds_max = 5;
 
 /**
  * Does work whose answer decides something: on one replica, which has everything that was

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setMaxListeners } from 'node:events';
 import { addAbortSignal } from 'node:stream';
 import type { Readable } from 'node:stream';
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
@@ -19,7 +20,13 @@ type Request = {
 };
 
 /** One address of the store, and what is known of who answers there. */
-type Replica = { client: Client; name: string | undefined; lost: AbortController };
+type Replica = {
+  client: Client;
+  name: string | undefined;
+  /** It answered when it was looked at last. */
+  is_up: boolean;
+  lost: AbortController;
+};
 
 /** All addresses of a store. */
 export type Replicas = Client & {
@@ -79,7 +86,11 @@ export function joinReplicas(
   });
   const ask = (operation: Operation) => (params: unknown) =>
     askReplica(pool, joined.mode, operation, params as Request);
-  const watch = setInterval(() => void look(pool), look_ms).unref();
+  const watch = setInterval(
+    () => void Promise.all(pool.all().map((one) => look(pool, one))),
+    look_ms,
+  );
+  watch.unref();
   if (clients.length === 1) clearInterval(watch);
   const joined: Replicas = {
     mode: one_node,
@@ -115,6 +126,9 @@ type Pool = {
   /** Whom those ask that do not work on one of their own. */
   current(): Replica;
   held: AsyncLocalStorage<Replica>;
+  /** Takes another one for what comes; what is read from this one goes on. */
+  pass(replica: Replica): void;
+  /** The same, and ends what is read from this one. */
   leave(replica: Replica, reason: unknown): void;
 };
 
@@ -122,16 +136,23 @@ function openPool(clients: Client[], onChange: () => void): Pool {
   const replicas = clients.map(fresh);
   // Any, so that processes spread over the replicas.
   let at = Math.floor(Math.random() * replicas.length);
+  const pass = (replica: Replica) => {
+    if (replica !== replicas[at] || replicas.length === 1) return;
+    const others = replicas.map((_one, step) => (at + 1 + step) % replicas.length).slice(0, -1);
+    at = others.find((one) => replicas[one]!.is_up) ?? others[0]!;
+    onChange();
+  };
   return {
     size: replicas.length,
     all: () => [...replicas],
     current: () => replicas[at]!,
     held: new AsyncLocalStorage(),
+    pass,
     leave: (replica, reason) => {
-      if (replica !== replicas[at] || replicas.length === 1) return;
-      replicas[at] = fresh(replica.client);
-      at = (at + 1) % replicas.length;
-      onChange();
+      const index = replicas.indexOf(replica);
+      if (index === -1 || replicas.length === 1) return;
+      pass(replica);
+      replicas[index] = { ...fresh(replica.client), is_up: false };
       replica.lost.abort(reason);
     },
   };
@@ -176,12 +197,15 @@ async function onOne<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
-    const replica = pool.current();
+    const held = pool.held.getStore();
+    const replica = tries === 1 && held?.lost.signal.aborted === false ? held : pool.current();
     try {
       await pool.held.run(replica, ready, replica);
     } catch (error) {
       if (tries >= pool.size) throw error;
-      pool.leave(replica, error);
+      // One that is behind still has what its readers waited for.
+      if (isAway(error)) pool.leave(replica, error);
+      else pool.pass(replica);
       continue;
     }
     return pool.held.run(replica, work);
@@ -189,7 +213,10 @@ async function onOne<Result>(
 }
 
 function fresh(client: Client): Replica {
-  return { client, name: undefined, lost: new AbortController() };
+  const lost = new AbortController();
+  // Everything that is read listens.
+  setMaxListeners(0, lost.signal);
+  return { client, name: undefined, is_up: true, lost };
 }
 
 /** An address behind which replicas take turns would read from one that nobody has waited for. */
@@ -212,8 +239,7 @@ function isAway(error: unknown): boolean {
   return typeof type === 'string' ? away_errors.has(type) : true;
 }
 
-async function look(pool: Pool): Promise<void> {
-  const replica = pool.current();
+async function look(pool: Pool, replica: Replica): Promise<void> {
   try {
     const answer = await replica.client.query({
       query:
@@ -224,6 +250,7 @@ async function look(pool: Pool): Promise<void> {
     });
     const [row] = await answer.json<{ is_readonly: number }>();
     if (row?.is_readonly === 1) pool.leave(replica, new Error('The replica is read only.'));
+    else replica.is_up = true;
   } catch (error) {
     pool.leave(replica, error);
   }

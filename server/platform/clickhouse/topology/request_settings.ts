@@ -3,6 +3,12 @@ import type { Mode } from './mode.ts';
 
 /** So long an insert may wait for a majority of the replicas. */
 export const quorum_seconds = 10;
+const written_anew = {
+  // Only a batch has a token; what is written anew after a removal is no repetition.
+  insert_deduplicate: 0,
+  // What a condition asks of other tables is there on each replica before it is sent.
+  allow_nondeterministic_mutations: 1,
+} as const;
 /** So long a statement for all replicas is waited for. */
 export const ddl_seconds = 60;
 
@@ -16,17 +22,14 @@ export function requestSettings(mode: Mode): ClickHouseSettings {
     case 'one_node':
       return {};
     case 'cloud':
-      return { select_sequential_consistency: '1' };
+      return { select_sequential_consistency: '1', ...written_anew };
     case 'replicated_database':
     case 'on_cluster':
       return {
         insert_quorum: 'auto',
         insert_quorum_parallel: 1,
         insert_quorum_timeout: quorum_seconds * 1_000,
-        // Only a batch has a token; what is written anew after a removal is no repetition.
-        insert_deduplicate: 0,
-        // What a condition asks of other tables is there on each replica before it is sent.
-        allow_nondeterministic_mutations: 1,
+        ...written_anew,
         // Each replica must have the projections' answer: no query is spread over several.
         enable_parallel_replicas: 0,
         alter_sync: '2',

@@ -8,26 +8,42 @@ const pause_ms = 500;
 /**
  * Returns when every replica has the same columns of the same tables as the one that is asked. A
  * statement for all replicas may be answered before a slow one has done it. Throws after a minute,
- * with the replicas that lack something.
+ * with the replicas that lack something; at once where one cannot be asked.
  */
 export async function requireEverywhere(clickhouse: ClickHouse): Promise<void> {
-  const { mode } = clickhouse;
-  if (mode.kind === 'one_node' || mode.kind === 'cloud') return;
   const deadline = performance.now() + ddl_seconds * 1_000;
   for (;;) {
-    const result = await clickhouse.query({
-      query: `SELECT hostName() AS host,
-          arrayStringConcat(arraySort(groupArray(concat(table, '.', name, ' ', type))), ', ') AS is
-        FROM ${everywhere(mode, 'system.columns')}
-        WHERE database = ${quoted(mode.database)} GROUP BY host ORDER BY host`,
-      format: 'JSONEachRow',
-    });
-    const hosts = await result.json<{ host: string; is: string }>();
-    const { length } = await replicasOf(clickhouse, mode.cluster);
-    if (hosts.length >= length && new Set(hosts.map(({ is }) => is)).size <= 1) return;
-    if (performance.now() > deadline) throw new Error(told(hosts, length));
+    const lacking = await findLacking(clickhouse);
+    if (lacking === undefined) return;
+    if (performance.now() > deadline)
+      throw new Error(
+        `Not every replica of the analytics store has all tables: ${lacking}. See to them, and ` +
+          'start again.',
+      );
     await pause(pause_ms);
   }
+}
+
+/** In words what replicas lack of the tables; undefined where all have the same. */
+export async function findLacking(clickhouse: ClickHouse): Promise<string | undefined> {
+  const { mode } = clickhouse;
+  if (mode.kind === 'one_node' || mode.kind === 'cloud') return undefined;
+  const result = await clickhouse.query({
+    query: `SELECT hostName() AS host,
+        arrayStringConcat(arraySort(groupArray(concat(table, '.', name, ' ', type))), ', ')
+          AS columns
+      FROM ${everywhere(mode, 'system.columns')}
+      WHERE database = ${quoted(mode.database)} GROUP BY host ORDER BY host`,
+    format: 'JSONEachRow',
+  });
+  const hosts = await result.json<{ host: string; columns: string }>();
+  const { length } = await replicasOf(clickhouse, mode.cluster);
+  if (hosts.length < length) return `${hosts.length} of ${length} have some`;
+  const most = Math.max(...hosts.map(({ columns }) => columns.length));
+  const [first] = hosts;
+  if (hosts.every(({ columns }) => columns === first?.columns)) return undefined;
+  const behind = hosts.filter(({ columns }) => columns.length < most).map(({ host }) => host);
+  return `behind is ${behind.join(', ')}`;
 }
 
 /** The replicas of a cluster, as its configuration has them. */
@@ -41,14 +57,4 @@ export async function replicasOf(
     format: 'JSONEachRow',
   });
   return result.json<{ host_name: string }>();
-}
-
-function told(hosts: { host: string; is: string }[], wanted: number): string {
-  const most = Math.max(0, ...hosts.map(({ is }) => is.length));
-  const behind = hosts.filter(({ is }) => is.length < most).map(({ host }) => host);
-  return (
-    `Not every replica of the analytics store has all tables: ${hosts.length} of ${wanted} have ` +
-    `some${behind.length > 0 ? `, behind is ${behind.join(', ')}` : ''}. See to them, and start ` +
-    'again.'
-  );
 }
