@@ -61,7 +61,7 @@ const look_ms = 2_000;
 const away_errors = new Set(['KEEPER_EXCEPTION', 'NO_ZOOKEEPER', 'TABLE_IS_READ_ONLY']);
 
 /** Another replica answered than the one that was asked before; what was begun is begun anew. */
-export class ReplicaChangedError extends Error {
+class ReplicaChangedError extends Error {
   constructor() {
     super(
       'Another replica of the analytics store answered than before, so the work is begun anew. ' +
