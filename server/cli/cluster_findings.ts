@@ -1,5 +1,6 @@
 import type { ClickHouse } from '../platform/clickhouse/client.ts';
 import { onEachReplica } from '../platform/clickhouse/topology/caught_up.ts';
+import { findLacking } from '../platform/clickhouse/topology/require_everywhere.ts';
 import { findFacts } from '../platform/clickhouse/topology/detect.ts';
 import { isCancelSafe } from '../platform/clickhouse/topology/versions.ts';
 import type { Mode } from '../platform/clickhouse/topology/mode.ts';
@@ -35,6 +36,15 @@ export async function lookAtCluster(clickhouse: ClickHouse): Promise<Finding[]> 
     );
   try {
     const states = await onEachReplica(clickhouse, [], () => stateOf(clickhouse));
+    const lacking = await findLacking(clickhouse);
+    if (lacking !== undefined)
+      findings.push(
+        fault(
+          'tables',
+          `they are not the same on every replica: ${lacking}. See ` +
+            'docs/clickhouse_cluster.md, "Adding a replica".',
+        ),
+      );
     return [...findings, ...states.map(judge)];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClickHouse } from './client.ts';
 import { caughtUp } from './topology/caught_up.ts';
-import { findLacking, requireEverywhere } from './topology/require_everywhere.ts';
+import { requireEverywhere } from './topology/require_everywhere.ts';
 import { statementFor } from './topology/statements.ts';
 
 /**
@@ -25,15 +25,13 @@ export async function migrateClickHouse(
     ),
   });
   const known = await caughtUp(clickhouse, ['migrations'], () => namesApplied(clickhouse));
-  const is_repeated = await lacksTables(clickhouse);
   const files = (await readdir(folder)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).sort();
   const applied: string[] = [];
   for (const name of files) {
-    if ((known.has(name) && !is_repeated) || only?.has(name) === false) continue;
+    if (known.has(name) || only?.has(name) === false) continue;
     for (const statement of statementsOf(await readFile(join(folder, name), 'utf8')))
       await clickhouse.command({ query: statementFor(clickhouse.mode, statement) });
     await requireEverywhere(clickhouse);
-    if (known.has(name)) continue;
     await clickhouse.insert({
       table: 'migrations',
       values: [{ name }],
@@ -43,13 +41,6 @@ export async function migrateClickHouse(
     applied.push(name);
   }
   return applied;
-}
-
-/** A replica that was added to a named cluster is given no tables but by the statements. */
-async function lacksTables(clickhouse: ClickHouse): Promise<boolean> {
-  if (clickhouse.mode.kind !== 'on_cluster') return false;
-  // One that is away now is no reason not to start.
-  return (await findLacking(clickhouse).catch(() => undefined)) !== undefined;
 }
 
 async function namesApplied(clickhouse: ClickHouse): Promise<Set<string>> {
