@@ -17,13 +17,14 @@ export async function migrateClickHouse(
   folder: string,
   { only }: { only?: ReadonlySet<string> } = {},
 ): Promise<string[]> {
-  await clickhouse.command({
-    query: statementFor(
-      clickhouse.mode,
-      'CREATE TABLE IF NOT EXISTS migrations (name String, applied_at DateTime64(3) DEFAULT ' +
-        'now64(3)) ENGINE = MergeTree ORDER BY name',
-    ),
-  });
+  if (clickhouse.mode.kind === 'one_node' || !(await hasMigrations(clickhouse)))
+    await clickhouse.command({
+      query: statementFor(
+        clickhouse.mode,
+        'CREATE TABLE IF NOT EXISTS migrations (name String, applied_at DateTime64(3) DEFAULT ' +
+          'now64(3)) ENGINE = MergeTree ORDER BY name',
+      ),
+    });
   const known = await caughtUp(clickhouse, ['migrations'], () => namesApplied(clickhouse));
   const files = (await readdir(folder)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).sort();
   const applied: string[] = [];
@@ -41,6 +42,16 @@ export async function migrateClickHouse(
     applied.push(name);
   }
   return applied;
+}
+
+/** What is created on all replicas waits for one that is away, and a start should not. */
+async function hasMigrations(clickhouse: ClickHouse): Promise<boolean> {
+  const result = await clickhouse.query({
+    query: `SELECT 1 FROM system.tables WHERE database = currentDatabase()
+      AND name = 'migrations'`,
+    format: 'JSONEachRow',
+  });
+  return (await result.json()).length > 0;
 }
 
 async function namesApplied(clickhouse: ClickHouse): Promise<Set<string>> {
