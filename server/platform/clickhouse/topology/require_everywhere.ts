@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClickHouse } from '../client.ts';
+import { stored_tables } from './mode.ts';
 import { ddl_seconds } from './request_settings.ts';
 import { everywhere, quoted } from './statements.ts';
 
 const pause_ms = 500;
 
 /**
- * Returns when every replica has the same columns of the same tables as the one that is asked. A
- * statement for all replicas may be answered before a slow one has done it. Throws after a minute,
+ * Returns when every replica has the same columns of the same tables of ours. A statement for all replicas may be answered before a slow one has done it. Throws after a minute,
  * with the replicas that lack something; at once where one cannot be asked.
  */
 export async function requireEverywhere(clickhouse: ClickHouse): Promise<void> {
@@ -33,7 +33,9 @@ export async function findLacking(clickhouse: ClickHouse): Promise<string | unde
         arrayStringConcat(arraySort(groupArray(concat(table, '.', name, ' ', type))), ', ')
           AS columns
       FROM ${everywhere(mode, 'system.columns')}
-      WHERE database = ${quoted(mode.database)} GROUP BY host ORDER BY host`,
+      WHERE database = ${quoted(mode.database)} AND table IN {tables:Array(String)}
+      GROUP BY host ORDER BY host`,
+    query_params: { tables: [...stored_tables, 'person_distinct_ids'] },
     format: 'JSONEachRow',
   });
   const hosts = await result.json<{ host: string; columns: string }>();
