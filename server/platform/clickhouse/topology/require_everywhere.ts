@@ -7,8 +7,9 @@ import { everywhere, quoted } from './statements.ts';
 const pause_ms = 500;
 
 /**
- * Returns when every replica has the same columns of the same tables of ours. A statement for all replicas may be answered before a slow one has done it. Throws after a minute,
- * with the replicas that lack something; at once where one cannot be asked.
+ * Returns when every replica has the same columns of the same tables of ours. A statement for all
+ * replicas may be answered before a slow one has done it. Throws after a minute, with the replicas
+ * that lack something; at once where one cannot be asked.
  */
 export async function requireEverywhere(clickhouse: ClickHouse): Promise<void> {
   const deadline = performance.now() + ddl_seconds * 1_000;
