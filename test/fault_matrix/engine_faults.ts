@@ -166,11 +166,7 @@ const endingAtCommit = (run_id: string) => `
       AND NEW.committing_at IS NOT NULL) EXECUTE FUNCTION end_session()`;
 
 /** The client with one method replaced. */
-export function withMethod(
-  client: ClickHouse,
-  name: string,
-  method: unknown,
-): ClickHouse {
+export function withMethod(client: ClickHouse, name: string, method: unknown): ClickHouse {
   return new Proxy(client, { get: (target, key) => (key === name ? method : bound(target, key)) });
 }
 
