@@ -24,6 +24,7 @@ test('a batch that a killed process left is taken up by the next one', async () 
   const inserted_at = isoInstant(systemClock.now() + 60_000);
   await noteBatch(db, {
     team_id: teamId,
+    epoch: (await readState(db, teamId)).epoch,
     batch_id: randomUUID(),
     inserted_at,
     writes_persons: true,
