@@ -24,6 +24,10 @@ ALTER TABLE batch_export_runs
   -- the timeline under which the run was planned, or claimed last
   ADD COLUMN epoch integer NOT NULL DEFAULT control_epoch();
 
+ALTER TABLE idempotency_keys
+  -- the timeline under which the request came: its answer may have been lost with the primary
+  ADD COLUMN epoch integer NOT NULL DEFAULT control_epoch();
+
 ALTER TABLE ingestion_states
   -- the timeline under which the batch under way was noted; its writer may hold a lock on a primary
   -- that is none any more, and not know it

@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { openClickHouse } from '../platform/clickhouse/client.ts';
 import { silentLog } from '../platform/log.ts';
+import { splitHosts } from '../platform/postgres/hosts.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
 import { fault, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
@@ -52,7 +53,7 @@ async function look(
     if (!(error instanceof UserError)) throw error;
     findings.push(fault(variable, error.message));
   }
-  if (used !== undefined && placeOf(used) !== placeOf(url))
+  if (used !== undefined && placesOf(used) !== placesOf(url))
     findings.push(
       warning(
         variable,
@@ -63,7 +64,11 @@ async function look(
   return findings;
 }
 
-/** Where a store is, without who asks. */
+/** Where the servers of a store are, without who asks. */
+function placesOf(text: string): string {
+  return (text.startsWith('postgres') ? splitHosts(text) : [text]).map(placeOf).join(', ');
+}
+
 function placeOf(text: string): string {
   const { protocol, host, pathname, searchParams } = new URL(text);
   return [

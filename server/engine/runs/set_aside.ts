@@ -2,10 +2,10 @@ import sql from 'sql-template-tag';
 import type { Database } from '../../platform/postgres/database.ts';
 
 /**
- * Keeps all exports of a server that was restored, or has lost commits, from delivering anything until each is reconciled:
- * nothing is planned for them, and their open runs are not due; erasures that are under way begin
- * anew. No batch gets an insertion time of before the backup was over, whatever the clock of the
- * new machine says. Harmless when repeated.
+ * Keeps all exports of a server that was restored, or has lost commits, from delivering anything
+ * until each is reconciled: nothing is planned for them, and their open runs are not due; erasures
+ * that are under way begin anew. No batch gets an insertion time of before the backup was over,
+ * whatever the clock of the new machine says. Harmless when repeated.
  */
 export async function setAside(
   db: Database,

@@ -32,6 +32,15 @@ function withoutAttributes(query: string): { attributes: string | null; rest: st
   return { attributes, rest: given.size === 0 ? '' : `?${given.toString()}` };
 }
 
+/** The password in a PostgreSQL URL; empty without one. */
+export function passwordOf(url: string): string {
+  const [single = ''] = splitHosts(url);
+  const authority = /^\w+:\/\/([^/?#]*)/.exec(single)?.[1] ?? '';
+  const credentials = authority.slice(0, Math.max(0, authority.lastIndexOf('@')));
+  const [, ...password] = credentials.split(':');
+  return decodeURIComponent(password.join(':'));
+}
+
 /** What a URL of `splitHosts` is called in a sentence: its host and port, and no password. */
 export function hostOf(url: string): string {
   const authority = /^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? '';

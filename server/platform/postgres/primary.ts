@@ -50,63 +50,63 @@ export function openPrimary(
   },
 ): Primary {
   const urls = splitHosts(url);
-  const sessions = new Map<pg.ClientBase, Epoch | undefined>();
-  let known: Epoch | undefined;
+  const sessions = openSessions(options.onLater);
   let present = urls.length === 1 ? urls[0] : undefined;
   let looking: Promise<void> | undefined;
-
-  const see = (found: Epoch | undefined) => {
-    if (found === undefined || judgeEpoch(found, known) !== 'later') {
-      known ??= found;
-      return;
-    }
-    const before = known!;
-    known = found;
-    for (const [client, epoch] of sessions)
-      if (judgeEpoch(epoch, found) === 'earlier') cutOff(client);
-    options.onLater?.(before, found);
+  const look = () => {
+    looking ??= askAll(urls)
+      .then((answers) => {
+        const index = choosePrimary(answers, sessions.known());
+        if (index === -1) return;
+        sessions.see(answers[index]!.epoch);
+        present = urls[index];
+      })
+      .finally(() => (looking = undefined));
+    return looking;
   };
-  const look = async () => {
-    const answers = await askAll(urls);
-    const index = choosePrimary(answers, known);
-    if (index === -1) return false;
-    see(answers[index]!.epoch);
-    present = urls[index];
-    return true;
-  };
-  const find = async () => {
-    if (!(await look())) throw nowhere(urls);
-  };
+  const { watch_ms } = options;
   const watch =
-    options.watch_ms === undefined
-      ? undefined
-      : setInterval(() => {
-          looking ??= look()
-            .then(() => undefined)
-            .finally(() => (looking = undefined));
-        }, options.watch_ms).unref();
+    watch_ms === undefined ? undefined : setInterval(() => void look(), watch_ms).unref();
   return {
     Client: clientsOf(() => present ?? urls[0]!),
     find: async () => {
       if (present !== undefined) return;
-      looking ??= find().finally(() => (looking = undefined));
-      await looking;
+      await look();
       if (present === undefined) throw nowhere(urls);
     },
-    admit: async (client) => {
-      const standing = await standingOf(client);
-      refuse(standing, known);
-      see(standing.epoch);
-      sessions.set(client, standing.epoch);
-      client.once('end', () => sessions.delete(client));
-    },
+    admit: async (client) => sessions.admit(client, await standingOf(client)),
     doubt: (error) => {
       if (urls.length === 1 || !isStoreAway(error)) return false;
       present = undefined;
       return true;
     },
-    epoch: () => known,
+    epoch: sessions.known,
     close: () => clearInterval(watch),
+  };
+}
+
+/** The sessions by the epoch of their server, and the latest that was seen of any server. */
+function openSessions(onLater: ((before: Epoch, now: Epoch) => void) | undefined) {
+  const sessions = new Map<pg.ClientBase, Epoch | undefined>();
+  let known: Epoch | undefined;
+  const see = (found: Epoch | undefined) => {
+    const before = known;
+    known ??= found;
+    if (before === undefined || judgeEpoch(found, before) !== 'later') return;
+    known = found!;
+    for (const [client, epoch] of sessions)
+      if (judgeEpoch(epoch, known) === 'earlier') cutOff(client);
+    onLater?.(before, known);
+  };
+  return {
+    see,
+    known: () => known,
+    admit: (client: pg.ClientBase, standing: Standing) => {
+      refuse(standing, known);
+      see(standing.epoch);
+      sessions.set(client, standing.epoch);
+      client.once('end', () => sessions.delete(client));
+    },
   };
 }
 
