@@ -22,7 +22,12 @@ import { openMetrics } from '../platform/metrics.ts';
 import { openOutbound } from '../platform/outbound/outbound.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
 import type { Database } from '../platform/postgres/database.ts';
-import { notePrimary, requireVersion } from '../platform/postgres/control_store.ts';
+import {
+  judgeStandbys,
+  notePrimary,
+  readStandbys,
+  requireVersion,
+} from '../platform/postgres/control_store.ts';
 import { migratePostgres } from '../platform/postgres/migrate.ts';
 import type { SecretKeys, Secrets } from '../platform/secrets/secrets.ts';
 import { openTracer } from '../platform/tracing/tracer.ts';
@@ -72,6 +77,8 @@ export async function openProcess(
   try {
     await waitForStores(db, clickhouse, log);
     await requireVersion(db);
+    if (judgeStandbys(await readStandbys(db)) === 'missing')
+      log.warn('PostgreSQL waits for a standby that is not connected, and so does every change');
     await migrateStores(db, clickhouse);
     await notePrimary(db, { accepts: accepts_store });
     secrets = await openServerSecrets(db, () => secretKeysOf(config));

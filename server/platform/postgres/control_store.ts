@@ -42,6 +42,10 @@ export async function notePrimary(
   db: Database,
   { accepts = false, lost_bytes = 0 }: { accepts?: boolean; lost_bytes?: number } = {},
 ): Promise<NotedPrimary | undefined> {
+  const present = await findPrimary(db);
+  // A change waits for a standby, should one be configured; most starts have nothing to note.
+  if (judgeEpoch(db.epoch(), present) === 'same' && present !== undefined)
+    if (lost_bytes <= present.lost_bytes) return undefined;
   return db.transaction(async (tx) => {
     await tx.run(sql`INSERT INTO server_facts (name, value) VALUES ('control_store', '{}')
       ON CONFLICT DO NOTHING`);

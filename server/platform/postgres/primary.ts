@@ -36,6 +36,7 @@ export type Primary = {
 
 /** How long a server is waited for when it is looked at, and others when one has answered. */
 const look_ms_max = 3_000;
+const admit_ms_max = 10_000;
 const others_ms_max = 300;
 
 /**
@@ -74,7 +75,12 @@ export function openPrimary(
       await look();
       if (present === undefined) throw nowhere(urls);
     },
-    admit: async (client) => sessions.admit(client, await standingOf(client)),
+    admit: async (client) => {
+      // One that took the connection and is frozen says nothing at all.
+      const late = setTimeout(() => cutOff(client), admit_ms_max);
+      const standing = await standingOf(client).finally(() => clearTimeout(late));
+      sessions.admit(client, standing);
+    },
     doubt: (error) => {
       if (urls.length === 1 || !isStoreAway(error)) return false;
       present = undefined;
