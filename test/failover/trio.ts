@@ -8,6 +8,7 @@ import type { PostgresServer } from './postgres_server.ts';
  * everybody's connections; it freezes, and wakes up later; it is lost, and started again as it was.
  */
 export const fates = ['killed', 'cut off', 'frozen', 'revived'] as const;
+/** One of `fates`. */
 export type Fate = (typeof fates)[number];
 
 /** Three servers: a primary, its synchronous standby, and one that will be the next standby. */

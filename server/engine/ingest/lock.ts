@@ -116,9 +116,9 @@ export type BatchNote = {
  * Leaves word that a batch is about to be written; is committed when it returns, before the store
  * hears of the batch, and so outside the transaction that holds the lock. `refused`, and nothing is
  * noted, when another batch came in between, the instant was promised to be final, or the primary
- * is another one, which can only be when the lock was lost; `project_gone` when the project is deleted. Waits at most five seconds
- * for locks, then throws: what it waits for may itself wait for the writer, in a circle that the
- * control store cannot see.
+ * is another one, which can only be when the lock was lost; `project_gone` when the project is
+ * deleted. Waits at most five seconds for locks, then throws: what it waits for may itself wait for
+ * the writer, in a circle that the control store cannot see.
  */
 export async function noteBatch(
   db: Database,

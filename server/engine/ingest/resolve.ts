@@ -23,7 +23,8 @@ export async function resolveBatches(
     // The partial index ingestion_states_open has few rows.
     const open = await db.rows<{ team_id: number }>(sql`
       SELECT team_id FROM ingestion_states s WHERE batch_id IS NOT NULL
-        AND batch_ends_at < clock_timestamp() AND NOT ${is_batch_elsewhere} ORDER BY random() LIMIT ${batches_per_call_max}`);
+        AND batch_ends_at < clock_timestamp() AND NOT ${is_batch_elsewhere}
+      ORDER BY random() LIMIT ${batches_per_call_max}`);
     for (const { team_id } of open) await resolveBatch(db, clickhouse, log, team_id);
   } catch (error) {
     log.warn({ err: error }, 'batches of unknown fate could not be listed');

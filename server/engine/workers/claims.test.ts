@@ -186,7 +186,7 @@ test('a run remembers the host of its destination, as far as that is bounded', a
   }
 });
 
-test('a claim under another primary repeats no number, and waits until that is looked at', async () => {
+test('a claim under another primary repeats no number, and waits until it is noted', async () => {
   const [once, never] = await newRuns(0, 2);
   const { db } = house.deps;
   const worker = world.openClaimant();

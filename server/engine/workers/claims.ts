@@ -120,7 +120,8 @@ async function standingOf(
 ): Promise<WorkerStanding> {
   const row = await tx.row<WorkerStanding>(sql`
     SELECT coalesce((SELECT (value ->> 'timeline')::int FROM server_facts
-        WHERE name = 'control_store'), control_epoch()) = control_epoch() AS is_noted, EXISTS (SELECT 1 FROM batch_export_runs WHERE id = ANY (${run_ids}::uuid[])
+        WHERE name = 'control_store'), control_epoch()) = control_epoch() AS is_noted,
+      EXISTS (SELECT 1 FROM batch_export_runs WHERE id = ANY (${run_ids}::uuid[])
       AND worker_id = ${worker_id} AND break_offs >= ${break_offs_alone}) AS is_alone,
       coalesce((SELECT id FROM workers WHERE NOT is_stopping ORDER BY id
         LIMIT 1) = ${worker_id}, false) AS is_eldest`);

@@ -79,9 +79,9 @@ export function apiErrorOf(error: unknown, body_limit: number = body_size_bytes_
 }
 
 function databaseError(code: string): ApiError {
-  // 08 connection, 25006 a primary that became a standby, 25P03 waited too long in a transaction, 40
-  // gave way to another one each time, 53 out of resources, 57P shut down by the operator: the same
-  // request may work later.
+  // 08 connection, 25006 a primary that became a standby, 25P03 waited too long in a transaction,
+  // 40 gave way to another one each time, 53 out of resources, 57P shut down by the operator: the
+  // same request may work later.
   if (/^(08|25006|25P03|40|53|57P)/.test(code)) return unavailable();
   // 22 is data that a column cannot hold: the last net under the schemas, so that wrong input is
   // never a 500.

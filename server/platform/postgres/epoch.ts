@@ -39,7 +39,8 @@ export function choosePrimary(
 }
 
 /** One row: `is_writable`, and where the server tells them `system_identifier` and `timeline`. */
-export const standing_query = `SELECT current_setting('transaction_read_only') = 'off' AS is_writable,
+export const standing_query = `
+  SELECT current_setting('transaction_read_only') = 'off' AS is_writable,
   (SELECT system_identifier::text FROM pg_control_system()) AS system_identifier,
   CASE WHEN NOT pg_is_in_recovery() THEN
     ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int
