@@ -32,7 +32,7 @@ export async function setAside(
     // What an erasure has noted in the analytics store is in no backup: it is found once more.
     await tx.run(sql`
       UPDATE erasures SET step = 'resolve', claim_id = NULL, claimed_at = NULL, due_at = now(),
-        detail = 'It began anew when a backup was restored.'
+        detail = 'It began anew: a backup was restored, or a failover lost commits.'
       WHERE finished_at IS NULL`);
     await tx.run(sql`
       INSERT INTO ingestion_states AS s (team_id, settled_until)

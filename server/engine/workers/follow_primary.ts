@@ -1,6 +1,7 @@
 import { isoInstant } from '../../platform/clock.ts';
 import { commandLine } from '../../platform/command_line.ts';
 import { countLost, notePrimary } from '../../platform/postgres/control_store.ts';
+import { databaseInstant } from '../../platform/postgres/instant.ts';
 import type { Engine } from '../engine.ts';
 import { setAside } from '../runs/set_aside.ts';
 import type { Beat } from './heartbeat.ts';
@@ -21,11 +22,11 @@ export function followPrimary(engine: Engine): (beat: Beat) => Promise<void> {
   };
 }
 
-async function meetPrimary({ db, log, clock }: Engine, before: Beat, now: Beat): Promise<void> {
+async function meetPrimary({ db, log }: Engine, before: Beat, now: Beat): Promise<void> {
   const lost_bytes = before.position === null ? 0 : await countLost(db, before.position);
   const timelines = { before: before.epoch, now: now.epoch };
   if (lost_bytes > 0) {
-    const at = isoInstant(clock.now());
+    const at = isoInstant(await databaseInstant(db));
     await setAside(db, { taken_at: at, control_taken_at: at });
     log.error(
       { ...timelines, lost_bytes },

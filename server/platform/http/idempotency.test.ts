@@ -91,7 +91,7 @@ test('while the first request runs a second is 409; afterwards it is a replay', 
   assert.equal(await facts(), before + 1);
 });
 
-test('a request that met a failover gives its key to the next try, and changes nothing', async () => {
+test('a request that met a failover gives its key to the next try, and does nothing', async () => {
   const { key } = await harness.newOrganization();
   const before = await facts();
   release = idle;
