@@ -48,6 +48,8 @@ const primary_watch_ms = 3_000;
 /** Everything that a process needs, opened; `close` gives it back in the right order. */
 export type OpenProcess = { deps: Deps; close(): Promise<void> };
 
+type Role = 'server' | 'api' | 'worker' | 'command';
+
 /**
  * Opens clients and migrates both stores to this version. `role` says which part of the load the
  * process carries; the pool is sized by it. `accepts_store`: the database may have come from
@@ -57,21 +59,11 @@ export async function openProcess(
   config: Config,
   stores: Stores,
   log: Logger,
-  role: 'server' | 'api' | 'worker' | 'command',
+  role: Role,
   { accepts_store = false }: { accepts_store?: boolean } = {},
 ): Promise<OpenProcess> {
   const mail = openMail({ url: config.smtp_url, from: config.mail_from, log, clock: systemClock });
-  const db = openDatabase(stores.database_url, {
-    connections_max: role === 'command' ? 4 : 16,
-    application_name: `sluice-${role}`,
-    onError: onceASecond((error: Error) =>
-      log.warn({ err: error }, 'idle connections to PostgreSQL broke and are replaced'),
-    ),
-    // The embedded one has no standby.
-    watch_ms: config.database_url === undefined ? undefined : primary_watch_ms,
-    onLater: (before, now) =>
-      log.warn({ before, now }, 'another PostgreSQL is the primary; connections go there'),
-  });
+  const db = openControlStore(config, stores, log, role);
   const clickhouse = openClickHouse(stores.clickhouse_url, { application: `sluice-${role}` });
   let secrets: Secrets;
   try {
@@ -114,6 +106,25 @@ export async function openProcess(
     }),
   });
   return { deps, close: () => closeParts(deps) };
+}
+
+function openControlStore(
+  { database_url }: Config,
+  stores: Stores,
+  log: Logger,
+  role: Role,
+): Database {
+  return openDatabase(stores.database_url, {
+    connections_max: role === 'command' ? 4 : 16,
+    application_name: `sluice-${role}`,
+    onError: onceASecond((error: Error) =>
+      log.warn({ err: error }, 'idle connections to PostgreSQL broke and are replaced'),
+    ),
+    // The embedded one has no standby.
+    watch_ms: database_url === undefined ? undefined : primary_watch_ms,
+    onLater: (before, now) =>
+      log.warn({ before, now }, 'another PostgreSQL is the primary; connections go there'),
+  });
 }
 
 async function closeParts(deps: Deps): Promise<void> {

@@ -54,17 +54,14 @@ export function openPrimary(
   const sessions = openSessions(options.onLater);
   let present = urls.length === 1 ? urls[0] : undefined;
   let looking: Promise<void> | undefined;
-  const look = () => {
-    looking ??= askAll(urls)
-      .then((answers) => {
-        const index = choosePrimary(answers, sessions.known());
-        if (index === -1) return;
-        sessions.see(answers[index]!.epoch);
-        present = urls[index];
-      })
-      .finally(() => (looking = undefined));
-    return looking;
+  const lookOnce = async () => {
+    const answers = await askAll(urls);
+    const index = choosePrimary(answers, sessions.known());
+    if (index === -1) return;
+    sessions.see(answers[index]!.epoch);
+    present = urls[index];
   };
+  const look = () => (looking ??= lookOnce().finally(() => (looking = undefined)));
   const { watch_ms } = options;
   const watch =
     watch_ms === undefined ? undefined : setInterval(() => void look(), watch_ms).unref();
