@@ -57,7 +57,12 @@ function build(wrap: Wrap): Command {
   program
     .command('migrate')
     .description('bring both stores to this version and exit')
-    .action(wrap(async (context) => (await import('./migrate.ts')).migrate(context)));
+    .option('--accept-store', 'the database came here from another PostgreSQL, and that is right')
+    .action(
+      wrap(async (context, options: { acceptStore?: boolean }) =>
+        (await import('./migrate.ts')).migrate(context, options),
+      ),
+    );
   addBackupCommands(program, wrap);
   addMigrateStoreCommand(program, wrap);
   addKeyCommand(program, wrap);

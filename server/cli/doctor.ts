@@ -14,6 +14,7 @@ import { lookAtDisk } from './disk_findings.ts';
 import { fault, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 import { lookAtNamedStores } from './named_stores.ts';
+import { lookAtPrimary } from './primary_findings.ts';
 import { migrations_folder } from './process.ts';
 import type { OpenProcess } from './process.ts';
 import { lookAtSchema } from './schema_findings.ts';
@@ -146,6 +147,7 @@ async function contents({ deps }: OpenProcess): Promise<Finding[]> {
           `this machine and PostgreSQL are ${(skew / 1000).toFixed(1)} s apart; synchronise them.`,
         )
       : ok('clock', `within ${skew} ms of PostgreSQL`),
+    ...(await lookAtPrimary(deps.db)),
     ...(await lookAtDisk(deps)),
     ...late.map((row) =>
       warning('export', `"${row.name}" (${row.id}) is ${row.late} s late; is a worker running?`),

@@ -19,6 +19,7 @@ import {
   folder,
   longEnough,
   mailbox,
+  postgresUrl,
   ranges,
   relay,
   secrets,
@@ -118,8 +119,10 @@ export const settings = {
   database_url: setting(
     'SLUICE_DATABASE_URL',
     '',
-    url('postgres:', 'postgresql:'),
-    'PostgreSQL 15 or newer for control data. Default: an embedded PostgreSQL in the data folder.',
+    postgresUrl,
+    'PostgreSQL 15 or newer for control data; a primary and its standbys with commas between ' +
+      'them, as `postgres://user:password@a:5432,b:5432/sluice`. Default: an embedded PostgreSQL ' +
+      'in the data folder.',
   ),
   clickhouse_url: setting(
     'SLUICE_CLICKHOUSE_URL',

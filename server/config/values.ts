@@ -3,6 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { commandLine } from '../platform/command_line.ts';
 import { readMailbox } from '../platform/mail/mailbox.ts';
 import { MailSettingError, readRelay } from '../platform/mail/relay.ts';
+import { splitHosts } from '../platform/postgres/hosts.ts';
 
 /** Reads the text of a variable, or throws `WrongValue`. */
 export type Read<Result> = (text: string) => Result;
@@ -67,6 +68,15 @@ export const urls =
     listed(value)
       .map(url(...protocols))
       .join(',');
+/** A URL of PostgreSQL, which may name several servers. */
+export const postgresUrl: Read<string> = (value) => {
+  try {
+    splitHosts(value);
+  } catch (error) {
+    wrong((error as Error).message);
+  }
+  return url('postgres:', 'postgresql:')(value);
+};
 /** An e-mail address. */
 export const email: Read<string> = (value) => {
   if (!/^[^\s@]+@[^\s@]+$/.test(value)) wrong(`must be an e-mail address, not "${value}".`);

@@ -126,6 +126,7 @@ async function writeBatch(
     // Somebody was killed in the middle of a batch. Until the store has let go of it, a look-up of
     // uuids could not be trusted.
     deps.persons.forget(teamId);
+    if (state.is_batch_elsewhere) return failed('unavailable');
     if (!(await settleBatch(deps.clickhouse, teamId, state))) return failed('unavailable');
   }
   const allowed = state.has_erased_ids
@@ -196,7 +197,8 @@ async function writeUnchanged(
     latest.batch_id === state.batch_id && latest.last_inserted_at === state.last_inserted_at;
   if (!isUnchanged) return 'unavailable';
   const inserted_at = isoInstant(nextInsertion(latest, last_inserted_at));
-  const batch = { team_id, inserted_at, last_inserted_at: state.last_inserted_at, rows };
+  const { epoch, last_inserted_at: before } = state;
+  const batch = { team_id, epoch, inserted_at, last_inserted_at: before, rows };
   return writeRows(deps, tx, batch);
 }
 

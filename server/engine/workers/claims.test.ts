@@ -185,3 +185,28 @@ test('a run remembers the host of its destination, as far as that is bounded', a
     );
   }
 });
+
+test('a claim under another primary repeats no number, and waits until it is noted', async () => {
+  const [once, never] = await newRuns(0, 2);
+  const { db } = house.deps;
+  const worker = world.openClaimant();
+  assert.deepEqual(await worker.claim(1), [once]);
+  // As if a standby was promoted: claims that it never got may have had the numbers after these.
+  await db.run(sql`UPDATE batch_export_runs SET epoch = 0, worker_id = NULL, due_at = now()
+    WHERE id = ANY (${[once, never]}::uuid[])`);
+  const fact = { timeline: 0 };
+  await db.run(sql`INSERT INTO server_facts (name, value)
+    VALUES ('control_store', ${JSON.stringify(fact)}::jsonb)`);
+  const other = world.openClaimant();
+  assert.deepEqual(await other.claim(10), []);
+  await db.run(sql`DELETE FROM server_facts WHERE name = 'control_store'`);
+  assert.deepEqual(new Set(await other.claim(10)), new Set([once, never]));
+  assert.deepEqual(
+    await db.rows(sql`SELECT attempt, epoch = control_epoch() AS is_now FROM batch_export_runs
+      WHERE id = ANY (${[once, never]}::uuid[]) ORDER BY attempt`),
+    [
+      { attempt: 100, is_now: true },
+      { attempt: 101, is_now: true },
+    ],
+  );
+});
