@@ -15,8 +15,9 @@ import type { Beat } from './heartbeat.ts';
 export function followPrimary(engine: Engine): (beat: Beat) => Promise<void> {
   let confirmed: Beat | undefined;
   return async (beat) => {
-    if (confirmed !== undefined && beat.epoch > confirmed.epoch)
-      await meetPrimary(engine, confirmed, beat);
+    // One that was promoted since the process started is noted by nobody else, should it be alone.
+    if (confirmed === undefined) await notePrimary(engine.db);
+    else if (beat.epoch > confirmed.epoch) await meetPrimary(engine, confirmed, beat);
     // Only now: what failed is tried again at the next heartbeat, with the evidence of before.
     confirmed = beat;
   };
