@@ -33,11 +33,11 @@ const thread = openThread<AsideQuestion, AsideReply>(
 );
 
 /**
- * A message whose events come a few at a time, and not before they are wanted. `drop` forgets those
- * that nobody will ask for.
+ * A message whose events come at once, those of a long one a few at a time and not before they are
+ * wanted. `drop` forgets those that nobody will ask for.
  */
 export type OpenedMessage = Omit<Message, 'read'> & {
-  read(traffic?: Traffic): AsyncIterable<Read[]>;
+  read(traffic?: Traffic): Read[] | AsyncIterable<Read[]>;
   drop(): void;
 };
 
@@ -48,7 +48,7 @@ export type OpenedMessage = Omit<Message, 'read'> & {
 export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMessage> {
   if (bytes.length < aside_bytes_min) {
     const { read, ...message } = openMessage(bytes, sent);
-    return { ...message, read: (traffic) => atOnce(read(traffic)), drop: () => {} };
+    return { ...message, read: (traffic) => read(traffic).toArray(), drop: () => {} };
   }
   const { buffer, byteLength } = bytes;
   const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
@@ -58,10 +58,6 @@ export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMess
   const { message, protocol, key, length } = reply;
   const drop = () => thread.tell({ kind: 'drop', message });
   return { protocol, key, length, read: (traffic) => readsOf(message, traffic), drop };
-}
-
-async function* atOnce(reads: Iterator<Read>): AsyncGenerator<Read[]> {
-  yield [...Iterator.from(reads)];
 }
 
 async function* readsOf(message: number, traffic: Traffic | undefined): AsyncGenerator<Read[]> {

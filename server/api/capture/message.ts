@@ -14,6 +14,11 @@ import { skewOf } from './times.ts';
 import { openTraffic } from './traffic.ts';
 import type { Traffic } from './traffic.ts';
 
+const protocols_of_path = new Map<string, Protocol[]>();
+for (const protocol of protocols)
+  for (const path of new Set(protocol.match.flatMap(({ paths }) => paths)))
+    protocols_of_path.set(path, [...(protocols_of_path.get(path) ?? []), protocol]);
+
 /** A message that was read: whose it is, by which protocol, and its events, read one by one. */
 export type Message = {
   protocol: string;
@@ -67,9 +72,8 @@ function openThinning(): (read: Read<PlainEvent>) => Read<PlainEvent> {
 }
 
 /** The protocols that have events at the path, with or without the slash at its end. */
-export function protocolsOf(path: string): Protocol[] {
-  const whole = path.endsWith('/') ? path : `${path}/`;
-  return protocols.filter(({ match }) => match.some(({ paths }) => paths.includes(whole)));
+export function protocolsOf(path: string): readonly Protocol[] {
+  return protocols_of_path.get(path.endsWith('/') ? path : `${path}/`) ?? [];
 }
 
 /** A GET has its event in the query itself, where it has no `data`. */

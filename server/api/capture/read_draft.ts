@@ -1,10 +1,9 @@
-import { v5 as uuidv5 } from 'uuid';
 import type { IncomingEvent, PlainEvent, ReadEvent } from '../../engine/ingest/event.ts';
 import { isJsonObject, isTooDeep } from '../../engine/ingest/exact_json.ts';
 import type { JsonObject } from '../../engine/ingest/exact_json.ts';
-import { parseInstant } from '../../engine/ingest/instant.ts';
-import { makeUuid } from '../../engine/ingest/make_uuid.ts';
-import { readEvent } from '../../engine/ingest/parse.ts';
+import { parseInstant, storeInstant } from '../../engine/ingest/instant.ts';
+import { makeUuid, namespaceOf, nameUuid } from '../../engine/ingest/make_uuid.ts';
+import { eventOf } from '../../engine/ingest/parse.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { isUuid } from '../../platform/http/caller/access.ts';
 import type { WarningReason } from '../../engine/ingestion_warnings/warning.ts';
@@ -17,7 +16,7 @@ const name_length_max = 200;
 /** Largest event, in bytes of its row. */
 const event_size_bytes_max = 2 * 1024 * 1024;
 // Fixed for ever: the same message id gives the same uuid on every server.
-const message_namespace = '5f0a3c1e-7d0b-5d0c-9a52-0f9d3d8b7c21';
+const message_namespace = namespaceOf('5f0a3c1e-7d0b-5d0c-9a52-0f9d3d8b7c21');
 
 /** An event that was read, what was not taken as it came, and the uuid as the sender wrote it. */
 export type Read<Event extends IncomingEvent = IncomingEvent> = {
@@ -73,19 +72,12 @@ export function readDraft(draft: Draft, clocks: Clocks, judge?: TrafficJudge): R
     distinct_id = id;
     warn('distinct_id_made');
   }
-  const value = {
-    event: name,
-    distinct_id,
-    timestamp: timestampOf(draft, clocks, warn),
-    ...(id === undefined ? {} : { uuid: id }),
-    properties: marked(propertiesOf(draft, warn), judged),
-  };
-  const read = readEvent(value, clocks.received_ms);
-  if (read.event === undefined)
-    return refuse(
-      read.problems.some(({ code }) => code === 'max_length') ? 'event_too_large' : 'event_refused',
-    );
-  if (read.event.bytes > event_size_bytes_max) return refuse('event_too_large');
+  const timestamp = timestampOf(draft, clocks, warn);
+  const properties = marked(propertiesOf(draft, warn), judged);
+  if (isTooDeep(properties)) return refuse('event_refused');
+  const read = eventOf({ event: name, distinct_id, timestamp, uuid: id, properties });
+  if (read.event === undefined || read.event.bytes > event_size_bytes_max)
+    return refuse('event_too_large');
   if (read.event.is_set_too_large) warn('person_too_large');
   const { merge } = read.event;
   // The other distinct id as events have it.
@@ -129,7 +121,7 @@ function uuidOf(draft: Draft, warn: Warn): string | undefined {
     if (typeof given !== 'string' || given === '') continue;
     if (isUuid(given)) return given.toLowerCase();
     if (given === uuid) warn('uuid_replaced', given);
-    return uuidv5(given.toWellFormed(), message_namespace);
+    return nameUuid(given.toWellFormed(), message_namespace);
   }
   if (uuid !== undefined && uuid !== null && uuid !== '') warn('uuid_replaced', uuid);
   return undefined;
@@ -152,9 +144,10 @@ function shortText(value: unknown, cut: WarningReason, warn: Warn): string | und
   return text.slice(0, name_length_max).toWellFormed();
 }
 
+/** When it happened, as the store reads it. */
 function timestampOf(draft: Draft, { received_ms, skew_ms }: Clocks, warn: Warn): string {
   const { at, offset_ms, is_at_right = false } = draft;
-  const now = isoInstant(received_ms);
+  const now = storeInstant(received_ms);
   if (at === undefined || at === null) {
     if (offset_ms === undefined || offset_ms === null) return now;
     const instant = typeof offset_ms === 'number' ? instantOf(received_ms - offset_ms) : undefined;
@@ -173,16 +166,15 @@ function timestampOf(draft: Draft, { received_ms, skew_ms }: Clocks, warn: Warn)
     return now;
   }
   // As it was sent it keeps its microseconds.
-  if (shift_ms === 0 && typeof at === 'string' && parseInstant(at) !== undefined) return at;
-  const instant = instantOf(read_ms + shift_ms);
+  const as_sent = shift_ms === 0 && typeof at === 'string' ? parseInstant(at) : undefined;
+  const instant = as_sent ?? instantOf(read_ms + shift_ms);
   if (instant === undefined) warn('timestamp_ignored', at);
   return instant ?? now;
 }
 
 function instantOf(milliseconds: number): string | undefined {
   if (!(Math.abs(milliseconds) < 8.64e15)) return undefined;
-  const text = isoInstant(Math.trunc(milliseconds));
-  return parseInstant(text) === undefined ? undefined : text;
+  return parseInstant(isoInstant(Math.trunc(milliseconds)));
 }
 
 /** The properties, with what is to be set of the person within them. */
@@ -195,6 +187,7 @@ function propertiesOf(draft: Draft, warn: Warn): Record<string, unknown> {
     ['$set_once', draft.set_once],
   ] as const) {
     const inside = properties[name];
+    if (inside === undefined && beside === undefined) continue;
     const isBad = [inside, beside].some(
       (one) => (one ?? undefined) !== undefined && !isJsonObject(one),
     );

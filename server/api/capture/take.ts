@@ -102,7 +102,7 @@ function noted<Fault>(refusals: Refusals, sent: Sent, error: Fault, team_id?: nu
 
 /** What becomes of the events of a message: complete once all of `reads` were taken. */
 type JudgedMessage = {
-  reads: AsyncGenerator<ReadEvent[]>;
+  reads: Iterable<ReadEvent[]> | AsyncIterable<ReadEvent[]>;
   verdicts: Verdict[];
   warnings: Map<WarningReason, { events: number; examples: WarningExample[] }>;
 };
@@ -116,17 +116,26 @@ function judge(message: OpenedMessage, traffic: Traffic): JudgedMessage {
     if (known.examples.length < examples_max) known.examples.push(exampleOf(one, reason));
     warnings.set(reason, known);
   };
-  async function* reads() {
-    for await (const some of message.read(traffic)) {
-      for (const one of some) {
-        const { read, warnings: reasons, uuid } = one;
-        verdicts.push({ uuid, is_refused: read.event === undefined, warnings: reasons });
-        for (const reason of reasons) count(one, reason);
-      }
-      yield some.filter(({ is_dropped }) => is_dropped !== true).map(({ read }) => read);
+  const judged = (some: Read[]): ReadEvent[] => {
+    const wanted: ReadEvent[] = [];
+    for (const one of some) {
+      const { read, warnings: reasons, uuid, is_dropped } = one;
+      verdicts.push({ uuid, is_refused: read.event === undefined, warnings: reasons });
+      for (const reason of reasons) count(one, reason);
+      if (is_dropped !== true) wanted.push(read);
     }
-  }
-  return { reads: reads(), verdicts, warnings };
+    return wanted;
+  };
+  const parts = message.read(traffic);
+  const reads = Array.isArray(parts) ? [judged(parts)] : judgedParts(parts, judged);
+  return { reads, verdicts, warnings };
+}
+
+async function* judgedParts(
+  parts: AsyncIterable<Read[]>,
+  judged: (some: Read[]) => ReadEvent[],
+): AsyncGenerator<ReadEvent[]> {
+  for await (const some of parts) yield judged(some);
 }
 
 function exampleOf({ read, told, uuid }: Read, reason: WarningReason): WarningExample {

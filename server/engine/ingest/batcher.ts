@@ -199,17 +199,17 @@ function takeGroups(queue: Group[], bounds: IngestionLimits): Group[] {
 }
 
 function tell(groups: Group[], outcome: FlushOutcome): void {
+  const { fates, failure = 'unavailable' } = outcome;
   let from = 0;
   for (const { events, finish } of groups) {
-    const fates = outcome.fates.slice(from, from + events.length);
-    finish(
-      fates.length === events.length ? count(fates) : { failure: outcome.failure ?? 'unavailable' },
-    );
-    from += events.length;
+    const until = from + events.length;
+    finish(until <= fates.length ? count(fates, from, until) : { failure });
+    from = until;
   }
 }
 
-function count(fates: Fate[]): Stored {
-  const of = (wanted: Fate) => fates.filter((fate) => fate === wanted).length;
-  return { taken: of('stored'), duplicates: of('duplicate'), refused: of('refused') };
+function count(fates: Fate[], from: number, until: number): Stored {
+  const counts = { stored: 0, duplicate: 0, refused: 0 } satisfies Record<Fate, number>;
+  for (let at = from; at < until; at += 1) counts[fates[at]!] += 1;
+  return { taken: counts.stored, duplicates: counts.duplicate, refused: counts.refused };
 }

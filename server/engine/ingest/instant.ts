@@ -6,12 +6,17 @@ const year_min = 1970;
 const year_max = 2200;
 const minute_ms = 60_000;
 
+let latest = { milliseconds: Number.NaN, text: '' };
+
 /**
  * Milliseconds since the epoch as the text that ClickHouse reads into `DateTime64(6, 'UTC')`:
  * `2024-05-01 12:00:00.123000`.
  */
 export function storeInstant(milliseconds: number): string {
-  return isoInstant(milliseconds).replace('T', ' ').slice(0, -1);
+  // Many events ask for the same one: now.
+  if (milliseconds !== latest.milliseconds)
+    latest = { milliseconds, text: isoInstant(milliseconds).replace('T', ' ').slice(0, -1) };
+  return latest.text;
 }
 
 /**

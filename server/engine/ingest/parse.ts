@@ -48,6 +48,21 @@ export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent<Pl
   const givenUuid = readUuid(value['uuid'], problems);
   const properties = readProperties(value, problems);
   if (problems.length > 0) return { problems };
+  return eventOf({ event, distinct_id: distinctId, timestamp, uuid: givenUuid, properties });
+}
+
+/** What an event is made of, each part checked: `timestamp` is as the store reads it. */
+type EventParts = Pick<PlainEvent, 'event' | 'distinct_id' | 'timestamp'> & {
+  uuid: string | undefined;
+  properties: JsonObject;
+};
+
+/**
+ * Makes the row to store of the parts of an event; an absent `uuid` is a new version 7. What is
+ * wrong can only be that there is too much of it.
+ */
+export function eventOf(parts: EventParts): ReadEvent<PlainEvent> {
+  const { event, distinct_id, timestamp, uuid, properties } = parts;
   const text = JSON.stringify(properties);
   const textBytes = Buffer.byteLength(text);
   if (textBytes > event_bytes_max)
@@ -66,10 +81,10 @@ export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent<Pl
   const { $elements_chain: chain } = properties;
   const elements_chain = typeof chain === 'string' ? chain : '';
   const row: PlainEvent = {
-    uuid: givenUuid ?? makeUuid(),
-    is_uuid_given: givenUuid !== undefined,
+    uuid: uuid ?? makeUuid(),
+    is_uuid_given: uuid !== undefined,
     event,
-    distinct_id: distinctId,
+    distinct_id,
     timestamp,
     properties: text,
     elements_chain,
@@ -81,7 +96,7 @@ export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent<Pl
     bytes:
       row_overhead_bytes +
       Buffer.byteLength(event) +
-      Buffer.byteLength(distinctId) +
+      Buffer.byteLength(distinct_id) +
       Buffer.byteLength(elements_chain) +
       textBytes,
   };

@@ -1,11 +1,11 @@
-import { v5 } from 'uuid';
 import type { IncomingEvent } from './event.ts';
 import { parseExact } from './exact_json.ts';
 import type { JsonObject } from './exact_json.ts';
+import { namespaceOf, nameUuid } from './make_uuid.ts';
 import { fitsPerson } from './person_size.ts';
 
 // Fixed for ever: the same project and distinct id give the same person id on every server.
-const person_namespace = '8d7f1f3e-52c5-5a0b-9f6e-0c9b1d1f6a11';
+const person_namespace = namespaceOf('8d7f1f3e-52c5-5a0b-9f6e-0c9b1d1f6a11');
 
 /** One stored version of a person. `properties` is JSON text. */
 export type Person = {
@@ -41,7 +41,7 @@ export type PersonDraft = {
  * asked.
  */
 export function personId(teamId: number, distinctId: string): string {
-  return v5(`${teamId}:${distinctId}`, person_namespace);
+  return nameUuid(`${teamId}:${distinctId}`, person_namespace);
 }
 
 /** A draft of a stored person, or of one that does not exist yet. */

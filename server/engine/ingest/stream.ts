@@ -62,7 +62,8 @@ export async function takeLines(
         lastLine = line.number;
         const reading = readLine(line, nowMilliseconds());
         const read = reading instanceof Promise ? await reading : reading;
-        if (read !== undefined) await taker.take(line.number, read);
+        const full = read === undefined ? undefined : taker.take(line.number, read);
+        if (full !== undefined) await full;
         const pause = turn();
         if (pause !== undefined) await pause;
       }
@@ -116,13 +117,14 @@ export async function takeList(
 export async function takeReads(
   ingestion: Ingestion,
   teamId: number,
-  source: AsyncIterable<ReadEvent[]>,
+  source: AsyncIterable<ReadEvent[]> | Iterable<ReadEvent[]>,
 ): Promise<Taken> {
   const taker = openTaker(ingestion, teamId);
   let index = 0;
   for await (const reads of source) {
     for (const read of reads) {
-      await taker.take(index, read);
+      const full = taker.take(index, read);
+      if (full !== undefined) await full;
       index += 1;
     }
     // Nothing after a batch that failed would be counted, so the sender learns of it now.
@@ -143,7 +145,8 @@ export async function takeEvents(
   const taker = openTaker(ingestion, teamId);
   const turn = openTurns();
   for (const [index, value] of values.entries()) {
-    await taker.take(index, readEvent(value, nowMilliseconds()));
+    const full = taker.take(index, readEvent(value, nowMilliseconds()));
+    if (full !== undefined) await full;
     const pause = turn();
     if (pause !== undefined) await pause;
   }
@@ -195,16 +198,17 @@ function openTaker(ingestion: Ingestion, teamId: number) {
     if (waiting.size >= groups_waiting_max) await Promise.race(waiting);
   };
   return {
-    take: async (position: number, read: ReadEvent) => {
+    /** Something to wait for once a group is full. */
+    take: (position: number, read: ReadEvent): Promise<void> | undefined => {
       if (read.event === undefined) {
         result.rejected += 1;
         for (const problem of read.problems)
           if (result.problems.length < problems_max) result.problems.push({ ...problem, position });
-        return;
+        return undefined;
       }
       group.push(read.event);
       groupBytes += read.event.bytes;
-      if (group.length >= group_rows_max || groupBytes >= group_bytes_max) await send();
+      return group.length >= group_rows_max || groupBytes >= group_bytes_max ? send() : undefined;
     },
     hasFailed: () => result.failure !== undefined,
     finish: async () => {
