@@ -1,23 +1,27 @@
 // Unchanged SDKs against a server whose processes are killed, or through a proxy that cuts, delays,
 // refuses and repeats. Prints what each client believes and what is stored; exit code 1 when an
 // event that was believed delivered is not there once.
-// npm run sdks -- kills [--kills 100 --seed 7] 2>/dev/null (clients are talkative)
-// Ctrl-C ends it early.
-// npm run sdks -- faults [--seed 7]
+// npm run sdks -- kills [--kills 100 --seed 7 --minutes 20] 2>/dev/null (clients are talkative)
+// Ctrl-C ends it early, and so do the minutes: what was sent by then is compared.
+// npm run sdks -- faults [--client posthog]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openDeliveringHouse } from '../test/factories/delivering_house.ts';
+import { startChromium } from '../test/processes/chromium.ts';
 import { faults as every_fault } from '../test/sdks/fault_proxy.ts';
 import { runKills } from '../test/sdks/kill_campaign.ts';
 import { node_clients } from '../test/sdks/node_clients.ts';
+import { faultClients, openShop } from '../test/sdks/shop.ts';
 import { isEachOnce, sendThroughFaults } from '../test/sdks/through_faults.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     kills: { type: 'string', default: '100' },
+    client: { type: 'string', default: '' },
+    minutes: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 100_000) },
   },
 });
@@ -37,7 +41,8 @@ process.exit(is_right ? 0 : 1);
 async function kills(): Promise<boolean> {
   const interrupted = new AbortController();
   process.once('SIGINT', () => interrupted.abort());
-  const { signal } = interrupted;
+  const over = AbortSignal.timeout(Number(values.minutes) * 60_000);
+  const signal = AbortSignal.any([interrupted.signal, over]);
   const outcomes = await runKills({ folder, kills: Number(values.kills), seed, say, signal });
   let all = true;
   for (const [name, { believed, given_up, lost, doubled }] of Object.entries(outcomes)) {
@@ -55,10 +60,20 @@ async function kills(): Promise<boolean> {
 async function faults(): Promise<boolean> {
   const house = await openDeliveringHouse();
   const address = await house.house.app.listen({ host: '127.0.0.1', port: 0 });
+  const browser = await startChromium();
+  if (typeof browser === 'string') throw new Error(browser);
+  const shop = await openShop(browser);
   let all = true;
+  const complain = (client: string, text: string) => {
+    all = false;
+    say(`the console of ${client}: ${text}`);
+  };
+  const clients = [...node_clients, ...faultClients(shop, complain)].filter(({ name }) =>
+    name.includes(values.client),
+  );
   for (const fault of every_fault) {
     const passed = await Promise.all(
-      node_clients.map(async (client) => {
+      clients.map(async (client) => {
         const passage = await sendThroughFaults(house, address, client, [fault, 'repeat']);
         const gives_up = client.gives_up_after?.includes(fault) === true;
         const is_right = passage.happened.includes(fault) && isEachOnce(passage, gives_up);
@@ -69,6 +84,8 @@ async function faults(): Promise<boolean> {
     );
     all &&= passed.every(Boolean);
   }
+  await shop.close();
+  await browser.close();
   await house.close();
   return all;
 }

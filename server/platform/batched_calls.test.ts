@@ -40,6 +40,25 @@ test('what comes while others are done goes together; the first waits for nobody
   assert.deepEqual(done.alone, []);
 });
 
+test('after a rest what came meanwhile goes together, as many as may', async () => {
+  const together: number[][] = [];
+  const ask = batchCalls<object, number, number>({
+    together: async (_shared, items) => {
+      together.push(items);
+      return items;
+    },
+    alone: async (_shared, item) => item,
+    items_max: 2,
+    rest_ms: 1,
+  });
+  const shared = {};
+  assert.equal(await ask(shared, 1), 1);
+  const results = [2, 3, 4].map((item) => ask(shared, item));
+  assert.deepEqual(together, [[1]]);
+  assert.deepEqual(await Promise.all(results), [2, 3, 4]);
+  assert.deepEqual(together, [[1], [2, 3], [4]]);
+});
+
 test('what has nothing in common is not batched', () => {
   const { ask, done } = newWork();
   void ask({}, 1);

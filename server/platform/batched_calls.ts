@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+
 /** The two ways in which an item is done: with others, or by itself. */
 export type Ways<Shared, Item, Result> = {
   /**
@@ -7,14 +9,18 @@ export type Ways<Shared, Item, Result> = {
   together(shared: Shared, items: Item[]): Promise<(Result | undefined)[]>;
   /** Does one, and may wait for it. */
   alone(shared: Shared, item: Item): Promise<Result>;
+  /** So many go together at most: what one of them costs the others stays small. Default 100. */
+  items_max?: number;
+  /**
+   * So long after some went together the next ones wait for company, where one at a time would cost
+   * too much; who comes later than that waits for nobody. Default 0.
+   */
+  rest_ms?: number;
 };
-
-/** So many go together at most: what one of them costs the others stays small. */
-const items_max = 100;
 
 /**
  * Gathers single calls: what comes while others are being done `together` goes together next, so
- * that the busier it is the less each one costs, and nothing is held back to wait for company.
+ * that the busier it is the less each one costs; but for `rest_ms` nothing waits for company.
  * Guarantees: each item is done once by `together` or left by it, and then done `alone`; so are all
  * of them when it rejects, hence the fault of one is not that of the others; what waits for
  * something alone keeps nobody waiting. `shared` is what the calls have in common, by identity.
@@ -22,6 +28,8 @@ const items_max = 100;
 export function batchCalls<Shared extends object, Item, Result extends {}>({
   together,
   alone,
+  items_max = 100,
+  rest_ms = 0,
 }: Ways<Shared, Item, Result>): (shared: Shared, item: Item) => Promise<Result> {
   type Call = { item: Item; done(result: Promise<Result>): void };
   const queues = new WeakMap<Shared, { waiting: Call[]; isBusy: boolean }>();
@@ -40,6 +48,7 @@ export function batchCalls<Shared extends object, Item, Result extends {}>({
         const result = results[index];
         done(result === undefined ? alone(shared, item) : Promise.resolve(result));
       }
+      if (rest_ms > 0) await setTimeout(rest_ms);
     }
     queue.isBusy = false;
   };

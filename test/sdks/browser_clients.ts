@@ -1,5 +1,6 @@
 import { build } from 'esbuild';
 import { fileURLToPath } from 'node:url';
+import type { Fault } from './fault_proxy.ts';
 
 /** A client of a package as it is, and what the program of its page believes to have sent. */
 export type BrowserClient = {
@@ -10,6 +11,8 @@ export type BrowserClient = {
   imports?: string;
   /** Each event by its name and a property `sent` of its own; after `identify` it is `ada`. */
   wanted: readonly (readonly [event: string, who: 'visitor' | 'ada', sent?: unknown])[];
+  /** What happens to a request that it does not send again. */
+  gives_up_after?: readonly Fault[];
 };
 
 const bought = ['bought', 'visitor', 'Zürich 😀'] as const;

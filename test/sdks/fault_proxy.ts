@@ -28,10 +28,13 @@ export type FaultProxy = {
 };
 
 const delay_ms = 300;
+/** What browsers post beside events: questions for flags, and metrics of themselves. */
+const without_events = /^\/(flags|decide|s|v1\/m)\b/;
 
 /**
  * Opens a proxy on the server. `next` says what happens to the next request with events, which is
- * every POST; nothing happens to others, and to what nobody waits for (a beacon) at most a delay.
+ * nearly every POST; nothing happens to others, and to what nobody waits for (a beacon) at most a
+ * delay.
  */
 export async function openFaultProxy(address: string, next: () => Fault): Promise<FaultProxy> {
   const happened: Fault[] = [];
@@ -40,8 +43,9 @@ export async function openFaultProxy(address: string, next: () => Fault): Promis
   });
   async function handle(request: http.IncomingMessage, response: http.ServerResponse) {
     const body = await bodyOf(request);
-    const fault = request.method === 'POST' ? faultOf(request, next()) : 'none';
-    if (request.method === 'POST') happened.push(fault);
+    const has_events = request.method === 'POST' && !without_events.test(request.url!);
+    const fault = has_events ? faultOf(request, next()) : 'none';
+    if (has_events) happened.push(fault);
     await answer(address, { request, response, body }, fault);
   }
   server.listen(0, '127.0.0.1');

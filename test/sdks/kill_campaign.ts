@@ -37,10 +37,12 @@ export type Campaign = {
 
 const up_ms_max = 120_000;
 const [sending_ms_min, sending_ms_max] = [500, 3_000];
+/** So many of each client send beside each other: most of them wait for seconds after a failure. */
+const senders_each = 4;
 
 /**
- * Kills server, PostgreSQL and ClickHouse with -9, one at a time and at random, while each client
- * sends one event after the other; then compares what the clients believe with what is stored.
+ * Kills server, PostgreSQL and ClickHouse with -9, one at a time and at random, while several of
+ * each client send one event after the other; then compares what the clients believe with what is stored.
  */
 export async function runKills(campaign: Campaign): Promise<Record<string, ClientOutcome>> {
   const closing: (() => Promise<unknown>)[] = [];
@@ -59,9 +61,12 @@ async function killWhileSending(
   const stop = new AbortController();
   const sending = sending_clients.map((client) => ({
     name: client.name,
-    done: keepSending(client, house, stop.signal),
+    done: Promise.all(
+      Array.from({ length: senders_each }, () => keepSending(client, house, stop.signal)),
+    ),
   }));
   const random = openRandom(seed, 1);
+  const killed = new Map<string, number>();
   for (let kill = 1; kill <= kills && signal?.aborted !== true; kill += 1) {
     await new Promise((resume) =>
       setTimeout(resume, random.between(sending_ms_min, sending_ms_max)),
@@ -73,6 +78,7 @@ async function killWhileSending(
       continue;
     }
     process.kill(pid, 'SIGKILL');
+    killed.set(victim, (killed.get(victim) ?? 0) + 1);
     const began = performance.now();
     await until('the end of what was killed', up_ms_max, 5, async () =>
       house.pidOf(victim) === pid ? undefined : true,
@@ -80,13 +86,15 @@ async function killWhileSending(
     await house.up();
     say(`kill ${kill}: ${victim}, up again after ${Math.round(performance.now() - began)} ms`);
   }
+  say(`killed: ${[...killed].map(([victim, times]) => `${victim} ${times} times`).join(', ')}`);
   stop.abort();
   const sent = await Promise.all(sending.map(({ done }) => done));
   await house.up();
   const stored = await storedTexts(house.clickhouse);
   return Object.fromEntries(
     sending.map(({ name }, index) => {
-      const { believed, given_up } = sent[index]!;
+      const believed = sent[index]!.flatMap((one) => one.believed);
+      const given_up = sent[index]!.flatMap((one) => one.given_up);
       const times = (text: string) => stored.get(text) ?? 0;
       return [
         name,

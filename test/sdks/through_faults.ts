@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { eventually } from '../eventually.ts';
 import { newExport, projectBase } from '../factories/batch_exports.ts';
 import { until } from '../factories/delivering_house.ts';
 import type { DeliveringHouse } from '../factories/delivering_house.ts';
@@ -18,9 +19,12 @@ export type SeenEvent = readonly [event: string, distinct_id: string, sent: unkn
 /** A client with its program, as `node_clients` have them. */
 type Client = {
   name: string;
-  send(address: string, key: string): Promise<void>;
+  /** `arrived` waits until as many events are stored as are wanted, or for a while. */
+  send(address: string, key: string, arrived: () => Promise<boolean>): Promise<void>;
   wanted: readonly SeenEvent[];
   gives_up_after?: readonly Fault[];
+  /** Stands for a distinct id that the client makes itself. */
+  who?(distinct_id: string): string;
 };
 /** What was seen of the events of one client, each list sorted. */
 export type Passage = {
@@ -46,14 +50,25 @@ export async function sendThroughFaults(
   const home = await house.newOrganization();
   const left = [...series];
   const proxy = await openFaultProxy(address, () => left.shift() ?? 'none');
-  await withinPatience(client.send(proxy.address, home.project.api_token));
+  const { wanted, who = (distinct_id: string) => distinct_id } = client;
+  const arrived = () =>
+    eventually('Not all events came.', async () => {
+      const found = await storedEvents(house.deps, home.project.id);
+      return found.length >= wanted.length;
+    }).then(
+      () => true,
+      () => false,
+    );
+  await withinPatience(client.send(proxy.address, home.project.api_token, arrived));
   await startOnce();
+  const named = (events: readonly SeenEvent[]) =>
+    sorted(events.map(([event, distinct_id, sent]) => [event, who(distinct_id), sent]));
   const stored = await storedEvents(house.deps, home.project.id);
   const passage = {
     happened: proxy.happened,
-    wanted: sorted(client.wanted),
-    stored: sorted(stored.map((event) => seen(event, JSON.parse(event.properties)))),
-    delivered: sorted(await delivered(house, folder, home)),
+    wanted: sorted(wanted),
+    stored: named(stored.map((event) => seen(event, JSON.parse(event.properties)))),
+    delivered: named(await delivered(house, folder, home)),
   };
   await proxy.close();
   return passage;

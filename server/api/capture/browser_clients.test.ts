@@ -1,77 +1,39 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { eventually } from '../../../test/eventually.ts';
 import { storedEvents, storedPeople } from '../../../test/factories/stored_events.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { startChromium } from '../../../test/processes/chromium.ts';
-import { browser_clients, bundled } from '../../../test/sdks/browser_clients.ts';
+import { browser_clients } from '../../../test/sdks/browser_clients.ts';
+import { openShop } from '../../../test/sdks/shop.ts';
+import type { Shop } from '../../../test/sdks/shop.ts';
 
 const started = await startChromium();
 const skip = typeof started === 'string' ? started : false;
 const browser = started as Browser;
 
-const scripts = new Map<string, string>();
-/** The shop whose pages send: another site than the server that takes the events. */
-const shop = createServer((request, response) => {
-  const script = scripts.get(decodeURIComponent(request.url!.slice(1)));
-  response.setHeader('content-type', script === undefined ? 'text/html' : 'text/javascript');
-  const name = new URLSearchParams(request.url!.split('?')[1]).get('client');
-  response.end(
-    script ??
-      '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><title>Shop</title>' +
-        `<script src="/${encodeURIComponent(name ?? '')}"></script>`,
-  );
-});
-
 let harness: Harness;
 let address: string;
-let site: string;
+let shop: Shop;
 before(async () => {
   harness = await openHarness();
   address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
-  await new Promise<void>((listening) => shop.listen(0, '127.0.0.1', listening));
-  site = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
+  if (skip === false) shop = await openShop(browser);
 });
 after(async () => {
-  if (skip === false) await browser.close();
-  shop.close();
+  if (skip === false) {
+    await shop.close();
+    await browser.close();
+  }
   await harness.close();
 });
-
-/** Whatever the console of the page shows, and every request that fails or goes elsewhere. */
-function complaintsOf(page: Page): string[] {
-  const complaints: string[] = [];
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
-  });
-  page.on('request', (request) => {
-    const url = request.url();
-    if (![address, site, 'data:', 'blob:'].some((start) => url.startsWith(start)))
-      complaints.push(`asks for ${url}`);
-  });
-  page.on('response', (response) => {
-    if (response.status() !== 200) complaints.push(`${response.status()} of ${response.url()}`);
-  });
-  return complaints;
-}
 
 for (const client of browser_clients)
   test(`${client.name}: what the page sent is stored`, { skip, timeout: 60_000 }, async () => {
     const { project } = await harness.newOrganization();
-    scripts.set(client.name, await bundled(client));
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    const complaints = complaintsOf(page);
-    await page.goto(`${site}/?client=${encodeURIComponent(client.name)}`);
-    await page.evaluate(async ([host, key]) => await (globalThis as any).send(host, key), [
-      address,
-      project.api_token,
-    ] as const);
+    const { complaints, leave } = await shop.visit(client, address, project.api_token);
     const stored = async () =>
       (await storedEvents(harness.deps, project.id)).map((event) => {
         const { sent } = JSON.parse(event.properties) as { sent?: unknown };
@@ -94,6 +56,6 @@ for (const client of browser_clients)
         [1, 2, true],
       );
     }
-    await context.close();
+    await leave();
     assert.deepEqual(complaints, []);
   });

@@ -9,12 +9,13 @@ const preflight_seconds = 86_400;
  */
 export function allowPages(request: FastifyRequest, reply: FastifyReply): void {
   const { origin } = request.headers;
+  void reply.header('cross-origin-resource-policy', 'cross-origin').header('vary', 'Origin');
+  // A program of a server asks for nothing of this.
+  if (origin === undefined) return;
   void reply
-    .header('access-control-allow-origin', origin ?? '*')
+    .header('access-control-allow-origin', origin)
     .header('access-control-expose-headers', 'retry-after, posthog-request-id')
-    .header('cross-origin-resource-policy', 'cross-origin')
-    .header('vary', 'Origin');
-  if (origin !== undefined) void reply.header('access-control-allow-credentials', 'true');
+    .header('access-control-allow-credentials', 'true');
 }
 
 /** The answer to a preflight: every header that the page wants to send is allowed. */

@@ -1,7 +1,9 @@
 import { jitsuAnalytics } from '@jitsu/js';
 
+const load = (host, key) => jitsuAnalytics({ host, writeKey: `${key}:public` });
+globalThis.load = (host, key) => void load(host, key);
 globalThis.send = async (host, key) => {
-  const client = jitsuAnalytics({ host, writeKey: `${key}:public` });
+  const client = load(host, key);
   await client.page({ sent: 1 });
   await client.track('bought', { sent: 'Zürich 😀' });
   await client.identify('ada', { name: 'Ada' });

@@ -1,7 +1,9 @@
 import { AnalyticsBrowser } from '@segment/analytics-next';
 
+const load = (host, key) => AnalyticsBrowser.load({ writeKey: key, cdnURL: host });
+globalThis.load = async (host, key) => void (await load(host, key));
 globalThis.send = async (host, key) => {
-  const client = AnalyticsBrowser.load({ writeKey: key, cdnURL: host });
+  const client = load(host, key);
   await client.page('Home', { sent: 1 });
   await client.track('bought', { sent: 'Zürich 😀' });
   await client.identify('ada', { name: 'Ada' });

@@ -5,8 +5,9 @@ import {
   trackSelfDescribingEvent,
 } from '@snowplow/browser-tracker';
 
+globalThis.load = (host, key) => void newTracker('sp', host, { appId: key });
 globalThis.send = (host, key) => {
-  newTracker('sp', host, { appId: key });
+  globalThis.load(host, key);
   trackPageView();
   setUserId('ada');
   const schema = (name) => `iglu:com.acme/${name}/jsonschema/1-0-0`;
