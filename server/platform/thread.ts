@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads';
+import { parentPort, Worker } from 'node:worker_threads';
 import { compiledModules } from './compiled.ts';
 
 /** How long a thread that nobody uses is kept: it takes some 10 MB, and what it read last. */
@@ -20,8 +20,7 @@ export type Thread<Question extends object, Reply extends object> = {
 };
 
 /**
- * Opens a thread of the module, which answers each message `{id, question}` by one `{id, reply}`.
- * It starts with the first question, ends when nobody asked for half a minute, and keeps no process
+ * Opens a thread of the module, which answers by `answerQuestions`. It starts with the first question, ends when nobody asked for half a minute, and keeps no process
  * alive. When it dies, the questions that it had are rejected, and the next one finds a new thread.
  */
 export function openThread<Question extends object, Reply extends object>(
@@ -68,4 +67,23 @@ export function openThread<Question extends object, Reply extends object>(
     },
     tell: (question) => running?.worker.postMessage({ id: 0, question }, []),
   };
+}
+
+/**
+ * The thread's own end: gives each question its reply, and none to what is told alone. What
+ * `transferred` names of a reply changes hands instead of being copied.
+ */
+export function answerQuestions<Question extends object, Reply extends object>(
+  answer: (question: Question) => Reply | undefined,
+  transferred: (reply: Reply) => ArrayBuffer[] = () => [],
+): void {
+  parentPort?.on('message', ({ id, question }: { id: number; question: Question }) => {
+    const reply = answer(question);
+    if (reply !== undefined) parentPort?.postMessage({ id, reply }, transferred(reply));
+  });
+}
+
+/** The buffer behind the bytes, to be transferred, where nothing else lies in it. */
+export function wholeBuffer({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }

@@ -1,10 +1,12 @@
 import { arrived } from '../../engine/ingest/carried.ts';
 import type { CarriedRead } from '../../engine/ingest/carried.ts';
-import { aside_bytes_min } from '../../engine/ingest/aside.ts';
+import { aside_bytes_min, aside_memory_mb_max } from '../../engine/ingest/aside.ts';
+import { eachPiece } from '../../engine/ingest/pieces.ts';
+import type { Piece } from '../../engine/ingest/pieces.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { ErrorType, Violation } from '../../platform/http/errors.ts';
 import { moduleBeside } from '../../platform/module_beside.ts';
-import { openThread } from '../../platform/thread.ts';
+import { openThread, wholeBuffer } from '../../platform/thread.ts';
 import { openMessage } from './message.ts';
 import type { Message } from './message.ts';
 import type { Sent } from './protocol.ts';
@@ -20,16 +22,14 @@ export type AsideQuestion =
 export type AsideReply =
   | { kind: 'refused'; status: number; type: ErrorType; violations: Violation[] }
   | { kind: 'opened'; message: number; protocol: string; key: string; length: number }
-  | { kind: 'more'; reads: CarriedPart[]; is_last: boolean };
+  | ({ kind: 'more' } & Piece<CarriedPart>);
 
 /** A part of a message as it comes from the thread. */
 export type CarriedPart = Omit<Read, 'read'> & { read: CarriedRead };
 
-/** Memory of the thread: 20 MiB of JSON can be a hundred times that as objects. */
-const memory_mb_max = 2_048;
 const thread = openThread<AsideQuestion, AsideReply>(
   moduleBeside(import.meta, 'aside_thread'),
-  memory_mb_max,
+  aside_memory_mb_max,
 );
 
 /**
@@ -50,21 +50,17 @@ export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMess
     const { read, ...message } = openMessage(bytes, sent);
     return { ...message, read: (traffic) => read(traffic).toArray(), drop: () => {} };
   }
-  const { buffer, byteLength } = bytes;
-  const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
-  const reply = await thread.ask({ kind: 'open', bytes, sent }, isWhole ? [buffer] : []);
+  const reply = await thread.ask({ kind: 'open', bytes, sent }, wholeBuffer(bytes));
   if (reply.kind === 'refused') throw new ApiError(reply.status, reply.type, reply.violations);
   if (reply.kind !== 'opened') throw new Error('The thread answered something else.');
   const { message, protocol, key, length } = reply;
   const drop = () => thread.tell({ kind: 'drop', message });
-  return { protocol, key, length, read: (traffic) => readsOf(message, traffic), drop };
-}
-
-async function* readsOf(message: number, traffic: Traffic | undefined): AsyncGenerator<Read[]> {
-  for (let is_last = false; !is_last;) {
-    const reply = await thread.ask({ kind: 'more', message, traffic });
-    if (reply.kind !== 'more') throw new Error('The thread answered something else.');
-    ({ is_last } = reply);
-    yield reply.reads.map((one) => ({ ...one, read: arrived(one.read) }));
-  }
+  const more = async (traffic: Traffic | undefined) => {
+    const piece = await thread.ask({ kind: 'more', message, traffic });
+    if (piece.kind !== 'more') throw new Error('The thread answered something else.');
+    const reads = piece.reads.map((one) => ({ ...one, read: arrived(one.read) }));
+    return { reads, is_last: piece.is_last };
+  };
+  const read = (traffic?: Traffic) => eachPiece(() => more(traffic), drop);
+  return { protocol, key, length, read, drop };
 }

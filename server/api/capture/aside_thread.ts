@@ -1,20 +1,14 @@
-import { parentPort } from 'node:worker_threads';
 import type { PlainEvent } from '../../engine/ingest/event.ts';
 import { carried } from '../../engine/ingest/carried.ts';
+import { nextPiece } from '../../engine/ingest/pieces.ts';
 import { ApiError } from '../../platform/http/errors.ts';
+import { answerQuestions } from '../../platform/thread.ts';
 import type { AsideQuestion, AsideReply, CarriedPart } from './aside.ts';
 import { openMessage } from './message.ts';
 import type { Message } from './message.ts';
 import type { Sent } from './protocol.ts';
 import type { Read } from './read_draft.ts';
 import type { Traffic } from './traffic.ts';
-
-/**
- * The thread that reads long messages. What it gives is small or text: both are cheap to take over
- * for the event loop.
- */
-const reads_max = 500;
-const reads_bytes_max = 256 * 1024;
 
 /** The messages that were read and not yet given. */
 const messages = new Map<number, Message['read'] | Iterator<Read<PlainEvent>>>();
@@ -36,29 +30,30 @@ function open(bytes: Uint8Array, sent: Sent): AsideReply {
 
 function more(message: number, traffic: Traffic | undefined): AsideReply {
   const known = messages.get(message);
-  const given = typeof known === 'function' ? known(traffic) : known;
-  if (given !== undefined) messages.set(message, given);
-  const reads: CarriedPart[] = [];
-  let bytes = 0;
-  let is_last = given === undefined;
-  while (given !== undefined && reads.length < reads_max && bytes < reads_bytes_max) {
-    const { done, value } = given.next();
-    if (done === true) {
-      is_last = true;
-      break;
-    }
-    reads.push({ ...value, read: carried(value.read) });
-    bytes += value.read.event?.bytes ?? 0;
-  }
+  const given = typeof known === 'function' ? known(traffic) : (known ?? [].values());
+  messages.set(message, given);
+  const { reads, is_last } = nextPiece(given, ({ read }) => read.event?.bytes ?? 0);
   if (is_last) messages.delete(message);
-  return { kind: 'more', reads, is_last };
+  const parts: CarriedPart[] = reads.map((one) => ({ ...one, read: carried(one.read) }));
+  return { kind: 'more', reads: parts, is_last };
 }
 
-parentPort?.on('message', ({ id, question }: { id: number; question: AsideQuestion }) => {
-  if (question.kind === 'drop') return void messages.delete(question.message);
-  const reply =
-    question.kind === 'open'
-      ? open(question.bytes, question.sent)
-      : more(question.message, question.traffic);
-  parentPort?.postMessage({ id, reply }, []);
-});
+function answer(question: AsideQuestion): AsideReply | undefined {
+  switch (question.kind) {
+    case 'open':
+      return open(question.bytes, question.sent);
+    case 'more':
+      return more(question.message, question.traffic);
+    case 'drop':
+      messages.delete(question.message);
+      return undefined;
+  }
+}
+
+/** What of the answer changes hands instead of being copied. */
+function buffersOf(reply: AsideReply): ArrayBuffer[] {
+  if (reply.kind !== 'more') return [];
+  return reply.reads.flatMap(({ read }) => read.event?.written?.buffer ?? []);
+}
+
+answerQuestions(answer, buffersOf);

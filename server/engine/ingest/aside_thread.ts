@@ -1,20 +1,15 @@
 import { isUtf8 } from 'node:buffer';
-import { parentPort } from 'node:worker_threads';
-import type { AsideReply, AsideRequest } from './aside.ts';
+import { answerQuestions } from '../../platform/thread.ts';
+import type { AsideQuestion, AsideReply } from './aside.ts';
 import { carried } from './carried.ts';
 import type { CarriedRead } from './carried.ts';
 import { holdsTooMuch, readEventList } from './event_list.ts';
 import { parseEvent, readEvent } from './parse.ts';
-
-/**
- * The thread that reads long lines and lists of events. What it gives is small or text: both are
- * cheap to take over for the event loop.
- */
-const reads_max = 500;
-const reads_bytes_max = 256 * 1024;
+import { nextPiece } from './pieces.ts';
 
 /** The lists that were read and not yet given. */
-const lists = new Map<number, { values: unknown[]; next: number; now: number }>();
+const lists = new Map<number, Iterator<CarriedRead>>();
+let last_list = 0;
 
 function readLine(bytes: Uint8Array, now: number): CarriedRead | undefined {
   if (!isUtf8(bytes))
@@ -33,41 +28,40 @@ function readLine(bytes: Uint8Array, now: number): CarriedRead | undefined {
   return text.trim() === '' ? undefined : carried(parseEvent(text, now));
 }
 
-function openList(id: number, bytes: Uint8Array, now: number): AsideReply {
-  const list = readEventList(bytes);
-  if ('fault' in list) return { id, kind: 'list', fault: list.fault };
-  lists.set(id, { values: list.values, next: 0, now });
-  return { id, kind: 'list', is_list: list.is_list };
+function openList(bytes: Uint8Array, now: number): AsideReply {
+  const opened = readEventList(bytes);
+  if ('fault' in opened) return { kind: 'list', fault: opened.fault };
+  const { values, is_list } = opened;
+  const list = (last_list += 1);
+  lists.set(list, readAll(values, now));
+  return { kind: 'list', list, is_list };
 }
 
-function more(id: number): AsideReply {
-  const list = lists.get(id);
-  const reads: CarriedRead[] = [];
-  let bytes = 0;
-  while (list !== undefined && list.next < list.values.length) {
-    const read = carried(readEvent(list.values[list.next], list.now));
+function* readAll(values: unknown[], now: number): Generator<CarriedRead> {
+  for (const index of values.keys()) {
+    const value = values[index];
     // What was given is not needed any more.
-    list.values[list.next] = undefined;
-    list.next += 1;
-    reads.push(read);
-    bytes += read.event?.bytes ?? 0;
-    if (reads.length >= reads_max || bytes >= reads_bytes_max) break;
+    values[index] = undefined;
+    yield carried(readEvent(value, now));
   }
-  const is_last = list === undefined || list.next >= list.values.length;
-  if (is_last) lists.delete(id);
-  return { id, kind: 'more', reads, is_last };
 }
 
-function answer(request: AsideRequest): AsideReply | undefined {
-  switch (request.kind) {
+function more(list: number): AsideReply {
+  const piece = nextPiece(lists.get(list) ?? [].values(), (read) => read.event?.bytes ?? 0);
+  if (piece.is_last) lists.delete(list);
+  return { kind: 'more', ...piece };
+}
+
+function answer(question: AsideQuestion): AsideReply | undefined {
+  switch (question.kind) {
     case 'line':
-      return { id: request.id, kind: 'line', read: readLine(request.bytes, request.now) };
+      return { kind: 'line', read: readLine(question.bytes, question.now) };
     case 'list':
-      return openList(request.id, request.bytes, request.now);
+      return openList(question.bytes, question.now);
     case 'more':
-      return more(request.id);
+      return more(question.list);
     case 'drop':
-      lists.delete(request.id);
+      lists.delete(question.list);
       return undefined;
   }
 }
@@ -78,7 +72,5 @@ function buffersOf(reply: AsideReply): ArrayBuffer[] {
   return reads.flatMap((read) => read?.event?.written?.buffer ?? []);
 }
 
-parentPort?.on('message', (request: AsideRequest) => {
-  const reply = answer(request);
-  if (reply !== undefined) parentPort?.postMessage(reply, buffersOf(reply));
-});
+// What it gives is small or text: both are cheap to take over for the event loop.
+answerQuestions(answer, buffersOf);
