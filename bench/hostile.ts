@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { buildApp } from '../server/app.ts';
+import { capture_size_bytes_max } from '../server/api/capture/unpack.ts';
 import { openLog } from '../server/platform/log.ts';
 import { openRandom } from '../test/chaos/random.ts';
 import { openEra } from '../test/fuzz/era.ts';
@@ -26,7 +27,10 @@ const { values: wanted } = parseArgs({
     shape: { type: 'string', default: '' },
   },
 });
-const house = await openHarness({ deps: { log: openLog('error') } });
+const house = await openHarness({
+  config: { capture_limit_per_key: 0, capture_limit_per_address: 0 },
+  deps: { log: openLog('error') },
+});
 const document = house.app.swagger() as unknown as FuzzedDocument;
 const era = await openEra(house);
 // Not the harness's own app, which checks every answer against its schema.
@@ -43,8 +47,13 @@ async function ask(asked: Asked): Promise<Told> {
   return told;
 }
 
+function takesEvents({ path, is_door }: Operation): boolean {
+  return is_door || path.endsWith('/events/');
+}
+
 /** The longest body that the route takes, as the document says at its 413. */
-function limitOf({ method, path }: Operation): number | undefined {
+function limitOf({ method, path, is_door }: Operation): number | undefined {
+  if (is_door) return method === 'POST' ? capture_size_bytes_max : undefined;
   const { responses } = document.paths[path]![method.toLowerCase()]!;
   const { description = '' } = (responses as Record<string, { description?: string }>)['413'] ?? {};
   const limit = /(\d+) bytes/.exec(description)?.[1];
@@ -61,9 +70,11 @@ async function send(operation: Operation, index: number): Promise<Turn & { statu
   const status = await ask({
     kind: 'send',
     // Events are stored, which is work too; nothing else is changed.
-    url: `${address}${path}${path.endsWith('/events/') ? '' : '?validate_only=true'}`,
+    url: `${address}${path}${takesEvents(operation) ? '' : '?validate_only=true'}`,
     method: operation.method,
-    headers: era.credentials[2]!,
+    headers: operation.is_door
+      ? { authorization: `Bearer ${era.home.project.api_token}` }
+      : era.credentials[2]!,
   });
   return { ...turns.longest(), status: status as number };
 }
@@ -94,7 +105,7 @@ async function measure(operation: Operation, limit: number): Promise<Found> {
   for (const [index, shape] of shapes.entries()) {
     if (!shape.includes(wanted.shape)) continue;
     const found = { ...(await sendAgain(operation, index)), name, shape };
-    if (operation.path.endsWith('/events/')) console.log(row(found));
+    if (takesEvents(operation)) console.log(row(found));
     if (longest === undefined || found.processor_ms > longest.processor_ms) longest = found;
   }
   return longest ?? { processor_ms: 0, held_ms: 0, wall_ms: 0, name, shape: 'none', status: 0 };
@@ -104,7 +115,7 @@ const table: Found[] = [];
 const begun = performance.now();
 for (const operation of listOperations(document)) {
   const limit = limitOf(operation);
-  if (limit === undefined || operation.body === undefined) continue;
+  if (limit === undefined || (operation.body === undefined && !operation.is_door)) continue;
   if (!`${operation.method} ${operation.path}`.includes(wanted.route)) continue;
   table.push(await measure(operation, limit));
   console.error(`${Math.round((performance.now() - begun) / 1_000)} s: ${table.at(-1)!.name}`);
@@ -117,6 +128,8 @@ console.log(
   `${isLong ? 'Some requests hold' : 'No request holds'} the event loop for more than ` +
     `${hold_ms_max} ms of processor.`,
 );
+const memory_mb = Math.round((process.resourceUsage().maxRSS * 1024) / 1e6);
+console.log(`At most ${memory_mb} MB of memory, with the sender and its bodies.`);
 turns.end();
 await sender.terminate();
 await app.close();

@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { openRandom } from '../test/chaos/random.ts';
 import type { Operation, Schema } from '../test/fuzz/operations.ts';
 import { makeValue } from '../test/fuzz/values.ts';
@@ -144,5 +144,49 @@ export function eventBodies(bytes: number): HostileBody[] {
       headers: { ...lines, ...packed },
       bytes: () => new Uint8Array(gzipSync('\n'.repeat(200 * 1024 * 1024))),
     },
+  ];
+}
+
+/** Bodies for the doors of SDKs, in the forms that their protocols have. */
+export function doorBodies(bytes: number): HostileBody[] {
+  const listed = (one: string, count = Math.floor((bytes - 60) / (one.length + 1))) =>
+    `{"batch":[${Array(count).fill(one).join(',')}]}`;
+  const event = (properties: string) =>
+    `{"type":"track","event":"e","distinct_id":"d","userId":"d","properties":${properties}}`;
+  const half = bytes / 2 - 1_000;
+  const plain: [string, () => string][] = [
+    ['a million empty events', () => listed('{}', 1_000_000)],
+    ['events that are numbers', () => listed('1')],
+    ['small events', () => listed(event('{"a":1}'))],
+    ['one event of numbers', () => listed(event(`{"a":[${'1,'.repeat(half / 2)}1]}`), 1)],
+    ['one event of keys', () => listed(event(keysOf(Infinity, half, '1')), 1)],
+    ['one event of one text', () => listed(event(`{"a":"${'x'.repeat(1_900_000)}"}`), 1)],
+    ['prototype keys', () => listed(event('{"__proto__":{"a":1},"constructor":{"b":[]}}'))],
+    ['huge numbers', () => listed(event(`{"a":${'9'.repeat(400)},"b":1e999,"c":-1e-999}`))],
+    [
+      'a form of base64',
+      () => `data=${Buffer.from(listed(event('{}'), 5_000)).toString('base64')}`,
+    ],
+  ];
+  const packed: [string, (text: Buffer) => Buffer][] = [
+    ['gzip', gzipSync],
+    ['zlib', deflateSync],
+    ['zstd', zstdCompressSync],
+    ['br', brotliCompressSync],
+  ];
+  return [
+    ...plain.map(([shape, text]) => bodyOf(shape, json, text)),
+    ...packed.flatMap(([name, pack]) =>
+      (
+        [
+          ['a bomb', () => Buffer.alloc(200 * 1024 * 1024, ' ')],
+          ['as many numbers as fit', () => Buffer.from(listed('1'))],
+        ] as const
+      ).map(([shape, content]) => ({
+        shape: `${name}: ${shape}`,
+        headers: { ...json, 'content-encoding': name },
+        bytes: () => new Uint8Array(pack(content())),
+      })),
+    ),
   ];
 }

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import { request } from 'undici';
 import type { FuzzedDocument, Operation } from '../test/fuzz/operations.ts';
-import { eventBodies, fieldBodies, plainBodies } from './hostile_bodies.ts';
+import { doorBodies, eventBodies, fieldBodies, plainBodies } from './hostile_bodies.ts';
 import type { HostileBody } from './hostile_bodies.ts';
 
 /** What the thread is asked: to tell the shapes of a route, to make one body, to send it. */
@@ -20,6 +20,7 @@ let made: { bytes: Uint8Array<ArrayBuffer>; headers: Record<string, string> } | 
 
 function bodiesOf(operation: Operation, limit: number, document: FuzzedDocument): HostileBody[] {
   const resolve = (ref: string) => document.components.schemas[ref.split('/').at(-1)!]!;
+  if (operation.is_door) return [...plainBodies(limit), ...doorBodies(limit)];
   return operation.path.endsWith('/events/')
     ? [...plainBodies(limit), ...eventBodies(limit)]
     : [...plainBodies(limit), ...fieldBodies(operation, resolve, limit)];

@@ -3,7 +3,7 @@
 // event that was believed delivered is not there once.
 // npm run sdks -- kills [--kills 100 --seed 7 --minutes 20] 2>/dev/null (clients are talkative)
 // Ctrl-C ends it early, and so do the minutes: what was sent by then is compared.
-// npm run sdks -- faults [--client posthog]
+// npm run sdks -- faults [--client 'posthog|next']
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -69,7 +69,7 @@ async function faults(): Promise<boolean> {
     say(`the console of ${client}: ${text}`);
   };
   const clients = [...node_clients, ...faultClients(shop, complain)].filter(({ name }) =>
-    name.includes(values.client),
+    new RegExp(values.client).test(name),
   );
   for (const fault of every_fault) {
     const passed = await Promise.all(

@@ -33,18 +33,17 @@ const without_events = /^\/(flags|decide|s|v1\/m)\b/;
 
 /**
  * Opens a proxy on the server. `next` says what happens to the next request with events, which is
- * nearly every POST; nothing happens to others, and to what nobody waits for (a beacon) at most a
- * delay.
+ * nearly every POST; nothing happens to others, and what nobody waits for (a beacon) is delayed.
  */
 export async function openFaultProxy(address: string, next: () => Fault): Promise<FaultProxy> {
   const happened: Fault[] = [];
   const server = http.createServer((request, response) => {
-    void handle(request, response).catch(() => request.destroy());
+    void handle(request, response).catch(() => request.socket.destroy());
   });
   async function handle(request: http.IncomingMessage, response: http.ServerResponse) {
     const body = await bodyOf(request);
     const has_events = request.method === 'POST' && !without_events.test(request.url!);
-    const fault = has_events ? faultOf(request, next()) : 'none';
+    const fault = !has_events ? 'none' : isBeacon(request) ? 'delay' : next();
     if (has_events) happened.push(fault);
     await answer(address, { request, response, body }, fault);
   }
@@ -64,14 +63,13 @@ export async function openFaultProxy(address: string, next: () => Fault): Promis
 type Exchange = { request: http.IncomingMessage; response: http.ServerResponse; body: Buffer };
 
 /** A page that sends a beacon goes away and never learns what became of it. */
-function faultOf({ headers }: http.IncomingMessage, fault: Fault): Fault {
-  const is_beacon = headers['sec-fetch-mode'] === 'no-cors';
-  return is_beacon && fault !== 'repeat' ? 'delay' : fault;
+function isBeacon({ headers }: http.IncomingMessage): boolean {
+  return headers['sec-fetch-mode'] === 'no-cors';
 }
 
 async function answer(address: string, exchange: Exchange, fault: Fault): Promise<void> {
   const { request, response, body } = exchange;
-  if (fault === 'cut before') return void request.destroy();
+  if (fault === 'cut before') return void request.socket.destroy();
   if (fault === '503') {
     response.setHeader('access-control-allow-origin', request.headers.origin ?? '*');
     if (request.headers.origin !== undefined)
@@ -82,12 +80,12 @@ async function answer(address: string, exchange: Exchange, fault: Fault): Promis
   }
   if (fault === 'cut within') {
     await passOn(address, exchange, body.length / 2).catch(() => undefined);
-    return void request.destroy();
+    return void request.socket.destroy();
   }
   if (fault === 'delay') await new Promise((resume) => setTimeout(resume, delay_ms));
   if (fault === 'repeat') await passOn(address, exchange);
   const { status, headers, bytes } = await passOn(address, exchange);
-  if (fault === 'cut after') return void request.destroy();
+  if (fault === 'cut after') return void request.socket.destroy();
   response.writeHead(status, headers).end(bytes);
 }
 

@@ -50,6 +50,10 @@ export async function openShop(browser: Browser): Promise<Shop> {
     visit: async (client, address, key) => {
       if (!scripts.has(client.name)) scripts.set(client.name, await bundled(client));
       const context = await browser.newContext();
+      // A machine that reaches only itself is offline to its browser, and then clients wait.
+      await context.addInitScript(
+        "Object.defineProperty(Navigator.prototype, 'onLine', { get: () => true })",
+      );
       const { page, complaints } = await enter(context, client.name, address);
       await call(page, 'send', address, key);
       return {
@@ -86,8 +90,8 @@ function complaintsOf(page: Page, addresses: readonly string[]): string[] {
   return complaints;
 }
 
-/** What a browser says of a request that was cut or refused on its way: a proxy did it. */
-const of_the_way = /^Failed to load resource|^503 of /;
+/** What browser and clients say of a request that was cut or refused on its way. */
+const of_the_way = /^Failed to load resource|^503 of |Failed to fetch|Request timed out/;
 
 /**
  * The clients of browsers, to be sent through faults. What the page shows that is not of the faults

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import { runInNewContext } from 'node:vm';
+import { eventually } from '../../../test/eventually.ts';
 import { storedEvents } from '../../../test/factories/stored_events.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
@@ -104,6 +107,21 @@ test('pictures are pictures, and the event of their query is stored', async () =
   }
   const stored = (await storedEvents(harness.deps, id)).map(({ event }) => event).sort();
   assert.deepEqual(stored, ['pixel a', 'pixel a', 'pixel a', 'structured_event']);
+});
+
+test('a body that comes too slowly is put off, and its connection ends', async () => {
+  const { port } = new URL(await harness.app.listen({ host: '127.0.0.1', port: 0 }));
+  const socket = connect(Number(port), '127.0.0.1');
+  let text = '';
+  socket.on('data', (chunk) => (text += String(chunk)));
+  const ended = once(socket, 'close');
+  socket.write('POST /e/ HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\n\r\n{"half":');
+  await eventually('The slow body is not refused.', () => {
+    nextMinutes();
+    return text.includes('\r\n\r\n');
+  });
+  await ended;
+  assert.match(text, /^HTTP\/1.1 503 [^]*retry-after: 1\r\n/);
 });
 
 test('too many requests of a project or an address are 503 with the seconds to wait', async () => {

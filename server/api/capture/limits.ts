@@ -1,15 +1,20 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { startChores } from '../../platform/chores.ts';
-import { ApiError } from '../../platform/http/errors.ts';
 import { openLimiter } from '../../platform/http/limits/rate_limit.ts';
+import { openArrivals } from './arriving.ts';
+import type { Arrivals } from './arriving.ts';
+import { busyCapture } from './busy.ts';
 
 /** How many bytes of unpacked bodies are worked on at once; beyond that it is too busy. */
 const under_way_bytes_max = 128 * 1024 * 1024;
 const synchronise_interval_ms = 1_000;
+const late_interval_ms = 1_000;
 
 /** What keeps one sender from taking the server from the others. */
 export type CaptureLimits = {
+  /** Reads the bodies of requests. */
+  arrivals: Arrivals;
   /** Counts a request of the address; throws 503 when there were too many. */
   countAddress(address: string): void;
   /** Counts a request with events of the project; throws 503 when there were too many. */
@@ -26,11 +31,19 @@ export function openCaptureLimits(app: FastifyInstance, deps: Deps): CaptureLimi
     per_minute: config.capture_limit_per_address,
     per_hour: 0,
   });
-  const chores = [keys, addresses].map((limiter) => ({
-    name: 'the sharing of counts of requests with events',
-    interval_ms: synchronise_interval_ms,
-    work: () => limiter.synchronise(),
-  }));
+  const arrivals = openArrivals(clock);
+  const chores = [
+    ...[keys, addresses].map((limiter) => ({
+      name: 'the sharing of counts of requests with events',
+      interval_ms: synchronise_interval_ms,
+      work: () => limiter.synchronise(),
+    })),
+    {
+      name: 'the end of bodies that come too slowly',
+      interval_ms: late_interval_ms,
+      work: async () => arrivals.refuseLate(),
+    },
+  ];
   let running: ReturnType<typeof startChores> | undefined;
   app.addHook('onReady', (done) => {
     running = startChores(chores, log);
@@ -39,6 +52,7 @@ export function openCaptureLimits(app: FastifyInstance, deps: Deps): CaptureLimi
   app.addHook('onClose', async () => running?.stop());
   let under_way = 0;
   return {
+    arrivals,
     countAddress: (address) => refuse(addresses.take(`capture:${address}`)?.wait_seconds),
     countProject: (team_id) => refuse(keys.take(`capture:${team_id}`)?.wait_seconds),
     withRoom: async (bytes, work) => {
@@ -55,14 +69,4 @@ export function openCaptureLimits(app: FastifyInstance, deps: Deps): CaptureLimi
 
 function refuse(wait_seconds: number | undefined): void {
   if (wait_seconds !== undefined) throw busyCapture(wait_seconds);
-}
-
-/**
- * 503: come again. Not 429, which makes browsers lose their events.
- */
-export function busyCapture(wait_seconds: number): ApiError {
-  const detail = `The server cannot take the events now: send them again in ${wait_seconds} s.`;
-  return new ApiError(503, 'server_error', [{ attr: null, code: 'unavailable', detail }], {
-    'retry-after': String(wait_seconds),
-  });
 }

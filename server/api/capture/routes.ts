@@ -5,10 +5,11 @@ import { basePath } from '../../platform/http/base_path.ts';
 import { apiErrorOf, sendError } from '../../platform/http/error_handler.ts';
 import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import { etagOf } from '../../platform/http/etag.ts';
+import { busyCapture } from './busy.ts';
 import { allowPages, answerPreflight } from './cross_origin.ts';
 import { doorSchema } from './door_schema.ts';
 import { oneKey, shownKeys } from './keys.ts';
-import { busyCapture, openCaptureLimits } from './limits.ts';
+import { openCaptureLimits } from './limits.ts';
 import { protocolsOf } from './message.ts';
 import { protocols } from './protocols.ts';
 import type { Answer, Door, Sent, SettingsDoor } from './protocol.ts';
@@ -40,9 +41,12 @@ export function captureRoutes(app: FastifyInstance, deps: Deps): void {
     });
     // Bodies are told by their bytes, so that no type is wrong.
     room.removeAllContentTypeParsers();
-    room.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) =>
-      done(null, bytes),
-    );
+    room.addContentTypeParser('*', (request, payload, done) => {
+      const { headers, ip: address } = request;
+      const says_bytes = Number(headers['content-length'] ?? 0);
+      const bytes_max = request.routeOptions.bodyLimit;
+      limits.arrivals.read(payload, { address, says_bytes, bytes_max }, done);
+    });
     room.addHook('onRequest', (request, reply, done) => {
       allowPages(request, reply);
       const { headers } = request.raw;
