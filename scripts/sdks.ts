@@ -15,6 +15,7 @@ import { runKills } from '../test/sdks/kill_campaign.ts';
 import { node_clients } from '../test/sdks/node_clients.ts';
 import { faultClients, openShop } from '../test/sdks/shop.ts';
 import { isEachOnce, sendThroughFaults } from '../test/sdks/through_faults.ts';
+import type { FaultedClient } from '../test/sdks/through_faults.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -68,9 +69,8 @@ async function faults(): Promise<boolean> {
     all = false;
     say(`the console of ${client}: ${text}`);
   };
-  const clients = [...node_clients, ...faultClients(shop, complain)].filter(({ name }) =>
-    new RegExp(values.client).test(name),
-  );
+  const every_client: FaultedClient[] = [...node_clients, ...faultClients(shop, complain)];
+  const clients = every_client.filter(({ name }) => new RegExp(values.client).test(name));
   for (const fault of every_fault) {
     const passed = await Promise.all(
       clients.map(async (client) => {

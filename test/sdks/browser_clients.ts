@@ -1,6 +1,5 @@
 import { build } from 'esbuild';
 import { fileURLToPath } from 'node:url';
-import type { Fault } from './fault_proxy.ts';
 
 /** A client of a package as it is, and what the program of its page believes to have sent. */
 export type BrowserClient = {
@@ -11,8 +10,8 @@ export type BrowserClient = {
   imports?: string;
   /** Each event by its name and a property `sent` of its own; after `identify` it is `ada`. */
   wanted: readonly (readonly [event: string, who: 'visitor' | 'ada', sent?: unknown])[];
-  /** What happens to a request that it does not send again. */
-  gives_up_after?: readonly Fault[];
+  /** Its events carry no uuid: what comes twice is stored twice. */
+  names_no_events?: boolean;
 };
 
 const bought = ['bought', 'visitor', 'Zürich 😀'] as const;
@@ -29,6 +28,7 @@ export const browser_clients: readonly BrowserClient[] = [
     program: 'posthog_js',
     imports: 'posthog-js',
     wanted: posthog_events,
+    names_no_events: name === 'posthog-js-2023',
   })),
   { name: 'posthog-js-lite', program: 'posthog_js_lite', wanted: [bought, identified, left] },
   { name: '@segment/analytics-next', program: 'segment', wanted: segment_events },

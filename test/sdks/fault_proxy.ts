@@ -24,6 +24,7 @@ export type FaultProxy = {
   address: string;
   /** What happened to each request with events, in their order. */
   happened: Fault[];
+  /** Waits for what is on its way to the server, and ends. */
   close(): Promise<void>;
 };
 
@@ -37,8 +38,11 @@ const without_events = /^\/(flags|decide|s|v1\/m)\b/;
  */
 export async function openFaultProxy(address: string, next: () => Fault): Promise<FaultProxy> {
   const happened: Fault[] = [];
+  const under_way = new Set<Promise<void>>();
   const server = http.createServer((request, response) => {
-    void handle(request, response).catch(() => request.socket.destroy());
+    const handled = handle(request, response).catch(() => void request.socket.destroy());
+    under_way.add(handled);
+    void handled.then(() => under_way.delete(handled));
   });
   async function handle(request: http.IncomingMessage, response: http.ServerResponse) {
     const body = await bodyOf(request);
@@ -53,6 +57,7 @@ export async function openFaultProxy(address: string, next: () => Fault): Promis
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     happened,
     close: async () => {
+      while (under_way.size > 0) await Promise.all(under_way);
       server.closeAllConnections();
       server.close();
       await once(server, 'close');
