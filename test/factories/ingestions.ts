@@ -4,8 +4,8 @@ import { openHarness } from '../harness.ts';
 import type { Harness } from '../harness.ts';
 import { openIngestion } from '../../server/engine/ingest/batcher.ts';
 import type { Ingestion } from '../../server/engine/ingest/batcher.ts';
-import type { IncomingEvent } from '../../server/engine/ingest/event.ts';
-import { parseEvent } from '../../server/engine/ingest/parse.ts';
+import type { IncomingEvent } from '../../server/engine/ingest/parse/event.ts';
+import { parseEvent } from '../../server/engine/ingest/parse/parse.ts';
 
 /** Opened before the tests of the file that imports it, and closed after them. */
 export let harness: Harness;

@@ -3,7 +3,7 @@ import { models } from '../../server/engine/models/index.ts';
 import { every_event } from '../../server/engine/models/event_filter.ts';
 import { model_names } from '../../server/engine/models/model.ts';
 import type { ModelName } from '../../server/engine/models/model.ts';
-import { personId } from '../../server/engine/ingest/person.ts';
+import { personId } from '../../server/engine/ingest/persons/person.ts';
 import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { openRandom } from '../chaos/random.ts';
 import { People } from './people.ts';

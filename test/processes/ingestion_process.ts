@@ -3,7 +3,7 @@
 // that only n and i decide; each stored batch is told as a line with its number on standard output.
 import { writeSync } from 'node:fs';
 import { openIngestion } from '../../server/engine/ingest/batcher.ts';
-import { parseEvent } from '../../server/engine/ingest/parse.ts';
+import { parseEvent } from '../../server/engine/ingest/parse/parse.ts';
 import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { systemClock } from '../../server/platform/clock.ts';
 import { silentLog } from '../../server/platform/log.ts';

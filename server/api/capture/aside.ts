@@ -1,8 +1,8 @@
-import { arrived } from '../../engine/ingest/carried.ts';
-import type { CarriedRead } from '../../engine/ingest/carried.ts';
-import { aside_bytes_min, aside_memory_mb_max } from '../../engine/ingest/aside.ts';
-import { eachPiece } from '../../engine/ingest/pieces.ts';
-import type { Piece } from '../../engine/ingest/pieces.ts';
+import { arrived } from '../../engine/ingest/parse/carried.ts';
+import type { CarriedRead } from '../../engine/ingest/parse/carried.ts';
+import { aside_bytes_min, aside_memory_mb_max } from '../../engine/ingest/parse/aside.ts';
+import { eachPiece } from '../../engine/ingest/parse/pieces.ts';
+import type { Piece } from '../../engine/ingest/parse/pieces.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { ErrorType, Violation } from '../../platform/http/errors.ts';
 import { moduleBeside } from '../../platform/module_beside.ts';

@@ -1,6 +1,6 @@
-import type { PlainEvent } from '../../engine/ingest/event.ts';
-import { carried } from '../../engine/ingest/carried.ts';
-import { nextPiece } from '../../engine/ingest/pieces.ts';
+import type { PlainEvent } from '../../engine/ingest/parse/event.ts';
+import { carried } from '../../engine/ingest/parse/carried.ts';
+import { nextPiece } from '../../engine/ingest/parse/pieces.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { answerQuestions } from '../../platform/thread.ts';
 import type { AsideQuestion, AsideReply, CarriedPart } from './aside.ts';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { isJsonObject, parseExact } from '../../engine/ingest/exact_json.ts';
-import type { PlainEvent } from '../../engine/ingest/event.ts';
-import { holdsTooMuch } from '../../engine/ingest/event_list.ts';
+import { isJsonObject, parseExact } from '../../engine/ingest/parse/exact_json.ts';
+import type { PlainEvent } from '../../engine/ingest/parse/event.ts';
+import { holdsTooMuch } from '../../engine/ingest/parse/event_list.ts';
 import { examples_max } from '../../engine/ingestion_warnings/store.ts';
 import type { WarningReason } from '../../engine/ingestion_warnings/warning.ts';
 import { unparsable } from '../../platform/http/errors.ts';

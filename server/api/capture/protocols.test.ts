@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { PlainEvent } from '../../engine/ingest/event.ts';
+import type { PlainEvent } from '../../engine/ingest/parse/event.ts';
 import { warning_reasons } from '../../engine/ingestion_warnings/warning.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { jitsu_cases } from './jitsu/cases.ts';

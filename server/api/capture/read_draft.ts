@@ -1,9 +1,9 @@
-import type { IncomingEvent, PlainEvent, ReadEvent } from '../../engine/ingest/event.ts';
-import { isJsonObject, isTooDeep } from '../../engine/ingest/exact_json.ts';
-import type { JsonObject } from '../../engine/ingest/exact_json.ts';
-import { parseInstant, storeInstant } from '../../engine/ingest/instant.ts';
-import { makeUuid, namespaceOf, nameUuid } from '../../engine/ingest/make_uuid.ts';
-import { eventOf } from '../../engine/ingest/parse.ts';
+import type { IncomingEvent, PlainEvent, ReadEvent } from '../../engine/ingest/parse/event.ts';
+import { isJsonObject, isTooDeep } from '../../engine/ingest/parse/exact_json.ts';
+import type { JsonObject } from '../../engine/ingest/parse/exact_json.ts';
+import { parseInstant, storeInstant } from '../../engine/ingest/parse/instant.ts';
+import { makeUuid, namespaceOf, nameUuid } from '../../engine/ingest/parse/make_uuid.ts';
+import { eventOf } from '../../engine/ingest/parse/parse.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { isUuid } from '../../platform/http/caller/access.ts';
 import type { WarningReason } from '../../engine/ingestion_warnings/warning.ts';

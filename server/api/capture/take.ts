@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts';
-import type { ReadEvent } from '../../engine/ingest/event.ts';
+import type { ReadEvent } from '../../engine/ingest/parse/event.ts';
 import { sharedIngestion } from '../../engine/ingest/one_ingestion.ts';
 import { takeReads } from '../../engine/ingest/stream.ts';
 import type { Taken } from '../../engine/ingest/stream.ts';

@@ -6,8 +6,8 @@ import type { Queryable, Transaction } from '../../platform/postgres/database.ts
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { askedOf, sealCriteria } from '../../engine/erasures/criteria.ts';
 import type { Criteria } from '../../engine/erasures/criteria.ts';
-import { rememberErased } from '../../engine/ingest/erased_ids.ts';
-import type { LateEvents } from '../../engine/ingest/erased_ids.ts';
+import { rememberErased } from '../../engine/ingest/persons/erased_ids.ts';
+import type { LateEvents } from '../../engine/ingest/persons/erased_ids.ts';
 import type { ErasureRow } from './schema.ts';
 
 const columns = sql`e.id, e.team_id AS project, e.kind, e.late_events, e.asked, e.status, e.step,

@@ -4,7 +4,7 @@ import { sharedIngestion } from '../../engine/ingest/one_ingestion.ts';
 import type { Ingestion } from '../../engine/ingest/batcher.ts';
 import { diskFull } from '../../platform/http/disk_full.ts';
 import { checkOnly, takeLines, takeList } from '../../engine/ingest/stream.ts';
-import type { ListFault } from '../../engine/ingest/event_list.ts';
+import type { ListFault } from '../../engine/ingest/parse/event_list.ts';
 import type { Taken } from '../../engine/ingest/stream.ts';
 import { examples_max } from '../../engine/ingestion_warnings/store.ts';
 import type { NoteWarning } from '../../engine/ingestion_warnings/warning.ts';

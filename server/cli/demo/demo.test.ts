@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { parseEvent } from '../../engine/ingest/parse.ts';
+import { parseEvent } from '../../engine/ingest/parse/parse.ts';
 import { fillEvents } from '../../../test/factories/fill_events.ts';
 import { generateWebShop } from './web_shop.ts';
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { line_bytes_max } from '../../engine/ingest/lines.ts';
-import type { Line } from '../../engine/ingest/lines.ts';
+import { line_bytes_max } from '../../engine/ingest/parse/lines.ts';
+import type { Line } from '../../engine/ingest/parse/lines.ts';
 
 const [quote, backslash, comma, openBrace, closeBrace, openBracket, closeBracket] = [
   0x22, 0x5c, 0x2c, 0x7b, 0x7d, 0x5b, 0x5d,

@@ -1,5 +1,5 @@
-import { parseExact } from '../../engine/ingest/exact_json.ts';
-import { parseEvent } from '../../engine/ingest/parse.ts';
+import { parseExact } from '../../engine/ingest/parse/exact_json.ts';
+import { parseEvent } from '../../engine/ingest/parse/parse.ts';
 import { systemClock } from '../../platform/clock.ts';
 import type { Complaints } from './terminal.ts';
 import type { ImportMapping } from './mapping.ts';

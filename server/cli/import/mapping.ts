@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { v5 } from 'uuid';
-import { isJsonObject, parseExact, shortNumber } from '../../engine/ingest/exact_json.ts';
-import type { JsonObject } from '../../engine/ingest/exact_json.ts';
+import { isJsonObject, parseExact, shortNumber } from '../../engine/ingest/parse/exact_json.ts';
+import type { JsonObject } from '../../engine/ingest/parse/exact_json.ts';
 import { hasZone, isExactInstant, readForeignInstant } from './instant.ts';
 import { UserError } from '../user_error.ts';
 

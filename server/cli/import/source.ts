@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { readLines } from '../../engine/ingest/lines.ts';
-import type { Line } from '../../engine/ingest/lines.ts';
+import { readLines } from '../../engine/ingest/parse/lines.ts';
+import type { Line } from '../../engine/ingest/parse/lines.ts';
 import { readArrayItems } from './array.ts';
 
 /** A file that can be read more than once. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
-import type { LateEvents } from '../ingest/erased_ids.ts';
+import type { LateEvents } from '../ingest/persons/erased_ids.ts';
 import type { Engine } from '../engine.ts';
 
 /** The steps of an erasure, in their order. */

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { rememberErased } from '../ingest/erased_ids.ts';
+import { rememberErased } from '../ingest/persons/erased_ids.ts';
 import { lockForWriting, readState } from '../ingest/lock.ts';
 import type { Engine } from '../engine.ts';
 import { openCriteria } from './criteria.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { parseEvent } from './parse.ts';
+import { parseEvent } from './parse/parse.ts';
 import {
   openAroundTests,
   open,

@@ -3,11 +3,11 @@ import type { DiskRoom } from '../../platform/disk/disk_room.ts';
 import { openSlots } from '../../platform/slots.ts';
 import type { Slots } from '../../platform/slots.ts';
 import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
-import type { IncomingEvent } from './event.ts';
+import type { IncomingEvent } from './parse/event.ts';
 import { flushEvents } from './flush.ts';
 import type { Fate, FlushDeps, FlushFailure, FlushOutcome } from './flush.ts';
 import { batches_per_second_max, openPace } from './pace.ts';
-import { openPersonStore } from './person_store.ts';
+import { openPersonStore } from './persons/person_store.ts';
 
 /**
  * What became of events that were handed in: all of them are stored, or were there before, or are

@@ -18,7 +18,7 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { openSecrets } from '../../platform/secrets/secrets.ts';
 import { openIngestion } from './batcher.ts';
 import { clearBatch, lockForWriting, noteBatch, readState, settled } from './lock.ts';
-import { parseEvent } from './parse.ts';
+import { parseEvent } from './parse/parse.ts';
 import { resolveBatches } from './resolve.ts';
 import { listen, urlOf } from '../../../test/servers/loopback.ts';
 import { countWaiting } from '../../../test/watchers/waiting_statements.ts';

@@ -17,7 +17,7 @@ import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
 import { openSecrets } from '../../platform/secrets/secrets.ts';
 import { openIngestion } from './batcher.ts';
 import { readState } from './lock.ts';
-import { personId } from './person.ts';
+import { personId } from './persons/person.ts';
 
 openAroundTests();
 

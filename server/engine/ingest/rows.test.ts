@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseEvent } from './parse.ts';
-import { person_bytes_max } from './person_size.ts';
-import type { Person } from './person.ts';
+import { parseEvent } from './parse/parse.ts';
+import { person_bytes_max } from './parse/person_size.ts';
+import type { Person } from './persons/person.ts';
 import { buildRows } from './rows.ts';
 
 function event(fields: Record<string, unknown>) {

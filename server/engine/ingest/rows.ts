@@ -1,10 +1,10 @@
 import { openTurns } from '../../platform/turns.ts';
 import type { Warning } from '../ingestion_warnings/warning.ts';
-import type { IncomingEvent } from './event.ts';
+import type { IncomingEvent } from './parse/event.ts';
 import type { IdentityWarningReason } from '../identities/judge_merge.ts';
-import type { LoadedPersons } from './load_persons.ts';
-import { PersonBatch } from './person_batch.ts';
-import type { PersonRow } from './person_batch.ts';
+import type { LoadedPersons } from './persons/load_persons.ts';
+import { PersonBatch } from './persons/person_batch.ts';
+import type { PersonRow } from './persons/person_batch.ts';
 
 /**
  * A row of `events` without its batch's instants; `written` are members of it that are JSON

@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { letGo } from './insert.ts';
-import { storeInstant } from './instant.ts';
+import { storeInstant } from './parse/instant.ts';
 
 /** So long may the store take to say what is there, and to take back. */
 const seconds_max = 30;

@@ -1,12 +1,12 @@
 import { openTurns } from '../../platform/turns.ts';
-import { aside_bytes_min, readLineAside, readListAside } from './aside.ts';
+import { aside_bytes_min, readLineAside, readListAside } from './parse/aside.ts';
 import type { Ingestion, Stored, TakeFailure } from './batcher.ts';
-import type { EventProblem, IncomingEvent, ReadEvent } from './event.ts';
-import { readEventList } from './event_list.ts';
-import type { ListFault } from './event_list.ts';
-import { line_bytes_max, readLines } from './lines.ts';
-import type { Line, LongLine } from './lines.ts';
-import { parseEvent, readEvent } from './parse.ts';
+import type { EventProblem, IncomingEvent, ReadEvent } from './parse/event.ts';
+import { readEventList } from './parse/event_list.ts';
+import type { ListFault } from './parse/event_list.ts';
+import { line_bytes_max, readLines } from './parse/lines.ts';
+import type { Line, LongLine } from './parse/lines.ts';
+import { parseEvent, readEvent } from './parse/parse.ts';
 
 /**
  * A violation in one line or item; `position` is the line's number from 1, or the item's index from

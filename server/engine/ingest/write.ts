@@ -4,9 +4,9 @@ import type { Logger } from '../../platform/log.ts';
 import type { Database, Transaction } from '../../platform/postgres/database.ts';
 import { insertBatch } from './insert.ts';
 import type { IngestionTable } from './insert.ts';
-import { storeInstant } from './instant.ts';
+import { storeInstant } from './parse/instant.ts';
 import { clearBatch, findNote, noteBatch } from './lock.ts';
-import type { Person } from './person.ts';
+import type { Person } from './persons/person.ts';
 import type { BatchRows } from './rows.ts';
 
 type WriteDeps = { db: Database; clickhouse: ClickHouse; log: Logger; seconds_max: number };

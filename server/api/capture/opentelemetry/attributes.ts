@@ -1,5 +1,5 @@
-import { isJsonObject, nesting_max } from '../../../engine/ingest/exact_json.ts';
-import type { JsonObject } from '../../../engine/ingest/exact_json.ts';
+import { isJsonObject, nesting_max } from '../../../engine/ingest/parse/exact_json.ts';
+import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 
 /** A list of `{key, value}` as an object; what has no key is left out. */
 export function plainAttributes(list: unknown, depth = 0): JsonObject {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../engine/ingest/exact_json.ts';
+import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import type { Draft } from '../draft.ts';
 import { plainAttributes, plainValue } from './attributes.ts';

@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../../engine/ingest/exact_json.ts';
-import type { JsonObject } from '../../../engine/ingest/exact_json.ts';
+import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { ApiError } from '../../../platform/http/errors.ts';
 import { jsonAnswer } from '../answers.ts';
 import type { Draft } from '../draft.ts';

@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../../engine/ingest/exact_json.ts';
-import type { JsonObject } from '../../../engine/ingest/exact_json.ts';
+import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { Draft } from '../draft.ts';
 
 /** Fields of a call that are properties of its event, under the names that they have. */

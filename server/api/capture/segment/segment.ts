@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../../engine/ingest/exact_json.ts';
+import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import { jsonAnswer, pixelAnswer } from '../answers.ts';
 import type { Asked, Decoded, Protocol, Sent } from '../protocol.ts';
 import { messageDraft } from './message.ts';

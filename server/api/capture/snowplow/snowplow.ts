@@ -1,5 +1,5 @@
-import { isJsonObject, parseExact } from '../../../engine/ingest/exact_json.ts';
-import type { JsonObject } from '../../../engine/ingest/exact_json.ts';
+import { isJsonObject, parseExact } from '../../../engine/ingest/parse/exact_json.ts';
+import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import { pixelAnswer } from '../answers.ts';
 import type { Draft } from '../draft.ts';
 import { shownKeys } from '../keys.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expectedRow, parseExact as parsed } from '../../../test/factories/contract_rows.ts';
-import { generated, generatedRows } from '../../../test/factories/generated_rows.ts';
-import { drawsOf, numberText } from '../../../test/factories/generated_json.ts';
+import { expectedRow, parseExact as parsed } from '../../../../test/factories/contract_rows.ts';
+import { generated, generatedRows } from '../../../../test/factories/generated_rows.ts';
+import { drawsOf, numberText } from '../../../../test/factories/generated_json.ts';
 import { isTooDeep, nesting_max, parseExact, shortNumber } from './exact_json.ts';
 
 const kept = (text: string) => JSON.stringify(parseExact(text));

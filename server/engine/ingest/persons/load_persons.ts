@@ -1,4 +1,4 @@
-import type { IncomingEvent } from './event.ts';
+import type { IncomingEvent } from '../parse/event.ts';
 import type { Person } from './person.ts';
 import type { PersonStore } from './person_store.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { inDepth } from '../../../test/depth.ts';
-import { parseEvent } from './parse.ts';
+import { inDepth } from '../../../../test/depth.ts';
+import { parseEvent } from '../parse/parse.ts';
 import { PersonBatch } from './person_batch.ts';
 
 type Pair = [into: string, other: string];

@@ -1,8 +1,8 @@
-import type { IncomingEvent } from './event.ts';
-import { parseExact } from './exact_json.ts';
-import type { JsonObject } from './exact_json.ts';
-import { namespaceOf, nameUuid } from './make_uuid.ts';
-import { fitsPerson } from './person_size.ts';
+import type { IncomingEvent } from '../parse/event.ts';
+import { parseExact } from '../parse/exact_json.ts';
+import type { JsonObject } from '../parse/exact_json.ts';
+import { namespaceOf, nameUuid } from '../parse/make_uuid.ts';
+import { fitsPerson } from '../parse/person_size.ts';
 
 // Fixed for ever: the same project and distinct id give the same person id on every server.
 const person_namespace = namespaceOf('8d7f1f3e-52c5-5a0b-9f6e-0c9b1d1f6a11');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aside_bytes_min, readLineAside, readListAside } from './aside.ts';
 import type { ReadEvent } from './event.ts';
-import { checkOnly, takeLines, takeList } from './stream.ts';
+import { checkOnly, takeLines, takeList } from '../stream.ts';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
 const event = { event: 'e', distinct_id: 'd' };

@@ -1,9 +1,9 @@
 import sql from 'sql-template-tag';
-import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import type { Secrets } from '../../platform/secrets/secrets.ts';
-import type { NoteWarning } from '../ingestion_warnings/warning.ts';
-import type { IncomingEvent } from './event.ts';
-import { isJsonObject, parseExact } from './exact_json.ts';
+import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import type { NoteWarning } from '../../ingestion_warnings/warning.ts';
+import type { IncomingEvent } from '../parse/event.ts';
+import { isJsonObject, parseExact } from '../parse/exact_json.ts';
 
 /** What becomes of an event of a person who was erased. */
 export type LateEvents = 'refuse' | 'anonymize';

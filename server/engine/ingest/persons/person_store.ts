@@ -1,5 +1,5 @@
-import type { ClickHouse } from '../../platform/clickhouse/client.ts';
-import { moved_ids_max } from '../identities/judge_merge.ts';
+import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
+import { moved_ids_max } from '../../identities/judge_merge.ts';
 import type { Person } from './person.ts';
 
 const cache_bytes_max = 64 * 1024 * 1024;

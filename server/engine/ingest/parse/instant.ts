@@ -1,4 +1,4 @@
-import { isoInstant } from '../../platform/clock.ts';
+import { isoInstant } from '../../../platform/clock.ts';
 
 const pattern =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?(?:([Zz])|([+-])(\d{2}):?(\d{2})?)$/;

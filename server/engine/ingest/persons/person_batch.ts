@@ -1,7 +1,7 @@
-import { judgeMerge } from '../identities/judge_merge.ts';
-import type { Identities, IdentityWarningReason } from '../identities/judge_merge.ts';
-import type { MergeAsk } from '../identities/merge_ask.ts';
-import type { IncomingEvent } from './event.ts';
+import { judgeMerge } from '../../identities/judge_merge.ts';
+import type { Identities, IdentityWarningReason } from '../../identities/judge_merge.ts';
+import type { MergeAsk } from '../../identities/merge_ask.ts';
+import type { IncomingEvent } from '../parse/event.ts';
 import type { LoadedPersons } from './load_persons.ts';
 import { applyMerge, applySet, draftOf, personId } from './person.ts';
 import type { Person, PersonDraft } from './person.ts';
