@@ -58,8 +58,8 @@ export function openPersonStore(clickhouse: ClickHouse): PersonStore {
   return {
     load: async (teamId, generation, distinctIds, signal) => {
       const { persons } = cacheOf(teamId, generation);
-      const wanted = [...new Set(distinctIds)];
-      const missing = wanted.filter((distinctId) => !persons.has(distinctId));
+      const wanted = new Set(distinctIds);
+      const missing = [...wanted].filter((distinctId) => !persons.has(distinctId));
       for (let from = 0; from < missing.length; from += chunk_size) {
         const chunk = missing.slice(from, from + chunk_size);
         const found = await selectLatest(clickhouse, teamId, chunk, signal);
@@ -67,12 +67,12 @@ export function openPersonStore(clickhouse: ClickHouse): PersonStore {
         for (const distinctId of chunk) put(persons, distinctId, null);
         for (const { distinct_id, ...person } of found) put(persons, distinct_id, person);
       }
-      return new Map(
-        wanted.flatMap((distinctId): [string, Person][] => {
-          const person = persons.get(distinctId);
-          return person ? [[distinctId, person]] : [];
-        }),
-      );
+      const latest = new Map<string, Person>();
+      for (const distinctId of wanted) {
+        const person = persons.get(distinctId);
+        if (person) latest.set(distinctId, person);
+      }
+      return latest;
     },
     findOthers: (teamId, leader, signal) => selectOthers(clickhouse, teamId, leader, signal),
     remember: (teamId, generation, changed) => {
