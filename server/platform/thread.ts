@@ -20,8 +20,9 @@ export type Thread<Question extends object, Reply extends object> = {
 };
 
 /**
- * Opens a thread of the module, which answers by `answerQuestions`. It starts with the first question, ends when nobody asked for half a minute, and keeps no process
- * alive. When it dies, the questions that it had are rejected, and the next one finds a new thread.
+ * Opens a thread of the module, which answers by `answerQuestions`. It starts with the first
+ * question, ends when nobody asked for half a minute, and keeps no process alive. When it dies, the
+ * questions that it had are rejected, and the next one finds a new thread.
  */
 export function openThread<Question extends object, Reply extends object>(
   module: URL,

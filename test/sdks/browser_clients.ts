@@ -1,5 +1,6 @@
 import { build } from 'esbuild';
 import { fileURLToPath } from 'node:url';
+import type { Fault } from './fault_proxy.ts';
 
 /** A client of a package as it is, and what the program of its page believes to have sent. */
 export type BrowserClient = {
@@ -10,6 +11,8 @@ export type BrowserClient = {
   imports?: string;
   /** Each event by its name and a property `sent` of its own; after `identify` it is `ada`. */
   wanted: readonly (readonly [event: string, who: 'visitor' | 'ada', sent?: unknown])[];
+  /** What happens to a request that it does not send again; it says so in the console. */
+  gives_up_after?: readonly Fault[];
   /** Its events carry no uuid: what comes twice is stored twice. */
   names_no_events?: boolean;
 };
@@ -38,7 +41,13 @@ export const browser_clients: readonly BrowserClient[] = [
     program: 'snowplow',
     wanted: [['$pageview', 'visitor'], ['bought', 'ada', 'Zürich 😀'], left],
   },
-  { name: '@jitsu/js', program: 'jitsu', wanted: segment_events },
+  {
+    name: '@jitsu/js',
+    program: 'jitsu',
+    wanted: segment_events,
+    // What a browser sends again by itself, on a connection that it had kept, comes.
+    gives_up_after: ['cut before', 'cut within', 'cut after', '503'],
+  },
 ];
 
 /** The program of a client with its package, as one script. */

@@ -92,7 +92,7 @@ function complaintsOf(page: Page, addresses: readonly string[]): string[] {
 
 /** What browser and clients say of a request that was cut or refused on its way. */
 const of_the_way =
-  /^Failed to load resource|^503 of |Failed to fetch|Request timed out|^Bad HTTP status|for retry in/;
+  /^Failed to load resource|^503 of |Failed to fetch|failed with error: 503|Request timed out|^Bad HTTP status|for retry in/;
 
 /**
  * The clients of browsers, to be sent through faults. What the page shows that is not of the faults
