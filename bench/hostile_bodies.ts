@@ -147,6 +147,9 @@ export function eventBodies(bytes: number): HostileBody[] {
   ];
 }
 
+/** So many events of a body are stored at most: what is measured is reading. */
+const stored_max = 20_000;
+
 /** Bodies for the doors of SDKs, in the forms that their protocols have. */
 export function doorBodies(bytes: number): HostileBody[] {
   const listed = (one: string, count = Math.floor((bytes - 60) / (one.length + 1))) =>
@@ -157,12 +160,18 @@ export function doorBodies(bytes: number): HostileBody[] {
   const plain: [string, () => string][] = [
     ['a million empty events', () => listed('{}', 1_000_000)],
     ['events that are numbers', () => listed('1')],
-    ['small events', () => listed(event('{"a":1}'))],
+    ['small events', () => listed(event('{"a":1}'), stored_max)],
     ['one event of numbers', () => listed(event(`{"a":[${'1,'.repeat(half / 2)}1]}`), 1)],
     ['one event of keys', () => listed(event(keysOf(Infinity, half, '1')), 1)],
     ['one event of one text', () => listed(event(`{"a":"${'x'.repeat(1_900_000)}"}`), 1)],
-    ['prototype keys', () => listed(event('{"__proto__":{"a":1},"constructor":{"b":[]}}'))],
-    ['huge numbers', () => listed(event(`{"a":${'9'.repeat(400)},"b":1e999,"c":-1e-999}`))],
+    [
+      'prototype keys',
+      () => listed(event('{"__proto__":{"a":1},"constructor":{"b":[]}}'), stored_max),
+    ],
+    [
+      'huge numbers',
+      () => listed(event(`{"a":${'9'.repeat(400)},"b":1e999,"c":-1e-999}`), stored_max),
+    ],
     [
       'a form of base64',
       () => `data=${Buffer.from(listed(event('{}'), 5_000)).toString('base64')}`,

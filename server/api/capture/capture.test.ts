@@ -44,6 +44,16 @@ test('bodies are told by their bytes, whatever the head says', async () => {
   const text = (name: string) => Buffer.from(JSON.stringify(batchOf(`packed ${name}`)));
   const form = (bytes: Buffer) =>
     Buffer.from(`data=${encodeURIComponent(bytes.toString('base64'))}&compression=base64`);
+  // As libraries of some years ago write it: each half of a character by itself.
+  const inHalves = (name: string) => {
+    const halves = /[\ud800-\udfff]/g;
+    const raw = JSON.stringify(batchOf('packed ')).replace('packed ', () => `packed ${name}`);
+    const bytes = (letter: string) => {
+      const code = letter.charCodeAt(0);
+      return String.fromCharCode(0xed, 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f));
+    };
+    return Buffer.from(raw.replace(halves, bytes), 'latin1');
+  };
   const plain = { 'content-type': 'text/plain' };
   const sent: [string, Buffer, Record<string, string>][] = [
     ['gzip', gzipSync(text('gzip')), plain],
@@ -57,6 +67,7 @@ test('bodies are told by their bytes, whatever the head says', async () => {
     ['form of gzip', form(gzipSync(text('form of gzip'))), plain],
     ['form unescaped', Buffer.from(`data=${text('form unescaped').toString('base64')}`), plain],
     ['base64', Buffer.from(text('base64').toString('base64')), plain],
+    ['halves 😀 �', Buffer.from(inHalves('halves 😀 \ud83d').toString('base64')), plain],
     ['mark', Buffer.concat([Buffer.from('\uFEFF'), text('mark')]), {}],
     ['no type', text('no type'), { 'content-type': '' }],
     ['lines', text('lines'), { 'content-type': 'application/x-ndjson' }],

@@ -12,6 +12,7 @@ import { readDraft } from './read_draft.ts';
 import type { Read } from './read_draft.ts';
 import { skewOf } from './times.ts';
 import { openTraffic } from './traffic.ts';
+import { withWholeCharacters } from './whole_characters.ts';
 import type { Traffic } from './traffic.ts';
 
 const protocols_of_path = new Map<string, Protocol[]>();
@@ -77,8 +78,9 @@ export function protocolsOf(path: string): readonly Protocol[] {
 }
 
 /** A GET has its event in the query itself, where it has no `data`. */
-function readJson(bytes: Buffer, sent: Sent): unknown {
-  if (bytes.length === 0 && sent.method === 'GET') return sent.query;
+function readJson(given: Buffer, sent: Sent): unknown {
+  if (given.length === 0 && sent.method === 'GET') return sent.query;
+  const bytes = isUtf8(given) ? given : withWholeCharacters(given);
   if (!isUtf8(bytes)) throw unparsable('The body is not UTF-8 text.');
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
   if (holdsTooMuch(text))
