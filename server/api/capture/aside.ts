@@ -15,14 +15,18 @@ import type { Traffic } from './traffic.ts';
 
 /** What the thread is asked: to read a message, to go on with one, or to forget it. */
 export type AsideQuestion =
-  | { kind: 'open'; bytes: Uint8Array; sent: Sent }
+  | { kind: 'open'; message: number; bytes: Uint8Array; sent: Sent }
   | { kind: 'more'; message: number; traffic: Traffic | undefined }
   | { kind: 'drop'; message: number };
-/** What it answers; an error is told by its parts. */
+/**
+ * What it answers; an error is told by its parts. `gone` for a message that it has not, because
+ * another thread had it and ended.
+ */
 export type AsideReply =
   | { kind: 'refused'; status: number; type: ErrorType; violations: Violation[] }
-  | { kind: 'opened'; message: number; protocol: string; key: string; length: number }
-  | ({ kind: 'more' } & Piece<CarriedPart>);
+  | { kind: 'opened'; protocol: string; key: string; length: number }
+  | ({ kind: 'more' } & Piece<CarriedPart>)
+  | { kind: 'gone' };
 
 /** A part of a message as it comes from the thread. */
 export type CarriedPart = Omit<Read, 'read'> & { read: CarriedRead };
@@ -31,6 +35,7 @@ const thread = openThread<AsideQuestion, AsideReply>(
   moduleBeside(import.meta, 'aside_thread'),
   aside_memory_mb_max,
 );
+let last_message = 0;
 
 /**
  * A message whose events come at once, those of a long one a few at a time and not before they are
@@ -50,14 +55,16 @@ export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMess
     const { read, ...message } = openMessage(bytes, sent);
     return { ...message, read: (traffic) => read(traffic).toArray(), drop: () => {} };
   }
-  const reply = await thread.ask({ kind: 'open', bytes, sent }, wholeBuffer(bytes));
+  // Numbered here, so that no thread takes the message of another for its own.
+  const message = (last_message += 1);
+  const reply = await thread.ask({ kind: 'open', message, bytes, sent }, wholeBuffer(bytes));
   if (reply.kind === 'refused') throw new ApiError(reply.status, reply.type, reply.violations);
   if (reply.kind !== 'opened') throw new Error('The thread answered something else.');
-  const { message, protocol, key, length } = reply;
+  const { protocol, key, length } = reply;
   const drop = () => thread.tell({ kind: 'drop', message });
   const more = async (traffic: Traffic | undefined) => {
     const piece = await thread.ask({ kind: 'more', message, traffic });
-    if (piece.kind !== 'more') throw new Error('The thread answered something else.');
+    if (piece.kind !== 'more') throw new Error('The rest of a message ended with its thread.');
     const reads = piece.reads.map((one) => ({ ...one, read: arrived(one.read) }));
     return { reads, is_last: piece.is_last };
   };

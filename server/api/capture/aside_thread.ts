@@ -12,15 +12,13 @@ import type { Traffic } from './traffic.ts';
 
 /** The messages that were read and not yet given. */
 const messages = new Map<number, Message['read'] | Iterator<Read<PlainEvent>>>();
-let last_message = 0;
 
-function open(bytes: Uint8Array, sent: Sent): AsideReply {
+function open(message: number, bytes: Uint8Array, sent: Sent): AsideReply {
   try {
     const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const { read, ...about } = openMessage(whole, sent);
-    const message = (last_message += 1);
     messages.set(message, read);
-    return { kind: 'opened', message, ...about };
+    return { kind: 'opened', ...about };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { status, type, violations } = error;
@@ -30,7 +28,8 @@ function open(bytes: Uint8Array, sent: Sent): AsideReply {
 
 function more(message: number, traffic: Traffic | undefined): AsideReply {
   const known = messages.get(message);
-  const given = typeof known === 'function' ? known(traffic) : (known ?? [].values());
+  if (known === undefined) return { kind: 'gone' };
+  const given = typeof known === 'function' ? known(traffic) : known;
   messages.set(message, given);
   const { reads, is_last } = nextPiece(given, ({ read }) => read.event?.bytes ?? 0);
   if (is_last) messages.delete(message);
@@ -41,7 +40,7 @@ function more(message: number, traffic: Traffic | undefined): AsideReply {
 function answer(question: AsideQuestion): AsideReply | undefined {
   switch (question.kind) {
     case 'open':
-      return open(question.bytes, question.sent);
+      return open(question.message, question.bytes, question.sent);
     case 'more':
       return more(question.message, question.traffic);
     case 'drop':

@@ -18,6 +18,16 @@ async function processorTime(work: () => Promise<unknown> | void): Promise<numbe
   return (user + system) / 1_000;
 }
 
+test('a list whose thread ended is an error, not an end', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  const read = await readListAside(list(Array(2_000).fill(JSON.stringify(event)).join(',')), now);
+  assert.ok('reads' in read);
+  const reads = read.reads[Symbol.asyncIterator]();
+  assert.equal((await reads.next()).done, false);
+  context.mock.timers.tick(30_000);
+  await assert.rejects(async () => reads.next(), /ended with its thread/);
+});
+
 test('a long list is read by the thread and says the same as a short one', async () => {
   const bad = [event, 1, { ...event, timestamp: 'x' }, { ...event, uuid: null }];
   const text = bad.map((one) => JSON.stringify(one)).join(',');

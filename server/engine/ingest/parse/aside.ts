@@ -19,19 +19,22 @@ export const aside_memory_mb_max = 2_048;
  * What the thread is asked: to read a line, to read a list, to go on with a list, or to forget it.
  */
 export type AsideQuestion =
-  | { kind: 'line' | 'list'; bytes: Uint8Array; now: number }
+  | { kind: 'line'; bytes: Uint8Array; now: number }
+  | { kind: 'list'; list: number; bytes: Uint8Array; now: number }
   | { kind: 'more' | 'drop'; list: number };
-/** What it answers. */
+/** What it answers; `gone` for a list that it has not, because another thread had it and ended. */
 export type AsideReply =
   | { kind: 'line'; read: CarriedRead | undefined }
   | { kind: 'list'; fault: ListFault }
-  | { kind: 'list'; list: number; is_list: boolean; fault?: undefined }
-  | ({ kind: 'more' } & Piece<CarriedRead>);
+  | { kind: 'list'; is_list: boolean; fault?: undefined }
+  | ({ kind: 'more' } & Piece<CarriedRead>)
+  | { kind: 'gone' };
 
 const thread = openThread<AsideQuestion, AsideReply>(
   moduleBeside(import.meta, 'aside_thread'),
   aside_memory_mb_max,
 );
+let last_list = 0;
 
 /**
  * Reads one event from the bytes of a long line, beside the event loop; undefined for a blank line.
@@ -55,13 +58,15 @@ export async function readListAside(
   bytes: Uint8Array,
   now: number,
 ): Promise<{ fault: ListFault } | { is_list: boolean; reads: AsyncIterable<ReadEvent[]> }> {
-  const reply = await thread.ask({ kind: 'list', bytes, now }, wholeBuffer(bytes));
+  // Numbered here, so that no thread takes the list of another for its own.
+  const list = (last_list += 1);
+  const reply = await thread.ask({ kind: 'list', list, bytes, now }, wholeBuffer(bytes));
   if (reply.kind !== 'list') throw new Error('The thread answered something else.');
   if (reply.fault !== undefined) return { fault: reply.fault };
-  const { list, is_list } = reply;
+  const { is_list } = reply;
   const more = async () => {
     const piece = await thread.ask({ kind: 'more', list });
-    if (piece.kind !== 'more') throw new Error('The thread answered something else.');
+    if (piece.kind !== 'more') throw new Error('The rest of a list ended with its thread.');
     return { reads: piece.reads.map(arrived), is_last: piece.is_last };
   };
   return { is_list, reads: eachPiece(more, () => thread.tell({ kind: 'drop', list })) };

@@ -9,7 +9,6 @@ import { nextPiece } from './pieces.ts';
 
 /** The lists that were read and not yet given. */
 const lists = new Map<number, Iterator<CarriedRead>>();
-let last_list = 0;
 
 function readLine(bytes: Uint8Array, now: number): CarriedRead | undefined {
   if (!isUtf8(bytes))
@@ -28,13 +27,12 @@ function readLine(bytes: Uint8Array, now: number): CarriedRead | undefined {
   return text.trim() === '' ? undefined : carried(parseEvent(text, now));
 }
 
-function openList(bytes: Uint8Array, now: number): AsideReply {
+function openList(list: number, bytes: Uint8Array, now: number): AsideReply {
   const opened = readEventList(bytes);
   if ('fault' in opened) return { kind: 'list', fault: opened.fault };
   const { values, is_list } = opened;
-  const list = (last_list += 1);
   lists.set(list, readAll(values, now));
-  return { kind: 'list', list, is_list };
+  return { kind: 'list', is_list };
 }
 
 function* readAll(values: unknown[], now: number): Generator<CarriedRead> {
@@ -47,7 +45,9 @@ function* readAll(values: unknown[], now: number): Generator<CarriedRead> {
 }
 
 function more(list: number): AsideReply {
-  const piece = nextPiece(lists.get(list) ?? [].values(), (read) => read.event?.bytes ?? 0);
+  const reads = lists.get(list);
+  if (reads === undefined) return { kind: 'gone' };
+  const piece = nextPiece(reads, (read) => read.event?.bytes ?? 0);
   if (piece.is_last) lists.delete(list);
   return { kind: 'more', ...piece };
 }
@@ -57,7 +57,7 @@ function answer(question: AsideQuestion): AsideReply | undefined {
     case 'line':
       return { kind: 'line', read: readLine(question.bytes, question.now) };
     case 'list':
-      return openList(question.bytes, question.now);
+      return openList(question.list, question.bytes, question.now);
     case 'more':
       return more(question.list);
     case 'drop':
