@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { v5 } from 'uuid';
+import { namespaceOf, nameUuid } from './make_uuid.ts';
 import { parseEvent } from './parse.ts';
 
 const now = Date.parse('2026-05-01T12:00:00.123Z');
@@ -223,4 +225,10 @@ test('a long number is exact wherever it stands', () => {
       row(`"properties":{"n":${value}}`).properties,
       `{"n":${value.replace(/\s/g, '')}}`,
     );
+});
+
+test('the uuid of a name is that of version 5, as everybody makes it', () => {
+  const namespace = '8d7f1f3e-52c5-5a0b-9f6e-0c9b1d1f6a11';
+  for (const name of ['', '1:ada', 'Zürich 😀', ...Array.from({ length: 50 }, (_, at) => `${at}`)])
+    assert.equal(nameUuid(name, namespaceOf(namespace)), v5(name, namespace));
 });
