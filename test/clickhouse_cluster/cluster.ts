@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openRandom } from '../chaos/random.ts';
 import { openFront } from './front.ts';
-import { forgetReplica, openKeeper } from './keeper.ts';
+import { forgetReplica, isDoneAt, openKeeper } from './keeper.ts';
 import { openReplica } from './replica.ts';
 import type { Replica } from './replica.ts';
 import { joinCluster, replicate } from './replication.ts';
@@ -30,6 +30,8 @@ export type StandIn = {
   kill(replica: number): void;
   /** A replica is lost with its disk, and an empty one takes its place. */
   replace(replica: number): Promise<void>;
+  /** Resolves when the replica has done all that is agreed on now. */
+  caughtUp(replica: number): Promise<void>;
   /** Resolves when all replicas have done all that was agreed on. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -124,6 +126,14 @@ function controls(cluster: Cluster) {
       // What its engine finished in its last moments is gone too.
       forgetReplica(keeper, replica);
       changes.tell();
+    },
+    caughtUp: async (replica: number) => {
+      const wanted = [...keeper.tables.values()].flatMap(({ entries }) =>
+        entries.filter(({ state }) => state === 'agreed'),
+      );
+      const isDone = () => wanted.every((entry) => isDoneAt(entry, replica));
+      if (!(await changes.until(isDone, settle_ms_max)))
+        throw new Error(`Replica ${replica + 1} did not catch up.`);
     },
     settled: async () => {
       const isSettled = () =>
