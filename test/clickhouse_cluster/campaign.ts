@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseClient } from '@clickhouse/client';
 import sql from 'sql-template-tag';
@@ -12,13 +13,13 @@ import { runSluice } from '../processes/sluice_process.ts';
 import { openClusterDeployment } from './deployment.ts';
 import type { ClusterDeployment } from './deployment.ts';
 import { afflict, campaign_trouble } from './nemesis.ts';
-import type { Done } from './nemesis.ts';
+import type { Cut, Done } from './nemesis.ts';
 import { no_trouble } from './settings.ts';
-import type { ClusterSettings, Weakness } from './settings.ts';
+import type { ClusterSettings, Trouble, Weakness } from './settings.ts';
 
 /**
  * What a campaign does. `folder` is empty and only its own; `weakness` takes one protection of the
- * cluster away.
+ * cluster away while things go wrong.
  */
 export type Campaign = {
   folder: string;
@@ -26,6 +27,8 @@ export type Campaign = {
   kills: number;
   cuts: number;
   seed: number;
+  /** Cuts of no other kinds than these. */
+  kinds?: readonly Cut[] | undefined;
   weakness?: Weakness | undefined;
   say(line: string): void;
 };
@@ -57,17 +60,108 @@ const late_ms_max = 3_600_000;
  * its end.
  */
 export async function runCampaign(campaign: Campaign): Promise<Outcome> {
-  const { folder, mode, seed, weakness } = campaign;
-  const trouble = { ...no_trouble, fetch_ms_max: 500 };
-  const deployment = await openClusterDeployment({
-    folder,
-    mode,
-    trouble,
-    weaknesses: new Set(weakness === undefined ? [] : [weakness]),
-    random: openRandom(seed, 4),
+  return withWorld(campaign, (world) => play(world, campaign));
+}
+
+/** What a cluster without one of its protections came to, beyond what was so before. */
+export type Control = { weakness: Weakness; seed: number; found: string };
+
+/** Without these no server starts, and says why. */
+const needed_to_start: readonly Weakness[] = [
+  'definitions stay on a node',
+  'one node answers for all',
+];
+
+/**
+ * Takes one protection after the other away from the cluster for a while, and says for each what
+ * was lost, doubled or changed meanwhile, or why the server does not start; nothing where `found`
+ * is empty.
+ */
+export async function runControls(
+  campaign: Campaign,
+  weaknesses: readonly Weakness[],
+): Promise<Control[]> {
+  const at_start = weaknesses.filter((weakness) => needed_to_start.includes(weakness));
+  const later = weaknesses.filter((weakness) => !needed_to_start.includes(weakness));
+  const controls = later.length === 0 ? [] : await controlWork(campaign, later);
+  for (const weakness of at_start) {
+    const folder = join(campaign.folder, weakness.replaceAll(' ', '_'));
+    const found = await withWorld({ ...campaign, folder, weakness }, async () => '').catch(
+      (error: unknown) => `the server does not start: ${reasonOf(error)}`,
+    );
+    campaign.say(`without protection (${weakness}): ${found}`);
+    controls.push({ weakness, seed: campaign.seed, found });
+  }
+  return controls;
+}
+
+/** The sentence in what a server wrote before it ended. */
+function reasonOf(error: unknown): string {
+  const text = String(error);
+  return /Not every replica[^"\n]*/.exec(text)?.[0] ?? text;
+}
+
+async function controlWork(
+  campaign: Campaign,
+  weaknesses: readonly Weakness[],
+): Promise<Control[]> {
+  return withWorld(campaign, async (world) => {
+    const controls: Control[] = [];
+    let before = faultsOf(await play(world, { ...campaign, kills: 0, cuts: 0 }));
+    for (const weakness of weaknesses) {
+      const seed = campaign.seed + controls.length;
+      const kinds = kinds_for[weakness] ?? campaign.kinds;
+      const after = faultsOf(await play(world, { ...campaign, seed, weakness, kinds }));
+      const found = Object.entries(after)
+        .map(
+          ([name, count]) => [name, count - (lasting.includes(name) ? before[name]! : 0)] as const,
+        )
+        .filter(([, count]) => count > 0)
+        .map(([name, count]) => `${name}: ${count}`)
+        .join(', ');
+      before = after;
+      controls.push({ weakness, seed, found });
+      campaign.say(`without protection (${weakness}), seed ${seed}: ${found}`);
+    }
+    return controls;
   });
+}
+
+/** What shows a weakness fastest. */
+const kinds_for: Partial<Record<Weakness, readonly Cut[]>> = {
+  'no quorum': ['replica is lost with its disk'],
+  'no waiting for others': ['replica refuses', 'replica fetches nothing', 'replica hangs'],
+  'requests are spread': ['replica fetches nothing'],
+};
+
+/** Faults that stay for the plays after. */
+const lasting = [
+  'versions of persons doubled',
+  'replicas with other persons',
+  'receipts that do not hold',
+];
+
+/** What is played in: a server on a cluster, its export, and all that was answered for so far. */
+type World = {
+  deployment: ClusterDeployment;
+  export_id: string;
+  trouble: Trouble;
+  weaknesses: Set<Weakness>;
+  /** Events that an earlier play has sent, and judged. */
+  judged: Set<string>;
+};
+
+async function withWorld<Result>(
+  { folder, mode, seed, say, weakness }: Campaign,
+  work: (world: World) => Promise<Result>,
+): Promise<Result> {
+  const trouble = { ...no_trouble, fetch_ms_max: 500 };
+  const weaknesses = new Set<Weakness>(weakness === undefined ? [] : [weakness]);
+  const random = openRandom(seed, 4);
+  const deployment = await openClusterDeployment({ folder, mode, trouble, weaknesses, random });
   try {
     await deployment.up();
+    say('the server is up');
     const created = await deployment.call('POST', '/api/projects/@current/batch_exports/', {
       name: 'campaign',
       interval: 'every 5 minutes',
@@ -77,44 +171,57 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
       },
     });
     if (created.status !== 201) throw new Error(JSON.stringify(created.body));
-    const id = String(created.body['id']);
-    Object.assign(trouble, campaign_trouble);
-    const traffic = startTraffic(deployment, openRandom(seed, 1), late_ms_max);
-    const operations = startOperations(deployment, openRandom(seed, 2), [id]);
-    const done = await afflict(deployment, openRandom(seed, 3), campaign);
-    await operations.stop();
-    await traffic.stop();
-    campaign.say('everything is given back, and settles');
-    Object.assign(trouble, no_trouble);
-    await deployment.cluster.settled();
-    await settle(deployment, [id]);
-    await backfillMissing(deployment, [id], Date.now() - 2 * late_ms_max, Date.now());
-    return {
-      done,
-      operations: operations.counts(),
-      sent: traffic.sent.size,
-      ...(await judge(deployment, id, traffic.sent)),
-    };
+    const export_id = String(created.body['id']);
+    return await work({ deployment, export_id, trouble, weaknesses, judged: new Set() });
   } finally {
     await deployment.close();
   }
 }
 
+async function play(world: World, campaign: Campaign): Promise<Outcome> {
+  const { deployment, export_id, trouble, weaknesses, judged } = world;
+  const { seed, weakness } = campaign;
+  if (weakness !== undefined) weaknesses.add(weakness);
+  Object.assign(trouble, campaign_trouble);
+  const traffic = startTraffic(deployment, openRandom(seed, 1), late_ms_max);
+  const operations = startOperations(deployment, openRandom(seed, 2), [export_id]);
+  const done = await afflict(deployment, openRandom(seed, 3), campaign);
+  await operations.stop();
+  await traffic.stop();
+  campaign.say('everything is given back, and settles');
+  Object.assign(trouble, no_trouble);
+  weaknesses.clear();
+  await deployment.cluster.settled();
+  await settle(deployment, [export_id]);
+  await backfillMissing(deployment, [export_id], Date.now() - 2 * late_ms_max, Date.now());
+  const judgement = await judge(world, traffic.sent);
+  for (const uuid of traffic.sent.keys()) judged.add(uuid);
+  return { done, operations: operations.counts(), sent: traffic.sent.size, ...judgement };
+}
+
+/** What is not as it must be, each with a count; of events, the sum over the replicas. */
+function faultsOf({ replicas, files, persons, verified }: Outcome): Record<string, number> {
+  const sum = (name: keyof Differences) => replicas.reduce((all, one) => all + one[name], 0);
+  return {
+    'events lost': sum('lost'),
+    'events doubled': sum('doubled'),
+    'events changed': sum('changed'),
+    'rows missing in files': files.lost,
+    'rows doubled in files': files.doubled,
+    'rows changed in files': files.changed,
+    'versions of persons doubled': persons.doubled,
+    'replicas with other persons': persons.differing,
+    'receipts that do not hold': verified === '' ? 0 : 1,
+  };
+}
+
 /** True when nothing was lost, doubled or changed, on any replica and in the files. */
-export function isFaultless({ replicas, files, persons, verified }: Outcome): boolean {
-  return (
-    [...replicas, files].every(
-      ({ lost, doubled, changed }) => lost === 0 && doubled === 0 && changed === 0,
-    ) &&
-    persons.doubled === 0 &&
-    persons.differing === 0 &&
-    verified === ''
-  );
+export function isFaultless(outcome: Outcome): boolean {
+  return Object.values(faultsOf(outcome)).every((count) => count === 0);
 }
 
 async function judge(
-  deployment: ClusterDeployment,
-  id: string,
+  { deployment, export_id, judged }: World,
   sent: Map<string, string>,
 ): Promise<Omit<Outcome, 'done' | 'operations' | 'sent'>> {
   const { cluster, db } = deployment;
@@ -123,9 +230,14 @@ async function judge(
     createClient({ url: cluster.url(index), log: { level: 127 } }),
   );
   try {
-    const sources = await Promise.all(nodes.map((clickhouse) => readSource({ clickhouse })));
-    const of = { batch_export_id: id, revision: 1 };
+    const sources = await Promise.all(
+      nodes.map(async (clickhouse) =>
+        (await readSource({ clickhouse })).filter(({ uuid }) => !judged.has(uuid)),
+      ),
+    );
+    const of = { batch_export_id: export_id, revision: 1 };
     const files = await readFiles(deployment);
+    for (const uuid of judged) files.delete(uuid);
     const runs = await db.rows<{ status: string; runs: number }>(
       sql`SELECT status, count(*)::int AS runs FROM batch_export_runs GROUP BY status`,
     );

@@ -8,7 +8,6 @@ import { createClient } from '@clickhouse/client';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { openStandIn } from './cluster.ts';
 import type { StandIn } from './cluster.ts';
-import { rememberBlock } from './keeper.ts';
 import { no_trouble } from './settings.ts';
 import type { Weakness } from './settings.ts';
 
@@ -252,25 +251,38 @@ test('what only a lost replica had is lost, and a hash without rows may stay', a
   await insert(1, [70], { insert_deduplication_token: 'lost' });
   await cluster.settled();
   assert.deepEqual(await counts('id = 70'), [0, 0, 0]);
-  const log = cluster.cluster.keeper.tables.get('sluice.rows')!;
-  rememberBlock(log, 'token lost', undefined);
-  log.blocks.delete('token lost');
 });
 
 test('the connection is cut, requests come late and twice, and inserts end unknown', async () => {
-  Object.assign(trouble, { cut: 1 });
-  await assert.rejects(ask(0, 'SELECT number FROM numbers(200000)'));
-  Object.assign(trouble, { cut: 0, repeat: 1, late_ms_max: 1 });
-  await insert(3, [80], { insert_deduplicate: 0 });
-  Object.assign(trouble, { repeat: 0, unknown: 1 });
-  const log = cluster.cluster.keeper.tables.get('sluice.rows')!;
-  await cluster.cluster.changes.until(() => log.entries.at(-2)?.state === 'agreed', 5_000);
+  const { random } = cluster.cluster.settings;
+  const { next } = random;
+  try {
+    random.next = () => 0.9;
+    Object.assign(trouble, { cut: 1 });
+    await assert.rejects(ask(0, 'SELECT number FROM numbers(200000)'));
+    Object.assign(trouble, { cut: 0, repeat: 1, late_ms_max: 1 });
+    await insert(3, [80], { insert_deduplicate: 0 });
+    const { entries } = cluster.cluster.keeper.tables.get('sluice.rows')!;
+    const tries = () => entries.filter(({ body }) => body?.toString().includes('80')).length;
+    assert.ok(await cluster.cluster.changes.until(() => tries() === 2, 10_000));
+    // A proxy tries again what broke off, and an old version takes that for a repetition.
+    random.next = () => 0.1;
+    await insert(3, [78]);
+    await withWeakness('cancelled inserts leave a hash', () =>
+      insert(3, [79]).then(() => undefined),
+    );
+  } finally {
+    random.next = next;
+    Object.assign(trouble, { repeat: 0, unknown: 1 });
+  }
   const outcomes = await Promise.allSettled(
     Array.from({ length: 12 }, (_, index) => insert(3, [81 + index])),
   );
   Object.assign(trouble, no_trouble);
   assert.ok(outcomes.every(({ status }) => status === 'rejected'));
   await cluster.settled();
+  assert.deepEqual(await counts('id = 78'), [1, 1, 1]);
+  assert.deepEqual(await counts('id = 79'), [0, 0, 0]);
   assert.deepEqual(await counts('id = 80'), [2, 2, 2]);
   const [stored = 0] = await counts('id BETWEEN 81 AND 92');
   assert.ok(stored > 0 && stored < 12, `${stored} of 12 stored`);

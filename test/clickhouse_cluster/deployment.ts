@@ -76,11 +76,14 @@ async function openParts(
       : {}),
   });
   const kept = {} as Record<Process, Kept>;
-  for (const name of processes) {
+  const start = async (name: Process) => {
     const command = name === 'api' ? 'api' : 'worker';
     kept[name] = await keepRunning(async () => (await startServer([command], environment)).child);
     closing.push(() => kept[name].stop());
-  }
+  };
+  // The first one makes the tables.
+  await start('api');
+  await Promise.all([start('worker 1'), start('worker 2')]);
   const ask: Operated['call'] = (method, path, body) =>
     call(`http://127.0.0.1:${port}`, key, method, path, body);
   return {

@@ -15,7 +15,8 @@ export const campaign_trouble: Trouble = {
   unknown: 0.03,
 };
 
-const cuts = [
+/** The cuts there are, each as often as it stands here. */
+export const cuts = [
   'replica refuses',
   'replica refuses',
   'replica hangs',
@@ -27,6 +28,9 @@ const cuts = [
   'Keeper is away',
   'replica is lost with its disk',
 ] as const;
+/** One of `cuts`. */
+export type Cut = (typeof cuts)[number];
+
 const victims = ['api', 'worker 1', 'worker 2', 'engine', 'engine'] as const;
 
 /** What was done, by name. */
@@ -39,8 +43,14 @@ export type Done = Record<string, number>;
 export async function afflict(
   deployment: ClusterDeployment,
   random: Random,
-  { kills, cuts: cut_count, say }: { kills: number; cuts: number; say(line: string): void },
+  wanted: {
+    kills: number;
+    cuts: number;
+    kinds?: readonly Cut[] | undefined;
+    say(line: string): void;
+  },
 ): Promise<Done> {
+  const { kills, cuts: cut_count, kinds = cuts, say } = wanted;
   const done: Done = {};
   let [kills_left, cuts_left] = [kills, cut_count];
   while (kills_left + cuts_left > 0) {
@@ -50,7 +60,7 @@ export async function afflict(
     else cuts_left -= 1;
     const name = is_kill
       ? await kill(deployment, random)
-      : await cut(deployment, random, random.one(cuts));
+      : await cut(deployment, random, random.one(kinds));
     done[name] = (done[name] ?? 0) + 1;
     say(`${kills - kills_left} kills, ${cut_count - cuts_left} cuts: ${name}`);
   }
@@ -64,11 +74,7 @@ async function kill(deployment: ClusterDeployment, random: Random): Promise<stri
   return `kill -9 of ${victim}`;
 }
 
-async function cut(
-  { cluster }: ClusterDeployment,
-  random: Random,
-  kind: (typeof cuts)[number],
-): Promise<string> {
+async function cut({ cluster }: ClusterDeployment, random: Random, kind: Cut): Promise<string> {
   const replica = random.between(0, 2);
   const ms = random.between(200, 4_000);
   switch (kind) {

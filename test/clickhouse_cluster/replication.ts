@@ -56,8 +56,8 @@ async function follow(cluster: Cluster, replica: Replica): Promise<void> {
 function mayApply(cluster: Cluster, replica: Replica, log: TableLog, entry: Entry): boolean {
   const { settings, replicas } = cluster;
   const is_source = entry.source === replica.index;
-  if (!is_source && entry.kind === 'change' && settings.weaknesses.has('mutations stay on a node'))
-    entry.holders.add(replica.index);
+  const kept_back = entry.kind === 'change' ? 'mutations stay on a node' : 'rows stay on a node';
+  if (!is_source && settings.weaknesses.has(kept_back)) entry.holders.add(replica.index);
   if (entry.holders.has(replica.index)) return false;
   const is_turn =
     entry.kind === 'change'
@@ -137,7 +137,7 @@ async function storeRows(replica: Replica, log: TableLog, entry: Entry): Promise
 }
 
 /** The rows that an engine has, by its parts. */
-export async function countRows(replica: Replica, table: string): Promise<number> {
+async function countRows(replica: Replica, table: string): Promise<number> {
   return Number(await replica.ask({ text: `SELECT count() FROM ${table} FORMAT TabSeparated` }));
 }
 
@@ -188,7 +188,7 @@ export function noteTable(
     replica.tables.get(name)?.members.delete(replica.index);
     replica.tables.delete(name);
   }
-  if (!is_replicated || settings.weaknesses.has('rows stay on a node')) return;
+  if (!is_replicated) return;
   const created_alone = settings.mode === 'on_cluster' && source === -1;
   const key = path ?? (created_alone ? `${name} of ${replica.name}` : name);
   const own = /\breplicated_deduplication_window\s*=\s*(\d+)/.exec(text)?.[1];

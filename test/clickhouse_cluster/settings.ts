@@ -5,8 +5,6 @@ import type { Random } from '../chaos/random.ts';
  * uses it: a campaign must then find a loss or a double.
  */
 export const weaknesses = [
-  /** `ReplicatedMergeTree` keeps its rows on the node that was asked. */
-  'rows stay on a node',
   /** Definitions reach the node that was asked and no other. */
   'definitions stay on a node',
   /** A cancelled insert leaves its hash and not its rows (ClickHouse#112149). */
@@ -25,6 +23,8 @@ export const weaknesses = [
   'mutations stay on a node',
   /** Every request to a node is answered by any of them, under one name. */
   'requests are spread',
+  /** `ReplicatedMergeTree` keeps its rows on the node that was asked, and says that all have them. */
+  'rows stay on a node',
 ] as const;
 
 /** One of `weaknesses`. */
@@ -43,7 +43,7 @@ export type Trouble = {
   late_ms_max: number;
   /** The connection breaks: with the request, or in the middle of the answer. */
   cut: number;
-  /** An insert arrives twice. */
+  /** An insert arrives twice: once more later, or because its first try broke off unseen. */
   repeat: number;
   /** An insert ends with an unknown status, stored or not. */
   unknown: number;
