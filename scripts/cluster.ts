@@ -27,9 +27,10 @@ const { without, only } = values;
 const kinds = only === undefined ? undefined : cuts_known.filter((kind) => kind === only);
 if (kinds?.length === 0)
   throw new Error(`--only takes one of: ${[...new Set(cuts_known)].join(', ')}.`);
-const wanted = weaknesses.filter((name) => without === 'all' || without === name);
+const named = without?.split(', ') ?? [];
+const wanted = weaknesses.filter((name) => without === 'all' || named.includes(name));
 if (without !== undefined && wanted.length === 0)
-  throw new Error(`--without takes all, or one of: ${weaknesses.join(', ')}.`);
+  throw new Error(`--without takes all, or some of: ${weaknesses.join(', ')}.`);
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-cluster-'));
 console.log(`${kills} kills, ${cuts} cuts, seed ${seed}, ${mode}; in ${folder}`);

@@ -141,6 +141,16 @@ const lasting = [
   'receipts that do not hold',
 ];
 
+/** What goes wrong more often than in other plays, so that a weakness shows in a short one. */
+const more_trouble_for: Partial<Record<Weakness, Partial<Trouble>>> = {
+  'cancelled inserts leave a hash': { repeat: 0.3 },
+  'no deduplication': { repeat: 0.2 },
+  'short deduplication window': { repeat: 0.2 },
+  'no waiting for others': { fetch_ms_max: 5_000 },
+  'requests are spread': { fetch_ms_max: 5_000 },
+  'mutations stay on a node': { unknown: 0.2 },
+};
+
 /** What is played in: a server on a cluster, its export, and all that was answered for so far. */
 type World = {
   deployment: ClusterDeployment;
@@ -182,7 +192,8 @@ async function play(world: World, campaign: Campaign): Promise<Outcome> {
   const { deployment, export_id, trouble, weaknesses, judged } = world;
   const { seed, weakness } = campaign;
   if (weakness !== undefined) weaknesses.add(weakness);
-  Object.assign(trouble, campaign_trouble);
+  const more = weakness === undefined ? {} : more_trouble_for[weakness];
+  Object.assign(trouble, campaign_trouble, more);
   const traffic = startTraffic(deployment, openRandom(seed, 1), late_ms_max);
   const operations = startOperations(deployment, openRandom(seed, 2), [export_id]);
   const done = await afflict(deployment, openRandom(seed, 3), campaign);
