@@ -5,7 +5,7 @@ import { insertRows, settingOf } from './insert.ts';
 import type { TableLog } from './keeper.ts';
 import { asOfCluster, processesOf } from './relations.ts';
 import type { Process, Question, Replica } from './replica.ts';
-import { isActive, nameIn } from './replication.ts';
+import { isActive, logAt } from './replication.ts';
 import type { Cluster } from './replication.ts';
 import { readClusterStatement } from './statements.ts';
 
@@ -60,7 +60,7 @@ async function insert(
   { table, text }: { table: string; text: string },
   { body, settings, process }: Request,
 ): Promise<Answer> {
-  const log = replica.tables.get(nameIn(cluster.settings, table));
+  const log = logAt(cluster, replica, table);
   if (log === undefined) await replica.ask({ text, body, settings });
   else
     await insertRows(cluster, replica, { log, text, body: body ?? Buffer.of(), settings, process });
@@ -74,7 +74,7 @@ async function insertSelected(
   { table, into, select }: { table: string; into: string; select: string },
   { text, settings, process }: Request,
 ): Promise<Answer> {
-  const log = replica.tables.get(nameIn(cluster.settings, table));
+  const log = logAt(cluster, replica, table);
   if (log === undefined) {
     await replica.ask({ text, settings });
     return nothing;
@@ -116,7 +116,7 @@ async function syncReplica(
 }
 
 function logOf(cluster: Cluster, replica: Replica, table: string): TableLog {
-  const log = replica.tables.get(nameIn(cluster.settings, table));
+  const log = logAt(cluster, replica, table);
   if (log !== undefined) return log;
   throw new Failure(36, 'BAD_ARGUMENTS', `Table ${table} is not replicated.`, 400);
 }

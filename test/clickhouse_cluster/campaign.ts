@@ -111,7 +111,8 @@ async function controlWork(
     for (const weakness of weaknesses) {
       const seed = campaign.seed + controls.length;
       const kinds = kinds_for[weakness] ?? campaign.kinds;
-      const after = faultsOf(await play(world, { ...campaign, seed, weakness, kinds }));
+      const outcome = await play(world, { ...campaign, seed, weakness, kinds });
+      const after = faultsOf(outcome);
       const found = Object.entries(after)
         .map(
           ([name, count]) => [name, count - (lasting.includes(name) ? before[name]! : 0)] as const,
@@ -121,7 +122,9 @@ async function controlWork(
         .join(', ');
       before = after;
       controls.push({ weakness, seed, found });
-      campaign.say(`without protection (${weakness}), seed ${seed}: ${found}`);
+      campaign.say(
+        `without protection (${weakness}), seed ${seed}, ${outcome.sent} events: ${found}`,
+      );
     }
     return controls;
   });
@@ -143,9 +146,9 @@ const lasting = [
 
 /** What goes wrong more often than in other plays, so that a weakness shows in a short one. */
 const more_trouble_for: Partial<Record<Weakness, Partial<Trouble>>> = {
-  'cancelled inserts leave a hash': { repeat: 0.3 },
-  'no deduplication': { repeat: 0.2 },
-  'short deduplication window': { repeat: 0.2 },
+  'cancelled inserts leave a hash': { repeat: 0.3, fetch_ms_max: 100 },
+  'no deduplication': { repeat: 0.3, fetch_ms_max: 100 },
+  'short deduplication window': { repeat: 0.3, fetch_ms_max: 100 },
   'no waiting for others': { fetch_ms_max: 5_000 },
   'requests are spread': { fetch_ms_max: 5_000 },
   'mutations stay on a node': { unknown: 0.2 },

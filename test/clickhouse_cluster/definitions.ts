@@ -2,7 +2,7 @@ import { Failure, NoAnswer } from './failure.ts';
 import { settingOf } from './insert.ts';
 import type { Definition, Entry, TableLog } from './keeper.ts';
 import type { Replica } from './replica.ts';
-import { apply, define, isActive, isAllBeforeDone, nameIn, noteTable } from './replication.ts';
+import { apply, define, isActive, isAllBeforeDone, logAt, noteTable } from './replication.ts';
 import type { Cluster } from './replication.ts';
 import { withoutReplication } from './statements.ts';
 
@@ -86,7 +86,7 @@ export async function changeTable(
   { table, text, all, settings }: Definable,
 ): Promise<void> {
   requireFitting(cluster, all);
-  const log = replica.tables.get(nameIn(cluster.settings, table));
+  const log = logAt(cluster, replica, table);
   if (log === undefined) return defineTable(cluster, replica, { table, text, all, settings });
   requireKeeper(cluster);
   const is_mutation = /\b(DELETE|UPDATE)\b[\s\S]*\bWHERE\b/i.test(text);

@@ -185,8 +185,10 @@ export function noteTable(
   const { is_replicated, path } = readEngine(text);
   const name = nameIn(settings, table);
   if (/^\s*(?:DROP|DETACH)\b/i.test(text)) {
-    replica.tables.get(name)?.members.delete(replica.index);
+    const dropped = replica.tables.get(name);
     replica.tables.delete(name);
+    dropped?.members.delete(replica.index);
+    if (dropped?.members.size === 0) keeper.tables.delete(dropped.path);
   }
   if (!is_replicated) return;
   const created_alone = settings.mode === 'on_cluster' && source === -1;
@@ -205,6 +207,22 @@ export function noteTable(
   keeper.tables.set(key, log);
   log.members.add(replica.index);
   replica.tables.set(name, log);
+}
+
+/**
+ * The log of a replicated table, and nothing for another table. Throws where the replica, which may
+ * be new, does not have the table yet.
+ */
+export function logAt(
+  { keeper, settings }: Pick<Cluster, 'keeper' | 'settings'>,
+  replica: Replica,
+  table: string,
+): TableLog | undefined {
+  const name = nameIn(settings, table);
+  const log = replica.tables.get(name);
+  if (log === undefined && [...keeper.tables.values()].some((one) => one.name === name))
+    throw new Failure(60, 'UNKNOWN_TABLE', `Table ${name} does not exist.`, 404);
+  return log;
 }
 
 /** The name of a table with its database. */
