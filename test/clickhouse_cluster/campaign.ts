@@ -146,9 +146,9 @@ const lasting = [
 
 /** What goes wrong more often than in other plays, so that a weakness shows in a short one. */
 const more_trouble_for: Partial<Record<Weakness, Partial<Trouble>>> = {
-  'cancelled inserts leave a hash': { repeat: 0.3, fetch_ms_max: 100 },
-  'no deduplication': { repeat: 0.3, fetch_ms_max: 100 },
-  'short deduplication window': { repeat: 0.3, fetch_ms_max: 100 },
+  'cancelled inserts leave a hash': { repeat: 0.8, fetch_ms_max: 100 },
+  'no deduplication': { repeat: 0.8, fetch_ms_max: 100 },
+  'short deduplication window': { repeat: 0.8, fetch_ms_max: 100 },
   'no waiting for others': { fetch_ms_max: 5_000 },
   'requests are spread': { fetch_ms_max: 5_000 },
   'mutations stay on a node': { unknown: 0.2 },

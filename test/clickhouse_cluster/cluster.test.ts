@@ -79,7 +79,7 @@ async function withWeakness(weakness: Weakness, work: () => Promise<void>): Prom
   await work().finally(() => weaknesses.delete(weakness));
 }
 
-test('a definition of a Replicated database is everywhere, and rows of plain tables are not', async () => {
+test('definitions are everywhere, rows of plain tables are not', async () => {
   await create('plain', 'MergeTree');
   await insert(0, [1], {}, 'plain');
   assert.deepEqual(await counts('1', 'plain'), [1, 0, 0]);
@@ -132,7 +132,7 @@ test('a quorum is waited for, and one that is not to be had is told', async () =
   cluster.setState(2, 'up');
 });
 
-test('a block of the same token or the same rows is taken once, as long as it is remembered', async () => {
+test('a block of the same token or rows is taken once while it is remembered', async () => {
   const token = { insert_deduplication_token: randomUUID() };
   await insert(0, [30], token);
   await insert(1, [31], token);
@@ -197,7 +197,7 @@ test('a cancelled insert of an old version is taken for a repetition, and lost',
   }
 });
 
-test('a mutation goes to all replicas behind what was inserted before, and to nothing after', async () => {
+test('a mutation reaches on all replicas what was inserted before, and nothing after', async () => {
   await whileBehind(async () => {
     await insert(0, [50, 51]);
     await nodes[0]!.command({ query: 'ALTER TABLE rows DELETE WHERE id = 50' });
@@ -220,7 +220,7 @@ test('a mutation goes to all replicas behind what was inserted before, and to no
   assert.deepEqual(await counts('id IN (50, 51)'), [0, 0, 0]);
 });
 
-test('a killed engine has stored a block or not, once; one that is replaced fetches all', async () => {
+test('a killed engine has a block once or not; a replaced one fetches all', async () => {
   const inserted = Promise.allSettled(
     [60, 61, 62, 63].map((id) => insert(0, [id, id], { insert_deduplicate: 0 })),
   );

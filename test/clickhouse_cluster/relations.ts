@@ -12,8 +12,10 @@ const own_tables =
   /\bsystem\.(processes|replicas|clusters|macros|mutations|tables|databases|merge_tree_settings)\b/;
 const host_functions = /\b(?:hostName|hostname|fqdn)\(\)/;
 const version_function = /\bversion\(\)/;
-const all_replicas =
-  /\bcluster(?:AllReplicas)?\(\s*(?:'([^']*)'|([\w.{}-]+))\s*,\s*((?:currentDatabase\(\)\s*,\s*)?[\w.`]+(?:\s*,\s*[\w.`]+)?)\s*\)/;
+const table_name = String.raw`(?:currentDatabase\(\)\s*,\s*)?[\w.\x60]+(?:\s*,\s*[\w.\x60]+)?`;
+const all_replicas = new RegExp(
+  String.raw`\bcluster(?:AllReplicas)?\(\s*(?:'([^']*)'|([\w.{}-]+))\s*,\s*(${table_name})\s*\)`,
+);
 const groups_by_host = /\bGROUP\s+BY\s+(?:hostName\(\)|host\b)/i;
 /** Tables of these databases are alike on all nodes. */
 const not_of_engine =
@@ -160,7 +162,8 @@ function replicasRelation({ cluster, replica }: Asked): string {
     'database String, table String, engine String, is_leader UInt8, is_readonly UInt8, ' +
       'is_session_expired UInt8, zookeeper_path String, replica_name String, ' +
       'queue_size UInt32, inserts_in_queue UInt32, log_max_index UInt64, log_pointer UInt64, ' +
-      'absolute_delay UInt64, total_replicas UInt32, active_replicas UInt32, lost_part_count UInt64',
+      'absolute_delay UInt64, total_replicas UInt32, active_replicas UInt32, ' +
+      'lost_part_count UInt64',
     [...replica.tables].map(([name, log]) => {
       const open = openEntries(log, replica.index).length;
       const [database = '', table = ''] = name.split('.');
@@ -242,7 +245,8 @@ function mutationsRelation({ cluster, replica }: Asked): string {
     .split(', ')
     .map((column) => column.split(' ')[0])
     .join(', ');
-  return `(SELECT ${names} FROM system.mutations UNION ALL SELECT ${names} FROM ${rowsOf(columns, rows)})`;
+  return `(SELECT ${names} FROM system.mutations
+    UNION ALL SELECT ${names} FROM ${rowsOf(columns, rows)})`;
 }
 
 /** Rows as a relation of the structure. */

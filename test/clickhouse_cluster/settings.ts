@@ -23,7 +23,7 @@ export const weaknesses = [
   'mutations stay on a node',
   /** Every request to a node is answered by any of them, under one name. */
   'requests are spread',
-  /** `ReplicatedMergeTree` keeps its rows on the node that was asked, and says that all have them. */
+  /** Rows stay on the node that was asked, and all say that they have them. */
   'rows stay on a node',
 ] as const;
 

@@ -94,8 +94,11 @@ export function readEngine(text: string): { is_replicated: boolean; path?: strin
   return { is_replicated: found !== null, path: found?.[2] };
 }
 
-const replicated_engine =
-  /\bENGINE\s*=\s*Replicated(\w*MergeTree)(?:\s*\(\s*(?:'([^']*)'\s*,\s*'[^']*'\s*,?)?\s*([^)]*)\))?/i;
+const paths = String.raw`(?:'([^']*)'\s*,\s*'[^']*'\s*,?)?`;
+const replicated_engine = new RegExp(
+  String.raw`\bENGINE\s*=\s*Replicated(\w*MergeTree)(?:\s*\(\s*${paths}\s*([^)]*)\))?`,
+  'i',
+);
 
 /** The statement as an engine without Keeper takes it. */
 export function withoutReplication(text: string): string {
