@@ -1,8 +1,9 @@
 // Lets a server work on a stand-in for a ClickHouse cluster that misbehaves, kills its processes
 // and engines, and compares every replica and every exported file with what was answered for. With
-// --without, the stand-in lacks one protection of a cluster, or each in turn (`all`), and the
-// campaign must find that; --only is the one kind of cut to do. Exit code 1: something was lost, doubled or changed, or a missing
-// protection was not found. npm run cluster [-- --kills 20 --cuts 20 --seed 7 --mode on_cluster]
+// --without, the stand-in lacks one protection of a cluster after the other (`all`, or some), and
+// the campaign must find that; --only is the one kind of cut to do. Exit code 1: something was
+// lost, doubled or changed, or a missing protection was not found. npm run cluster
+// [-- --kills 20 --cuts 20 --seed 7 --mode on_cluster]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
