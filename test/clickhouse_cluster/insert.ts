@@ -53,7 +53,8 @@ export async function insertRows(
   const known = await findBlock(cluster, log, block_id);
   if (known.is_there) return waitForQuorum(cluster, insertion, known.entry, quorum);
   const entry = begin(cluster, replica, insertion, { block_id, quorum });
-  if (block_id !== undefined) rememberBlock(log, block_id, entry);
+  const window = weaknesses.has('short deduplication window') ? 1 : log.window;
+  if (block_id !== undefined) rememberBlock(log, block_id, entry, window);
   await commit(cluster, replica, log, entry);
   if (is_unknown) throw unknown('the session with Keeper was lost');
   await waitForQuorum(cluster, insertion, entry, quorum);

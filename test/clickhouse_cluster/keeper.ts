@@ -72,12 +72,17 @@ export function openEntries(log: TableLog, replica: number): Entry[] {
   return log.entries.filter((entry) => entry.state === 'agreed' && !entry.holders.has(replica));
 }
 
-/** Remembers a block; the oldest ones are forgotten. */
-export function rememberBlock(log: TableLog, id: string, entry: Entry | undefined): void {
+/** Remembers a block; of more than so many the oldest ones are forgotten. */
+export function rememberBlock(
+  log: TableLog,
+  id: string,
+  entry: Entry | undefined,
+  window = log.window,
+): void {
   log.blocks.delete(id);
   log.blocks.set(id, entry);
   for (const oldest of log.blocks.keys()) {
-    if (log.blocks.size <= log.window) return;
+    if (log.blocks.size <= window) return;
     log.blocks.delete(oldest);
   }
 }

@@ -200,9 +200,7 @@ export function noteTable(
     entries: [],
     blocks: new Map(),
     members: new Set(),
-    window: settings.weaknesses.has('short deduplication window')
-      ? 1
-      : Number(own ?? settings.replicated_deduplication_window),
+    window: Number(own ?? settings.replicated_deduplication_window),
   };
   keeper.tables.set(key, log);
   log.members.add(replica.index);
