@@ -3,7 +3,7 @@ import { contains, fromStored } from '../../server/engine/ledger/rectangles.ts';
 import type { Rectangle, StoredRectangle } from '../../server/engine/ledger/rectangles.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 import type { DeliveredRows } from './delivered.ts';
-import type { Site } from './deployment.ts';
+import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { instantOf, rowDigest } from './row_digest.ts';
 import type { EventRow } from './row_digest.ts';
 
@@ -26,12 +26,19 @@ export type Comparison = {
   changed: number;
 };
 
-/** All events of the store, each row of it: one that is there twice is in the list twice. */
-export async function readSource({ clickhouse }: Pick<Site, 'clickhouse'>): Promise<SourceEvent[]> {
+/**
+ * All events of projects in the store, each row of it: one that is there twice is in the list
+ * twice.
+ */
+export async function readSource({
+  clickhouse,
+}: {
+  clickhouse: Pick<ClickHouse, 'query'>;
+}): Promise<SourceEvent[]> {
   const answer = await clickhouse.query({
     query:
       'SELECT toString(uuid) AS uuid, event, distinct_id, toString(timestamp) AS timestamp, ' +
-      'toString(inserted_at) AS inserted_at, properties FROM events',
+      'toString(inserted_at) AS inserted_at, properties FROM events WHERE team_id > 0',
     format: 'JSONEachRow',
   });
   const events: SourceEvent[] = [];

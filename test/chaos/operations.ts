@@ -3,6 +3,9 @@ import sql from 'sql-template-tag';
 import type { Site } from './deployment.ts';
 import type { Random } from './random.ts';
 
+/** A server whose exports people do things to. */
+export type Operated = Pick<Site, 'db' | 'call' | 'up'>;
+
 /** What people do to the exports of a campaign, one thing after the other. */
 export type Operations = {
   /** How often each was done and answered with success. */
@@ -12,7 +15,7 @@ export type Operations = {
 };
 
 type Operation = (
-  deployment: Site,
+  deployment: Operated,
   random: Random,
   path: string,
   exportId: string,
@@ -28,7 +31,11 @@ export const exportPath = (id: string) => `/api/projects/@current/batch_exports/
  * stopped, and lets scheduled runs come every second or so instead of every five minutes. What
  * fails because something is down was not done.
  */
-export function startOperations(deployment: Site, random: Random, exportIds: string[]): Operations {
+export function startOperations(
+  deployment: Operated,
+  random: Random,
+  exportIds: string[],
+): Operations {
   const counts: Record<string, number> = {};
   let isStopping = false;
   const turn = async () => {
@@ -58,7 +65,7 @@ export function startOperations(deployment: Site, random: Random, exportIds: str
  * Moves the end of the export's interval to now: what was inserted so far is the next scheduled
  * run's.
  */
-export async function comeDue({ db }: Site, exportId: string): Promise<void> {
+export async function comeDue({ db }: Pick<Site, 'db'>, exportId: string): Promise<void> {
   await db.run(sql`
     UPDATE batch_exports SET next_run_at = date_trunc('milliseconds', clock_timestamp())
       WHERE id = ${exportId} AND NOT paused AND next_run_at > clock_timestamp()
@@ -106,14 +113,14 @@ const names: (keyof typeof operations)[] = [
   'cancelled backfill',
 ];
 
-async function succeeds(deployment: Site, path: string, body: unknown): Promise<boolean> {
+async function succeeds(deployment: Operated, path: string, body: unknown): Promise<boolean> {
   return (await deployment.call('POST', path, body)).status < 300;
 }
 
 const minute_ms = 60_000;
 
 function backfill(
-  deployment: Site,
+  deployment: Operated,
   random: Random,
   path: string,
   mode: 'missing' | 'all',
@@ -129,7 +136,7 @@ function backfill(
 }
 
 async function toRun(
-  deployment: Site,
+  deployment: Operated,
   random: Random,
   path: string,
   exportId: string,

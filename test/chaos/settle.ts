@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import { until } from '../processes/server_process.ts';
-import type { Site } from './deployment.ts';
+import type { Operated } from './operations.ts';
 import { comeDue, exportPath } from './operations.ts';
 
 const quiet_ms_max = 300_000;
@@ -11,7 +11,7 @@ const rounds_max = 20;
  * inserted so far come due, waits until nothing is open, and retries what did not complete until
  * nothing of it is missing. Rejects when something stays open, or fails again and again.
  */
-export async function settle(deployment: Site, exportIds: string[]): Promise<void> {
+export async function settle(deployment: Operated, exportIds: string[]): Promise<void> {
   await deployment.up();
   for (const id of exportIds)
     await mustSucceed(deployment, `${exportPath(id)}/unpause/`, { backfill: true });
@@ -28,7 +28,7 @@ export async function settle(deployment: Site, exportIds: string[]): Promise<voi
 
 /** Delivers what is missing of a range of event time (milliseconds), and waits for it. */
 export async function backfillMissing(
-  deployment: Site,
+  deployment: Operated,
   exportIds: string[],
   from: number,
   to: number,
@@ -44,13 +44,13 @@ export async function backfillMissing(
   await settle(deployment, exportIds);
 }
 
-async function mustSucceed(deployment: Site, path: string, body: unknown): Promise<void> {
+async function mustSucceed(deployment: Operated, path: string, body: unknown): Promise<void> {
   const answer = await deployment.call('POST', path, body);
   if (answer.status >= 300) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
 }
 
 /** Nothing is open and nothing is due. What waits for its next attempt does not wait any longer. */
-async function whenQuiet({ db }: Site): Promise<void> {
+async function whenQuiet({ db }: Pick<Operated, 'db'>): Promise<void> {
   await until('all runs and backfills to end', quiet_ms_max, 300, async () => {
     await db.run(
       sql`UPDATE batch_export_runs SET due_at = now() WHERE status IN ('Starting', 'Running')
@@ -69,7 +69,7 @@ async function whenQuiet({ db }: Site): Promise<void> {
  * Retries what ended without delivering and gives how many; `refused` collects those of which
  * nothing is missing.
  */
-async function retryAll(deployment: Site, refused: Set<string>): Promise<number> {
+async function retryAll(deployment: Operated, refused: Set<string>): Promise<number> {
   const ended = await deployment.db.rows<{ id: string; batch_export_id: string }>(sql`
     SELECT id, batch_export_id FROM batch_export_runs run
       WHERE status IN ('Failed', 'FailedRetryable', 'Cancelled') AND NOT EXISTS (

@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { openRandom } from '../chaos/random.ts';
+import { openFront } from './front.ts';
+import { forgetReplica, isDoneAt, openKeeper } from './keeper.ts';
+import { openReplica } from './replica.ts';
+import type { Replica } from './replica.ts';
+import { joinCluster, replicate } from './replication.ts';
+import type { Cluster } from './replication.ts';
+import { no_trouble } from './settings.ts';
+import type { ClusterSettings } from './settings.ts';
+
+/** A cluster of embedded engines, which behaves as told and worse. */
+export type StandIn = {
+  /** The addresses of all replicas, as `SLUICE_CLICKHOUSE_URL` takes them. */
+  urls: string;
+  url(replica: number): string;
+  /** One address behind which the replicas take turns. */
+  balancer_url: string;
+  replicas: readonly Replica[];
+  cluster: Cluster;
+  setState(replica: number, state: 'up' | 'refusing' | 'hanging'): void;
+  /** Takes Keeper away, or gives it back. */
+  setKeeper(is_away: boolean): void;
+  /** Has a replica fetch nothing for so long. */
+  stopFetches(replica: number, ms: number): void;
+  /** kill -9 of an engine. */
+  kill(replica: number): void;
+  /** A replica is lost with its disk, and an empty one takes its place. */
+  replace(replica: number): Promise<void>;
+  /** Resolves when the replica has done all that is agreed on now. */
+  caughtUp(replica: number): Promise<void>;
+  /** Resolves when all replicas have done all that was agreed on. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+};
+
+const settle_ms_max = 120_000;
+
+/** Starts a stand-in, of three replicas where nothing else is said. */
+export async function openStandIn(
+  given: Pick<ClusterSettings, 'folder'> & Partial<ClusterSettings>,
+): Promise<StandIn> {
+  const settings: ClusterSettings = {
+    mode: 'replicated_database',
+    replicas: 3,
+    database: 'sluice',
+    cluster: 'sluice',
+    version: '26.7.7.87',
+    replicated_deduplication_window: 10_000,
+    trouble: no_trouble,
+    weaknesses: new Set(),
+    random: openRandom(1, 1),
+    ...given,
+  };
+  mkdirSync(settings.folder, { recursive: true });
+  const numbers = Array.from({ length: settings.replicas }, (_, index) => index);
+  const replicas = await Promise.all(numbers.map((index) => openReplica(index, settings)));
+  const cluster = joinCluster(settings, openKeeper(), replicas);
+  const followers = replicas.map((replica) => replicate(cluster, replica));
+  const fronts = await openFronts(cluster);
+  const url = (server: Server) =>
+    `http://default@127.0.0.1:${(server.address() as AddressInfo).port}/${settings.database}`;
+  return {
+    cluster,
+    replicas,
+    url: (replica) => url(fronts.own[replica]!),
+    urls: fronts.own.map(url).join(','),
+    balancer_url: url(fronts.balancer),
+    ...controls(cluster),
+    close: async () => {
+      cluster.is_closed = true;
+      await Promise.all(followers);
+      for (const server of [...fronts.own, fronts.balancer]) {
+        server.close();
+        server.closeAllConnections();
+      }
+      await Promise.all(replicas.map((replica) => replica.close()));
+    },
+  };
+}
+
+async function openFronts(cluster: Cluster): Promise<{ own: Server[]; balancer: Server }> {
+  const { replicas, settings } = cluster;
+  const any = () => {
+    const up = replicas.filter(({ state }) => state === 'up');
+    return up.length === 0 ? undefined : settings.random.one(up);
+  };
+  const is_spread = settings.weaknesses.has('requests are spread');
+  const own = replicas.map((replica) =>
+    openFront(cluster, is_spread ? any : () => replica, () => replica.name),
+  );
+  const balancer = openFront(cluster, any, ({ name }) => name);
+  for (const server of [...own, balancer]) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  }
+  return { own, balancer };
+}
+
+function controls(cluster: Cluster) {
+  const { replicas, keeper, changes } = cluster;
+  const setState: StandIn['setState'] = (replica, state) => {
+    replicas[replica]!.state = state;
+    changes.tell();
+  };
+  return {
+    setState,
+    setKeeper: (is_away: boolean) => {
+      keeper.is_away = is_away;
+      changes.tell();
+    },
+    stopFetches: (replica: number, ms: number) => {
+      replicas[replica]!.fetches_from = performance.now() + ms;
+    },
+    kill: (replica: number) => replicas[replica]!.kill(),
+    replace: async (replica: number) => {
+      const one = replicas[replica]!;
+      one.state = 'gone';
+      for (const { cancelled } of one.processes) cancelled.abort();
+      forgetReplica(keeper, replica);
+      changes.tell();
+      await one.replace();
+      // What its engine finished in its last moments is gone too.
+      forgetReplica(keeper, replica);
+      changes.tell();
+    },
+    caughtUp: async (replica: number) => {
+      const wanted = [...keeper.tables.values()].flatMap(({ entries }) =>
+        entries.filter(({ state }) => state === 'agreed'),
+      );
+      const isDone = () => wanted.every((entry) => isDoneAt(entry, replica));
+      if (!(await changes.until(isDone, settle_ms_max)))
+        throw new Error(`Replica ${replica + 1} did not catch up.`);
+    },
+    settled: async () => {
+      const isSettled = () =>
+        replicas.every(({ index, state }) => state === 'up' && isAllDone(cluster, index));
+      if (!(await changes.until(isSettled, settle_ms_max)))
+        throw new Error('The replicas did not settle.');
+    },
+  };
+}
+
+function isAllDone({ keeper }: Cluster, replica: number): boolean {
+  return (
+    keeper.definitions.every(({ outcomes }) => outcomes.has(replica)) &&
+    [...keeper.tables.values()].every(({ entries, members }) =>
+      entries.every(
+        ({ state, holders }) =>
+          !members.has(replica) || state === 'void' || (state === 'agreed' && holders.has(replica)),
+      ),
+    )
+  );
+}

@@ -1,0 +1,20 @@
+/** An error in ClickHouse's words, as a client of its HTTP interface is told it. */
+export class Failure extends Error {
+  readonly code: number;
+  readonly status: number;
+
+  constructor(code: number, type: string, sentence: string, status = 500) {
+    super(`Code: ${code}. DB::Exception: ${sentence} (${type})`);
+    this.name = 'Failure';
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/** The replica is away, or went away in the middle: whoever asked gets no answer. */
+export class NoAnswer extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'NoAnswer';
+  }
+}

@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { readRequest } from '../../server/platform/embedded/clickhouse/request.ts';
+import type { ClickHouseRequest } from '../../server/platform/embedded/clickhouse/request.ts';
+import { Failure, NoAnswer } from './failure.ts';
+import { answer } from './answer.ts';
+import type { Answer, Request } from './answer.ts';
+import { settingOf } from './insert.ts';
+import type { Process, Replica } from './replica.ts';
+import type { Cluster } from './replication.ts';
+
+const address_bytes_max = 1024 * 1024;
+/** So long the answer of a balancer may be silent until it is tried elsewhere. */
+const hang_ms_max = 600_000;
+
+/**
+ * ClickHouse's HTTP interface in front of a replica, or of whichever one `choose` gives; `name` is
+ * what it says it is called. What goes wrong on the way is by the cluster's `trouble`.
+ */
+export function openFront(
+  cluster: Cluster,
+  choose: () => Replica | undefined,
+  name: (replica: Replica) => string,
+): Server {
+  const options = { maxHeaderSize: address_bytes_max, keepAliveTimeout: 30_000, requestTimeout: 0 };
+  return createServer(options, (request, response) => {
+    response.on('error', () => undefined);
+    void serve(cluster, choose, name, request, response).catch((error: unknown) => {
+      if (error instanceof Failure && !response.headersSent) sendFailure(response, error);
+      else response.destroy();
+    });
+  });
+}
+
+function sendFailure(response: ServerResponse, { code, status, message }: Failure): void {
+  response.statusCode = status;
+  response.setHeader('X-ClickHouse-Exception-Code', code);
+  response.setHeader('Content-Type', 'text/plain; charset=UTF-8');
+  response.end(`${message}\n`);
+}
+
+async function serve(
+  cluster: Cluster,
+  choose: () => Replica | undefined,
+  name: (replica: Replica) => string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const replica = choose();
+  if (replica === undefined || replica.state === 'refusing' || replica.state === 'gone')
+    throw new NoAnswer('Nobody is here.');
+  if (request.url === '/ping' && replica.state === 'up') return void response.end('Ok.\n');
+  const { trouble, random } = cluster.settings;
+  const [late, cut, repeat] = [random.next(), random.next(), random.next()];
+  const [late_ms, cut_at] = [random.between(1, Math.max(1, trouble.late_ms_max)), random.next()];
+  const read = await readRequest(request);
+  if ('fault' in read) throw new Failure(read.fault.code, 'BAD_ARGUMENTS', read.fault.text, 400);
+  const body = read.data === undefined ? undefined : await readAll(read.data);
+  const is_cut = cut < trouble.cut;
+  // A third of those that are cut off never arrive.
+  if (is_cut && cut_at < 1 / 3) throw new NoAnswer('The request was lost.');
+  if (late < trouble.late) await pause(late_ms);
+  await cluster.changes.until(() => replica.state !== 'hanging', hang_ms_max);
+  if (replica.state !== 'up') throw new NoAnswer(`${replica.name} is away.`);
+  // Of a sixth the replica sees that nobody waits any more, before it is done.
+  const is_left = is_cut && cut_at < 1 / 2;
+  const work = (left: boolean) =>
+    withProcess(replica, read, { body, is_left: left }, response, (asked) =>
+      answer(cluster, replica, asked),
+    );
+  if (repeat < trouble.repeat && /^\s*INSERT/i.test(read.text)) {
+    // A proxy that loses its connection tries again, and nobody hears of the first try.
+    if (cut_at < 1 / 2) await work(true).then(drop, () => undefined);
+    else
+      void pause(late_ms)
+        .then(() => work(false))
+        .then(drop, () => undefined);
+  }
+  const given = await work(is_left);
+  if (is_cut && cut_at < 2 / 3) {
+    drop(given);
+    throw new NoAnswer('The answer was lost.');
+  }
+  response.setHeader('X-ClickHouse-Server-Display-Name', name(replica));
+  await send(response, given, is_cut);
+}
+
+function drop({ body }: Answer): void {
+  if (typeof body === 'string') return;
+  body.on('error', () => undefined);
+  body.destroy();
+}
+
+/** Shows the request among the replica's processes until it has its answer, and ends it in time. */
+async function withProcess(
+  replica: Replica,
+  read: ClickHouseRequest,
+  { body, is_left }: { body: Buffer | undefined; is_left: boolean },
+  response: ServerResponse,
+  work: (asked: Request) => Promise<Answer>,
+): Promise<Answer> {
+  const cancelled = new AbortController();
+  if (is_left) cancelled.abort();
+  const process: Process = {
+    query_id: read.query_id ?? randomUUID(),
+    query: read.text.slice(0, 10_000),
+    began: performance.now(),
+    cancelled,
+  };
+  const settings: [string, string][] = [
+    ...read.params,
+    ...read.settings,
+    ['default_format', read.default_format],
+  ];
+  const seconds = Number(settingOf(settings, 'max_execution_time') ?? 0);
+  const timer = seconds > 0 ? setTimeout(() => cancelled.abort(), seconds * 1_000) : undefined;
+  // A read whose reader is gone ends; what was sent whole to be inserted is.
+  if (!/^\s*(INSERT|ALTER|CREATE|DROP)/i.test(read.text)) {
+    if (response.closed) cancelled.abort();
+    response.once('close', () => cancelled.abort());
+  }
+  replica.processes.add(process);
+  try {
+    return await work({ text: read.text, body, settings, process });
+  } finally {
+    clearTimeout(timer);
+    replica.processes.delete(process);
+  }
+}
+
+async function send(
+  response: ServerResponse,
+  { headers, body }: Answer,
+  is_cut: boolean,
+): Promise<void> {
+  for (const [header, value] of Object.entries(headers))
+    if (/^(x-clickhouse-(format|summary|timezone|query-id)|content-type)$/.test(header))
+      response.setHeader(header, String(value));
+  if (typeof body === 'string') return void response.end(body);
+  if (response.closed) return drop({ headers, body });
+  body.on('error', () => response.destroy());
+  response.once('close', () => body.destroy());
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    if (is_cut) {
+      response.write(chunk.subarray(0, chunk.length / 2));
+      await pause(1);
+      throw new NoAnswer('The answer was cut off.');
+    }
+    if (!response.write(chunk)) await Promise.race([drained(response), closed(response)]);
+  }
+  response.end();
+}
+
+function drained(response: ServerResponse): Promise<unknown> {
+  return new Promise((resolve) => response.once('drain', resolve));
+}
+
+function closed(response: ServerResponse): Promise<unknown> {
+  return new Promise((resolve) => response.once('close', resolve));
+}
+
+async function readAll(data: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of data) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}

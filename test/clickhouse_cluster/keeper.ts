@@ -1,0 +1,104 @@
+/**
+ * One thing that happened to a replicated table: rows that were inserted together, or a change of
+ * its rows or columns. It takes its place in the log before its source has done it, so that all
+ * replicas do everything in one order where the order counts.
+ */
+export type Entry = {
+  number: number;
+  kind: 'rows' | 'change';
+  /** The statement, and what was set for it. */
+  text: string;
+  settings: [string, string][];
+  body: Buffer | undefined;
+  /** How many rows it brings. */
+  rows: number;
+  source: number;
+  state: 'begun' | 'agreed' | 'void';
+  /** Replicas that have done it. */
+  holders: Set<number>;
+  /** When a replica may fetch it, on the scale of `performance.now()`. */
+  due: number[];
+  /** Its hash, until it is forgotten. */
+  block_id: string | undefined;
+  /** Replicas that must have it before its insert is answered. */
+  quorum: number;
+  /** Why its source did not do it. */
+  error: Error | undefined;
+};
+
+/** What Keeper has of a table. */
+export type TableLog = {
+  /** Where it lies in Keeper, by which tables of several replicas are one. */
+  path: string;
+  name: string;
+  entries: Entry[];
+  /** Blocks that are remembered, oldest first; `undefined` has a hash and no rows. */
+  blocks: Map<string, Entry | undefined>;
+  members: Set<number>;
+  window: number;
+};
+
+/** A definition that every replica has to follow, and how it went there. */
+export type Definition = {
+  table: string;
+  text: string;
+  settings: [string, string][];
+  source: number;
+  due: number[];
+  /** By replica: done, or why not. */
+  outcomes: Map<number, Error | undefined>;
+};
+
+/** What all replicas agree on. */
+export type Keeper = {
+  /** Nobody can agree on anything. */
+  is_away: boolean;
+  tables: Map<string, TableLog>;
+  definitions: Definition[];
+};
+
+/** One that nobody has told anything yet. */
+export function openKeeper(): Keeper {
+  return { is_away: false, tables: new Map(), definitions: [] };
+}
+
+/** Whether the replica has nothing more to do for it. */
+export function isDoneAt(entry: Entry, replica: number): boolean {
+  return entry.state === 'void' || entry.holders.has(replica);
+}
+
+/** What was agreed on and is not done at the replica. */
+export function openEntries(log: TableLog, replica: number): Entry[] {
+  return log.entries.filter((entry) => entry.state === 'agreed' && !entry.holders.has(replica));
+}
+
+/** Remembers a block; of more than so many the oldest ones are forgotten. */
+export function rememberBlock(
+  log: TableLog,
+  id: string,
+  entry: Entry | undefined,
+  window = log.window,
+): void {
+  log.blocks.delete(id);
+  log.blocks.set(id, entry);
+  for (const oldest of log.blocks.keys()) {
+    if (log.blocks.size <= window) return;
+    log.blocks.delete(oldest);
+  }
+}
+
+/**
+ * Takes note that a replica is lost with all that it had. What no other one has is lost with it;
+ * of blocks that a quorum was to have, the hash goes too, of others it stays.
+ */
+export function forgetReplica(keeper: Keeper, replica: number): void {
+  for (const log of keeper.tables.values()) {
+    for (const entry of log.entries) {
+      entry.holders.delete(replica);
+      if (entry.state !== 'agreed' || entry.holders.size > 0) continue;
+      entry.state = 'void';
+      if (entry.quorum > 1 && entry.block_id !== undefined) log.blocks.delete(entry.block_id);
+    }
+  }
+  for (const { outcomes } of keeper.definitions) outcomes.delete(replica);
+}

@@ -1,0 +1,155 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { Agent, request } from 'undici';
+import { openEmbeddedClickHouse } from '../../server/platform/embedded/clickhouse/clickhouse.ts';
+import type { EmbeddedStore } from '../../server/platform/embedded/supervise.ts';
+import { silentLog } from '../../server/platform/log.ts';
+import { Failure, NoAnswer } from './failure.ts';
+import type { TableLog } from './keeper.ts';
+import { openLine } from './wait_for.ts';
+
+/** What an engine is asked: a statement, its data, and everything that is set for it. */
+export type Question = {
+  text: string;
+  body?: Buffer | undefined;
+  settings?: [string, string][];
+  signal?: AbortSignal | undefined;
+};
+
+/** A request that a replica works on, as `system.processes` shows it. */
+export type Process = {
+  query_id: string;
+  query: string;
+  began: number;
+  /** Aborted by KILL, or when its time is over. */
+  cancelled: AbortController;
+};
+
+/** A node of the cluster: an engine, what it knows of its tables, and how it is. */
+export type Replica = {
+  index: number;
+  name: string;
+  /** `hanging` takes requests and answers them once it is `up` again; `gone` has lost its disk. */
+  state: 'up' | 'refusing' | 'hanging' | 'gone';
+  /** Fetches nothing from others until then, on the scale of `performance.now()`. */
+  fetches_from: number;
+  /** Its replicated tables by name. */
+  tables: Map<string, TableLog>;
+  /** Rows of each table, as far as they are known. */
+  rows: Map<string, number>;
+  processes: Set<Process>;
+  /** Lets one thing at a time be written to a table. */
+  line(table: string): ReturnType<typeof openLine>;
+  /** Answers with the whole text. Throws `Failure`, or `NoAnswer` when the engine is away. */
+  ask(question: Question): Promise<string>;
+  /** Answers with headers and bytes, as they come. */
+  read(question: Question): Promise<{ headers: Record<string, unknown>; body: Readable }>;
+  /** kill -9; the engine comes back by itself. */
+  kill(): void;
+  /** Ends the engine and removes its disk, and starts it anew without anything. */
+  replace(): Promise<void>;
+  close(): Promise<void>;
+};
+
+type Settings = { folder: string; database: string };
+
+/** Starts an engine of its own for one replica. */
+export async function openReplica(index: number, settings: Settings): Promise<Replica> {
+  const folder = join(settings.folder, `replica_${index + 1}`);
+  const start = async () => {
+    const store = await openEmbeddedClickHouse({
+      folder,
+      log: silentLog(),
+      memory_bytes_max: 1_000_000_000,
+    });
+    await askEngine(store, agent, {
+      text: `CREATE DATABASE IF NOT EXISTS ${settings.database} ENGINE = Atomic`,
+    });
+    return store;
+  };
+  const agent = new Agent({ connections: 48, pipelining: 1, bodyTimeout: 0, headersTimeout: 0 });
+  let store: EmbeddedStore = await start();
+  const lines = new Map<string, ReturnType<typeof openLine>>();
+  const database: [string, string] = ['database', settings.database];
+  const within = (question: Question): Question => ({
+    ...question,
+    settings: [...(question.settings ?? []), database],
+  });
+  const replica: Replica = {
+    index,
+    name: `replica-${index + 1}`,
+    state: 'up',
+    fetches_from: 0,
+    tables: new Map(),
+    rows: new Map(),
+    processes: new Set(),
+    line: (table) => {
+      const line = lines.get(table) ?? openLine();
+      lines.set(table, line);
+      return line;
+    },
+    ask: (question) => askEngine(store, agent, within(question)),
+    read: (question) => readEngine(store, agent, within(question)),
+    kill: () => {
+      if (store.pid !== undefined) process.kill(store.pid, 'SIGKILL');
+    },
+    replace: async () => {
+      replica.state = 'gone';
+      await store.stop();
+      await rm(folder, { recursive: true, force: true });
+      replica.tables.clear();
+      replica.rows.clear();
+      store = await start();
+      replica.state = 'up';
+    },
+    close: async () => {
+      await agent.destroy();
+      await store.stop();
+    },
+  };
+  return replica;
+}
+
+async function readEngine(
+  store: EmbeddedStore,
+  agent: Agent,
+  { text, body, settings = [], signal }: Question,
+): Promise<{ headers: Record<string, unknown>; body: Readable }> {
+  const { origin, username, password } = new URL(store.url);
+  const address = new URLSearchParams(settings);
+  // With data the statement is in the address, otherwise it is the body, which may be long.
+  if (body !== undefined) address.set('query', text);
+  let answer;
+  try {
+    answer = await request(`${origin}/?${address}`, {
+      method: 'POST',
+      dispatcher: agent,
+      headers: {
+        authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
+      },
+      body: body ?? text,
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (error) {
+    throw new NoAnswer(String(error));
+  }
+  if (answer.statusCode === 200) return { headers: answer.headers, body: answer.body };
+  const told = await answer.body.text();
+  const found = /^Code: (\d+)\. DB::Exception: ([\s\S]*) \((\w+)\)\s*$/.exec(told);
+  throw new Failure(
+    Number(found?.[1] ?? 1000),
+    found?.[3] ?? 'UNKNOWN_EXCEPTION',
+    found?.[2] ?? told,
+    answer.statusCode,
+  );
+}
+
+async function askEngine(store: EmbeddedStore, agent: Agent, question: Question): Promise<string> {
+  const { body } = await readEngine(store, agent, question);
+  try {
+    return Buffer.concat(await body.toArray()).toString();
+  } catch (error) {
+    throw new NoAnswer(String(error));
+  }
+}

@@ -1,0 +1,80 @@
+import type { Random } from '../chaos/random.ts';
+
+/**
+ * What a stand-in may do worse than any cluster, each of which takes one protection away from who
+ * uses it: a campaign must then find a loss or a double.
+ */
+export const weaknesses = [
+  /** Definitions reach the node that was asked and no other. */
+  'definitions stay on a node',
+  /** A cancelled insert leaves its hash and not its rows (ClickHouse#112149). */
+  'cancelled inserts leave a hash',
+  /** `insert_quorum` is read and not heeded. */
+  'no quorum',
+  /** `insert_deduplication_token` and hashes of blocks are not heeded. */
+  'no deduplication',
+  /** Of hashes only the last is remembered, whatever the tables' settings say. */
+  'short deduplication window',
+  /** `clusterAllReplicas` and `ON CLUSTER` of KILL ask the node itself alone. */
+  'one node answers for all',
+  /** `SYSTEM SYNC REPLICA` and `select_sequential_consistency` do not wait. */
+  'no waiting for others',
+  /** Mutations reach the node that was asked and no other. */
+  'mutations stay on a node',
+  /** Every request to a node is answered by any of them, under one name. */
+  'requests are spread',
+  /** Rows stay on the node that was asked, and all say that they have them. */
+  'rows stay on a node',
+] as const;
+
+/** One of `weaknesses`. */
+export type Weakness = (typeof weaknesses)[number];
+
+/** How much goes wrong by itself. Probabilities are per request, times in milliseconds. */
+export type Trouble = {
+  /** So long a block takes at most until another replica has it. */
+  fetch_ms_max: number;
+  /** So long a definition takes at most until another replica has it. */
+  definition_ms_max: number;
+  /** So long an insert takes at most until it is agreed upon. */
+  commit_ms_max: number;
+  /** A request arrives late, by so much at most, also when its sender is gone by then. */
+  late: number;
+  late_ms_max: number;
+  /** The connection breaks: with the request, or in the middle of the answer. */
+  cut: number;
+  /** An insert arrives twice: once more later, or because its first try broke off unseen. */
+  repeat: number;
+  /** An insert ends with an unknown status, stored or not. */
+  unknown: number;
+};
+
+/** A cluster in which nothing goes wrong. */
+export const no_trouble: Trouble = {
+  fetch_ms_max: 0,
+  definition_ms_max: 0,
+  commit_ms_max: 0,
+  late: 0,
+  late_ms_max: 0,
+  cut: 0,
+  repeat: 0,
+  unknown: 0,
+};
+
+/** How a stand-in is built. `folder` is empty and only its own. */
+export type ClusterSettings = {
+  folder: string;
+  /** Whether its database is `Replicated`, or its definitions need `ON CLUSTER`. */
+  mode: 'replicated_database' | 'on_cluster';
+  replicas: number;
+  database: string;
+  /** The name in `system.clusters`. */
+  cluster: string;
+  /** What `version()` tells. */
+  version: string;
+  /** What `system.merge_tree_settings` tells, and what is heeded. */
+  replicated_deduplication_window: number;
+  trouble: Trouble;
+  weaknesses: ReadonlySet<Weakness>;
+  random: Random;
+};

@@ -1,0 +1,45 @@
+/** Something that whoever waits for a change is told of. */
+export type Changes = {
+  /** Lets everybody who waits look again. */
+  tell(): void;
+  /**
+   * Resolves with true once `holds` gives true, and with false after so many milliseconds.
+   * `holds` is asked at once, and again at each change.
+   */
+  until(holds: () => boolean, ms: number): Promise<boolean>;
+};
+
+/** Opens one. */
+export function openChanges(): Changes {
+  const lookers = new Set<() => void>();
+  return {
+    tell: () => {
+      for (const look of lookers) look();
+    },
+    until: (holds, ms) => {
+      if (holds()) return Promise.resolve(true);
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const end = (is_so: boolean) => {
+        clearTimeout(timer);
+        lookers.delete(look);
+        resolve(is_so);
+      };
+      const look = () => {
+        if (holds()) end(true);
+      };
+      const timer = setTimeout(() => end(holds()), Math.min(ms, 2 ** 31 - 1));
+      lookers.add(look);
+      return promise;
+    },
+  };
+}
+
+/** Does one thing after the other. */
+export function openLine(): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const mine = last.then(work, work);
+    last = mine.catch(() => undefined);
+    return mine;
+  };
+}
