@@ -2,7 +2,7 @@
 // lists and slots ask about.
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import type { Harness } from '../test/harness.ts';
+import type { Database } from '../server/platform/postgres/database.ts';
 
 /** The start of the first slot of a planted history. */
 export const history_start = '2024-01-01T00:00:00Z';
@@ -18,7 +18,7 @@ const made = sql`LATERAL (SELECT gen_random_uuid() AS id WHERE (n, e.id) IS NOT 
  * and another fortieth is missing, and so many runs of one backfill.
  */
 export async function plantHistory(
-  { deps: { db } }: Harness,
+  { deps: { db } }: { deps: { db: Database } },
   id: string,
   { slots, backfill_runs }: { slots: number; backfill_runs: number },
 ): Promise<void> {
@@ -67,7 +67,7 @@ export async function plantHistory(
  * fails, every twentieth is paused, and another is late.
  */
 export async function plantExports(
-  { deps: { db } }: Harness,
+  { deps: { db } }: { deps: { db: Database } },
   id: string,
   { exports, runs_each }: { exports: number; runs_each: number },
 ): Promise<void> {

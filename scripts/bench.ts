@@ -17,7 +17,7 @@ const benchmarks = {
   first_export: 'the first minute: from an empty folder to an export',
   hostile_answers: 'how long pages of the largest records hold the event loop',
   ingestion: 'events taken in, in a second, beside another checkout',
-  organization_read: 'one read of the API, beside a bare server',
+  api: 'reads and changes of the API, beside a bare server',
   query: 'a query of the query language, parsed and resolved',
   slots: 'what became of 200,000 slots of one export with 1,000,000 runs',
 };

@@ -102,8 +102,10 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
   const change = (how: HowToChange) => async (request: FastifyRequest, reply: FastifyReply) => {
     const ahead = await checkAhead(engine, request);
     return write(request, reply, 200, async (tx, record) => {
-      const locked = await getLockedExport(request, tx);
-      const before = await getExport(request, tx);
+      const [locked, before] = await Promise.all([
+        getLockedExport(request, tx),
+        getExport(request, tx),
+      ]);
       const raw = jsonBody(request);
       const query = await contentOfLocked(engine, raw, ahead, locked);
       const { changed, row } = await changeBatchExport(engine, tx, {

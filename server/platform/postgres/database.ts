@@ -25,8 +25,19 @@ export type Queryable = {
   ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>;
 };
 
-/** A transaction under way. It is over when the function that received it returns. */
-export type Transaction = Queryable & { readonly transaction_open: true };
+/**
+ * A transaction under way. It is over when the function that received it returns. Statements that
+ * are asked for without waiting for each other go out together and are carried out in their order,
+ * each with what the ones before it left.
+ */
+export type Transaction = Queryable & {
+  readonly transaction_open: true;
+  /**
+   * Keeps a statement back until the transaction ends, and sends it with the COMMIT; what else is
+   * asked for comes after it. Its fault is one of the whole transaction.
+   */
+  lastly(statement: Sql): void;
+};
 
 /** The pool of connections to the control store. */
 export type Database = Queryable & {
@@ -90,13 +101,20 @@ const wireTypes: pg.CustomTypesConfig = {
   }) as pg.CustomTypesConfig['getTypeParser'],
 };
 
-function queryable(send: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Queryable {
-  const prepared = (statement: Sql) =>
-    send({ name: nameOf(statement.text), text: statement.text, values: statement.values });
+type Send = (config: pg.QueryConfig) => Promise<pg.QueryResult>;
+
+function prepared(send: Send, statement: Sql): Promise<pg.QueryResult> {
+  // Its text and values are made anew whenever they are asked for.
+  const { text, values } = statement;
+  return send({ name: nameOf(text), text, values });
+}
+
+function queryable(send: Send): Queryable {
   return {
-    rows: async <Row>(statement: Sql) => (await prepared(statement)).rows as Row[],
-    row: async <Row>(statement: Sql) => (await prepared(statement)).rows[0] as Row | undefined,
-    run: async (statement) => (await prepared(statement)).rowCount ?? 0,
+    rows: async <Row>(statement: Sql) => (await prepared(send, statement)).rows as Row[],
+    row: async <Row>(statement: Sql) =>
+      (await prepared(send, statement)).rows[0] as Row | undefined,
+    run: async (statement) => (await prepared(send, statement)).rowCount ?? 0,
     text: (text, values) => send(values === undefined ? { text } : { text, values }),
   };
 }
@@ -116,6 +134,8 @@ export function openDatabase(
     application_name: options.application_name,
     connectionTimeoutMillis: 10_000,
     types: wireTypes,
+    // A statement does not wait for the answer to the one before it on its connection.
+    pipeline: true,
     options: '-c timezone=UTC -c idle_in_transaction_session_timeout=120000',
   });
   pool.on('error', (error) => options.onError?.(error));
@@ -124,8 +144,8 @@ export function openDatabase(
   pool.on('connect', (client) => client.on('error', () => {}));
   let statements = 0;
   const counted =
-    (client: { query(config: pg.QueryConfig): Promise<pg.QueryResult> }) =>
-    (config: pg.QueryConfig) => {
+    (client: { query: Send }): Send =>
+    (config) => {
       statements += 1;
       return traced(config, () => client.query(config));
     };
@@ -217,7 +237,7 @@ async function inSavepoint<Result>(
 async function inTransaction<Result>(
   pool: pg.Pool,
   work: (tx: Transaction) => Promise<Result>,
-  counted: (client: pg.PoolClient) => (config: pg.QueryConfig) => Promise<pg.QueryResult>,
+  counted: (client: pg.PoolClient) => Send,
 ): Promise<Result> {
   const client = await pool.connect();
   let broken: Error | undefined;
@@ -227,9 +247,11 @@ async function inTransaction<Result>(
   };
   client.on('error', onLost);
   try {
-    await client.query('BEGIN');
-    const result = await work({ ...queryable(counted(client)), transaction_open: true });
-    await traced({ text: 'COMMIT' }, () => client.query('COMMIT'));
+    const begun = client.query('BEGIN');
+    const { tx, flush } = openTransaction(afterBegin(begun, counted(client)));
+    const result = await work(tx);
+    await begun;
+    await Promise.all([flush(), traced({ text: 'COMMIT' }, () => client.query('COMMIT'))]);
     return result;
   } catch (error) {
     // A connection on which even ROLLBACK fails is thrown away, so that nobody inherits a half-open
@@ -242,4 +264,43 @@ async function inTransaction<Result>(
     client.off('error', onLost);
     client.release(broken);
   }
+}
+
+/** A transaction with what it keeps back; `flush` sends that. */
+function openTransaction(send: Send): { tx: Transaction; flush: () => Promise<void> } {
+  let kept: Sql[] = [];
+  const flush = async () => {
+    const statements = kept;
+    kept = [];
+    await Promise.all(statements.map((statement) => prepared(send, statement)));
+  };
+  const inOrder: Send = (config) =>
+    kept.length === 0
+      ? send(config)
+      : Promise.all([flush(), send(config)]).then(([, result]) => result);
+  const tx: Transaction = {
+    ...queryable(inOrder),
+    transaction_open: true,
+    lastly: (statement) => void kept.push(statement),
+  };
+  return { tx, flush };
+}
+
+/**
+ * Sends what only reads and locks along with BEGIN. Anything else waits until that is answered: it
+ * would be done for good where BEGIN failed.
+ */
+function afterBegin(begun: Promise<unknown>, send: Send): Send {
+  let waits = false;
+  let isBegun = false;
+  // Whoever ends the transaction hears of its fault.
+  begun.then(
+    () => (isBegun = true),
+    () => undefined,
+  );
+  return async (config) => {
+    waits ||= !/^\s*SELECT\b/.test(config.text);
+    if (waits && !isBegun) await begun;
+    return send(config);
+  };
 }
