@@ -33,13 +33,62 @@ const { values: options } = parseArgs({
 
 /** What is asked for, and the share of the bare server that is aimed at. */
 const ways = [
-  { name: 'read, 1 connection', method: 'GET', path: 'one', connections: 1, requests: 1500, aim: 0.75 },
-  { name: 'read, 16 connections', method: 'GET', path: 'one', connections: 16, requests: 4000, aim: 0.75 },
-  { name: 'read, 64 connections', method: 'GET', path: 'one', connections: 64, requests: 4000, aim: 0.75 },
-  { name: 'list of 100, 4 connections', method: 'GET', path: 'list', connections: 4, requests: 60, aim: 0.6 },
-  { name: 'create, 1 connection', method: 'POST', path: 'list', connections: 1, requests: 200, aim: 0.5 },
-  { name: 'create, 16 connections', method: 'POST', path: 'list', connections: 16, requests: 400, aim: 0.5 },
-  { name: 'change, 1 connection', method: 'PATCH', path: 'export', connections: 1, requests: 200, aim: 0.5 },
+  {
+    name: 'read, 1 connection',
+    method: 'GET',
+    path: 'one',
+    connections: 1,
+    requests: 1500,
+    aim: 0.75,
+  },
+  {
+    name: 'read, 16 connections',
+    method: 'GET',
+    path: 'one',
+    connections: 16,
+    requests: 4000,
+    aim: 0.75,
+  },
+  {
+    name: 'read, 64 connections',
+    method: 'GET',
+    path: 'one',
+    connections: 64,
+    requests: 4000,
+    aim: 0.75,
+  },
+  {
+    name: 'list of 100, 4 connections',
+    method: 'GET',
+    path: 'list',
+    connections: 4,
+    requests: 60,
+    aim: 0.6,
+  },
+  {
+    name: 'create, 1 connection',
+    method: 'POST',
+    path: 'list',
+    connections: 1,
+    requests: 200,
+    aim: 0.5,
+  },
+  {
+    name: 'create, 16 connections',
+    method: 'POST',
+    path: 'list',
+    connections: 16,
+    requests: 400,
+    aim: 0.5,
+  },
+  {
+    name: 'change, 1 connection',
+    method: 'PATCH',
+    path: 'export',
+    connections: 1,
+    requests: 200,
+    aim: 0.5,
+  },
 ] as const;
 type Way = (typeof ways)[number];
 type Side = {
@@ -185,7 +234,7 @@ try {
   for (const way of ways.filter(({ name }) => name.includes(options.way))) {
     console.log(way.name);
     const found = sides.map((): Measured[] => []);
-      for (let round = 0; round < Number(options.rounds); round += 1)
+    for (let round = 0; round < Number(options.rounds); round += 1)
       for (const [at, side] of sides.entries()) found[at]!.push(await measure(side, way));
     for (const [at, { name }] of sides.entries()) row(name, found[at]!);
     ratios('bare', found[1]!, found[0]!, `; the aim is ${way.aim}`);

@@ -15,7 +15,13 @@ export type LoadAsked = {
   body: object;
 };
 /** What came of it. */
-export type Load = { requests: number; seconds: number; per_second: number; p50_ms: number; p99_ms: number };
+export type Load = {
+  requests: number;
+  seconds: number;
+  per_second: number;
+  p50_ms: number;
+  p99_ms: number;
+};
 
 const asked = JSON.parse(process.argv[2]!) as LoadAsked;
 const { host, hostname, port, pathname } = new URL(asked.url);

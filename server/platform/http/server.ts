@@ -70,6 +70,7 @@ export function buildServer(
   );
   app.decorateRequest('caller');
   app.decorateRequest('access');
+  app.decorateRequest('record', undefined);
   app.decorateRequest('idempotency', undefined);
   // Bytes are kept as they came: a handler reads them once it has found its object.
   app.removeAllContentTypeParsers();
