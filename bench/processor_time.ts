@@ -5,7 +5,7 @@ import { treeOf } from './process_memory.ts';
 const ticks_per_second = 100;
 
 /**
- * Processor time of a process, and of all that it started and that still lives unless it is asked
+ * Processor time of a process, and of all that it started unless it is asked
  * for alone, in microseconds (in steps of 10 ms). What others do to the machine does not move it by
  * much.
  */
@@ -15,7 +15,9 @@ export function processorTime(root: number, how: 'alone' | 'with children'): num
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      ticks += Number(fields[11]) + Number(fields[12]);
+      // Its own, and that of children that have ended.
+      const own = how === 'alone' ? fields.slice(11, 13) : fields.slice(11, 15);
+      ticks += own.reduce((sum, one) => sum + Number(one), 0);
     } catch {
       continue;
     }
