@@ -7,6 +7,7 @@ import { isOpenTo } from '../../platform/http/caller/second_factor.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { managedBy } from '../configuration/store.ts';
+import { memberCount } from '../members/store.ts';
 import { insertProject } from '../projects/store.ts';
 import { available_product_features } from './features.ts';
 import type { OrganizationChanges, OrganizationFields, OrganizationRow } from './schema.ts';
@@ -27,8 +28,7 @@ const columns = (level: Sql) => sql`
   ${features_json}::json AS available_product_features,
   o.is_member_join_email_enabled, o.metadata::text AS metadata, o.customer_id, o.enforce_2fa,
   o.forbids_agent_writes,
-  (SELECT count(*)::text FROM members c JOIN users u ON u.id = c.user_id AND u.is_active
-    WHERE c.organization_id = o.id) AS member_count,
+  ${memberCount(sql`o.id`)}::text AS member_count,
   ${managedBy('organization', sql`o.id`)} AS managed_by`;
 
 /**
