@@ -44,6 +44,8 @@ const of_project = (more: string) => get(({ home }) => `${projectBase(home)}${mo
 const of_organization = (more: string) =>
   get(({ home }) => `/api/organizations/${home.organization.id}/${more}`);
 
+const overview = get(({ home }) => `/api/projects/${home.project.id}/overview/?limit=10`);
+
 const worker_ways: Record<string, Way> = {
   'planner, nothing due': ({ house }) => planDueExports(house.deps.engine),
   'claim, nothing waits': ({ house }) =>
@@ -72,7 +74,7 @@ const dimensions: Record<'exports' | 'runs' | 'members' | 'rectangles', Dimensio
       'an export': of_export(''),
       'list, first 10': of_project('?limit=10'),
       'list of the organization, first 10': of_organization('batch_exports/?limit=10'),
-      'overview, first 10': of_project('overview/?limit=10'),
+      'overview, first 10': overview,
       ...worker_ways,
     },
   },
@@ -80,23 +82,23 @@ const dimensions: Record<'exports' | 'runs' | 'members' | 'rectangles', Dimensio
     plant: ({ house, id }, size, before) => plantRuns(house.deps.db, id, before, size),
     ways: {
       'an export': of_export(''),
-      'list': of_project(''),
+      list: of_project(''),
       'runs, first 10': of_export('runs/?limit=10'),
       'runs, failed': of_export('runs/?limit=10&status=Failed'),
-      'metrics': of_export('metrics/'),
-      'timeline': of_export('timeline/'),
-      'overview': of_project('overview/'),
-      'logs': of_export('logs/'),
+      metrics: of_export('metrics/'),
+      timeline: of_export('timeline/'),
+      'overview, first 10': overview,
+      logs: of_export('logs/'),
       ...worker_ways,
     },
   },
   members: {
     plant: ({ house, home }, size, before) => plantMembers(house.deps.db, home, before, size),
     ways: {
-      'organization': of_organization(''),
+      organization: of_organization(''),
       'members, first 10': of_organization('members/?limit=10'),
       'keys, first 10': get(() => '/api/personal_api_keys/?limit=10'),
-      'activity': of_organization('activity/?limit=10'),
+      activity: of_organization('activity/?limit=10'),
     },
   },
   rectangles: {
@@ -104,8 +106,8 @@ const dimensions: Record<'exports' | 'runs' | 'members' | 'rectangles', Dimensio
     ways: {
       'an export': of_export(''),
       'slots of the newest day': of_export('slots/'),
-      'timeline': of_export('timeline/'),
-      'overview': of_project('overview/'),
+      timeline: of_export('timeline/'),
+      'overview, first 10': overview,
     },
   },
 };
@@ -131,7 +133,9 @@ async function grow(name: keyof typeof dimensions): Promise<void> {
       await house.deps.db.text('VACUUM ANALYZE');
       before = size;
       for (const [way, costs] of found) {
-        const ms = await cost(ways[way]!, place).catch((error: Error) => error.message.slice(0, 60));
+        const ms = await cost(ways[way]!, place).catch((error: Error) =>
+          error.message.slice(0, 60),
+        );
         costs.push(typeof ms === 'number' ? ms.toFixed(1) : ms);
       }
     }

@@ -40,10 +40,14 @@ const wireOf = (table: Sql) => sql`
         LIMIT ${latest_runs_max}) run) latest`;
 const selectExports = wireOf(sql`batch_exports`);
 
-/** One page of the exports of a place, newest first (ties by id). */
+/**
+ * One page of the exports of a place, newest first (ties by id). The page is chosen first: only of
+ * its exports the runs are looked at.
+ */
 export function listBatchExports(place: Place, page: Page): Sql {
-  return sql`${selectExports} WHERE ${isInPlace(place)} ORDER BY e.created_at DESC, e.id DESC
-    LIMIT ${page.limit} OFFSET ${page.offset}`;
+  const chosen = sql`(SELECT * FROM batch_exports e WHERE ${isInPlace(place)}
+    ORDER BY e.created_at DESC, e.id DESC LIMIT ${page.limit} OFFSET ${page.offset})`;
+  return sql`${wireOf(chosen)} ORDER BY e.created_at DESC, e.id DESC`;
 }
 
 /** The number of the exports of a place. */

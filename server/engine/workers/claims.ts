@@ -58,13 +58,16 @@ export async function claimRuns(
   places: number,
 ): Promise<ClaimedRun[]> {
   return db.transaction(async (tx) => {
-    await tx.row(sql`SELECT pg_advisory_xact_lock(${claim_lock})`);
-    await tx.run(sql`
-      UPDATE batch_export_runs SET worker_id = NULL,
-        due_at = now() + make_interval(secs => ${broken_off_pause_seconds})
-      WHERE worker_id = ${claimant.worker_id} AND status IN ('Starting', 'Running')
-        AND id <> ALL (${claimant.run_ids}::uuid[])`);
-    const { is_alone, is_eldest } = await standingOf(tx, claimant);
+    // In one go: each sees what was committed until the one before it was done.
+    const [, , { is_alone, is_eldest }] = await Promise.all([
+      tx.row(sql`SELECT pg_advisory_xact_lock(${claim_lock})`),
+      tx.run(sql`
+        UPDATE batch_export_runs SET worker_id = NULL,
+          due_at = now() + make_interval(secs => ${broken_off_pause_seconds})
+        WHERE worker_id = ${claimant.worker_id} AND status IN ('Starting', 'Running')
+          AND id <> ALL (${claimant.run_ids}::uuid[])`),
+      standingOf(tx, claimant),
+    ]);
     if (is_alone) return [];
     const claimed: ClaimedRun[] = [];
     const locked: string[] = [];
