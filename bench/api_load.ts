@@ -73,7 +73,7 @@ function converse(): Promise<void> {
       try {
         if (!isWhole(Buffer.concat(parts))) return;
       } catch (error) {
-        return reject(error as Error);
+        return reject(error instanceof Error ? error : new Error(String(error)));
       }
       const now = performance.now();
       took.push(now - sent_at);

@@ -49,16 +49,14 @@ async function answerTo(request: IncomingMessage): Promise<unknown> {
   return request.method === 'POST' ? insert(name) : rename(name);
 }
 
-const server = createServer((request, response) => {
-  void answerTo(request).then((answer) => {
-    const text = JSON.stringify(answer);
-    response
-      .writeHead(200, {
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(text),
-      })
-      .end(text);
-  });
+const server = createServer(async (request, response) => {
+  const text = JSON.stringify(await answerTo(request));
+  response
+    .writeHead(200, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+    })
+    .end(text);
 });
 server.listen(0, '127.0.0.1', () => {
   process.send!(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);

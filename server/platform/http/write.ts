@@ -3,7 +3,7 @@ import sql from 'sql-template-tag';
 import { appendActivity, server_actor } from '../activity/chain.ts';
 import type { Activity, Actor, Chain } from '../activity/chain.ts';
 import { isoInstant } from '../clock.ts';
-import { isDatabaseError } from '../postgres/database.ts';
+import { repeated } from '../postgres/repeated.ts';
 import type { Transaction } from '../postgres/database.ts';
 import type { Access, Caller } from './caller/access.ts';
 import { isClosedToAgent, refuseAgent } from './caller/agent.ts';
@@ -44,8 +44,6 @@ export type Entry = Activity & {
  * when the entry names no change.
  */
 export type RecordActivity = (entry: Entry | 'nothing', before?: unknown) => void;
-
-const attempts_max = 3;
 
 /** Carries the finished answer out of a transaction that must leave nothing behind. */
 class NothingKept extends Error {
@@ -291,15 +289,4 @@ async function keepAnswer(
     { 'content-type': 'application/json; charset=utf-8', etag: etagOf(text) },
     text,
   );
-}
-
-async function repeated<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {
-  for (let number = 1; ; number += 1) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const mayPass = isDatabaseError(error) && (error.code === '40P01' || error.code === '40001');
-      if (!mayPass || number === attempts_max) throw error;
-    }
-  }
 }

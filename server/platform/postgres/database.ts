@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { Sql } from 'sql-template-tag';
 import { currentSpan, inSpan } from '../tracing/span.ts';
+import { wireTypes } from './wire_types.ts';
 
 /**
  * What both the pool and an open transaction can do. Every statement is named after its text, so
@@ -81,25 +82,6 @@ function nameOf(text: string): string {
   }
   return name;
 }
-
-/**
- * PostgreSQL's `2024-01-02 03:04:05.678+00` as the wire's `2024-01-02T03:04:05.678000Z`, always six
- * digits; the session's time zone is UTC.
- */
-function wireInstant(text: string): string {
-  if (!text.endsWith('+00')) return text;
-  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, -3).padEnd(6, '0')}Z`;
-}
-
-const wireTypes: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format: 'text' | 'binary') => {
-    if (oid === pg.types.builtins.TIMESTAMPTZ) return wireInstant;
-    if (oid === pg.types.builtins.INT8) return Number;
-    return format === 'binary'
-      ? pg.types.getTypeParser(oid, 'binary')
-      : pg.types.getTypeParser(oid, 'text');
-  }) as pg.CustomTypesConfig['getTypeParser'],
-};
 
 type Send = (config: pg.QueryConfig) => Promise<pg.QueryResult>;
 
