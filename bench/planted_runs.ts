@@ -63,8 +63,8 @@ export async function plantHistory(
 }
 
 /**
- * Puts exports like this one beside it, up to so many or from number `from` on, each with so many hourly runs; every tenth export
- * fails, every twentieth is paused, and another is late.
+ * Puts exports like this one beside it, those of number `from` up to `exports`, each with so many
+ * hourly runs; every tenth export fails, every twentieth is paused, and another is late.
  */
 export async function plantExports(
   { deps: { db } }: { deps: { db: Database } },
