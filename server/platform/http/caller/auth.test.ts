@@ -143,7 +143,7 @@ test('a key tells from where it was used last, and a member when they were seen'
   assert.equal(owner!.last_seen_at, null);
 });
 
-test('reading a record takes one round trip to the database; several at once stay apart', async () => {
+test('a record takes one round trip to the database; several at once stay apart', async () => {
   const { organization, key } = await harness.newOrganization();
   const path = `/api/organizations/${organization.id}/`;
   await harness.request('GET', path, { key });
