@@ -3,6 +3,7 @@ import type { BackupFlags } from './backup/backup.ts';
 import type { DrillFlags } from './backup/drill.ts';
 import type { ReconcileFlags } from './backup/reconcile.ts';
 import type { RestoreFlags } from './backup/restore.ts';
+import type { MigrateStoreFlags } from './migrate_store/command.ts';
 import type { Wrap } from './command_context.ts';
 
 const place = 'a folder, or s3://bucket/prefix?region=...&endpoint=...';
@@ -57,6 +58,22 @@ export function addBackupCommands(program: Command, wrap: Wrap): void {
     .action(
       wrap(async (context, options: DrillFlags) =>
         (await import('./backup/drill.ts')).drill(context, options),
+      ),
+    );
+}
+
+/** `sluice migrate-store` (see docs/clickhouse_cluster.md). */
+export function addMigrateStoreCommand(program: Command, wrap: Wrap): void {
+  program
+    .command('migrate-store')
+    .description('move events and persons into another ClickHouse (docs/clickhouse_cluster.md)')
+    .option('--to <url>', 'the other ClickHouse; of a cluster every replica, with commas')
+    .option('--to-cluster <name>', 'its name in system.clusters, as SLUICE_CLICKHOUSE_CLUSTER')
+    .option('--switch', 'copy the last rows, and close the store of the server to writing')
+    .option('--undo', 'give the server its store back')
+    .action(
+      wrap(async (context, options: MigrateStoreFlags) =>
+        (await import('./migrate_store/command.ts')).migrateStore(context, options),
       ),
     );
 }

@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { version } from '../platform/version.ts';
 import type { ImportFlags } from './import/command.ts';
 import type { Wrap } from './command_context.ts';
-import { addBackupCommands } from './backup_commands.ts';
+import { addBackupCommands, addMigrateStoreCommand } from './backup_commands.ts';
 import { addConfigCommand } from './config_commands.ts';
 import {
   addErasureCommands,
@@ -57,8 +57,14 @@ function build(wrap: Wrap): Command {
   program
     .command('migrate')
     .description('bring both stores to this version and exit')
-    .action(wrap(async (context) => (await import('./migrate.ts')).migrate(context)));
+    .option('--accept-store', 'the database came here from another PostgreSQL, and that is right')
+    .action(
+      wrap(async (context, options: { acceptStore?: boolean }) =>
+        (await import('./migrate.ts')).migrate(context, options),
+      ),
+    );
   addBackupCommands(program, wrap);
+  addMigrateStoreCommand(program, wrap);
   addKeyCommand(program, wrap);
   addUserCommand(program, wrap);
   addRemovalsCommand(program, wrap);

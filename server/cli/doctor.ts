@@ -9,10 +9,12 @@ import { lookAtFolder } from '../platform/folders.ts';
 import { silentLog } from '../platform/log.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import type { CommandContext } from './command_context.ts';
+import { lookAtCluster } from './cluster_findings.ts';
 import { lookAtDisk } from './disk_findings.ts';
 import { fault, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 import { lookAtNamedStores } from './named_stores.ts';
+import { lookAtPrimary } from './primary_findings.ts';
 import { migrations_folder } from './process.ts';
 import type { OpenProcess } from './process.ts';
 import { lookAtSchema } from './schema_findings.ts';
@@ -127,9 +129,6 @@ async function contents({ deps }: OpenProcess): Promise<Finding[]> {
     SELECT current_setting('server_version') AS version, (extract(epoch
       FROM clock_timestamp()) * 1000)::bigint AS instant`);
   const skew = Math.abs(deps.clock.now() - postgres!.instant);
-  const clickhouse = await (
-    await deps.clickhouse.query({ query: 'SELECT version() AS version', format: 'JSONEachRow' })
-  ).json<{ version: string }>();
   const late = await deps.db.rows<{ id: string; name: string; late: number }>(sql`
     SELECT id, name, extract(epoch FROM now() - next_run_at)::int AS late FROM batch_exports
     WHERE deleted_at IS NULL AND NOT paused AND next_run_at < now() - make_interval(secs =>
@@ -141,13 +140,14 @@ async function contents({ deps }: OpenProcess): Promise<Finding[]> {
       AND run.finished_at > now() - interval '1 day' ORDER BY export.id, run.finished_at DESC`);
   return [
     ok('PostgreSQL', postgres!.version),
-    ok('ClickHouse', clickhouse[0]!.version),
+    ...(await lookAtCluster(deps.clickhouse)),
     skew > 2_000
       ? warning(
           'clock',
           `this machine and PostgreSQL are ${(skew / 1000).toFixed(1)} s apart; synchronise them.`,
         )
       : ok('clock', `within ${skew} ms of PostgreSQL`),
+    ...(await lookAtPrimary(deps.db)),
     ...(await lookAtDisk(deps)),
     ...late.map((row) =>
       warning('export', `"${row.name}" (${row.id}) is ${row.late} s late; is a worker running?`),

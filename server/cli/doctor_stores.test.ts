@@ -9,8 +9,10 @@ import type { TestStores } from '../../test/harness_stores.ts';
 import { readConfig } from '../config/config.ts';
 import { lockDataFolder } from '../platform/data_folder.ts';
 import { openLog } from '../platform/log.ts';
+import { findPrimary, notePrimary } from '../platform/postgres/control_store.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
 import { doctor } from './doctor.ts';
+import { lookAtPrimary, standbyFinding } from './primary_findings.ts';
 
 let stores: TestStores;
 let folder: string;
@@ -97,6 +99,47 @@ test('a wrong SLUICE_CLICKHOUSE_URL beside a running server is not overlooked', 
   } finally {
     unlock();
   }
+});
+
+test('a database that came here from another PostgreSQL is taken over by a word only', async () => {
+  const { database_url, clickhouse_url } = stores;
+  const db = openDatabase(database_url, { connections_max: 2, application_name: 'doctor-test' });
+  try {
+    await db.text('SELECT 1');
+    await notePrimary(db);
+    const own = await findPrimary(db);
+    assert.deepEqual({ ...db.epoch(), since: own?.since, lost_bytes: 0 }, own);
+    await db.run(sql`UPDATE server_facts SET value = value || '{"system_identifier": "1"}'
+      WHERE name = 'control_store'`);
+    const { code, lines } = await looked({
+      SLUICE_DATABASE_URL: database_url,
+      SLUICE_CLICKHOUSE_URL: clickhouse_url,
+    });
+    assert.equal(code, 1);
+    assert.match(lines.join('\n'), /^fault +stores: .*system identifier 1,.*--accept-store/m);
+    await notePrimary(db, { accepts: true });
+    assert.equal((await findPrimary(db))?.system_identifier, own?.system_identifier);
+    // As after a promotion, by which commits were lost.
+    await db.run(sql`UPDATE server_facts SET value = value || '{"timeline": 0}'
+      WHERE name = 'control_store'`);
+    assert.equal((await notePrimary(db, { lost_bytes: 7 }))?.timeline, 0);
+    assert.match((await lookAtPrimary(db)).at(-1)!.detail, /lost 7 bytes .* were reconciled/);
+  } finally {
+    await db.run(sql`DELETE FROM server_facts WHERE name = 'control_store'`);
+    await db.close();
+  }
+});
+
+test('whether what was answered is on a standby too is said in a sentence', () => {
+  const cases: [string, string, number | null, string][] = [
+    ['', 'on', 0, 'ok'],
+    ['b', 'off', 1, 'warning'],
+    ['b', 'on', null, 'warning'],
+    ['b', 'on', 0, 'fault'],
+    ['b', 'on', 1, 'ok'],
+  ];
+  for (const [wanted, commit, present, state] of cases)
+    assert.equal(standbyFinding({ wanted, commit, present }).state, state);
 });
 
 test('before a migration the doctor says what it will do, and does none of it', async () => {

@@ -1,5 +1,6 @@
 import { ConfigError } from '../config/config.ts';
 import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.ts';
+import { ControlStoreError } from '../platform/postgres/control_store.ts';
 import { SchemaTooNewError } from '../platform/postgres/migrate.ts';
 import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
 import { NoStoreError, RestoreUnfinishedError } from './stores.ts';
@@ -7,6 +8,7 @@ import { UserError } from './user_error.ts';
 
 /** Faults whose message is made for the person at the terminal. */
 const told = [
+  ControlStoreError,
   FolderInUseError,
   FolderUnusableError,
   NoStoreError,

@@ -1,9 +1,12 @@
 import type { Config } from '../config/config.ts';
-import { openClickHouse } from '../platform/clickhouse/client.ts';
+import { addressesOf, openClickHouse } from '../platform/clickhouse/client.ts';
 import { silentLog } from '../platform/log.ts';
+import { readStandbys } from '../platform/postgres/control_store.ts';
+import { splitHosts } from '../platform/postgres/hosts.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
 import { fault, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
+import { standbyFinding } from './primary_findings.ts';
 import { findRunning } from './stores.ts';
 import { UserError } from './user_error.ts';
 import { waitForClickHouse, waitForPostgres } from './wait_for_stores.ts';
@@ -24,15 +27,26 @@ export async function lookAtNamedStores(config: Config): Promise<Finding[]> {
       look('SLUICE_DATABASE_URL', config.database_url, running?.database_url, async (url) => {
         const options = { connections_max: 1, application_name: 'sluice-doctor' };
         const db = openDatabase(url, options);
-        await waitForPostgres(db, silentLog(), patience_ms).finally(() => db.close());
+        try {
+          await waitForPostgres(db, silentLog(), patience_ms);
+          // While a standby is missing every change waits, those of a start too: nothing is opened.
+          const standby = standbyFinding(await readStandbys(db));
+          return standby.state === 'fault' ? [standby] : [];
+        } finally {
+          await db.close();
+        }
       }),
     );
   if (config.clickhouse_url !== undefined)
     found.push(
       look('SLUICE_CLICKHOUSE_URL', config.clickhouse_url, running?.clickhouse_url, async (url) => {
-        const clickhouse = openClickHouse(url, { application: 'sluice-doctor' });
+        const clickhouse = openClickHouse(url, {
+          application: 'sluice-doctor',
+          cluster: config.clickhouse_cluster,
+        });
         const asked = waitForClickHouse(clickhouse, silentLog(), patience_ms);
         await asked.finally(() => clickhouse.close());
+        return [];
       }),
     );
   return (await Promise.all(found)).flat();
@@ -42,17 +56,17 @@ async function look(
   variable: string,
   url: string,
   used: string | undefined,
-  ask: (url: string) => Promise<void>,
+  ask: (url: string) => Promise<Finding[]>,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   try {
-    await ask(url);
-    findings.push(ok(variable, 'answers'));
+    const more = await ask(url);
+    findings.push(ok(variable, 'answers'), ...more);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     findings.push(fault(variable, error.message));
   }
-  if (used !== undefined && placeOf(used) !== placeOf(url))
+  if (used !== undefined && placesOf(used) !== placesOf(url))
     findings.push(
       warning(
         variable,
@@ -63,7 +77,12 @@ async function look(
   return findings;
 }
 
-/** Where a store is, without who asks. */
+/** Where the servers of a store are, without who asks. */
+function placesOf(text: string): string {
+  const servers = text.startsWith('postgres') ? splitHosts(text) : addressesOf(text);
+  return servers.map(placeOf).join(', ');
+}
+
 function placeOf(text: string): string {
   const { protocol, host, pathname, searchParams } = new URL(text);
   return [

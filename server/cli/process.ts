@@ -22,6 +22,12 @@ import { openMetrics } from '../platform/metrics.ts';
 import { openOutbound } from '../platform/outbound/outbound.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
 import type { Database } from '../platform/postgres/database.ts';
+import {
+  judgeStandbys,
+  notePrimary,
+  readStandbys,
+  requireVersion,
+} from '../platform/postgres/control_store.ts';
 import { migratePostgres } from '../platform/postgres/migrate.ts';
 import type { SecretKeys, Secrets } from '../platform/secrets/secrets.ts';
 import { openTracer } from '../platform/tracing/tracer.ts';
@@ -36,32 +42,42 @@ export const migrations_folder = fileURLToPath(new URL('../../migrations', impor
 /** The advisory lock under which one process migrates the analytics store at a time. */
 const clickhouse_migration_lock = 7_301_002;
 
+/** How often a process looks which server is the primary. */
+const primary_watch_ms = 3_000;
+
 /** Everything that a process needs, opened; `close` gives it back in the right order. */
 export type OpenProcess = { deps: Deps; close(): Promise<void> };
 
+type Role = 'server' | 'api' | 'worker' | 'command';
+
 /**
  * Opens clients and migrates both stores to this version. `role` says which part of the load the
- * process carries; the pool is sized by it.
+ * process carries; the pool is sized by it. `accepts_store`: the database may have come from
+ * another PostgreSQL.
  */
 export async function openProcess(
   config: Config,
   stores: Stores,
   log: Logger,
-  role: 'server' | 'api' | 'worker' | 'command',
+  role: Role,
+  { accepts_store = false }: { accepts_store?: boolean } = {},
 ): Promise<OpenProcess> {
   const mail = openMail({ url: config.smtp_url, from: config.mail_from, log, clock: systemClock });
-  const db = openDatabase(stores.database_url, {
-    connections_max: role === 'command' ? 4 : 16,
-    application_name: `sluice-${role}`,
-    onError: onceASecond((error: Error) =>
-      log.warn({ err: error }, 'idle connections to PostgreSQL broke and are replaced'),
-    ),
+  const db = openControlStore(config, stores, log, role);
+  const metrics = openMetrics({ process_metrics: true });
+  const clickhouse = openClickHouse(stores.clickhouse_url, {
+    application: `sluice-${role}`,
+    cluster: config.clickhouse_cluster,
+    onReplicaChange: () => metrics.replica_changes.inc(),
   });
-  const clickhouse = openClickHouse(stores.clickhouse_url, { application: `sluice-${role}` });
   let secrets: Secrets;
   try {
     await waitForStores(db, clickhouse, log);
+    await requireVersion(db);
+    if (judgeStandbys(await readStandbys(db)) === 'missing')
+      log.warn('PostgreSQL waits for a standby that is not connected, and so does every change');
     await migrateStores(db, clickhouse);
+    await notePrimary(db, { accepts: accepts_store });
     secrets = await openServerSecrets(db, () => secretKeysOf(config));
     await sealPlainUrls(db, secrets);
     await plainStoredDomains(db, log);
@@ -71,7 +87,6 @@ export async function openProcess(
     throw error;
   }
   const outbound = openOutbound({ allow: config.outbound_allow });
-  const metrics = openMetrics({ process_metrics: true });
   const tracer = openTracer(tracingOptions(config), { clock: systemClock, log, metrics });
   const deps = withEngine({
     config,
@@ -95,6 +110,25 @@ export async function openProcess(
     }),
   });
   return { deps, close: () => closeParts(deps) };
+}
+
+function openControlStore(
+  { database_url }: Config,
+  stores: Stores,
+  log: Logger,
+  role: Role,
+): Database {
+  return openDatabase(stores.database_url, {
+    connections_max: role === 'command' ? 4 : 16,
+    application_name: `sluice-${role}`,
+    onError: onceASecond((error: Error) =>
+      log.warn({ err: error }, 'idle connections to PostgreSQL broke and are replaced'),
+    ),
+    // The embedded one has no standby.
+    watch_ms: database_url === undefined ? undefined : primary_watch_ms,
+    onLater: (before, now) =>
+      log.warn({ before, now }, 'another PostgreSQL is the primary; connections go there'),
+  });
 }
 
 async function closeParts(deps: Deps): Promise<void> {

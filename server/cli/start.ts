@@ -7,6 +7,8 @@ import { joinStores, openStores } from './stores.ts';
 
 /** So long after its last answers a server may take to stop. */
 const stop_ms_max = 30_000;
+/** As seldom as a timer allows. */
+const held_ms = 2 ** 31 - 1;
 
 /**
  * Runs a server process until it is told to stop. Guarantees: SIGINT and SIGTERM let requests and
@@ -46,7 +48,10 @@ export async function start(
     );
     return 1;
   });
+  // A worker whose stores are all away has nothing open, and Node would end it for that.
+  const held = setInterval(() => undefined, held_ms);
   const code = await Promise.race([stopped, crashed, lost]);
+  clearInterval(held);
   say('Stopping.');
   await Promise.race([
     server.stop({ is_fault: isFault }),

@@ -7,6 +7,7 @@ import type {
   Difference,
 } from '../engine/destination/destination.ts';
 import { findDestination } from '../engine/destinations/index.ts';
+import { row_tables } from '../engine/erasure/delete_rows.ts';
 import { destinationDeps } from '../engine/engine.ts';
 import type { Engine } from '../engine/engine.ts';
 import { fromStored } from '../engine/ledger/rectangles.ts';
@@ -16,6 +17,7 @@ import { openConfig } from '../engine/runs/run_input.ts';
 import { readReceipt } from '../engine/runs/receipt.ts';
 import { columnsOf } from '../engine/source/source_query.ts';
 import { listSlices } from '../engine/runs/runs.ts';
+import { caughtUp } from '../platform/clickhouse/topology/caught_up.ts';
 import type { CommandContext } from './command_context.ts';
 import { UserError } from './user_error.ts';
 import { openContentSource } from './verify_source.ts';
@@ -75,7 +77,9 @@ export async function verify(
 ): Promise<number> {
   const { say } = context;
   const findings = await withProcess(context, ({ deps }) =>
-    verifyExports(deps.engine, options.export, (line) => process.stderr.write(`${line}\n`)),
+    caughtUp(deps.clickhouse, row_tables, () =>
+      verifyExports(deps.engine, options.export, (line) => process.stderr.write(`${line}\n`)),
+    ),
   );
   if (options.json === true) say(JSON.stringify({ exports: findings }));
   else if (findings.length === 0) say('There are no exports, so there is nothing to verify.');

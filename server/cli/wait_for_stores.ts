@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import type { ClickHouse } from '../platform/clickhouse/client.ts';
+import { findMode } from '../platform/clickhouse/topology/detect.ts';
 import type { Logger } from '../platform/log.ts';
 import { isDatabaseError } from '../platform/postgres/database.ts';
 import type { Database } from '../platform/postgres/database.ts';
@@ -40,17 +41,24 @@ export async function waitForPostgres(
   );
 }
 
-/** Returns when ClickHouse answers; else as `waitForStores`. */
+/**
+ * Returns when ClickHouse answers, and has said how it is built; else as `waitForStores`. One that
+ * cannot be used as it is built is a `UserError` as well.
+ */
 export async function waitForClickHouse(
   clickhouse: ClickHouse,
   log: Logger,
   patience_ms: number,
+  setting = 'SLUICE_CLICKHOUSE_URL',
 ): Promise<void> {
   await waitFor(
-    { store: 'ClickHouse', setting: 'SLUICE_CLICKHOUSE_URL', patience_ms, log },
+    { store: 'ClickHouse', setting, patience_ms, log },
     isPassingInClickHouse,
     async () => (await clickhouse.query({ query: 'SELECT 1', format: 'JSONEachRow' })).text(),
   );
+  const problem = await findMode(clickhouse);
+  if (problem !== undefined)
+    throw new UserError(`ClickHouse (${setting}) cannot be used: ${problem}`);
 }
 
 class NoAnswer extends Error {}

@@ -11,6 +11,8 @@ import type { Stores } from './stores.ts';
  */
 type Options = {
   start?: 'existing' | 'always';
+  /** The database may have come here from another PostgreSQL. */
+  accepts_store?: boolean;
   /** Done when the data folder is held, before the process opens. */
   prepare?: () => void;
 };
@@ -26,7 +28,7 @@ type Look<Result> = (stores: Stores) => Promise<Result | undefined>;
 export async function withProcess<Result>(
   { config, log }: Pick<CommandContext, 'config' | 'log'>,
   work: (opened: OpenProcess) => Promise<Result>,
-  { start = 'existing', prepare }: Options = {},
+  { start = 'existing', prepare, accepts_store = false }: Options = {},
   look?: Look<Result>,
 ): Promise<Result> {
   const stores = await joinStores(config, log, { start });
@@ -34,7 +36,7 @@ export async function withProcess<Result>(
     prepare?.();
     const seen = await look?.(stores);
     if (seen !== undefined) return seen;
-    const opened = await openProcess(config, stores, log, 'command');
+    const opened = await openProcess(config, stores, log, 'command', { accepts_store });
     try {
       return await work(opened);
     } finally {

@@ -13,17 +13,20 @@ import {
   addresses,
   apiKey,
   choice,
+  clusterName,
   email,
   flag,
   folder,
   longEnough,
   mailbox,
+  postgresUrl,
   ranges,
   relay,
   secrets,
   setting,
   text,
   url,
+  urls,
   whole,
 } from './values.ts';
 import type { Read, Setting } from './values.ts';
@@ -48,6 +51,8 @@ export type Config = PluginConfig &
     database_url: string | undefined;
     /** undefined: the server starts its own ClickHouse in the data folder */
     clickhouse_url: string | undefined;
+    /** undefined: one node, or a store that tells of its cluster by itself */
+    clickhouse_cluster: string | undefined;
     owner_email: string;
     owner_password: string | undefined;
     owner_api_key: string | undefined;
@@ -114,16 +119,26 @@ export const settings = {
   database_url: setting(
     'SLUICE_DATABASE_URL',
     '',
-    url('postgres:', 'postgresql:'),
-    'PostgreSQL 15 or newer for control data. Default: an embedded PostgreSQL in the data folder.',
+    postgresUrl,
+    'PostgreSQL 15 or newer for control data; a primary and its standbys with commas between ' +
+      'them, as `postgres://user:password@a:5432,b:5432/sluice`. Default: an embedded PostgreSQL ' +
+      'in the data folder.',
   ),
   clickhouse_url: setting(
     'SLUICE_CLICKHOUSE_URL',
     '',
-    url('http:', 'https:'),
+    urls('http:', 'https:'),
     'ClickHouse over HTTP for events and persons, as ' +
-      '`http://user:password@host:8123/database`. Default: an embedded ClickHouse in the data ' +
+      '`http://user:password@host:8123/database`; of a cluster every replica, with commas ' +
+      'between them (docs/clickhouse_cluster.md). Default: an embedded ClickHouse in the data ' +
       'folder.',
+  ),
+  clickhouse_cluster: setting(
+    'SLUICE_CLICKHOUSE_CLUSTER',
+    '',
+    clusterName,
+    'Name in `system.clusters` of the ClickHouse cluster on whose replicas the tables are made. ' +
+      'Default: one node, or what a `Replicated` database or ClickHouse Cloud tells by itself.',
   ),
   ...secret_settings,
   owner_email: setting(

@@ -3,6 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { commandLine } from '../platform/command_line.ts';
 import { readMailbox } from '../platform/mail/mailbox.ts';
 import { MailSettingError, readRelay } from '../platform/mail/relay.ts';
+import { splitHosts } from '../platform/postgres/hosts.ts';
 
 /** Reads the text of a variable, or throws `WrongValue`. */
 export type Read<Result> = (text: string) => Result;
@@ -60,9 +61,30 @@ export const url =
       wrong(`must be a URL that begins with ${protocols.map((name) => `${name}//`).join(' or ')}.`);
     return value.replace(/\/$/, '');
   };
+/** URLs as `url` reads them, separated by commas; one text again. */
+export const urls =
+  (...protocols: string[]): Read<string> =>
+  (value) =>
+    listed(value)
+      .map(url(...protocols))
+      .join(',');
+/** A URL of PostgreSQL, which may name several servers. */
+export const postgresUrl: Read<string> = (value) => {
+  try {
+    splitHosts(value);
+  } catch (error) {
+    wrong((error as Error).message);
+  }
+  return url('postgres:', 'postgresql:')(value);
+};
 /** An e-mail address. */
 export const email: Read<string> = (value) => {
   if (!/^[^\s@]+@[^\s@]+$/.test(value)) wrong(`must be an e-mail address, not "${value}".`);
+  return value;
+};
+/** The name of a ClickHouse cluster, which has letters, digits, `_`, `-` and `.`. */
+export const clusterName: Read<string> = (value) => {
+  if (!/^[\w.-]+$/.test(value)) wrong(`must be the name of a cluster, not "${value}".`);
   return value;
 };
 /** A switch. */

@@ -13,6 +13,7 @@ export type Metrics = {
   ingestion_warnings: Counter<'protocol' | 'reason'>;
   single_sign_ons: Counter<'way' | 'outcome'>;
   spans: Counter<'outcome'>;
+  replica_changes: Counter;
   disk_free_bytes: Gauge<'place'>;
   disk_state: Gauge;
 };
@@ -73,6 +74,11 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
       registers,
     }),
     spans: spanCounter(registers),
+    replica_changes: new Counter({
+      name: 'sluice_clickhouse_replica_changes_total',
+      help: 'How often a replica of ClickHouse was left for another one.',
+      registers,
+    }),
   };
 }
 

@@ -1,23 +1,47 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 // PostgreSQL ends or starts (57P..); nobody listens, or who did has gone.
-const codes = new Set(['57P01', '57P02', '57P03', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
+// A primary that became a standby refuses writes (25006).
+const codes = new Set([
+  '25006',
+  '57P01',
+  '57P02',
+  '57P03',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+]);
 // What `pg` says without a code when its server goes away.
 const said = [
   'Connection terminated',
   'Client has encountered a connection error and is not queryable',
   'Client was closed and is not queryable',
+  'timeout exceeded when trying to connect',
 ];
+
+/**
+ * A store is there and cannot be used now: it takes no writes, is an old primary, or does not say
+ * that what it did will last.
+ */
+export class StoreAwayError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'StoreAwayError';
+  }
+}
 
 const outlasted_ms = 5_000;
 const again_ms = 50;
 
 /**
- * True for an error that says that a store is away: it ends or starts, or the connection to it
- * broke.
+ * True for an error that says that a store is away: it ends or starts, takes no writes, or the
+ * connection to it broke.
  */
 export function isStoreAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  if (error instanceof StoreAwayError) return true;
   const { code, syscall } = error as NodeJS.ErrnoException;
   // The socket of an embedded PostgreSQL is a file, which is not there between two of them.
   if (code === 'ENOENT') return syscall === 'connect';

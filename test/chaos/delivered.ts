@@ -27,7 +27,7 @@ export const places: Record<
 > = {
   File: {
     config: () => ({ prefix: 'campaign', file_format: 'JSONLines', max_file_size_mb: 1 }),
-    read: readFiles,
+    read: (world) => readFiles(world),
   },
   S3: {
     config: ({ s3_config }) => ({
@@ -44,8 +44,12 @@ export const places: Record<
   },
 };
 
-async function readFiles({ export_dir }: Places): Promise<DeliveredRows> {
-  const folder = join(export_dir, 'campaign');
+/** The rows in the files that a File export shows below `prefix`. */
+export async function readFiles(
+  { export_dir }: Pick<Places, 'export_dir'>,
+  prefix = 'campaign',
+): Promise<DeliveredRows> {
+  const folder = join(export_dir, prefix);
   const rows: DeliveredRows = new Map();
   // A hidden file is not visible yet, or was never to be.
   for (const name of readdirSync(folder).filter(

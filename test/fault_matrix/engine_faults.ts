@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import type { ClickHouseClient } from '@clickhouse/client';
 import sql from 'sql-template-tag';
+import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 import type { QueryHouse } from '../factories/query_exports.ts';
 import { linesIn } from './file_faults.ts';
@@ -135,8 +135,8 @@ async function setType(db: Database, id: string, type: string): Promise<void> {
 }
 
 /** Every streamed answer breaks off after its first bytes, as when the server is killed. */
-function breakingStore(client: ClickHouseClient): ClickHouseClient {
-  return withMethod(client, 'exec', async (parameters: Parameters<ClickHouseClient['exec']>[0]) => {
+function breakingStore(client: ClickHouse): ClickHouse {
+  return withMethod(client, 'exec', async (parameters: Parameters<ClickHouse['exec']>[0]) => {
     const answer = await client.exec(parameters);
     const begun = async function* () {
       for await (const chunk of answer.stream) {
@@ -148,7 +148,7 @@ function breakingStore(client: ClickHouseClient): ClickHouseClient {
   });
 }
 
-function absentStore(client: ClickHouseClient): ClickHouseClient {
+function absentStore(client: ClickHouse): ClickHouse {
   return withMethod(client, 'query', () =>
     Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })),
   );
@@ -166,15 +166,11 @@ const endingAtCommit = (run_id: string) => `
       AND NEW.committing_at IS NOT NULL) EXECUTE FUNCTION end_session()`;
 
 /** The client with one method replaced. */
-export function withMethod(
-  client: ClickHouseClient,
-  name: string,
-  method: unknown,
-): ClickHouseClient {
+export function withMethod(client: ClickHouse, name: string, method: unknown): ClickHouse {
   return new Proxy(client, { get: (target, key) => (key === name ? method : bound(target, key)) });
 }
 
-function bound(target: ClickHouseClient, key: string | symbol): unknown {
+function bound(target: ClickHouse, key: string | symbol): unknown {
   const value: unknown = Reflect.get(target, key);
   return typeof value === 'function'
     ? (value as (...given: unknown[]) => unknown).bind(target)

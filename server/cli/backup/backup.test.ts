@@ -241,7 +241,7 @@ test('the analytics store has no table that a backup leaves out', async () => {
     format: 'JSONEachRow',
   });
   const names = (await found.json<{ name: string }>()).map(({ name }) => name);
-  // What an erasure notes is found once more after a restore (reconcile/set_aside.ts).
+  // What an erasure notes is found once more after a restore (runs/set_aside.ts).
   const noted = ['erasing_ids', 'erasing_rows'];
   assert.deepEqual(names, [...noted, ...analytics_tables].toSorted(), `see ${migrations_folder}`);
 });

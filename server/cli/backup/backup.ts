@@ -1,5 +1,6 @@
 import { counted } from '../../platform/counted.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
+import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { isoInstant, systemClock } from '../../platform/clock.ts';
 import { openCopySession } from '../../platform/postgres/copy.ts';
@@ -14,7 +15,7 @@ import { joinStores } from '../stores.ts';
 import type { Stores } from '../stores.ts';
 import { UserError } from '../user_error.ts';
 import { waitForStores } from '../wait_for_stores.ts';
-import { copyAnalytics, findCut, rows_per_file } from './analytics_copy.ts';
+import { analytics_tables, copyAnalytics, findCut, rows_per_file } from './analytics_copy.ts';
 import { copyControl } from './control_copy.ts';
 import {
   findUnfinished,
@@ -99,7 +100,10 @@ export async function makeBackup(
     connections_max: 2,
     application_name: 'sluice-backup',
   });
-  const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-backup' });
+  const clickhouse = openClickHouse(stores.clickhouse_url, {
+    application: 'sluice-backup',
+    cluster: config.clickhouse_cluster,
+  });
   let lock: CopySession | undefined;
   try {
     await waitForStores(db, clickhouse, log);
@@ -140,7 +144,9 @@ async function write(writing: Writing): Promise<MadeBackup> {
   const copy = async () => {
     const keep = keeper(place, server, stretches);
     const orders = { clickhouse, place, rows_per_file: rows, tell, keep };
-    stretches = await copyAnalytics(orders, stretches, cut * 1_000);
+    stretches = await caughtUp(clickhouse, analytics_tables, () =>
+      copyAnalytics(orders, stretches, cut * 1_000),
+    );
   };
   for (let copies = 0; copies < copies_max; copies += 1) {
     const began = performance.now();

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import sql from 'sql-template-tag';
 import type { Config } from '../../config/config.ts';
-import { setAside } from '../../engine/reconcile/set_aside.ts';
+import { setAside } from '../../engine/runs/set_aside.ts';
 import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
 import type { Reconciled } from '../../engine/reconcile/reconcile.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
@@ -177,7 +177,7 @@ async function clearFolder(folder: string): Promise<void> {
 }
 
 async function fillStores(
-  { log }: Pick<CommandContext, 'log'>,
+  { config, log }: Pick<CommandContext, 'config' | 'log'>,
   stores: Stores,
   { place, manifest, compares }: { place: BackupPlace; manifest: Manifest; compares: boolean },
 ): Promise<void> {
@@ -186,7 +186,10 @@ async function fillStores(
     connections_max: 2,
     application_name: 'sluice-restore',
   });
-  const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-restore' });
+  const clickhouse = openClickHouse(stores.clickhouse_url, {
+    application: 'sluice-restore',
+    cluster: config.clickhouse_cluster,
+  });
   try {
     await waitForStores(db, clickhouse, log);
     await requireEmpty(db, clickhouse);
@@ -197,6 +200,8 @@ async function fillStores(
     const only = new Set(manifest.migrations.map(({ name }) => name));
     await migratePostgres(db, migrations_folder, version, only);
     await fillControl(stores.database_url, place, manifest, { compares, tell });
+    // It names the PostgreSQL that was copied.
+    await db.run(sql`DELETE FROM server_facts WHERE name = 'control_store'`);
   } finally {
     await clickhouse.close();
     await db.close();

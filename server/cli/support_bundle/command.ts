@@ -1,10 +1,11 @@
 import { mkdtempSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { create } from 'tar';
-import { openClickHouse } from '../../platform/clickhouse/client.ts';
+import { addressesOf, openClickHouse } from '../../platform/clickhouse/client.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { silentLog } from '../../platform/log.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
+import { passwordOf } from '../../platform/postgres/hosts.ts';
 import type { CommandContext } from '../command_context.ts';
 import { doctor } from '../doctor.ts';
 import { joinStores } from '../stores.ts';
@@ -122,9 +123,10 @@ async function withStores(
   const clickhouse = openClickHouse(stores.clickhouse_url, {
     application: 'sluice-support-bundle',
   });
-  const passwords = [stores.database_url, stores.clickhouse_url].flatMap((url) =>
-    URL.canParse(url) ? [decodeURIComponent(new URL(url).password)] : [],
-  );
+  const passwords = [
+    passwordOf(stores.database_url),
+    ...addressesOf(stores.clickhouse_url).map((url) => decodeURIComponent(new URL(url).password)),
+  ];
   try {
     const stored = await storedSecrets(config, db).catch(() => []);
     await work(

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import { addressesOf } from '../../platform/clickhouse/client.ts';
+import { passwordOf } from '../../platform/postgres/hosts.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { keptSecretKeys } from '../../platform/secrets/kept_secret_keys.ts';
 import { openSecrets } from '../../platform/secrets/secrets.ts';
@@ -12,9 +14,11 @@ const searched = new Set(['users', 'batch_exports', 'notice_targets', 'plugins',
 /** The secrets of the settings and of the data folder. */
 export function secretsOfSettings(config: Config): string[] {
   const keys = secretKeysOf(config);
-  const passwords = [config.database_url, config.clickhouse_url, config.smtp_url].flatMap((url) =>
+  const urls = [...addressesOf(config.clickhouse_url ?? ''), config.smtp_url];
+  const passwords = urls.flatMap((url) =>
     url === undefined || !URL.canParse(url) ? [] : [decodeURIComponent(new URL(url).password)],
   );
+  if (config.database_url !== undefined) passwords.push(passwordOf(config.database_url));
   const headers = [config.otel_headers, config.otel_traces_headers].flatMap((one) =>
     Object.values(one ?? {}),
   );

@@ -2,10 +2,12 @@ import type { Sink, SliceOutcome } from '../destination/destination.ts';
 import sql from 'sql-template-tag';
 import { NonRetryableError } from '../destination/errors.ts';
 import { break_offs_max, broke_off_message } from '../runs/worker_crashes.ts';
+import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { counted } from '../../platform/counted.ts';
 import type { Attributes, Span } from '../../platform/tracing/span.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
+import { row_tables } from '../erasure/delete_rows.ts';
 import { fromStored } from '../ledger/rectangles.ts';
 import { earliestOf, removedFrom } from '../ledger/removed.ts';
 import { receiptText } from '../runs/run_input.ts';
@@ -45,7 +47,9 @@ export async function executeRun(
       const attempt = openAttempt(engine, run, signal, clock);
       if (span?.trace.is_sampled === true)
         await say(attempt, 'DEBUG', `Trace ${span.trace.trace_id}.`);
-      await (isUnwanted(run) ? cancel(attempt) : deliver(attempt, onStall));
+      await (isUnwanted(run)
+        ? cancel(attempt)
+        : caughtUp(engine.clickhouse, row_tables, () => deliver(attempt, onStall)));
     } catch (error) {
       clock.stop();
       span?.fail(error);

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { onEachReplica } from '../../platform/clickhouse/topology/caught_up.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 
 /** The tables of the analytics store that have rows of projects. */
@@ -26,6 +27,8 @@ export async function deleteRows(
   signal: AbortSignal,
   onWait: () => Promise<unknown> = async () => undefined,
 ): Promise<void> {
+  // Each replica carries the condition out by itself, and must find what it asks of other tables.
+  await onEachReplica(clickhouse, ['erasing_rows'], async () => undefined);
   await clickhouse.command({
     query: `ALTER TABLE ${table} DELETE WHERE ${condition}`,
     query_params,
@@ -42,8 +45,20 @@ export async function deleteRows(
   }
 }
 
-/** True while the store rewrites parts of the table. Throws where it cannot, with its reason. */
+/**
+ * True while the store, or one of its replicas, rewrites parts of the table. Throws where it
+ * cannot, with its reason.
+ */
 export async function isRewriting(
+  clickhouse: ClickHouse,
+  table: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const all = await onEachReplica(clickhouse, [], () => isRewritingHere(clickhouse, table, signal));
+  return all.includes(true);
+}
+
+async function isRewritingHere(
   clickhouse: ClickHouse,
   table: string,
   abort_signal: AbortSignal,
@@ -84,6 +99,18 @@ export async function countWhere(
  * power.
  */
 export async function countOldParts(
+  clickhouse: ClickHouse,
+  tables: readonly string[],
+  until_ms: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const counts = await onEachReplica(clickhouse, [], () =>
+    countOldPartsHere(clickhouse, tables, until_ms, signal),
+  );
+  return counts.reduce((sum, parts) => sum + parts, 0);
+}
+
+async function countOldPartsHere(
   clickhouse: ClickHouse,
   tables: readonly string[],
   until_ms: number,

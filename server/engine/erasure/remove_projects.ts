@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
+import { caughtUp, onEachReplica } from '../../platform/clickhouse/topology/caught_up.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -50,11 +51,12 @@ export async function removeProjects(
 ): Promise<number> {
   const claimed = await claim(removing, wait_ms);
   if (claimed.length === 0) return 0;
-  await countFirst(removing, claimed, signal);
+  await caughtUp(removing.clickhouse, row_tables, () => countFirst(removing, claimed, signal));
   for (const table of row_tables) await removeRows(removing, table, claimed, signal);
-  const left = await Promise.all(
-    row_tables.map((table) => countRows(removing.clickhouse, table, claimed, signal)),
+  const counts = await onEachReplica(removing.clickhouse, row_tables, () =>
+    Promise.all(row_tables.map((table) => countRows(removing.clickhouse, table, claimed, signal))),
   );
+  const left = counts.flat();
   const empty = claimed.filter(
     (team_id) => left.every((counts) => !counts.has(team_id)) && !signal.aborted,
   );
@@ -104,7 +106,10 @@ async function removeRows(
   team_ids: number[],
   signal: AbortSignal,
 ): Promise<void> {
-  if ((await countRows(clickhouse, table, team_ids, signal)).size === 0) return;
+  const found = await onEachReplica(clickhouse, [table], () =>
+    countRows(clickhouse, table, team_ids, signal),
+  );
+  if (found.every(({ size }) => size === 0)) return;
   const wanted = {
     table,
     condition: 'team_id IN {team_ids:Array(Int64)}',

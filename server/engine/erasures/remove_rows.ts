@@ -1,13 +1,15 @@
 import sql from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
+import { onEachReplica } from '../../platform/clickhouse/topology/caught_up.ts';
 import { countWhere, deleteRows } from '../erasure/delete_rows.ts';
 import type { RowTable } from '../erasure/delete_rows.ts';
 import type { Engine } from '../engine.ts';
 import type { Erasure, StepEnd } from './erasure.ts';
 
 /**
- * Removes the rows from the analytics store, and goes on only when it has none of them, asked by
- * the tables and by their projections. The statements name nobody. May be repeated.
+ * Removes the rows from the analytics store, and goes on only when it has none of them, on any
+ * replica, asked by the tables and by their projections. The statements name nobody. May be
+ * repeated.
  */
 export async function removeNoted(
   engine: Engine,
@@ -33,8 +35,11 @@ export async function removeNoted(
     };
     if ((await countWhere(clickhouse, wanted, signal)) > 0)
       await deleteRows(clickhouse, wanted, signal);
-    left += await countWhere(clickhouse, wanted, signal);
-    left += await countWhere(clickhouse, wanted, signal, true);
+    const counts = await onEachReplica(clickhouse, [table, 'erasing_rows'], async () => [
+      await countWhere(clickhouse, wanted, signal),
+      await countWhere(clickhouse, wanted, signal, true),
+    ]);
+    for (const rows of counts.flat()) left += rows;
   }
   if (left > 0)
     return { step: 'remove', detail: 'The store still has rows of it.', wait_seconds: 2 };

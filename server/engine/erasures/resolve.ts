@@ -1,5 +1,7 @@
 import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
 import { rememberErased } from '../ingest/erased_ids.ts';
 import { lockForWriting, readState } from '../ingest/lock.ts';
 import type { Engine } from '../engine.ts';
@@ -8,6 +10,7 @@ import type { Criteria } from './criteria.ts';
 import type { Erasure, StepEnd } from './erasure.ts';
 
 const ids_per_batch = 5_000;
+const resolving_tables = ['events', 'persons', 'erasing_ids'];
 
 /**
  * Finds all distinct ids of the persons and remembers them as erased, under the project's lock of
@@ -19,7 +22,7 @@ export async function resolve(
   signal: AbortSignal,
 ): Promise<StepEnd> {
   const { clickhouse, db, secrets } = engine;
-  const { id: erasure_id, team_id, late_events } = erasure;
+  const { id: erasure_id, team_id } = erasure;
   const criteria = openCriteria(secrets, erasure_id, erasure.criteria_sealed!);
   return db.transaction(async (tx): Promise<StepEnd> => {
     await lockForWriting(tx, team_id);
@@ -41,19 +44,34 @@ export async function resolve(
       };
     const next = { step: 'note', detail: null, stored_until: state.now } as const;
     if (criteria.kind === 'events') return next;
-    await clickhouse.command({
-      query: 'ALTER TABLE erasing_ids DROP PARTITION {erasure_id:UUID}',
-      query_params: { erasure_id },
-    });
-    await insertGiven(clickhouse, erasure_id, criteria);
-    await insertWholePersons(clickhouse, erasure, criteria, signal);
-    let distinct_ids = 0;
-    for await (const ids of idsOf(clickhouse, erasure_id, signal)) {
-      distinct_ids += ids.length;
-      await rememberErased(tx, secrets, { team_id, erasure_id, late_events }, ids);
-    }
+    // What came in until the lock was taken has to be there.
+    const distinct_ids = await caughtUp(clickhouse, resolving_tables, () =>
+      rememberIds(engine, tx, erasure, criteria, signal),
+    );
     return { ...next, counts: { distinct_ids } };
   });
+}
+
+async function rememberIds(
+  { clickhouse, secrets }: Engine,
+  tx: Transaction,
+  erasure: Erasure,
+  criteria: Extract<Criteria, { kind: 'persons' }>,
+  signal: AbortSignal,
+): Promise<number> {
+  const { id: erasure_id, team_id, late_events } = erasure;
+  await clickhouse.command({
+    query: 'ALTER TABLE erasing_ids DROP PARTITION {erasure_id:UUID}',
+    query_params: { erasure_id },
+  });
+  await insertGiven(clickhouse, erasure_id, criteria);
+  await insertWholePersons(clickhouse, erasure, criteria, signal);
+  let distinct_ids = 0;
+  for await (const ids of idsOf(clickhouse, erasure_id, signal)) {
+    distinct_ids += ids.length;
+    await rememberErased(tx, secrets, { team_id, erasure_id, late_events }, ids);
+  }
+  return distinct_ids;
 }
 
 async function insertGiven(

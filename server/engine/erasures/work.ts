@@ -1,4 +1,5 @@
 import type { Engine } from '../engine.ts';
+import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { certify, clearFiles } from './certify.ts';
 import { claimErasure, giveBack, whileHeld } from './erasure.ts';
 import type { Erasure, ErasureStep, StepEnd } from './erasure.ts';
@@ -28,6 +29,8 @@ const steps: Record<Exclude<ErasureStep, 'done'>, Step> = {
   certify,
 };
 
+/** What the steps read and write of the analytics store. */
+const erasure_tables = ['events', 'persons', 'erasing_ids', 'erasing_rows'];
 const failed_wait_seconds = 10;
 /** Longer than source/memo.ts keeps anything. */
 const default_memory_seconds = 12;
@@ -70,7 +73,9 @@ async function workStep(
   const step = steps[erasure.step as keyof typeof steps];
   try {
     const end = await whileHeld(engine, erasure, signal, (held) =>
-      step(engine, erasure, held, memory_seconds),
+      caughtUp(engine.clickhouse, erasure_tables, () =>
+        step(engine, erasure, held, memory_seconds),
+      ),
     );
     if (end !== 'done') return await giveBack(engine, erasure, end);
     engine.log.info({ erasure: erasure.id }, 'an erasure is done');

@@ -24,6 +24,7 @@ test('a batch that a killed process left is taken up by the next one', async () 
   const inserted_at = isoInstant(systemClock.now() + 60_000);
   await noteBatch(db, {
     team_id: teamId,
+    epoch: 1,
     batch_id: randomUUID(),
     inserted_at,
     writes_persons: true,
@@ -41,6 +42,33 @@ test('a batch that a killed process left is taken up by the next one', async () 
   );
   assert.ok(Date.parse(row!.at) > Date.parse(inserted_at));
   assert.equal((await readState(db, teamId)).batch_id, null);
+});
+
+test('a batch of another primary is settled when its writer sends nothing any more', async () => {
+  const teamId = await newTeam();
+  const { db } = harness.deps;
+  const { epoch } = await readState(db, teamId);
+  const note = {
+    team_id: teamId,
+    batch_id: randomUUID(),
+    inserted_at: isoInstant(systemClock.now()),
+    writes_persons: false,
+    seconds_max: 30,
+    last_inserted_at: null,
+  };
+  assert.equal(await noteBatch(db, { ...note, epoch: epoch + 1 }), 'refused');
+  assert.equal(await noteBatch(db, { ...note, epoch }), 'noted');
+  await db.run(sql`UPDATE ingestion_states SET batch_epoch = 0 WHERE team_id = ${teamId}`);
+  const tried = async () => {
+    const { stored } = await open().add(teamId, [event()]);
+    return stored;
+  };
+  assert.deepEqual(await tried(), { failure: 'unavailable' });
+  assert.equal((await readState(db, teamId)).batch_id, note.batch_id);
+  await db.run(sql`UPDATE ingestion_states SET batch_ends_at = now() - interval '6 seconds'
+    WHERE team_id = ${teamId}`);
+  assert.ok('taken' in (await tried()));
+  assert.equal((await count(teamId)).rows, 1);
 });
 
 test('settled waits for the batch under way and keeps the next one waiting', async () => {

@@ -1,5 +1,6 @@
 import { isoInstant } from '../../platform/clock.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database, Transaction } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
@@ -98,7 +99,9 @@ async function flushBatch(
   try {
     await deps.db.transaction(async (tx) => {
       await lockForWriting(tx, teamId);
-      outcome = await writeBatch(deps, tx, teamId, events);
+      outcome = await caughtUp(deps.clickhouse, ['events', 'persons'], () =>
+        writeBatch(deps, tx, teamId, events),
+      );
     });
   } catch (error) {
     deps.log.error({ err: error, team_id: teamId }, 'an ingestion batch failed');
@@ -123,6 +126,7 @@ async function writeBatch(
     // Somebody was killed in the middle of a batch. Until the store has let go of it, a look-up of
     // uuids could not be trusted.
     deps.persons.forget(teamId);
+    if (state.is_batch_elsewhere) return failed('unavailable');
     if (!(await settleBatch(deps.clickhouse, teamId, state))) return failed('unavailable');
   }
   const allowed = state.has_erased_ids
@@ -193,7 +197,8 @@ async function writeUnchanged(
     latest.batch_id === state.batch_id && latest.last_inserted_at === state.last_inserted_at;
   if (!isUnchanged) return 'unavailable';
   const inserted_at = isoInstant(nextInsertion(latest, last_inserted_at));
-  const batch = { team_id, inserted_at, last_inserted_at: state.last_inserted_at, rows };
+  const { epoch, last_inserted_at: before } = state;
+  const batch = { team_id, epoch, inserted_at, last_inserted_at: before, rows };
   return writeRows(deps, tx, batch);
 }
 

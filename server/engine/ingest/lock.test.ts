@@ -59,6 +59,7 @@ function note(
 ) {
   return {
     team_id,
+    epoch: 1,
     batch_id: randomUUID(),
     inserted_at,
     last_inserted_at,

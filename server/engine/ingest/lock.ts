@@ -15,9 +15,17 @@ export type IngestionState = {
   last_inserted_at: string | null;
   /** No later batch may get an earlier `inserted_at`. */
   settled_until: string | null;
+  /** That of persons, together with the epoch: another primary may count the same again. */
   persons_generation: number;
+  /** The timeline of the primary that gave this. */
+  epoch: number;
   /** A batch that was begun and of which nobody said how it ended. */
   batch_id: string | null;
+  /**
+   * The batch was noted under another primary, on which its writer may hold the lock: until its
+   * time is over it may still be sent.
+   */
+  is_batch_elsewhere: boolean;
   /** False when the project is deleted; its state is gone with it. */
   has_project: boolean;
   /** Persons of the project were erased, so events have to be looked at for them. */
@@ -61,12 +69,27 @@ export async function settled(tx: Transaction, teamId: number): Promise<string> 
   return row?.settled_until ?? (await readState(tx, teamId)).now;
 }
 
+/**
+ * Machines whose clocks are apart by less than this may be the primary one after the other: by the
+ * clock of the one a writer's time ends, by that of the other it is waited for.
+ */
+const skew_seconds_max = 5;
+
+/**
+ * For a row `s` of ingestion_states: its batch is of another primary, and its time is not over. By
+ * the lock alone nobody knows here whether its writer has ended.
+ */
+export const is_batch_elsewhere = sql`coalesce(s.batch_id IS NOT NULL
+  AND s.batch_epoch <> control_epoch()
+  AND s.batch_ends_at > clock_timestamp() - make_interval(secs => ${skew_seconds_max}), false)`;
+
 /** The project's state as of now; call it under the lock. */
 export async function readState(db: Queryable, teamId: number): Promise<IngestionState> {
   const row = await db.row<IngestionState>(sql`
     SELECT date_trunc('milliseconds', clock_timestamp()) AS now, s.last_inserted_at,
-      s.settled_until,
-      coalesce(s.persons_generation, 0)::integer AS persons_generation, s.batch_id,
+      s.settled_until, control_epoch() AS epoch,
+      (control_epoch()::bigint << 32) + coalesce(s.persons_generation, 0) AS persons_generation,
+      s.batch_id, ${is_batch_elsewhere} AS is_batch_elsewhere,
       EXISTS (SELECT 1 FROM projects WHERE id = ${teamId}) AS has_project,
       EXISTS (SELECT 1 FROM erased_ids WHERE team_id = ${teamId}) AS has_erased_ids
     FROM (SELECT ${teamId}::integer AS team_id) AS wanted LEFT
@@ -75,9 +98,13 @@ export async function readState(db: Queryable, teamId: number): Promise<Ingestio
   return row;
 }
 
-/** A batch that is about to be written after the one of `last_inserted_at`. */
+/**
+ * A batch that is about to be written after the one of `last_inserted_at`; `epoch` is that of the
+ * state, under whose lock this is.
+ */
 export type BatchNote = {
   team_id: number;
+  epoch: number;
   batch_id: string;
   inserted_at: string;
   last_inserted_at: string | null;
@@ -88,10 +115,10 @@ export type BatchNote = {
 /**
  * Leaves word that a batch is about to be written; is committed when it returns, before the store
  * hears of the batch, and so outside the transaction that holds the lock. `refused`, and nothing is
- * noted, when another batch came in between or the instant was promised to be final, which can only
- * be when the lock was lost; `project_gone` when the project is deleted. Waits at most five seconds
- * for locks, then throws: what it waits for may itself wait for the writer, in a circle that the
- * control store cannot see.
+ * noted, when another batch came in between, the instant was promised to be final, or the primary
+ * is another one, which can only be when the lock was lost; `project_gone` when the project is
+ * deleted. Waits at most five seconds for locks, then throws: what it waits for may itself wait for
+ * the writer, in a circle that the control store cannot see.
  */
 export async function noteBatch(
   db: Database,
@@ -106,13 +133,15 @@ export async function noteBatch(
       WITH project AS (SELECT id FROM projects WHERE id = ${note.team_id} FOR KEY SHARE),
       noted AS (
         INSERT INTO ingestion_states AS s (team_id, last_inserted_at, persons_generation, batch_id,
-          batch_ends_at)
+          batch_ends_at, batch_epoch)
         SELECT id, ${note.inserted_at}::timestamptz, ${generations}::integer,
-          ${note.batch_id}::uuid, clock_timestamp() + make_interval(secs => ${note.seconds_max})
-        FROM project
+          ${note.batch_id}::uuid, clock_timestamp() + make_interval(secs => ${note.seconds_max}),
+          ${note.epoch}::integer
+        FROM project WHERE control_epoch() = ${note.epoch}
         ON CONFLICT (team_id) DO UPDATE SET last_inserted_at = excluded.last_inserted_at,
           persons_generation = s.persons_generation + excluded.persons_generation,
-          batch_id = excluded.batch_id, batch_ends_at = excluded.batch_ends_at
+          batch_id = excluded.batch_id, batch_ends_at = excluded.batch_ends_at,
+          batch_epoch = excluded.batch_epoch
         WHERE s.last_inserted_at IS NOT DISTINCT FROM ${note.last_inserted_at}::timestamptz
           AND (s.settled_until IS NULL OR s.settled_until <= excluded.last_inserted_at)
         RETURNING team_id)

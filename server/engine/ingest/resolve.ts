@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { clearBatch, lockForWriting } from './lock.ts';
+import { clearBatch, is_batch_elsewhere, lockForWriting } from './lock.ts';
 import { settleBatch } from './settle_batch.ts';
 
 const batches_per_call_max = 20;
@@ -22,8 +22,9 @@ export async function resolveBatches(
     // In any order, so that batches that cannot be ended do not keep the others from their turn.
     // The partial index ingestion_states_open has few rows.
     const open = await db.rows<{ team_id: number }>(sql`
-      SELECT team_id FROM ingestion_states WHERE batch_id IS NOT NULL
-        AND batch_ends_at < clock_timestamp() ORDER BY random() LIMIT ${batches_per_call_max}`);
+      SELECT team_id FROM ingestion_states s WHERE batch_id IS NOT NULL
+        AND batch_ends_at < clock_timestamp() AND NOT ${is_batch_elsewhere}
+      ORDER BY random() LIMIT ${batches_per_call_max}`);
     for (const { team_id } of open) await resolveBatch(db, clickhouse, log, team_id);
   } catch (error) {
     log.warn({ err: error }, 'batches of unknown fate could not be listed');
@@ -43,8 +44,9 @@ async function resolveBatch(
       // Read again under the lock: the project's next batch may have settled it, or be a new one
       // whose writer lost the lock and may still send.
       const state = await tx.row<{ batch_id: string; last_inserted_at: string }>(
-        sql`SELECT batch_id, last_inserted_at FROM ingestion_states
-          WHERE team_id = ${teamId} AND batch_id IS NOT NULL AND batch_ends_at < clock_timestamp()`,
+        sql`SELECT batch_id, last_inserted_at FROM ingestion_states s
+          WHERE team_id = ${teamId} AND batch_id IS NOT NULL
+            AND batch_ends_at < clock_timestamp() AND NOT ${is_batch_elsewhere}`,
       );
       if (state === undefined) return;
       if (await settleBatch(clickhouse, teamId, state))

@@ -1,5 +1,7 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
-import { endBatch } from './insert.ts';
+import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
+import { letGo } from './insert.ts';
+import { storeInstant } from './instant.ts';
 
 /** So long may the store take to say what is there, and to take back. */
 const seconds_max = 30;
@@ -18,8 +20,17 @@ export async function settleBatch(
   batch: { batch_id: string | null; last_inserted_at: string | null },
 ): Promise<boolean> {
   if (batch.batch_id === null || batch.last_inserted_at === null) return true;
-  if (!(await endBatch(clickhouse, batch.batch_id))) return false;
-  const query_params = { team_id, at: Date.parse(batch.last_inserted_at) };
+  const at = Date.parse(batch.last_inserted_at);
+  const left = { batch_id: batch.batch_id, inserted_at: storeInstant(at) };
+  const tables = ['persons', 'events'] as const;
+  if (!(await letGo(clickhouse, left, tables))) return false;
+  await caughtUp(clickhouse, tables, () => takeBack(clickhouse, team_id, at));
+  return true;
+}
+
+/** Removes the versions of persons of a batch whose events are not there. */
+async function takeBack(clickhouse: ClickHouse, team_id: number, at: number): Promise<void> {
+  const query_params = { team_id, at };
   const isOfBatch =
     "team_id = {team_id:Int64} AND inserted_at = fromUnixTimestamp64Milli({at:Int64}, 'UTC')";
   const abort_signal = AbortSignal.timeout(seconds_max * 1_000);
@@ -38,5 +49,4 @@ export async function settleBatch(
       abort_signal,
       clickhouse_settings: { mutations_sync: '2' },
     });
-  return true;
 }

@@ -13,10 +13,11 @@ type WriteDeps = { db: Database; clickhouse: ClickHouse; log: Logger; seconds_ma
 
 /**
  * A batch to write. `last_inserted_at` is the one of the batch before, as the state that the rows
- * were made from has it.
+ * were made from has it; `epoch` that of the state too.
  */
 type Batch = {
   team_id: number;
+  epoch: number;
   inserted_at: string;
   last_inserted_at: string | null;
   rows: BatchRows;
@@ -33,7 +34,7 @@ export async function writeRows(
   tx: Transaction,
   batch: Batch,
 ): Promise<'unavailable' | 'project_gone' | (Person & { distinct_id: string })[]> {
-  const { team_id, inserted_at, last_inserted_at } = batch;
+  const { team_id, epoch, inserted_at, last_inserted_at } = batch;
   const batch_id = randomUUID();
   const at = storeInstant(Date.parse(inserted_at));
   const persons = batch.rows.persons.map((person) => ({
@@ -44,6 +45,7 @@ export async function writeRows(
   const ends_at = performance.now() + deps.seconds_max * 1_000;
   const note = {
     team_id,
+    epoch,
     batch_id,
     inserted_at,
     last_inserted_at,

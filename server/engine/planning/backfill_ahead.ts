@@ -1,3 +1,5 @@
+import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
+import { row_tables } from '../erasure/delete_rows.ts';
 import { backfillArea } from './backfill_area.ts';
 import type { BackfillBy } from './backfill_area.ts';
 import { countByRun } from './backfill_counts.ts';
@@ -63,7 +65,9 @@ export async function lookAhead(
   const cut = { interval, timezone, from: first.from, to: last.to, by };
   try {
     const signal = AbortSignal.timeout(look_seconds_max * 1000);
-    const counts = await countByRun(engine, source, cut, signal);
+    const counts = await caughtUp(engine.clickhouse, row_tables, () =>
+      countByRun(engine, source, cut, signal),
+    );
     if (counts === undefined) return undefined;
     const { listed, runs } = counts;
     return {

@@ -1,3 +1,5 @@
+import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
+import { row_tables } from '../erasure/delete_rows.ts';
 import sql from 'sql-template-tag';
 import type { Engine } from '../engine.ts';
 import { readReceipt } from '../runs/receipt.ts';
@@ -47,7 +49,9 @@ export async function findLost(engine: Engine, row: WaitingExport): Promise<Lost
 async function countNow(engine: Engine, row: WaitingExport, receipt: Receipt): Promise<number> {
   const { selection, data_interval_end } = receipt;
   const reading = await openSourceQuery(engine, { ...row, selection, data_interval_end });
-  return countRecords(engine, reading, AbortSignal.timeout(count_ms_max));
+  return caughtUp(engine.clickhouse, row_tables, () =>
+    countRecords(engine, reading, AbortSignal.timeout(count_ms_max)),
+  );
 }
 
 /** The end of what was selected by insertion, not later than the receipt was made. */

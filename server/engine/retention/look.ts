@@ -1,3 +1,4 @@
+import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
@@ -11,7 +12,7 @@ import { decide, proves } from './decide.ts';
 import type { Decision, Facts, Unproven } from './decide.ts';
 import { readFacts } from './facts.ts';
 import { findUnproven } from './proofs.ts';
-import { countBoth, storedAreas } from './rows.ts';
+import { countBoth, storedAreas, tables } from './rows.ts';
 import type { RowCount } from './rows.ts';
 import { removeDecided, sweepRetentionRemovals } from './remove.ts';
 import { cutoffOf } from './setting.ts';
@@ -50,7 +51,7 @@ export async function retainRows(
     const project = await takeTurn(db, clock.now());
     if (project === undefined) {
       await sweepRetentionRemovals(engine);
-      return removeDecided(engine, signal);
+      return caughtUp(engine.clickhouse, tables, () => removeDecided(engine, signal));
     }
     const now = await databaseInstant(db);
     if (Math.abs(now - clock.now()) > clock_ms_max) {
@@ -58,7 +59,9 @@ export async function retainRows(
       return 0;
     }
     try {
-      const outlook = await lookAhead(engine, project.id, project, now, signal);
+      const outlook = await caughtUp(engine.clickhouse, tables, () =>
+        lookAhead(engine, project.id, project, now, signal),
+      );
       const { events, persons } = outlook.found;
       if (events.rows + persons.rows > 0) await note(db, project, outlook, now);
     } catch (error) {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { onEachReplica } from '../../platform/clickhouse/topology/caught_up.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -35,8 +36,10 @@ export async function removeDecided(removing: Removing, signal: AbortSignal): Pr
   for (const table of tables) await removeRows(removing, claimed, table, signal);
   let done = 0;
   for (const { id, team_id, areas } of claimed) {
-    const left = await countBoth(clickhouse, team_id, areas, signal);
-    if (left.events.rows + left.persons.rows > 0) continue;
+    const left = await onEachReplica(clickhouse, tables, () =>
+      countBoth(clickhouse, team_id, areas, signal),
+    );
+    if (left.some(({ events, persons }) => events.rows + persons.rows > 0)) continue;
     done += await db.run(sql`UPDATE retention_removals SET ended_at = ${isoInstant(clock.now())}
       WHERE id = ${id} AND ended_at IS NULL`);
     log.info({ team_id, removal_id: id }, 'retention has removed rows of a project');
@@ -87,6 +90,8 @@ async function removeRows(
     const { text, parameters } = anyOf(
       claimed.map((one) => conditionOf(table, one.team_id, one.areas, part)),
     );
+    // Each replica carries the condition out by itself, and must find what it asks of the table.
+    await onEachReplica(clickhouse, [table], async () => undefined);
     await clickhouse.command({
       query: `ALTER TABLE ${table} DELETE WHERE ${text}`,
       query_params: parameters,
@@ -114,6 +119,7 @@ async function whenRewritten(
 /**
  * Drops the months of which every row, of whatever project, is to go. They are over: what the
  * condition names was taken in at least a day ago, and nothing is taken in with an earlier instant.
+ * Rows of no project took the token of a batch (ingest/insert.ts).
  */
 async function dropPartitions(
   { clickhouse, log }: Removing,
@@ -123,7 +129,7 @@ async function dropPartitions(
   const result = await clickhouse.query({
     query: `SELECT toYYYYMM(inserted_at) AS month FROM events
       WHERE toYYYYMM(inserted_at) < toYYYYMM(now('UTC') - INTERVAL 1 DAY)
-      GROUP BY month HAVING countIf(NOT (${text})) = 0`,
+      GROUP BY month HAVING countIf(NOT (${text}) AND team_id != 0) = 0`,
     query_params: parameters,
     clickhouse_settings: { optimize_use_projections: 0, max_query_size: '16000000' },
     format: 'JSONEachRow',

@@ -1,4 +1,6 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
+import { row_tables } from '../erasure/delete_rows.ts';
 import { fromStored } from '../ledger/rectangles.ts';
 import { selectionCondition } from '../models/selection.ts';
 import type { ClaimedRun } from '../run.ts';
@@ -43,15 +45,18 @@ export async function probe<Run extends ClaimedRun>(
   const fullest = [...windows.values()]
     .toSorted((one, other) => other.runs.length - one.runs.length)
     .slice(0, windows_per_turn_max);
-  for (const { window, runs: alike } of fullest) {
-    const counts = await countRows(clickhouse, window, [
-      ...new Set(alike.map((run) => run.team_id)),
-    ]);
-    for (const run of alike) {
-      const records = counts.get(run.team_id) ?? 0;
-      (records === 0 ? quiet : records <= few_records ? small : busy).push(run);
+  const look = async () => {
+    for (const { window, runs: alike } of fullest) {
+      const counts = await countRows(clickhouse, window, [
+        ...new Set(alike.map((run) => run.team_id)),
+      ]);
+      for (const run of alike) {
+        const records = counts.get(run.team_id) ?? 0;
+        (records === 0 ? quiet : records <= few_records ? small : busy).push(run);
+      }
     }
-  }
+  };
+  if (fullest.length > 0) await caughtUp(clickhouse, row_tables, look);
   return { quiet, small, busy };
 }
 

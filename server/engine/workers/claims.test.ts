@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { insertRuns, planDueExports } from '../planning/plan.ts';
 import { completeEmptyRuns } from '../runs/empty_runs.ts';
+import { followPrimary } from './follow_primary.ts';
+import { beat } from './heartbeat.ts';
 import { openAroundTests, house, world, newRuns } from '../../../test/factories/claimed_runs.ts';
 
 openAroundTests();
@@ -184,4 +186,29 @@ test('a run remembers the host of its destination, as far as that is bounded', a
       type,
     );
   }
+});
+
+test('a claim under another primary repeats no number, and waits until it is noted', async () => {
+  const [once, never] = await newRuns(0, 2);
+  const { db } = house.deps;
+  const worker = world.openClaimant();
+  assert.deepEqual(await worker.claim(1), [once]);
+  // As if a standby was promoted: claims that it never got may have had the numbers after these.
+  await db.run(sql`UPDATE batch_export_runs SET epoch = 0, worker_id = NULL, due_at = now()
+    WHERE id = ANY (${[once, never]}::uuid[])`);
+  const fact = { ...db.epoch(), timeline: 0, lost_bytes: 0 };
+  await db.run(sql`INSERT INTO server_facts (name, value)
+    VALUES ('control_store', ${JSON.stringify(fact)}::jsonb)`);
+  const other = world.openClaimant();
+  assert.deepEqual(await other.claim(10), []);
+  await followPrimary(house.deps.engine)(await beat(db, worker.worker_id));
+  assert.deepEqual(new Set(await other.claim(10)), new Set([once, never]));
+  assert.deepEqual(
+    await db.rows(sql`SELECT attempt, epoch = control_epoch() AS is_now FROM batch_export_runs
+      WHERE id = ANY (${[once, never]}::uuid[]) ORDER BY attempt`),
+    [
+      { attempt: 100, is_now: true },
+      { attempt: 101, is_now: true },
+    ],
+  );
 });

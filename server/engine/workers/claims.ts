@@ -44,6 +44,12 @@ const claim_lock = 7_301_020;
 const broken_off_pause_seconds = 2;
 
 /**
+ * So far goes the attempt of a run on that is claimed under another primary than before: claims of
+ * which this one never heard may have had the next numbers, and their workers may still live.
+ */
+const epoch_step = 100;
+
+/**
  * Takes runs that wait, for as many `places` as are free (`slotsOf`). Guarantees: no project and
  * no host has more runs under way than the bounds say, over all workers; projects are served in
  * turn, in each the run that waits longest first, so that none keeps another waiting, however many
@@ -58,17 +64,14 @@ export async function claimRuns(
   places: number,
 ): Promise<ClaimedRun[]> {
   return db.transaction(async (tx) => {
-    // In one go: each sees what was committed until the one before it was done.
-    const [, , { is_alone, is_eldest }] = await Promise.all([
-      tx.row(sql`SELECT pg_advisory_xact_lock(${claim_lock})`),
-      tx.run(sql`
-        UPDATE batch_export_runs SET worker_id = NULL,
-          due_at = now() + make_interval(secs => ${broken_off_pause_seconds})
-        WHERE worker_id = ${claimant.worker_id} AND status IN ('Starting', 'Running')
-          AND id <> ALL (${claimant.run_ids}::uuid[])`),
-      standingOf(tx, claimant),
-    ]);
-    if (is_alone) return [];
+    await tx.row(sql`SELECT pg_advisory_xact_lock(${claim_lock})`);
+    await tx.run(sql`
+      UPDATE batch_export_runs SET worker_id = NULL,
+        due_at = now() + make_interval(secs => ${broken_off_pause_seconds})
+      WHERE worker_id = ${claimant.worker_id} AND status IN ('Starting', 'Running')
+        AND id <> ALL (${claimant.run_ids}::uuid[])`);
+    const { is_alone, is_eldest, is_noted } = await standingOf(tx, claimant);
+    if (is_alone || !is_noted) return [];
     const claimed: ClaimedRun[] = [];
     const locked: string[] = [];
     let last = claimant.last_team_id;
@@ -104,17 +107,21 @@ export async function claimRuns(
   });
 }
 
+type WorkerStanding = { is_alone: boolean; is_eldest: boolean; is_noted: boolean };
+
 /**
  * Whether the worker has a run that must be alone, and whether it is the one that makes itself free
  * for those that wait: the eldest, so that the others go on meanwhile. Any other one takes them
- * when it happens to be free.
+ * when it happens to be free. `is_noted`: somebody has looked at what this primary lacks.
  */
 async function standingOf(
   tx: Transaction,
   { worker_id, run_ids }: Claimant,
-): Promise<{ is_alone: boolean; is_eldest: boolean }> {
-  const row = await tx.row<{ is_alone: boolean; is_eldest: boolean }>(sql`
-    SELECT EXISTS (SELECT 1 FROM batch_export_runs WHERE id = ANY (${run_ids}::uuid[])
+): Promise<WorkerStanding> {
+  const row = await tx.row<WorkerStanding>(sql`
+    SELECT coalesce((SELECT (value ->> 'timeline')::int FROM server_facts
+        WHERE name = 'control_store'), control_epoch()) = control_epoch() AS is_noted,
+      EXISTS (SELECT 1 FROM batch_export_runs WHERE id = ANY (${run_ids}::uuid[])
       AND worker_id = ${worker_id} AND break_offs >= ${break_offs_alone}) AS is_alone,
       coalesce((SELECT id FROM workers WHERE NOT is_stopping ORDER BY id
         LIMIT 1) = ${worker_id}, false) AS is_eldest`);
@@ -236,16 +243,18 @@ async function claimAll(
   const taken = await queryable.rows<ClaimedRun>(sql`
     WITH waiting AS MATERIALIZED (
       SELECT id, batch_export_id, CASE WHEN attempt = 0 THEN created_at
-        ELSE last_updated_at END AS waits_since
+        ELSE last_updated_at END AS waits_since, control_epoch() AS epoch,
+        attempt + CASE WHEN epoch = control_epoch() THEN 1 ELSE ${epoch_step}::int END AS attempt
       FROM batch_export_runs WHERE id = ANY (${runIds}::uuid[])
         AND status IN ('Starting', 'Running') AND worker_id IS NULL FOR NO KEY UPDATE SKIP LOCKED
     )
-    UPDATE batch_export_runs run SET attempt = attempt + 1, worker_id = ${workerId},
+    UPDATE batch_export_runs run SET attempt = waiting.attempt, epoch = waiting.epoch,
+      worker_id = ${workerId},
       status = 'Running', started_at = coalesce(started_at, now()), last_updated_at = now(),
       steps = jsonb_path_query_array(steps,
         '$[last - ${raw(String(remembered_attempts_max - 2))} to last]')
-        || jsonb_build_object('attempt', attempt + 1, 'began_at', wire_instant(now()), 'waited_ms',
-          floor(extract(epoch FROM now() - waiting.waits_since) * 1000)::bigint,
+        || jsonb_build_object('attempt', waiting.attempt, 'began_at', wire_instant(now()),
+          'waited_ms', floor(extract(epoch FROM now() - waiting.waits_since) * 1000)::bigint,
           'counted_ms', NULL, 'read_ms', NULL, 'sent_ms', NULL, 'committed_ms', NULL),
       model = now.model, custom_query = now.custom_query, destination_type = now.destination_type,
         destination_config = now.destination_config, destination_secrets = now.destination_secrets

@@ -20,12 +20,20 @@ export type ReleasedRun = {
   pause_seconds: number;
 };
 
+/**
+ * Where the control store was when it took a heartbeat: its timeline, and how far its log was
+ * written (null: it does not tell). Once the heartbeat is answered all up to there is confirmed.
+ */
+export type Beat = { epoch: number; position: string | null };
+
 /** Says that the worker lives; also brings one back that was believed dead. */
-export async function beat(db: Database, workerId: string): Promise<void> {
-  await db.run(
+export async function beat(db: Database, workerId: string): Promise<Beat> {
+  const row = await db.row<Beat>(
     sql`INSERT INTO workers (id) VALUES (${workerId}) ON CONFLICT (id) DO UPDATE
-      SET heartbeat_at = now()`,
+      SET heartbeat_at = now()
+      RETURNING control_epoch() AS epoch, control_position() AS position`,
   );
+  return row!;
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Engine } from '../engine.ts';
 import type { StopReason } from '../delivery/attempt.ts';
 import { writeRunLog } from '../run_log.ts';
 import type { ClaimedRun } from '../run.ts';
+import { followPrimary } from './follow_primary.ts';
 import { beat, hurryCancelled, releaseDead, silence_seconds_max, stillLives } from './heartbeat.ts';
 import type { ReleasedRun } from './heartbeat.ts';
 
@@ -23,10 +24,12 @@ export type Active = Map<
  */
 export function lookAfter(engine: Engine, workerId: string, active: Active): () => Promise<void> {
   let beaten_at = -Infinity;
+  const follow = followPrimary(engine);
   return async () => {
     const before = beaten_at;
-    await beat(engine.db, workerId);
+    const beaten = await beat(engine.db, workerId);
     beaten_at = performance.now();
+    await follow(beaten);
     await stillLives(engine.db, workerId);
     await stopUnwanted(engine, active);
     await hurryCancelled(engine.db);

@@ -1,17 +1,38 @@
 import { createClient } from '@clickhouse/client';
-import type { ClickHouseClient } from '@clickhouse/client';
 import { inSpan } from '../tracing/span.ts';
+import { joinReplicas } from './topology/replicas.ts';
+import type { Client, Replicas } from './topology/replicas.ts';
 
-/** The official client of the analytics store; one object per process. */
-export type ClickHouse = ClickHouseClient;
+/** The official client of the analytics store, on all of its addresses; one object per process. */
+export type ClickHouse = Replicas;
 
 /**
- * Opens the client on a ClickHouse HTTP URL (`http://user:password@host:port/database`). Guarantee:
- * no query result is compressed or decoded on the way, so that bytes pass as the store writes them,
- * and an idle socket that the store closed is not used again. What is asked while something is
- * traced is a part of it: until the answer begins, and without its text, which may be a tenant's.
+ * Opens the client on a ClickHouse HTTP URL (`http://user:password@host:port/database`), or on
+ * several with commas between them, which are replicas of one store, perhaps of a cluster of this
+ * name; `onReplicaChange` is called when another one of them is taken. It is taken for one node
+ * until its mode was found. Guarantee: no query result is compressed or decoded on the way, so that
+ * bytes pass as the store writes them, and an idle socket that the store closed is not used again.
+ * What is asked while something is traced is a part of it: until the answer begins, and without its
+ * text, which may be a tenant's.
  */
-export function openClickHouse(url: string, options: { application: string }): ClickHouse {
+export function openClickHouse(
+  urls: string,
+  options: {
+    application: string;
+    cluster?: string | undefined;
+    onReplicaChange?: () => void;
+  },
+): ClickHouse {
+  const clients = addressesOf(urls).map((url) => openAddress(url, options));
+  return joinReplicas(clients, options);
+}
+
+/** The addresses of a setting that may name several. */
+export function addressesOf(urls: string): string[] {
+  return urls.split(',').map((url) => url.trim());
+}
+
+function openAddress(url: string, options: { application: string }): Client {
   const client = createClient({
     url,
     application: options.application,
@@ -33,7 +54,7 @@ export function openClickHouse(url: string, options: { application: string }): C
   return client;
 }
 
-function traced(client: ClickHouse, operation: 'query' | 'exec' | 'insert' | 'command'): void {
+function traced(client: Client, operation: 'query' | 'exec' | 'insert' | 'command'): void {
   const ask = client[operation].bind(client) as (params: unknown) => Promise<unknown>;
   const attributes = { 'db.system.name': 'clickhouse', 'db.operation.name': operation };
   Object.assign(client, {

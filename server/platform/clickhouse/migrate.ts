@@ -1,35 +1,38 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClickHouse } from './client.ts';
+import { caughtUp } from './topology/caught_up.ts';
+import { requireEverywhere } from './topology/require_everywhere.ts';
+import { statementFor } from './topology/statements.ts';
 
 /**
  * Applies the `NNNN_what.sql` files of the folder that the store does not have yet, in order. A
  * file holds statements that end with `;` at the end of a line; each must be harmless when repeated
  * (`IF NOT EXISTS`), because ClickHouse has no transaction around them. The caller holds the
- * migration lock of the control store. With `only`, no other file is applied. Gives the names
- * applied.
+ * migration lock of the control store. With `only`, no other file is applied. Where the store has
+ * replicas, a file counts as applied once all of them have what it makes. Gives the names applied.
  */
 export async function migrateClickHouse(
   clickhouse: ClickHouse,
   folder: string,
   { only }: { only?: ReadonlySet<string> } = {},
 ): Promise<string[]> {
-  await clickhouse.command({
-    query:
-      'CREATE TABLE IF NOT EXISTS migrations (name String, applied_at DateTime64(3) DEFAULT ' +
-      'now64(3)) ENGINE = MergeTree ORDER BY name',
-  });
-  const result = await clickhouse.query({
-    query: 'SELECT name FROM migrations',
-    format: 'JSONEachRow',
-  });
-  const known = new Set((await result.json<{ name: string }>()).map((row) => row.name));
+  if (clickhouse.mode.kind === 'one_node' || !(await hasMigrations(clickhouse)))
+    await clickhouse.command({
+      query: statementFor(
+        clickhouse.mode,
+        'CREATE TABLE IF NOT EXISTS migrations (name String, applied_at DateTime64(3) DEFAULT ' +
+          'now64(3)) ENGINE = MergeTree ORDER BY name',
+      ),
+    });
+  const known = await caughtUp(clickhouse, ['migrations'], () => namesApplied(clickhouse));
   const files = (await readdir(folder)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).sort();
   const applied: string[] = [];
   for (const name of files) {
     if (known.has(name) || only?.has(name) === false) continue;
     for (const statement of statementsOf(await readFile(join(folder, name), 'utf8')))
-      await clickhouse.command({ query: statement });
+      await clickhouse.command({ query: statementFor(clickhouse.mode, statement) });
+    await requireEverywhere(clickhouse);
     await clickhouse.insert({
       table: 'migrations',
       values: [{ name }],
@@ -41,7 +44,26 @@ export async function migrateClickHouse(
   return applied;
 }
 
-function statementsOf(text: string): string[] {
+/** What is created on all replicas waits for one that is away, and a start should not. */
+async function hasMigrations(clickhouse: ClickHouse): Promise<boolean> {
+  const result = await clickhouse.query({
+    query: `SELECT 1 FROM system.tables WHERE database = currentDatabase()
+      AND name = 'migrations'`,
+    format: 'JSONEachRow',
+  });
+  return (await result.json()).length > 0;
+}
+
+async function namesApplied(clickhouse: ClickHouse): Promise<Set<string>> {
+  const result = await clickhouse.query({
+    query: 'SELECT name FROM migrations',
+    format: 'JSONEachRow',
+  });
+  return new Set((await result.json<{ name: string }>()).map((row) => row.name));
+}
+
+/** The statements of a migration's text. */
+export function statementsOf(text: string): string[] {
   return text
     .replaceAll(/^--.*$/gm, '')
     .split(/;\s*$/m)

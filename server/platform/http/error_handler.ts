@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PasswordsBusyError } from '../passwords/password.ts';
 import { isDatabaseError } from '../postgres/database.ts';
+import { StoreAwayError } from '../store_away.ts';
 import { body_size_bytes_max } from './bodies/body.ts';
 import type { HttpContext } from './context.ts';
 import {
@@ -64,6 +65,7 @@ export function apiErrorOf(error: unknown, body_limit: number = body_size_bytes_
   if (error instanceof ApiError) return error;
   if (error instanceof PasswordsBusyError) return busy();
   if (!(error instanceof Error)) return serverError();
+  if (error instanceof StoreAwayError) return unavailable();
   if (isDatabaseError(error)) return databaseError(error.code);
   const { code, statusCode } = error as FastifyError;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(body_limit);
@@ -77,9 +79,10 @@ export function apiErrorOf(error: unknown, body_limit: number = body_size_bytes_
 }
 
 function databaseError(code: string): ApiError {
-  // 08 connection, 25P03 waited too long in a transaction, 40 gave way to another one each time, 53
-  // out of resources, 57P shut down by the operator: the same request may work later.
-  if (/^(08|25P03|40|53|57P)/.test(code)) return unavailable();
+  // 08 connection, 25006 a primary that became a standby, 25P03 waited too long in a transaction,
+  // 40 gave way to another one each time, 53 out of resources, 57P shut down by the operator: the
+  // same request may work later.
+  if (/^(08|25006|25P03|40|53|57P)/.test(code)) return unavailable();
   // 22 is data that a column cannot hold: the last net under the schemas, so that wrong input is
   // never a 500.
   return code.startsWith('22')

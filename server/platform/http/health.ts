@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import sql from 'sql-template-tag';
+import { judgeStandbys, readStandbys } from '../postgres/control_store.ts';
 import { version } from '../version.ts';
 import type { HttpContext } from './context.ts';
 import { isDraining } from './drain.ts';
@@ -29,9 +30,10 @@ export function serveHealth(
     // means.
     const started = sql`SELECT EXISTS (SELECT 1 FROM server_facts
       WHERE name = 'first_start') AS is_done`;
-    const [first_start, clickhouse] = await Promise.all([
+    const [first_start, clickhouse, standbys] = await Promise.all([
       answer(context.db.row<{ is_done: boolean }>(started)),
       answer(context.clickhouse.ping()),
+      answer(readStandbys(context.db)),
     ]);
     const postgres = first_start !== undefined;
     const answering = postgres && clickhouse?.success === true;
@@ -41,6 +43,8 @@ export function serveHealth(
       status: ready ? 'ok' : answering ? 'starting' : 'unavailable',
       postgres: postgres ? 'ok' : 'unavailable',
       clickhouse: clickhouse?.success === true ? 'ok' : 'unavailable',
+      // Whether what is answered is on a standby of PostgreSQL too.
+      ...(standbys === undefined ? {} : { standby: judgeStandbys(standbys) }),
     };
   });
   app.get('/metrics', hiddenRoute({ 200: ['text/plain'] }), async (_request, reply) =>

@@ -91,6 +91,25 @@ test('while the first request runs a second is 409; afterwards it is a replay', 
   assert.equal(await facts(), before + 1);
 });
 
+test('a request that met a failover gives its key to the next try, and does nothing', async () => {
+  const { key } = await harness.newOrganization();
+  const before = await facts();
+  release = idle;
+  const first = post(key, 'failed-over');
+  await running();
+  const releaseFirst = release;
+  await harness.deps.db.run(sql`UPDATE idempotency_keys SET epoch = 0
+    WHERE key = 'failed-over'`);
+  release = idle;
+  const second = post(key, 'failed-over');
+  await running();
+  release();
+  assert.equal((await second).statusCode, 200);
+  releaseFirst();
+  assert.equal((await first).statusCode, 409);
+  assert.equal(await facts(), before + 1);
+});
+
 test('another body is 422; another caller and another path have keys of their own', async () => {
   const { key } = await harness.newOrganization();
   const other = await harness.newOrganization();

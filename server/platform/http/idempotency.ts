@@ -161,8 +161,9 @@ function stillRunning() {
 }
 
 /**
- * Inserts the key, or takes over one that is older than 24 h or whose request crashed. The primary
- * key lets one of two requests that race win.
+ * Inserts the key, or takes over one that is older than 24 h, or whose request crashed, or met a
+ * failover of PostgreSQL; should that one go on, `storeAnswer` stops it. The primary key lets one
+ * of two requests that race win.
  */
 async function take(context: HttpContext, claim: Claim, body_hash: Buffer): Promise<boolean> {
   const now = context.clock.now();
@@ -178,12 +179,13 @@ async function take(context: HttpContext, claim: Claim, body_hash: Buffer): Prom
     FROM quick
     ON CONFLICT (user_id, key, method, path) DO UPDATE
       SET body_hash = EXCLUDED.body_hash, claim_id = EXCLUDED.claim_id,
-      created_at = EXCLUDED.created_at,
+      created_at = EXCLUDED.created_at, epoch = EXCLUDED.epoch,
       locked_until = EXCLUDED.locked_until, status = NULL, response_headers = NULL,
         response_sealed = NULL
     WHERE known.created_at <= ${isoInstant(now - replay_ms)}::timestamptz
-      OR (known.status IS NULL AND known.locked_until <= ${isoInstant(now)}::timestamptz
-        AND known.body_hash = EXCLUDED.body_hash)`);
+      OR (known.status IS NULL AND known.body_hash = EXCLUDED.body_hash
+        AND (known.locked_until <= ${isoInstant(now)}::timestamptz
+          OR known.epoch <> EXCLUDED.epoch))`);
   const taken = await taking.catch((error: unknown) => {
     if (isDatabaseError(error) && error.constraint === 'idempotency_keys_user_id_fkey')
       throw unauthenticated(

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
+import { findPrimaryUrl } from './primary.ts';
 
 /** A table with the columns that are stored (not those that are computed of others). */
 export type CopiedTable = { name: string; columns: string[] };
@@ -31,7 +32,7 @@ export async function openCopySession(
   kind: 'snapshot' | 'load',
 ): Promise<CopySession> {
   const client = new pg.Client({
-    connectionString: url,
+    connectionString: await findPrimaryUrl(url),
     application_name: `sluice-${kind}`,
     options: '-c timezone=UTC -c idle_in_transaction_session_timeout=0 -c lock_timeout=60000',
   });

@@ -3,6 +3,11 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { Sql } from 'sql-template-tag';
 import { currentSpan, inSpan } from '../tracing/span.ts';
+import type { Epoch } from './epoch.ts';
+import { openPrimary } from './primary.ts';
+import type { Primary } from './primary.ts';
+import { inSavepoint } from './savepoint.ts';
+import { ask } from './session.ts';
 import { wireTypes } from './wire_types.ts';
 
 /**
@@ -54,7 +59,18 @@ export type Database = Queryable & {
   within<Result>(tx: Transaction, work: () => Promise<Result>): Promise<Result>;
   /** How many statements were sent so far; a test counts a request's round trips with it. */
   statementCount(): number;
+  /** The latest primary that a session was on; undefined before, or where it does not tell. */
+  epoch(): Epoch | undefined;
   close(): Promise<void>;
+};
+
+/** `watch_ms` and `onLater` are those of `openPrimary`. */
+export type DatabaseOptions = {
+  connections_max: number;
+  application_name: string;
+  onError?: (error: Error) => void;
+  watch_ms?: number | undefined;
+  onLater?: (before: Epoch, now: Epoch) => void;
 };
 
 /**
@@ -102,16 +118,16 @@ function queryable(send: Send): Queryable {
 }
 
 /**
- * Opens a pool on a PostgreSQL URL (15 or newer). Guarantees: sessions run in UTC; timestamps come
- * back as ISO 8601 text with `Z` and full microseconds; 64-bit integers come back as numbers; an
- * idle connection that breaks is replaced instead of ending the process.
+ * Opens a pool on a PostgreSQL URL (15 or newer), which may name several servers. Guarantees:
+ * sessions run in UTC, on the primary; timestamps come back as ISO 8601 text with `Z` and full
+ * microseconds; 64-bit integers come back as numbers; an idle connection that breaks is replaced
+ * instead of ending the process; what a synchronous standby did not confirm is a `StoreAwayError`.
  */
-export function openDatabase(
-  url: string,
-  options: { connections_max: number; application_name: string; onError?: (error: Error) => void },
-): Database {
+export function openDatabase(url: string, options: DatabaseOptions): Database {
+  const primary = openPrimary(url, options);
   const pool = new pg.Pool({
-    connectionString: url,
+    Client: primary.Client,
+    onConnect: (client) => primary.admit(client),
     max: options.connections_max,
     application_name: options.application_name,
     connectionTimeoutMillis: 10_000,
@@ -121,18 +137,28 @@ export function openDatabase(
     options: '-c timezone=UTC -c idle_in_transaction_session_timeout=120000',
   });
   pool.on('error', (error) => options.onError?.(error));
-  // The pool listens on idle connections only. One that the server ends in the packet that greets
-  // it is nobody's yet, and would end this process; whoever gets it finds it broken.
-  pool.on('connect', (client) => client.on('error', () => {}));
+  const connect = () => connectTo(pool, primary);
   let statements = 0;
   const counted =
-    (client: { query: Send }): Send =>
+    (client: pg.PoolClient): Send =>
     (config) => {
       statements += 1;
-      return traced(config, () => client.query(config));
+      return traced(config, () => ask(client, config));
     };
   const joined = openJoined();
-  const direct = queryable(counted(pool));
+  const direct = queryable(async (config) => {
+    const client = await connect();
+    let fault: Error | undefined;
+    try {
+      return await counted(client)(config);
+    } catch (error) {
+      fault = error as Error;
+      primary.doubt(error);
+      throw error;
+    } finally {
+      client.release(fault);
+    }
+  });
   const here = () => joined.present() ?? direct;
   return {
     rows: (statement) => here().rows(statement),
@@ -142,11 +168,29 @@ export function openDatabase(
     statementCount: () => statements,
     transaction: (work) => {
       const tx = joined.present();
-      return tx === undefined ? inTransaction(pool, work, counted) : inSavepoint(tx, work);
+      return tx === undefined
+        ? inTransaction({ connect, primary }, work, counted)
+        : inSavepoint(tx, work);
     },
     within: joined.run,
-    close: () => pool.end(),
+    epoch: primary.epoch,
+    close: async () => {
+      primary.close();
+      await pool.end();
+    },
   };
+}
+
+/** A session on the primary. Where the server of before is none any more, it is looked for once. */
+async function connectTo(pool: pg.Pool, primary: Primary): Promise<pg.PoolClient> {
+  await primary.find();
+  try {
+    return await pool.connect();
+  } catch (error) {
+    if (!primary.doubt(error)) throw error;
+    await primary.find();
+    return pool.connect();
+  }
 }
 
 /** A statement as a part of what is traced; only the text of a prepared one is free of values. */
@@ -181,47 +225,12 @@ function openJoined() {
   };
 }
 
-/** Where a joined transaction stands: how many savepoints it is in, and which were left open. */
-type Savepoints = { depth: number; left: number };
-
-const savepoints = new WeakMap<Transaction, Savepoints>();
-
-/**
- * One that ends well is left open until the next one at its place begins, or the one around it
- * ends: a way to the server and back less for each of many.
- */
-async function inSavepoint<Result>(
-  tx: Transaction,
-  work: (tx: Transaction) => Promise<Result>,
-): Promise<Result> {
-  const at = savepoints.get(tx) ?? { depth: 0, left: 0 };
-  savepoints.set(tx, at);
-  const depth = at.depth + 1;
-  const name = `joined_${depth}`;
-  await tx.text(`${at.left < depth ? '' : `RELEASE SAVEPOINT ${name}; `}SAVEPOINT ${name}`);
-  Object.assign(at, { depth, left: 0 });
-  try {
-    const result = await work(tx);
-    at.left = depth;
-    return result;
-  } catch (error) {
-    at.left = 0;
-    // On a connection that is lost the whole transaction is, and its owner is told.
-    await tx
-      .text(`ROLLBACK TO SAVEPOINT ${name}; RELEASE SAVEPOINT ${name}`)
-      .catch(() => undefined);
-    throw error;
-  } finally {
-    at.depth = depth - 1;
-  }
-}
-
 async function inTransaction<Result>(
-  pool: pg.Pool,
+  { connect, primary }: { connect: () => Promise<pg.PoolClient>; primary: Primary },
   work: (tx: Transaction) => Promise<Result>,
   counted: (client: pg.PoolClient) => Send,
 ): Promise<Result> {
-  const client = await pool.connect();
+  const client = await connect();
   let broken: Error | undefined;
   // One that the server ends in the middle of a transaction is not given back.
   const onLost = (error: Error) => {
@@ -233,9 +242,10 @@ async function inTransaction<Result>(
     const { tx, flush } = openTransaction(afterBegin(begun, counted(client)));
     const result = await work(tx);
     await begun;
-    await Promise.all([flush(), traced({ text: 'COMMIT' }, () => client.query('COMMIT'))]);
+    await Promise.all([flush(), traced({ text: 'COMMIT' }, () => ask(client, { text: 'COMMIT' }))]);
     return result;
   } catch (error) {
+    primary.doubt(error);
     // A connection on which even ROLLBACK fails is thrown away, so that nobody inherits a half-open
     // transaction.
     await client.query('ROLLBACK').catch((rollbackError: Error) => {

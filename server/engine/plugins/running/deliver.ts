@@ -1,3 +1,4 @@
+import { caughtUp } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { settled } from '../../ingest/lock.ts';
 import { openProgress } from './delivery.ts';
 import type { Delivery, DeliveryEnd, DeliveryProgress } from './delivery.ts';
@@ -32,10 +33,9 @@ export async function deliverEvents(delivery: Delivery, state: ConfigState): Pro
     until,
     rows_max: exporting ? batch_rows_max : single_rows_max,
   };
-  const { events, is_end } = await readEvents(
-    running.clickhouse,
-    { ...wanted, bytes_max: exporting?.bytes_max ?? single_bytes_max },
-    signal,
+  const bytes_max = exporting?.bytes_max ?? single_bytes_max;
+  const { events, is_end } = await caughtUp(running.clickhouse, ['events'], () =>
+    readEvents(running.clickhouse, { ...wanted, bytes_max }, signal),
   );
   const [oldest] = events;
   const isYoung =

@@ -6,6 +6,9 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { silentLog } from '../../log.ts';
+import { readStandbys } from '../../postgres/control_store.ts';
+import { openDatabase } from '../../postgres/database.ts';
+import { StoreAwayError } from '../../store_away.ts';
 import { openEmbeddedPostgres } from './postgres.ts';
 import type { EmbeddedStore } from '../supervise.ts';
 
@@ -108,6 +111,34 @@ describe('embedded PostgreSQL', () => {
       assert.equal(rows[0]?.count, acknowledged.length);
       assert.ok(acknowledged.length >= 200);
       await untilItWorks(async () => assert.ok(store.pid && store.pid !== first));
+    }
+  });
+
+  test('a commit that no longer waits for its standby is no answer', async () => {
+    const db = openDatabase(store.url, { connections_max: 2, application_name: 'sluice-test' });
+    const wait = async (names: string) => {
+      await pool.query(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
+      await pool.query('SELECT pg_reload_conf()');
+    };
+    const letGo = () =>
+      untilItWorks(async () => {
+        const { rowCount } = await pool.query(`SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+          WHERE wait_event = 'SyncRep'`);
+        assert.equal(rowCount, 1);
+      });
+    await wait('nobody');
+    try {
+      const alone = db.text('INSERT INTO written VALUES (-1)');
+      await Promise.all([assert.rejects(alone, StoreAwayError), letGo()]);
+      const within = db.transaction((tx) => tx.text('INSERT INTO written VALUES (-2)'));
+      await Promise.all([assert.rejects(within, StoreAwayError), letGo()]);
+      // They are there, and were not answered.
+      const { rows } = await db.text('SELECT n FROM written WHERE n < 0');
+      assert.equal(rows.length, 2);
+      assert.equal((await readStandbys(db)).present, 0);
+    } finally {
+      await wait('');
+      await db.close();
     }
   });
 

@@ -2,10 +2,10 @@ import sql from 'sql-template-tag';
 import type { Database } from '../../platform/postgres/database.ts';
 
 /**
- * Keeps all exports of a restored server from delivering anything until each is reconciled:
- * nothing is planned for them, and their open runs are not due; erasures that are under way begin
- * anew. No batch gets an insertion time of before the backup was over, whatever the clock of the
- * new machine says. Harmless when repeated.
+ * Keeps all exports of a server that was restored, or has lost commits, from delivering anything
+ * until each is reconciled: nothing is planned for them, and their open runs are not due; erasures
+ * that are under way begin anew. No batch gets an insertion time of before the backup was over,
+ * whatever the clock of the new machine says. Harmless when repeated.
  */
 export async function setAside(
   db: Database,
@@ -32,7 +32,7 @@ export async function setAside(
     // What an erasure has noted in the analytics store is in no backup: it is found once more.
     await tx.run(sql`
       UPDATE erasures SET step = 'resolve', claim_id = NULL, claimed_at = NULL, due_at = now(),
-        detail = 'It began anew when a backup was restored.'
+        detail = 'It began anew: a backup was restored, or a failover lost commits.'
       WHERE finished_at IS NULL`);
     await tx.run(sql`
       INSERT INTO ingestion_states AS s (team_id, settled_until)

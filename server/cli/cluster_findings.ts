@@ -1,0 +1,87 @@
+import type { ClickHouse } from '../platform/clickhouse/client.ts';
+import { onEachReplica } from '../platform/clickhouse/topology/caught_up.ts';
+import { findLacking } from '../platform/clickhouse/topology/require_everywhere.ts';
+import { findFacts } from '../platform/clickhouse/topology/detect.ts';
+import { isCancelSafe } from '../platform/clickhouse/topology/versions.ts';
+import type { Mode } from '../platform/clickhouse/topology/mode.ts';
+import { fault, ok, warning } from './finding.ts';
+import type { Finding } from './finding.ts';
+
+/** A replica may be so many seconds behind before somebody should look. */
+const delay_seconds_max = 60;
+
+type ReplicaState = {
+  host: string;
+  is_readonly: number;
+  delay: number;
+  queue: number;
+  active: number;
+  total: number;
+};
+
+/** How the analytics store is built, and how its replicas are. */
+export async function lookAtCluster(clickhouse: ClickHouse): Promise<Finding[]> {
+  const { mode } = clickhouse;
+  const { version } = await findFacts(clickhouse);
+  const findings = [ok('ClickHouse', `${version}, ${told(mode)}`)];
+  if (mode.kind === 'one_node' || mode.kind === 'cloud') return findings;
+  if (!isCancelSafe(version))
+    findings.push(
+      warning(
+        'ClickHouse',
+        `${version} may drop the rows of an insert that is cut off, and keep its token. Events ` +
+          'are not lost by it, because they are looked for after each failure; update it all ' +
+          'the same.',
+      ),
+    );
+  try {
+    const states = await onEachReplica(clickhouse, [], () => stateOf(clickhouse));
+    const lacking = await findLacking(clickhouse);
+    if (lacking !== undefined)
+      findings.push(
+        fault(
+          'tables',
+          `they are not the same on every replica: ${lacking}. See ` +
+            'docs/clickhouse_cluster.md, "Adding a replica".',
+        ),
+      );
+    return [...findings, ...states.map(judge)];
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return [...findings, fault('replicas', `not all of them could be asked: ${reason}`)];
+  }
+}
+
+function told(mode: Mode): string {
+  switch (mode.kind) {
+    case 'one_node':
+      return 'one node';
+    case 'cloud':
+      return 'ClickHouse Cloud';
+    case 'replicated_database':
+      return `the Replicated database ${mode.database}`;
+    case 'on_cluster':
+      return `the cluster ${mode.cluster}`;
+  }
+}
+
+async function stateOf(clickhouse: ClickHouse): Promise<ReplicaState> {
+  const found = await clickhouse.query({
+    query: `SELECT hostName() AS host, max(is_readonly) AS is_readonly,
+        toUInt32(max(absolute_delay)) AS delay, toUInt32(max(queue_size)) AS queue,
+        toUInt32(min(active_replicas)) AS active, toUInt32(max(total_replicas)) AS total
+      FROM system.replicas WHERE database = currentDatabase()`,
+    format: 'JSONEachRow',
+  });
+  return (await found.json<ReplicaState>())[0]!;
+}
+
+function judge({ host, is_readonly, delay, queue, active, total }: ReplicaState): Finding {
+  const subject = `replica ${host}`;
+  if (is_readonly === 1)
+    return fault(subject, 'is read only: it has lost the coordination service (Keeper).');
+  if (delay > delay_seconds_max)
+    return warning(subject, `is ${delay} s behind, with ${queue} parts to fetch or merge.`);
+  if (active < total) return warning(subject, `sees ${active} of ${total} replicas.`);
+  return ok(subject, `${delay} s behind, ${queue} in its queue`);
+}

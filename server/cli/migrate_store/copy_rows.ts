@@ -1,0 +1,202 @@
+import { finished } from 'node:stream/promises';
+import { streamAnswer } from '../../platform/clickhouse/answer.ts';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
+import { counted } from '../../platform/counted.ts';
+import { UserError } from '../user_error.ts';
+
+/** The tables whose rows move. */
+export const moved_tables = ['events', 'persons'] as const;
+/** One of them. */
+export type MovedTable = (typeof moved_tables)[number];
+
+/** What is copied, and from where to where. */
+export type Move = {
+  source: ClickHouse;
+  target: ClickHouse;
+  /** By what name a table goes in the source now. */
+  named(table: MovedTable): string;
+  tell(line: string): void;
+  /** Days that were the same on both sides, by table and day. */
+  known: Map<string, string>;
+};
+
+/** Rows of a day of insertion, and the sum of the hashes of all their values. */
+type Day = { day: string; rows: number; digest: string };
+
+const tries_max = 3;
+/** Inserts are large and few: each is agreed upon by replicas. */
+const block_rows = '1000000';
+
+/**
+ * Makes the rows of the target those of the source that were inserted before `until` (a condition
+ * on `inserted_at`; all, without one). Guarantees: month by month, and in each day by day, both
+ * sides are counted and hashed, and a day that differs is removed from the target and copied anew;
+ * so it may be killed and repeated. A month is done only when both sides say the same. Days that
+ * were found the same before are only counted. Gives the number of rows copied.
+ */
+export async function copyRows(move: Move, until?: number): Promise<number> {
+  let copied = 0;
+  for (const table of moved_tables)
+    for (const month of await monthsOf(move, table, until))
+      copied += await copyMonth(move, table, month, until);
+  return copied;
+}
+
+async function copyMonth(
+  move: Move,
+  table: MovedTable,
+  month: number,
+  until: number | undefined,
+): Promise<number> {
+  let copied = 0;
+  for (let tries = 0; tries < tries_max; tries += 1) {
+    const differing = await differingDays(move, table, month, until);
+    if (differing.length === 0) {
+      const days = [...move.known.keys()].filter((key) => key.startsWith(`${table} `));
+      move.tell(
+        `${table} ${month}: the same on both sides (${counted(days.length, 'day')} so far)`,
+      );
+      return copied;
+    }
+    for (const { day, rows } of differing)
+      copied += await copyDay(move, table, { day, rows }, until);
+  }
+  throw new UserError(
+    `The month ${month} of ${table} was copied ${tries_max} times and is not the same on both ` +
+      'sides: rows are being removed. Try again when no erasure and no retention is at work.',
+  );
+}
+
+/** Days that are not the same on both sides; of those that were, only their counts are compared. */
+async function differingDays(
+  { source, target, named, known }: Move,
+  table: MovedTable,
+  month: number,
+  until: number | undefined,
+): Promise<{ day: string; rows: number }[]> {
+  const where = within(`toYYYYMM(inserted_at) = ${month}`, until);
+  const sides = async (is_hashed: boolean) => {
+    const columns = is_hashed ? await columnsOf(source, named(table)) : undefined;
+    return Promise.all([
+      daysOf(source, named(table), where, columns),
+      caughtUp(target, [table], () => daysOf(target, table, where, columns)),
+    ]);
+  };
+  const compare = ([from, to]: [Map<string, Day>, Map<string, Day>]) =>
+    [...new Set([...from.keys(), ...to.keys()])].sort().filter((day) => {
+      const [one, other] = [from.get(day), to.get(day)];
+      return one?.rows !== other?.rows || one?.digest !== other?.digest;
+    });
+  const [from, to] = await sides(false);
+  const is_known = [...from.values()].every(
+    ({ day, rows }) => known.get(`${table} ${day}`) === String(rows),
+  );
+  const counted_days = compare([from, to]);
+  if (is_known && counted_days.length === 0) return [];
+  const hashed = await sides(true);
+  const differing = compare(hashed);
+  for (const { day, rows } of hashed[0].values())
+    if (differing.includes(day)) known.delete(`${table} ${day}`);
+    else known.set(`${table} ${day}`, String(rows));
+  return differing.map((day) => ({ day, rows: hashed[1].get(day)?.rows ?? 0 }));
+}
+
+/** Removes what the target has of the day, and streams the day into it. */
+async function copyDay(
+  { source, target, named }: Move,
+  table: MovedTable,
+  { day, rows }: { day: string; rows: number },
+  until: number | undefined,
+): Promise<number> {
+  const ofDay = `toDate(inserted_at) = toDate('${day}')`;
+  if (rows > 0)
+    await target.command({
+      query: `ALTER TABLE ${table} DELETE WHERE ${ofDay}`,
+      clickhouse_settings: { mutations_sync: '2' },
+    });
+  const columns = (await columnsOf(source, named(table))).join(', ');
+  const where = within(ofDay, until);
+  const values = await streamAnswer(source, {
+    query: `SELECT ${columns} FROM ${named(table)} WHERE ${where} FORMAT Native`,
+    clickhouse_settings: { max_threads: 2 },
+  });
+  let fault: unknown;
+  values.once('error', (error) => (fault = error));
+  try {
+    const { stream } = await target.exec({
+      query: `INSERT INTO ${table} (${columns}) FORMAT Native`,
+      values,
+      clickhouse_settings: {
+        max_insert_threads: '1',
+        min_insert_block_size_rows: block_rows,
+        min_insert_block_size_bytes: '268435456',
+      },
+    });
+    await finished(stream.resume());
+  } catch (error) {
+    // The target only says that the rows broke off.
+    throw fault ?? error;
+  }
+  const [sum] = (await daysOf(source, named(table), where)).values();
+  return sum?.rows ?? 0;
+}
+
+async function monthsOf(
+  { source, target, named }: Move,
+  table: MovedTable,
+  until: number | undefined,
+): Promise<number[]> {
+  const months = async (clickhouse: ClickHouse, name: string) =>
+    ask<{ month: number }>(
+      clickhouse,
+      `SELECT DISTINCT toYYYYMM(inserted_at) AS month FROM ${name} WHERE ${within('1', until)}`,
+    );
+  const found = [
+    ...(await months(source, named(table))),
+    ...(await caughtUp(target, [table], () => months(target, table))),
+  ];
+  return [...new Set(found.map(({ month }) => month))].sort((one, other) => one - other);
+}
+
+async function daysOf(
+  clickhouse: ClickHouse,
+  table: string,
+  where: string,
+  columns?: string[],
+): Promise<Map<string, Day>> {
+  // Each row counts with a hash of all its values, whatever the order of the rows. Rows that took
+  // the token of a batch are of no project, and of one store.
+  const digest = columns === undefined ? "''" : `toString(sum(cityHash64(${columns.join(', ')})))`;
+  const days = await ask<{ day: string; rows: number; digest: string }>(
+    clickhouse,
+    `SELECT toString(toDate(inserted_at)) AS day, count() AS rows, ${digest} AS digest
+      FROM ${table} WHERE ${where} GROUP BY day ORDER BY day`,
+  );
+  return new Map(days.map((one) => [one.day, { ...one, rows: one.rows }]));
+}
+
+/** The columns that are stored, in their order. */
+async function columnsOf(clickhouse: ClickHouse, table: string): Promise<string[]> {
+  const rows = await ask<{ name: string }>(
+    clickhouse,
+    `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = '${table}'
+      AND default_kind NOT IN ('ALIAS', 'MATERIALIZED', 'EPHEMERAL') ORDER BY position`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+function within(condition: string, until: number | undefined): string {
+  return until === undefined
+    ? condition
+    : `${condition} AND inserted_at < fromUnixTimestamp64Milli(toInt64(${until}), 'UTC')`;
+}
+
+async function ask<Row>(clickhouse: ClickHouse, query: string): Promise<Row[]> {
+  const result = await clickhouse.query({
+    query,
+    format: 'JSONEachRow',
+    clickhouse_settings: { max_threads: 2 },
+  });
+  return result.json<Row>();
+}

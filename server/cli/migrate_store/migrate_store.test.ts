@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import sql from 'sql-template-tag';
+import { eventually } from '../../../test/eventually.ts';
+import { commandOn } from '../../../test/factories/backups.ts';
+import { insertAt, openDeliveringHouse } from '../../../test/factories/delivering_house.ts';
+import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
+import { openOwnClickHouse } from '../../../test/factories/embedded_clickhouse.ts';
+import type { EmbeddedClickHouse } from '../../../test/factories/embedded_clickhouse.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
+import { UserError } from '../user_error.ts';
+import { waitForClickHouse } from '../wait_for_stores.ts';
+import { migrateStore } from './command.ts';
+
+const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
+const day_ms = 24 * 3_600_000;
+const start_at = Date.parse('2026-01-30T12:00:00Z');
+
+let delivering: DeliveringHouse;
+let home: TestOrganization;
+let other: EmbeddedClickHouse;
+before(async () => {
+  delivering = await openDeliveringHouse();
+  other = await openOwnClickHouse();
+  home = await delivering.house.newOrganization();
+  // Ten days in two months.
+  for (let day = 0; day < 10; day += 1) await insertDay(day, 100);
+});
+after(async () => {
+  await other.close();
+  await delivering.close();
+});
+
+const insertDay = (day: number, count: number) =>
+  insertAt(
+    delivering.house,
+    home,
+    Array.from({ length: count }, (_, number) => ({
+      event: `event ${number}`,
+      happened: start_at + day * day_ms + number,
+      taken: start_at + day * day_ms + number,
+    })),
+  );
+const source = () => commandOn(delivering.stores, delivering.folder);
+const send = async (event: string) => {
+  const { status } = await delivering.house.request('POST', '/api/projects/@current/events/', {
+    key: home.key,
+    body: { events: [{ event, distinct_id: 'ada', timestamp: '2026-02-01T00:00:00Z' }] },
+  });
+  return status;
+};
+const sum = `SELECT count() AS rows, toString(sum(cityHash64(uuid, event, inserted_at))) AS digest
+  FROM events`;
+const here = async (query = sum) => {
+  const answer = await delivering.house.deps.clickhouse.query({ query, format: 'JSONEachRow' });
+  return answer.json();
+};
+const there = (query = sum) => other.rows(query);
+
+test('a copy that is killed goes on; what differs is copied anew; the server goes on', async () => {
+  const child = spawn(process.execPath, [main, 'migrate-store', '--to', other.store.url], {
+    env: source().environment,
+    stdio: 'ignore',
+  });
+  const exited = once(child, 'exit');
+  await eventually('nothing was copied', async () => {
+    const [row] = (await there(sum).catch(() => [])) as { rows: string }[];
+    return Number(row?.rows ?? 0) > 0;
+  });
+  child.kill('SIGKILL');
+  await exited;
+  // Days that were copied, and are not what they were: one with a row too many, one with another.
+  const spoil = (query: string) =>
+    other.client.command({ query, clickhouse_settings: { mutations_sync: '2' } });
+  const insert = 'INSERT INTO events (team_id, inserted_at) VALUES';
+  await spoil(`${insert} (9, '2026-01-30 13:00:00'), (9, '2026-01-31 13:00:00')`);
+  await spoil(`ALTER TABLE events DELETE WHERE event = 'event 7' AND team_id != 9
+    AND toDate(inserted_at) = '2026-01-31'`);
+  assert.equal(await send('while it goes on'), 200);
+  const context = source();
+  assert.equal(await migrateStore(context, { to: other.store.url }), 0, context.said.join('\n'));
+  assert.deepEqual(await there(), await here());
+  assert.match(context.said.join('\n'), /events 202601: the same on both sides/);
+  assert.match(context.said.join('\n'), /events 202602: the same on both sides/);
+  assert.equal(await send('after it'), 200);
+});
+
+test('a switch copies the last rows and closes the store; it may be taken back', async () => {
+  await send('one more');
+  const project = await delivering.house.deps.db.row<{ id: number }>(
+    sql`SELECT id FROM projects WHERE id = ${home.project.id}`,
+  );
+  assert.ok(project);
+  const context = source();
+  assert.equal(await migrateStore(context, { to: other.store.url, switch: true }), 0);
+  assert.match(context.said.at(-1)!, /Set SLUICE_CLICKHOUSE_URL/);
+  assert.equal(await send('nobody may take it'), 503);
+  await assert.rejects(
+    waitForClickHouse(delivering.house.deps.clickhouse, context.log, 1_000),
+    /moved to another store.*migrate-store --undo/,
+  );
+  // Newer rows may be there by now, so nothing is copied over them.
+  await assert.rejects(migrateStore(source(), { to: other.store.url, switch: true }), /newer rows/);
+  assert.equal(await migrateStore(source(), { undo: true }), 0);
+  assert.deepEqual(await there(), await here());
+  const names = await there("SELECT DISTINCT event FROM events WHERE event NOT LIKE 'event %'");
+  assert.deepEqual((names as { event: string }[]).map(({ event }) => event).sort(), [
+    'after it',
+    'one more',
+    'while it goes on',
+  ]);
+  assert.deepEqual(
+    await there('SELECT count() AS rows FROM persons'),
+    await here('SELECT count() AS rows FROM persons'),
+  );
+  assert.equal(await send('with the old one again'), 200);
+});
+
+test('the same store, and one with rows of others, is refused', async () => {
+  const { clickhouse_url } = delivering.stores;
+  await assert.rejects(migrateStore(source(), { to: clickhouse_url }), UserError);
+  await there('DROP TABLE moves');
+  await assert.rejects(migrateStore(source(), { to: other.store.url }), /did not come from here/);
+  await assert.rejects(migrateStore(source(), {}), /--to/);
+});

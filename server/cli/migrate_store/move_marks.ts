@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
+import { statementFor } from '../../platform/clickhouse/topology/statements.ts';
+import { UserError } from '../user_error.ts';
+import { moved_tables } from './copy_rows.ts';
+
+/**
+ * Makes sure that the target is another store than the source, and has nothing but what an earlier
+ * try of the same server has put there; and marks it as its own. Throws a `UserError` otherwise.
+ */
+export async function claimTarget(
+  source: ClickHouse,
+  target: ClickHouse,
+  server: string,
+): Promise<void> {
+  const [moves] = await ask<{ name: string }>(target, tableNamed('moves'));
+  const marks =
+    moves === undefined
+      ? []
+      : await caughtUp(target, ['moves'], () =>
+          ask<{ server: string; is_ended: number }>(target, 'SELECT server, is_ended FROM moves'),
+        );
+  if (marks.some(({ is_ended }) => is_ended === 1))
+    throw new UserError(
+      'The store of --to was switched to before, so it may have newer rows than this one. Set ' +
+        'SLUICE_CLICKHOUSE_URL to it; to begin anew, drop all tables there first.',
+    );
+  if (marks.some((mark) => mark.server !== server))
+    throw new UserError('The store of --to is being filled by another server. Name an empty one.');
+  if (marks.length === 0)
+    for (const table of moved_tables) {
+      const [found] = await ask<{ name: string }>(target, tableNamed(table));
+      if (found !== undefined && (await hasRows(target, table)))
+        throw new UserError(
+          `The store of --to has rows in ${table} that did not come from here. Name an empty one.`,
+        );
+    }
+  await target.command({
+    query: statementFor(
+      target.mode,
+      'CREATE TABLE IF NOT EXISTS moves (server String, mark String, is_ended UInt8) ' +
+        'ENGINE = MergeTree ORDER BY server',
+    ),
+  });
+  const mark = randomUUID();
+  await markTarget(target, server, { mark, is_ended: 0 });
+  const [own] = await ask<{ name: string }>(source, tableNamed('moves'));
+  if (own === undefined) return;
+  const seen = await ask(source, `SELECT 1 FROM moves WHERE mark = '${mark}'`);
+  if (seen.length > 0)
+    throw new UserError('--to is the store that the server uses already. Name another one.');
+}
+
+/** Notes in the target what became of the move. */
+export async function markTarget(
+  target: ClickHouse,
+  server: string,
+  mark: { mark: string; is_ended: 0 | 1 },
+): Promise<void> {
+  await target.insert({ table: 'moves', values: [{ server, ...mark }], format: 'JSONEachRow' });
+}
+
+async function hasRows(clickhouse: ClickHouse, table: string): Promise<boolean> {
+  return (await ask(clickhouse, `SELECT 1 FROM ${table} LIMIT 1`)).length > 0;
+}
+
+function tableNamed(name: string): string {
+  return `SELECT name FROM system.tables WHERE database = currentDatabase() AND name = '${name}'`;
+}
+
+async function ask<Row>(clickhouse: ClickHouse, query: string): Promise<Row[]> {
+  return (await clickhouse.query({ query, format: 'JSONEachRow' })).json<Row>();
+}

@@ -1,0 +1,80 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import sql from 'sql-template-tag';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { findCut } from '../backup/analytics_copy.ts';
+import { UserError } from '../user_error.ts';
+import { copyRows, moved_tables } from './copy_rows.ts';
+import type { Move, MovedTable } from './copy_rows.ts';
+
+/** What tables are called that nobody may write any more. */
+const movedName = (table: MovedTable) => `${table}_moved`;
+const quiet_ms = 200;
+const writes_seconds_max = 60;
+
+/** The tables that were taken from the server by a switch that began. */
+export async function movedTables(source: ClickHouse): Promise<Set<MovedTable>> {
+  const found = await source.query({
+    query: `SELECT name FROM system.tables WHERE database = currentDatabase()
+      AND name IN (${moved_tables.map((table) => `'${movedName(table)}'`).join(', ')})`,
+    format: 'JSONEachRow',
+  });
+  const names = new Set((await found.json<{ name: string }>()).map(({ name }) => name));
+  return new Set(moved_tables.filter((table) => names.has(movedName(table))));
+}
+
+/**
+ * Takes the tables of the source away from the server, by other names, and copies the last rows.
+ * From here on it answers events 503, and exports wait, until it is started on the target: so
+ * nothing can be written that is not copied. Where that cannot be finished, the tables are given
+ * back. May be killed and repeated.
+ */
+export async function switchStore(db: Database, move: Omit<Move, 'named'>): Promise<number> {
+  const { source } = move;
+  const taken = await movedTables(source);
+  for (const table of moved_tables)
+    if (!taken.has(table))
+      await source.command({ query: `RENAME TABLE ${table} TO ${movedName(table)}` });
+  try {
+    await requireNoErasure(db);
+    // Whoever was writing has let go of the lock of their project, or of the store.
+    await findCut(db, 0);
+    await whenQuiet(source);
+    return await copyRows({ ...move, named: movedName });
+  } catch (error) {
+    await giveBack(source);
+    throw error;
+  }
+}
+
+/** Gives the tables back to the server. */
+export async function giveBack(source: ClickHouse): Promise<void> {
+  for (const table of await movedTables(source))
+    await source.command({ query: `RENAME TABLE ${movedName(table)} TO ${table}` });
+}
+
+/** What an erasure has noted of its rows lies in the store that is left. */
+async function requireNoErasure(db: Database): Promise<void> {
+  const open = await db.row(sql`SELECT 1 FROM erasures WHERE finished_at IS NULL LIMIT 1`);
+  if (open !== undefined)
+    throw new UserError(
+      'An erasure is under way, whose notes are in this store. Switch when it is done ' +
+        '(`sluice erasures`).',
+    );
+}
+
+async function whenQuiet(source: ClickHouse): Promise<void> {
+  const deadline = performance.now() + writes_seconds_max * 1_000;
+  for (;;) {
+    const found = await source.query({
+      query: `SELECT count() AS writes FROM system.processes WHERE query_kind = 'Insert'
+        AND (query ILIKE '%INTO events%' OR query ILIKE '%INTO persons%')`,
+      format: 'JSONEachRow',
+    });
+    const [row] = await found.json<{ writes: number }>();
+    if (row?.writes === 0) return;
+    if (performance.now() > deadline)
+      throw new UserError('The store is still at an insert. Try again.');
+    await pause(quiet_ms);
+  }
+}

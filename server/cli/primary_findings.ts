@@ -1,0 +1,57 @@
+import sql from 'sql-template-tag';
+import { commandLine } from '../platform/command_line.ts';
+import { findPrimary, judgeStandbys, readStandbys } from '../platform/postgres/control_store.ts';
+import type { Standbys } from '../platform/postgres/control_store.ts';
+import type { Database } from '../platform/postgres/database.ts';
+import { fault, ok, warning } from './finding.ts';
+import type { Finding } from './finding.ts';
+
+/** Findings on what becomes of answered changes when PostgreSQL's machine is lost. */
+export async function lookAtPrimary(db: Database): Promise<Finding[]> {
+  return [standbyFinding(await readStandbys(db)), ...(await failoverFindings(db))];
+}
+
+/** Whether what was answered is on a standby too. */
+export function standbyFinding(standbys: Standbys): Finding {
+  const { wanted, commit } = standbys;
+  switch (judgeStandbys(standbys)) {
+    case 'none':
+      return ok('standby', 'PostgreSQL waits for none: what was answered is in one place');
+    case 'unsafe':
+      return warning(
+        'standby',
+        `synchronous_commit is ${commit}, so PostgreSQL answers before "${wanted}" has it; set ` +
+          'it to on.',
+      );
+    case 'unknown':
+      return warning(
+        'standby',
+        `"${wanted}" is waited for, and this user may not see whether it is there; grant it ` +
+          'pg_monitor.',
+      );
+    case 'missing':
+      return fault(
+        'standby',
+        `"${wanted}" is waited for and not connected, so that every change waits. Bring it back, ` +
+          'or take it out of synchronous_standby_names.',
+      );
+    default:
+      return ok('standby', `what was answered is on a standby too ("${wanted}")`);
+  }
+}
+
+async function failoverFindings(db: Database): Promise<Finding[]> {
+  const noted = await findPrimary(db);
+  if (noted === undefined) return [];
+  const { timeline, since, lost_bytes } = noted;
+  if (lost_bytes === 0) return [ok('primary', `timeline ${timeline}, since ${since}`)];
+  const waiting = await db.row(sql`SELECT 1 FROM reconciliations`);
+  const told =
+    `the failover of ${since} lost ${lost_bytes} bytes of commits that were answered (timeline ` +
+    `${timeline})`;
+  return [
+    waiting === undefined
+      ? warning('primary', `${told}; the exports were reconciled.`)
+      : fault('primary', `${told}; exports wait for \`${commandLine('reconcile')}\`.`),
+  ];
+}

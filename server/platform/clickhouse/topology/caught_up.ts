@@ -1,0 +1,76 @@
+import { batchCalls } from '../../batched_calls.ts';
+import type { ClickHouse } from '../client.ts';
+import { replicasOf } from './require_everywhere.ts';
+
+/** So long a replica may take to fetch what others have; then another one is tried. */
+const sync_seconds_max = 5;
+
+/**
+ * Does work whose answer decides something: on one replica, which has everything that was
+ * acknowledged before the call, from the first request of it to the last. Where that replica is
+ * lost in the middle the work fails, and has to be begun anew. On one node it is just done.
+ */
+export async function caughtUp<Result>(
+  clickhouse: ClickHouse,
+  tables: readonly string[],
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { kind } = clickhouse.mode;
+  // In the cloud each read asks by itself for what is newest: there is one storage.
+  if (kind === 'one_node' || kind === 'cloud') return work();
+  return clickhouse.onOne((replica) => requireSynced(replica, { clickhouse, tables }), work);
+}
+
+/**
+ * Does the work on every replica, each of which has caught up. Throws where one is away, or is not
+ * named in the settings: what is to be gone must be gone on all.
+ */
+export async function onEachReplica<Result>(
+  clickhouse: ClickHouse,
+  tables: readonly string[],
+  work: () => Promise<Result>,
+): Promise<Result[]> {
+  const { mode } = clickhouse;
+  if (mode.kind === 'one_node' || mode.kind === 'cloud') return [await work()];
+  const { length } = await replicasOf(clickhouse, mode.cluster);
+  if (length > clickhouse.addresses)
+    throw new Error(
+      `The cluster ${mode.cluster} has ${length} replicas, and SLUICE_CLICKHOUSE_URL names ` +
+        `${clickhouse.addresses}. Name each of them, so that each can be asked.`,
+    );
+  return clickhouse.onEach((replica) => requireSynced(replica, { clickhouse, tables }), work);
+}
+
+async function requireSynced(replica: object, wanted: Wanted): Promise<void> {
+  const { error } = await sync(replica, wanted);
+  if (error !== undefined) throw error;
+}
+
+type Wanted = { clickhouse: ClickHouse; tables: readonly string[] };
+
+// A replica that has caught up after all of the calls began has so for each of them.
+const sync = batchCalls<object, Wanted, { error?: Error }>({
+  together: async (_replica, calls) => {
+    const outcome = await syncTables(calls[0]!.clickhouse, [
+      ...new Set(calls.flatMap(({ tables }) => tables)),
+    ]);
+    return calls.map(() => outcome);
+  },
+  alone: (_replica, { clickhouse, tables }) => syncTables(clickhouse, tables),
+});
+
+async function syncTables(
+  clickhouse: ClickHouse,
+  tables: readonly string[],
+): Promise<{ error?: Error }> {
+  try {
+    for (const table of tables)
+      await clickhouse.command({
+        query: `SYSTEM SYNC REPLICA ${table} LIGHTWEIGHT`,
+        clickhouse_settings: { receive_timeout: sync_seconds_max },
+      });
+    return {};
+  } catch (error) {
+    return { error: error as Error };
+  }
+}

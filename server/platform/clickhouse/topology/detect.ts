@@ -1,0 +1,80 @@
+import type { ClickHouse } from '../client.ts';
+import { deduplication_windows, judgeMode, stored_tables } from './mode.ts';
+import type { StoreFacts } from './mode.ts';
+
+/**
+ * Asks the store how it is built; a single node, of which nobody says that it is more, by one
+ * question.
+ */
+export async function findFacts(clickhouse: ClickHouse): Promise<StoreFacts> {
+  const [own] = await ask<{
+    database: string;
+    engine: string;
+    version: string;
+    is_cloud: number;
+    replicated: number;
+    is_left: number;
+  }>(
+    clickhouse,
+    `SELECT name AS database, engine, version() AS version,
+      (SELECT count() FROM system.settings WHERE name = 'cloud_mode' AND value = '1') AS is_cloud,
+      (SELECT count() FROM system.tables WHERE database = currentDatabase()
+        AND engine LIKE 'Replicated%') AS replicated,
+      (SELECT count() FROM system.tables WHERE database = currentDatabase()
+        AND name = 'events_moved') AS is_left
+    FROM system.databases WHERE name = currentDatabase()`,
+  );
+  if (own === undefined) throw new Error('The analytics store does not know its own database.');
+  const facts = {
+    version: own.version,
+    database: own.database,
+    database_engine: own.engine,
+    is_cloud: own.is_cloud > 0,
+    is_left: own.is_left > 0,
+  };
+  const is_plain = !facts.is_cloud && !['Replicated', 'Shared'].includes(own.engine);
+  if (is_plain && clickhouse.cluster === undefined && own.replicated === 0)
+    return { ...facts, clusters: [], tables: [], table_settings: {} };
+  const clusters = await ask<{ cluster: string; shards: number; replicas: number }>(
+    clickhouse,
+    `SELECT cluster, toUInt32(max(shard_num)) AS shards, toUInt32(count()) AS replicas
+    FROM system.clusters GROUP BY cluster ORDER BY cluster`,
+  );
+  const tables = await ask<StoreFacts['tables'][number]>(
+    clickhouse,
+    `SELECT name, engine, engine_full FROM system.tables
+    WHERE database = currentDatabase() AND name IN (${listed(stored_tables)}) ORDER BY name`,
+  );
+  const table_settings = await ask<{ name: string; value: string }>(
+    clickhouse,
+    `SELECT name, value FROM system.merge_tree_settings
+    WHERE name IN (${listed(Object.keys(deduplication_windows))})`,
+  );
+  return {
+    ...facts,
+    clusters,
+    tables,
+    table_settings: Object.fromEntries(
+      table_settings.map(({ name, value }) => [name, Number(value)]),
+    ),
+  };
+}
+
+/**
+ * Finds out how the store is built, so that everything that is asked of it from here on is right
+ * for it; gives a sentence where it cannot be used, and undefined where it can.
+ */
+export async function findMode(clickhouse: ClickHouse): Promise<string | undefined> {
+  const judged = judgeMode(await findFacts(clickhouse), clickhouse);
+  if (judged.problem !== undefined) return judged.problem;
+  clickhouse.mode = judged.mode;
+  return undefined;
+}
+
+function listed(names: string[]): string {
+  return names.map((name) => `'${name}'`).join(', ');
+}
+
+async function ask<Row>(clickhouse: ClickHouse, query: string): Promise<Row[]> {
+  return (await clickhouse.query({ query, format: 'JSONEachRow' })).json<Row>();
+}

@@ -1,0 +1,257 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setMaxListeners } from 'node:events';
+import { addAbortSignal } from 'node:stream';
+import type { Readable } from 'node:stream';
+import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
+import { one_node } from './mode.ts';
+import type { Mode } from './mode.ts';
+import { requestSettings } from './request_settings.ts';
+
+/** What is asked of a store: as much of the official client as is used. */
+export type Client = Pick<
+  ClickHouseClient,
+  'query' | 'exec' | 'insert' | 'command' | 'ping' | 'close'
+>;
+type Operation = 'query' | 'exec' | 'insert' | 'command';
+type Request = {
+  query?: string;
+  abort_signal?: AbortSignal;
+  clickhouse_settings?: ClickHouseSettings;
+};
+
+/** One address of the store, and what is known of who answers there. */
+type Replica = {
+  client: Client;
+  name: string | undefined;
+  /** It answered when it was looked at last. */
+  is_up: boolean;
+  lost: AbortController;
+};
+
+/** All addresses of a store. */
+export type Replicas = Client & {
+  mode: Mode;
+  /** The cluster that the settings name. */
+  readonly cluster: string | undefined;
+  /** How often another replica was taken since the start. */
+  changes: number;
+  readonly addresses: number;
+  /**
+   * Does the work with every request of it going to one replica, which `ready` has seen to: one
+   * that `ready` fails on is left for the next. Rejects with the last failure when it was all.
+   * `ready` gets an object that stands for the replica.
+   */
+  onOne<Result>(
+    ready: (replica: object) => Promise<unknown>,
+    work: () => Promise<Result>,
+  ): Promise<Result>;
+  /** Does the work once for each address, one after the other; rejects where one cannot. */
+  onEach<Result>(
+    ready: (replica: object) => Promise<unknown>,
+    work: () => Promise<Result>,
+  ): Promise<Result[]>;
+};
+
+/** The header by which a server says its name with each answer. */
+const name_header = 'x-clickhouse-server-display-name';
+/** A replica that says nothing for so long is left. */
+const silence_ms = 5_000;
+const look_ms = 2_000;
+/** Errors of a replica that cannot work now, while another one may. */
+const away_errors = new Set(['KEEPER_EXCEPTION', 'NO_ZOOKEEPER', 'TABLE_IS_READ_ONLY']);
+
+/** Another replica answered than the one that was asked before; what was begun is begun anew. */
+class ReplicaChangedError extends Error {
+  constructor() {
+    super(
+      'Another replica of the analytics store answered than before, so the work is begun anew. ' +
+        'If this comes often, name each replica in SLUICE_CLICKHOUSE_URL.',
+    );
+    this.name = 'ReplicaChangedError';
+  }
+}
+
+/**
+ * Joins clients of all addresses of a store into one, which asks one of them until it is away,
+ * falls silent or cannot work, and then the next. Guarantees: what failed is never sent twice; when
+ * a replica is left, what is read from it ends with an error; inserts are not ended.
+ */
+export function joinReplicas(
+  clients: Client[],
+  { cluster, onReplicaChange }: { cluster?: string | undefined; onReplicaChange?: () => void } = {},
+): Replicas {
+  const pool = openPool(clients, () => {
+    joined.changes += 1;
+    onReplicaChange?.();
+  });
+  const ask = (operation: Operation) => (params: unknown) =>
+    askReplica(pool, joined.mode, operation, params as Request);
+  const watch = setInterval(
+    () => void Promise.all(pool.all().map((one) => look(pool, one))),
+    look_ms,
+  );
+  watch.unref();
+  if (clients.length === 1) clearInterval(watch);
+  const joined: Replicas = {
+    mode: one_node,
+    cluster,
+    changes: 0,
+    addresses: clients.length,
+    query: ask('query') as unknown as Client['query'],
+    exec: ask('exec') as unknown as Client['exec'],
+    insert: ask('insert') as unknown as Client['insert'],
+    command: ask('command') as unknown as Client['command'],
+    ping: async (params) => pool.current().client.ping(params),
+    close: async () => {
+      clearInterval(watch);
+      await Promise.all(clients.map((client) => client.close()));
+    },
+    onOne: (ready, work) => onOne(pool, ready, work),
+    onEach: async (ready, work) => {
+      const results = [];
+      for (const replica of pool.all()) {
+        await pool.held.run(replica, ready, replica);
+        results.push(await pool.held.run(replica, work));
+      }
+      return results;
+    },
+  };
+  return joined;
+}
+
+/** The replicas of a store, and who is asked by whom. */
+type Pool = {
+  size: number;
+  all(): Replica[];
+  /** Whom those ask that do not work on one of their own. */
+  current(): Replica;
+  held: AsyncLocalStorage<Replica>;
+  /** Takes another one for what comes; what is read from this one goes on. */
+  pass(replica: Replica): void;
+  /** The same, and ends what is read from this one. */
+  leave(replica: Replica, reason: unknown): void;
+};
+
+function openPool(clients: Client[], onChange: () => void): Pool {
+  const replicas = clients.map(fresh);
+  // Any, so that processes spread over the replicas.
+  let at = Math.floor(Math.random() * replicas.length);
+  const pass = (replica: Replica) => {
+    if (replica !== replicas[at] || replicas.length === 1) return;
+    const others = replicas.map((_one, step) => (at + 1 + step) % replicas.length).slice(0, -1);
+    at = others.find((one) => replicas[one]!.is_up) ?? others[0]!;
+    onChange();
+  };
+  return {
+    size: replicas.length,
+    all: () => [...replicas],
+    current: () => replicas[at]!,
+    held: new AsyncLocalStorage(),
+    pass,
+    leave: (replica, reason) => {
+      const index = replicas.indexOf(replica);
+      if (index === -1 || replicas.length === 1) return;
+      pass(replica);
+      replicas[index] = { ...fresh(replica.client), is_up: false };
+      replica.lost.abort(reason);
+    },
+  };
+}
+
+async function askReplica(
+  pool: Pool,
+  mode: Mode,
+  operation: Operation,
+  given: Request,
+): Promise<object> {
+  const replica = pool.held.getStore() ?? pool.current();
+  const send = replica.client[operation].bind(replica.client) as (
+    given: Request,
+  ) => Promise<object>;
+  if (mode.kind === 'one_node' && pool.size === 1) return send(given);
+  const reads = !/^\s*(INSERT|ALTER|CREATE)/i.test(given.query ?? 'INSERT');
+  // The client does not look at a signal that was aborted before.
+  if (reads) replica.lost.signal.throwIfAborted();
+  const signals = [given.abort_signal, reads ? replica.lost.signal : undefined].filter(
+    (signal) => signal !== undefined,
+  );
+  try {
+    const answer = await send({
+      ...given,
+      ...(signals.length > 0 ? { abort_signal: AbortSignal.any(signals) } : {}),
+      clickhouse_settings: { ...requestSettings(mode), ...given.clickhouse_settings },
+    });
+    requireSame(mode, replica, answer);
+    if (operation === 'exec' && reads)
+      addAbortSignal(replica.lost.signal, (answer as { stream: Readable }).stream);
+    return answer;
+  } catch (error) {
+    if (given.abort_signal?.aborted !== true && isAway(error)) pool.leave(replica, error);
+    throw error;
+  }
+}
+
+async function onOne<Result>(
+  pool: Pool,
+  ready: (replica: object) => Promise<unknown>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    const held = pool.held.getStore();
+    const replica = tries === 1 && held?.lost.signal.aborted === false ? held : pool.current();
+    try {
+      await pool.held.run(replica, ready, replica);
+    } catch (error) {
+      if (tries >= pool.size) throw error;
+      // One that is behind still has what its readers waited for.
+      if (isAway(error)) pool.leave(replica, error);
+      else pool.pass(replica);
+      continue;
+    }
+    return pool.held.run(replica, work);
+  }
+}
+
+function fresh(client: Client): Replica {
+  const lost = new AbortController();
+  // Everything that is read listens.
+  setMaxListeners(0, lost.signal);
+  return { client, name: undefined, is_up: true, lost };
+}
+
+/** An address behind which replicas take turns would read from one that nobody has waited for. */
+function requireSame(mode: Mode, replica: Replica, answer: object): void {
+  if (mode.kind === 'cloud' || !('response_headers' in answer)) return;
+  const name = (answer.response_headers as Record<string, unknown>)[name_header];
+  if (typeof name !== 'string') return;
+  const known = replica.name;
+  replica.name = name;
+  if (known === undefined || known === name) return;
+  if ('stream' in answer && answer.stream instanceof Object && 'destroy' in answer.stream)
+    (answer.stream as { destroy(): void }).destroy();
+  throw new ReplicaChangedError();
+}
+
+/** An answer of the server has ClickHouse's error type; what has none never reached it. */
+function isAway(error: unknown): boolean {
+  if (error instanceof ReplicaChangedError) return false;
+  const type = error instanceof Error && 'type' in error ? error.type : undefined;
+  return typeof type === 'string' ? away_errors.has(type) : true;
+}
+
+async function look(pool: Pool, replica: Replica): Promise<void> {
+  try {
+    const answer = await replica.client.query({
+      query:
+        'SELECT max(is_readonly) AS is_readonly FROM system.replicas ' +
+        'WHERE database = currentDatabase()',
+      format: 'JSONEachRow',
+      abort_signal: AbortSignal.timeout(silence_ms),
+    });
+    const [row] = await answer.json<{ is_readonly: number }>();
+    if (row?.is_readonly === 1) pool.leave(replica, new Error('The replica is read only.'));
+    else replica.is_up = true;
+  } catch (error) {
+    pool.leave(replica, error);
+  }
+}

@@ -1,0 +1,62 @@
+import type { ClickHouseSettings } from '@clickhouse/client';
+import type { Mode } from './mode.ts';
+
+/** So long an insert may wait for a majority of the replicas. */
+export const quorum_seconds = 10;
+const written_anew = {
+  // Only a batch has a token; what is written anew after a removal is no repetition.
+  insert_deduplicate: 0,
+  // What a condition asks of other tables is there on each replica before it is sent.
+  allow_nondeterministic_mutations: 1,
+} as const;
+/** So long a statement for all replicas is waited for. */
+export const ddl_seconds = 60;
+
+/**
+ * What every request says to a store of this mode; on one node nothing. An insert is answered once
+ * a majority of the replicas has it: an answer by one alone is lost with it. In the cloud there is
+ * one storage, of which a node may not know the latest.
+ */
+export function requestSettings(mode: Mode): ClickHouseSettings {
+  switch (mode.kind) {
+    case 'one_node':
+      return {};
+    case 'cloud':
+      return { select_sequential_consistency: '1', ...written_anew };
+    case 'replicated_database':
+    case 'on_cluster':
+      return {
+        insert_quorum: 'auto',
+        insert_quorum_parallel: 1,
+        insert_quorum_timeout: quorum_seconds * 1_000,
+        ...written_anew,
+        // Each replica must have the projections' answer: no query is spread over several.
+        enable_parallel_replicas: 0,
+        alter_sync: '2',
+        distributed_ddl_output_mode: 'null_status_on_timeout',
+        distributed_ddl_task_timeout: String(ddl_seconds),
+      };
+  }
+}
+
+/**
+ * What the insert of a batch says besides. One parser and no cutting, in every mode: the whole
+ * batch is one block and so one part, which appears or does not. One node ends it when its time is
+ * over. Replicas never do, because an insert that is cut off while it is agreed upon may leave its
+ * token and not its rows; there the token says whether the batch was taken.
+ */
+export function batchSettings(
+  mode: Mode,
+  { token, milliseconds }: { token: string; milliseconds: number },
+): ClickHouseSettings {
+  return {
+    async_insert: 0,
+    ...(mode.kind === 'one_node'
+      ? { max_execution_time: milliseconds / 1_000 }
+      : { insert_deduplicate: 1 as const, insert_deduplication_token: token }),
+    input_format_parallel_parsing: 0,
+    max_insert_block_size: '1048576',
+    min_insert_block_size_rows: '1048576',
+    min_insert_block_size_bytes: '1073741824',
+  };
+}

@@ -1,0 +1,63 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ClickHouse } from '../client.ts';
+import { stored_tables } from './mode.ts';
+import { ddl_seconds } from './request_settings.ts';
+import { everywhere, quoted } from './statements.ts';
+
+const pause_ms = 500;
+
+/**
+ * Returns when every replica has the same columns of the same tables of ours. A statement for all
+ * replicas may be answered before a slow one has done it. Throws after a minute, with the replicas
+ * that lack something; at once where one cannot be asked.
+ */
+export async function requireEverywhere(clickhouse: ClickHouse): Promise<void> {
+  const deadline = performance.now() + ddl_seconds * 1_000;
+  for (;;) {
+    const lacking = await findLacking(clickhouse);
+    if (lacking === undefined) return;
+    if (performance.now() > deadline)
+      throw new Error(
+        `Not every replica of the analytics store has all tables: ${lacking}. See to them, and ` +
+          'start again.',
+      );
+    await pause(pause_ms);
+  }
+}
+
+/** In words what replicas lack of the tables; undefined where all have the same. */
+export async function findLacking(clickhouse: ClickHouse): Promise<string | undefined> {
+  const { mode } = clickhouse;
+  if (mode.kind === 'one_node' || mode.kind === 'cloud') return undefined;
+  const result = await clickhouse.query({
+    query: `SELECT hostName() AS host,
+        arrayStringConcat(arraySort(groupArray(concat(table, '.', name, ' ', type))), ', ')
+          AS columns
+      FROM ${everywhere(mode, 'system.columns')}
+      WHERE database = ${quoted(mode.database)} AND table IN {tables:Array(String)}
+      GROUP BY host ORDER BY host`,
+    query_params: { tables: [...stored_tables, 'person_distinct_ids'] },
+    format: 'JSONEachRow',
+  });
+  const hosts = await result.json<{ host: string; columns: string }>();
+  const { length } = await replicasOf(clickhouse, mode.cluster);
+  if (hosts.length < length) return `${hosts.length} of ${length} have some`;
+  const most = Math.max(...hosts.map(({ columns }) => columns.length));
+  const [first] = hosts;
+  if (hosts.every(({ columns }) => columns === first?.columns)) return undefined;
+  const behind = hosts.filter(({ columns }) => columns.length < most).map(({ host }) => host);
+  return `behind is ${behind.join(', ')}`;
+}
+
+/** The replicas of a cluster, as its configuration has them. */
+export async function replicasOf(
+  clickhouse: ClickHouse,
+  cluster: string,
+): Promise<{ host_name: string }[]> {
+  const result = await clickhouse.query({
+    query: 'SELECT host_name FROM system.clusters WHERE cluster = {cluster:String}',
+    query_params: { cluster },
+    format: 'JSONEachRow',
+  });
+  return result.json<{ host_name: string }>();
+}

@@ -1,0 +1,39 @@
+import { deduplication_windows } from './mode.ts';
+import type { Mode } from './mode.ts';
+
+/**
+ * A statement of the migrations, which are written for one node, as the store of this mode has to
+ * be given it. Guarantee: on one node it is the same text. An ALTER of a replicated table spreads
+ * by itself; what is created must be created everywhere.
+ */
+export function statementFor(mode: Mode, statement: string): string {
+  if (mode.kind === 'one_node' || mode.kind === 'cloud') return statement;
+  const create = /^(CREATE (?:TABLE|VIEW) IF NOT EXISTS \w+)/;
+  const created =
+    mode.kind === 'on_cluster'
+      ? statement.replace(create, (text) => `${text} ON CLUSTER ${quoted(mode.cluster)}`)
+      : statement;
+  if (!created.startsWith('CREATE TABLE')) return created;
+  const replicated = created.replace(/\bENGINE = MergeTree\b/, 'ENGINE = ReplicatedMergeTree');
+  const has_settings = /\bSETTINGS\b/.test(replicated.slice(replicated.indexOf('ENGINE =')));
+  const windows = Object.entries(deduplication_windows).map(
+    ([name, value]) => `${name} = ${value}`,
+  );
+  return `${replicated}${has_settings ? ', ' : '\nSETTINGS '}${windows.join(', ')}`;
+}
+
+/** All replicas' rows of a table, as a relation; on one node, and in the cloud, the table. */
+export function everywhere(mode: Mode, table: string): string {
+  if (mode.kind === 'one_node' || mode.kind === 'cloud') return table;
+  const name = table.includes('.') ? table : `${backquoted(mode.database)}.${table}`;
+  return `clusterAllReplicas(${quoted(mode.cluster)}, ${name})`;
+}
+
+/** A text as a literal. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`;
+}
+
+function backquoted(name: string): string {
+  return `\`${name.replaceAll(/[\\`]/g, String.raw`\$&`)}\``;
+}

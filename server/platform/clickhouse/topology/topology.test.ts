@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { readFile, readdir } from 'node:fs/promises';
+import { after, before, describe, test } from 'node:test';
+import { openOwnClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
+import type { EmbeddedClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
+import { openClickHouse } from '../client.ts';
+import type { ClickHouse } from '../client.ts';
+import { statementsOf } from '../migrate.ts';
+import { findMode } from './detect.ts';
+import { deduplication_windows, judgeMode, one_node } from './mode.ts';
+import type { Mode, StoreFacts } from './mode.ts';
+import { batchSettings, requestSettings } from './request_settings.ts';
+import { isCancelSafe } from './versions.ts';
+import { everywhere, statementFor } from './statements.ts';
+
+const replicated: Mode = {
+  kind: 'replicated_database',
+  cluster: 'analytics',
+  database: 'analytics',
+};
+const on_cluster: Mode = { kind: 'on_cluster', cluster: 'main', database: 'analytics' };
+const modes: Mode[] = [one_node, replicated, on_cluster, { kind: 'cloud' }];
+const folder = new URL('../../../../migrations/clickhouse/', import.meta.url);
+
+const plain: StoreFacts = {
+  version: '26.8.3.98',
+  database: 'analytics',
+  database_engine: 'Atomic',
+  is_cloud: false,
+  is_left: false,
+  clusters: [
+    { cluster: 'main', shards: 1, replicas: 3 },
+    { cluster: 'sharded', shards: 2, replicas: 4 },
+  ],
+  tables: [],
+  table_settings: { ...deduplication_windows },
+};
+const nobody = { cluster: undefined, addresses: 1 };
+const table = (engine: string, engine_full = engine) => ({ name: 'events', engine, engine_full });
+
+describe('how a store is built', () => {
+  for (const [name, facts, wanted, expected] of [
+    ['one node', {}, nobody, one_node],
+    ['one node with its table', { tables: [table('MergeTree')] }, nobody, one_node],
+    [
+      'a Replicated database',
+      {
+        database_engine: 'Replicated',
+        clusters: [{ cluster: 'analytics', shards: 1, replicas: 3 }],
+      },
+      { cluster: undefined, addresses: 3 },
+      replicated,
+    ],
+    ['a named cluster', {}, { cluster: 'main', addresses: 3 }, on_cluster],
+    ['the cloud, by its setting', { is_cloud: true }, nobody, { kind: 'cloud' }],
+    ['the cloud, by its database', { database_engine: 'Shared' }, nobody, { kind: 'cloud' }],
+    [
+      'several addresses of no cluster',
+      {},
+      { cluster: undefined, addresses: 2 },
+      /names several addresses/,
+    ],
+    [
+      'replicated tables without a name',
+      { tables: [table('ReplicatedMergeTree')] },
+      nobody,
+      /no cluster is named/,
+    ],
+    [
+      'an unknown cluster',
+      {},
+      { cluster: 'mian', addresses: 1 },
+      /knows no cluster mian.*main, sharded/,
+    ],
+    ['a cluster with shards', {}, { cluster: 'sharded', addresses: 1 }, /2 shards/],
+    [
+      'rows on one replica alone',
+      { tables: [table('MergeTree')] },
+      { cluster: 'main', addresses: 3 },
+      /not replicated.*migrate-store/,
+    ],
+    [
+      'a small window',
+      {
+        tables: [
+          table(
+            'ReplicatedMergeTree',
+            'ReplicatedMergeTree SETTINGS replicated_deduplication_window = 100',
+          ),
+        ],
+      },
+      { cluster: 'main', addresses: 3 },
+      /replicated_deduplication_window = 100.*10000/,
+    ],
+    [
+      'a small window of the server',
+      {
+        tables: [table('ReplicatedMergeTree')],
+        table_settings: { replicated_deduplication_window_seconds: 60 },
+      },
+      { cluster: 'main', addresses: 3 },
+      /_seconds = 60/,
+    ],
+    [
+      'a window of the table',
+      {
+        tables: [
+          table('ReplicatedMergeTree', 'x SETTINGS replicated_deduplication_window = 10000'),
+        ],
+        table_settings: { replicated_deduplication_window: 100 },
+      },
+      { cluster: 'main', addresses: 3 },
+      on_cluster,
+    ],
+  ] as [string, Partial<StoreFacts>, Parameters<typeof judgeMode>[1], Mode | RegExp][])
+    test(name, () => {
+      const judged = judgeMode({ ...plain, ...facts }, wanted);
+      if (expected instanceof RegExp) assert.match(judged.problem ?? '', expected);
+      else assert.deepEqual(judged, { mode: expected });
+    });
+});
+
+test('one node is asked as ever', () => {
+  assert.deepEqual(requestSettings(one_node), {});
+  assert.deepEqual(batchSettings(one_node, { token: 'token', milliseconds: 2_500 }), {
+    async_insert: 0,
+    max_execution_time: 2.5,
+    input_format_parallel_parsing: 0,
+    max_insert_block_size: '1048576',
+    min_insert_block_size_rows: '1048576',
+    min_insert_block_size_bytes: '1073741824',
+  });
+});
+
+test('versions that may lose an insert which is cut off', () => {
+  for (const version of ['26.3.33.61', '26.3.34.1', '26.8.3.98', '26.9.1.1', '27.1.1.1'])
+    assert.equal(isCancelSafe(version), true, version);
+  for (const version of ['26.3.33.60', '26.5.9.999', '26.7.7.86', '25.8.1.1', 'v26'])
+    assert.equal(isCancelSafe(version), false, version);
+});
+
+describe('with the engine that we have', () => {
+  let own: EmbeddedClickHouse;
+  let clickhouse: ClickHouse;
+  before(async () => {
+    own = await openOwnClickHouse();
+    clickhouse = openClickHouse(own.store.url, { application: 'sluice-test' });
+  });
+  after(async () => {
+    await clickhouse.close();
+    await own.close();
+  });
+
+  const parsed = (query: string) => own.rows(`EXPLAIN AST ${query}`);
+
+  test('it is one node', async () => {
+    assert.equal(await findMode(clickhouse), undefined);
+    assert.deepEqual(clickhouse.mode, one_node);
+  });
+
+  test('it takes every statement of every mode', async () => {
+    const files = (await readdir(folder)).filter((name) => name.endsWith('.sql'));
+    const texts = await Promise.all(files.map((name) => readFile(new URL(name, folder), 'utf8')));
+    const statements = texts.flatMap(statementsOf);
+    assert.ok(statements.length >= 6);
+    for (const mode of modes)
+      for (const statement of statements) {
+        const text = statementFor(mode, statement);
+        const is_table = statement.startsWith('CREATE TABLE');
+        const is_ours = mode.kind === 'one_node' || mode.kind === 'cloud';
+        if (is_ours) assert.equal(text, statement);
+        assert.equal(/ENGINE = Replicated/.test(text), is_table && !is_ours, text);
+        assert.equal(/replicated_deduplication_window = 10000/.test(text), is_table && !is_ours);
+        assert.equal(
+          /^CREATE (TABLE|VIEW) IF NOT EXISTS \w+ ON CLUSTER 'main'/.test(text),
+          statement.startsWith('CREATE') && mode.kind === 'on_cluster',
+          text,
+        );
+        await parsed(text);
+      }
+    await assert.rejects(parsed("CREATE TABLE t ON CLUSTERS 'main' (a Int8) ENGINE = MergeTree"));
+  });
+
+  test('it knows the settings of every mode', async () => {
+    for (const mode of modes) {
+      const batch = batchSettings(mode, { token: 'token', milliseconds: 1_000 });
+      assert.equal('insert_deduplication_token' in batch, mode.kind !== 'one_node');
+      assert.equal('max_execution_time' in batch, mode.kind === 'one_node');
+      await own.rows('SELECT 1', { clickhouse_settings: { ...requestSettings(mode), ...batch } });
+    }
+    await assert.rejects(own.rows('SELECT 1', { clickhouse_settings: { insert_quorums: 'auto' } }));
+  });
+
+  test('it takes what replicas are asked', async () => {
+    for (const mode of [replicated, on_cluster]) {
+      await parsed(`SELECT hostName(), count() FROM ${everywhere(mode, 'events')} GROUP BY 1`);
+      await parsed(`SELECT count() FROM ${everywhere(mode, 'system.columns')}`);
+    }
+    await parsed('SYSTEM SYNC REPLICA events LIGHTWEIGHT');
+    await assert.rejects(parsed('SYSTEM SYNC REPLICA events LIGHTLY'));
+  });
+});

@@ -1,0 +1,134 @@
+import sql from 'sql-template-tag';
+import type { Database } from './database.ts';
+import { judgeEpoch } from './epoch.ts';
+import type { Epoch } from './epoch.ts';
+
+const version_min = 150_000;
+
+/** The database cannot be worked on; the message says why and what to do. */
+export class ControlStoreError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ControlStoreError';
+  }
+}
+
+/** What was noted of the present primary. */
+export type NotedPrimary = Epoch & {
+  /** When it was noted first (ISO 8601). */
+  since: string;
+  /** Bytes of the log that the primary before it had confirmed and this one never had. */
+  lost_bytes: number;
+};
+
+/** Throws `ControlStoreError` on a PostgreSQL that is too old. */
+export async function requireVersion(db: Database): Promise<void> {
+  const row = await db.row<{ number: number; name: string }>(sql`
+    SELECT current_setting('server_version_num')::int AS number,
+      current_setting('server_version') AS name`);
+  if (row!.number < version_min)
+    throw new ControlStoreError(
+      `Sluice needs PostgreSQL 15 or newer, and SLUICE_DATABASE_URL names ${row!.name}.`,
+    );
+}
+
+/**
+ * Notes the primary that the database is on now, once for all processes. Gives the one of before
+ * where a standby was promoted since. `lost_bytes`: what this process knows to be lost. Throws
+ * `ControlStoreError` when the database came here from another PostgreSQL without a word, unless
+ * `accepts`.
+ */
+export async function notePrimary(
+  db: Database,
+  { accepts = false, lost_bytes = 0 }: { accepts?: boolean; lost_bytes?: number } = {},
+): Promise<NotedPrimary | undefined> {
+  const present = await findPrimary(db);
+  // A change waits for a standby, should one be configured; most starts have nothing to note.
+  if (judgeEpoch(db.epoch(), present) === 'same' && present !== undefined)
+    if (lost_bytes <= present.lost_bytes) return undefined;
+  return db.transaction(async (tx) => {
+    await tx.run(sql`INSERT INTO server_facts (name, value) VALUES ('control_store', '{}')
+      ON CONFLICT DO NOTHING`);
+    const row = await tx.row<{ value: NotedPrimary | Record<string, never>; now: string }>(sql`
+      SELECT value, wire_instant(now()) AS now FROM server_facts WHERE name = 'control_store'
+      FOR UPDATE`);
+    const found = db.epoch();
+    if (found === undefined) return undefined;
+    const noted = 'timeline' in row!.value ? (row!.value as NotedPrimary) : undefined;
+    const judgement = judgeEpoch(found, noted);
+    if (!accepts && (judgement === 'other' || judgement === 'earlier')) throw moved(noted!, found);
+    const isSame = noted !== undefined && judgement === 'same';
+    if (isSame && lost_bytes <= noted.lost_bytes) return undefined;
+    const value: NotedPrimary = isSame
+      ? { ...noted, lost_bytes }
+      : { ...found, since: row!.now, lost_bytes };
+    await tx.run(sql`UPDATE server_facts SET value = ${JSON.stringify(value)}::jsonb
+      WHERE name = 'control_store'`);
+    return judgement === 'later' ? noted : undefined;
+  });
+}
+
+/** What was noted; undefined before the first start, or where the server does not tell. */
+export async function findPrimary(db: Database): Promise<NotedPrimary | undefined> {
+  const row = await db.row<{ value: NotedPrimary }>(sql`
+    SELECT value FROM server_facts WHERE name = 'control_store' AND value ? 'timeline'`);
+  return row?.value;
+}
+
+function moved(noted: Epoch, found: Epoch): ControlStoreError {
+  const name = ({ system_identifier, timeline }: Epoch) =>
+    `${system_identifier}, timeline ${timeline}`;
+  return new ControlStoreError(
+    `The database of SLUICE_DATABASE_URL was last worked on in another PostgreSQL (system ` +
+      `identifier ${name(noted)}) than the one it is in now (${name(found)}). If a server works ` +
+      'on that one still, this one would deliver everything once more. If this one takes its ' +
+      'place (after pg_upgrade, or a dump that was loaded), say so once with `sluice migrate ' +
+      '--accept-store`.',
+  );
+}
+
+/**
+ * How many bytes of the log this primary lacks of what an earlier one had confirmed up to
+ * `position`; 0 where it lacks none, or does not tell.
+ */
+export async function countLost(db: Database, position: string): Promise<number> {
+  // Where a promoted standby stopped to replay, until it is restarted.
+  const row = await db
+    .row<{ lost: number }>(sql`SELECT coalesce(greatest(0, pg_wal_lsn_diff(${position}::pg_lsn,
+      pg_last_wal_replay_lsn())), 0)::float8 AS lost`)
+    .catch(() => undefined);
+  return row?.lost ?? 0;
+}
+
+/** What PostgreSQL says of its standbys. */
+export type Standbys = {
+  /** `synchronous_standby_names`; empty when none is waited for. */
+  wanted: string;
+  /** `synchronous_commit`. */
+  commit: string;
+  /** How many of them are connected and waited for; null where this user may not see it. */
+  present: number | null;
+};
+
+/** What PostgreSQL says of its standbys; `present` wants the role pg_monitor. */
+export async function readStandbys(db: Database): Promise<Standbys> {
+  const row = await db.row<Standbys>(sql`
+    SELECT current_setting('synchronous_standby_names') AS wanted,
+      current_setting('synchronous_commit') AS commit,
+      (SELECT CASE WHEN bool_or(sync_state IS NULL) THEN NULL
+        ELSE count(*) FILTER (WHERE sync_state IN ('sync', 'quorum') AND state = 'streaming')
+        END FROM pg_stat_replication)::int AS present`);
+  return row!;
+}
+
+/**
+ * Whether a commit that was answered is on a standby too: `synchronous`, or not because it waits
+ * for one that is away (`missing`), because none is configured (`none`), or because the setting
+ * does not wait long enough (`unsafe`). `unknown`: this user may not see it.
+ */
+export function judgeStandbys({ wanted, commit, present }: Standbys) {
+  if (wanted === '') return 'none';
+  if (commit !== 'on' && commit !== 'remote_apply') return 'unsafe';
+  if (present === null) return 'unknown';
+  return present > 0 ? 'synchronous' : 'missing';
+}

@@ -1,0 +1,197 @@
+import pg from 'pg';
+import { StoreAwayError, isStoreAway } from '../store_away.ts';
+import {
+  choosePrimary,
+  judgeEpoch,
+  plain_standing_query,
+  readStanding,
+  standing_query,
+} from './epoch.ts';
+import type { Epoch, Standing } from './epoch.ts';
+import { hostOf, splitHosts } from './hosts.ts';
+import { clientsOf, cutOff } from './session.ts';
+
+/**
+ * The servers of a PostgreSQL URL and which of them is the primary. Guarantees: a session is given
+ * out only on a server that takes writes, of the cluster that was seen first, and on no earlier
+ * timeline than the latest one that was seen; once a later one is seen, all sessions of earlier
+ * ones are cut, also those that wait for an answer.
+ */
+export type Primary = {
+  /** The pool's class of clients: a new one goes to the server that was the primary last. */
+  Client: typeof pg.Client;
+  /** Looks for the primary where it is not known. Rejects with `StoreAwayError` without one. */
+  find(): Promise<void>;
+  /** Lets a new session in, or rejects. */
+  admit(client: pg.ClientBase): Promise<void>;
+  /**
+   * Takes note of what failed; true when the primary may be another one by now, so that it pays to
+   * look for it.
+   */
+  doubt(error: unknown): boolean;
+  /** The latest epoch that was seen; undefined where the server does not tell. */
+  epoch(): Epoch | undefined;
+  close(): void;
+};
+
+/** How long a server is waited for when it is looked at, and others when one has answered. */
+const look_ms_max = 3_000;
+const admit_ms_max = 10_000;
+const others_ms_max = 300;
+
+/**
+ * Opens the servers of the URL. `watch_ms`: how often they are looked at while sessions work, so
+ * that one which waits on an old primary is cut. `onLater` is told of each later epoch.
+ */
+export function openPrimary(
+  url: string,
+  options: {
+    watch_ms?: number | undefined;
+    onLater?: ((before: Epoch, now: Epoch) => void) | undefined;
+  },
+): Primary {
+  const urls = splitHosts(url);
+  const sessions = openSessions(options.onLater);
+  let present = urls.length === 1 ? urls[0] : undefined;
+  let looking: Promise<void> | undefined;
+  const lookOnce = async () => {
+    const answers = await askAll(urls);
+    const index = choosePrimary(answers, sessions.known());
+    if (index === -1) return;
+    sessions.see(answers[index]!.epoch);
+    present = urls[index];
+  };
+  const look = () => (looking ??= lookOnce().finally(() => (looking = undefined)));
+  const { watch_ms } = options;
+  const watch =
+    watch_ms === undefined ? undefined : setInterval(() => void look(), watch_ms).unref();
+  return {
+    Client: clientsOf(() => present ?? urls[0]!),
+    find: async () => {
+      if (present !== undefined) return;
+      await look();
+      if (present === undefined) throw nowhere(urls);
+    },
+    admit: async (client) => {
+      // One that took the connection and is frozen says nothing at all.
+      const late = setTimeout(() => cutOff(client), admit_ms_max);
+      const standing = await standingOf(client).finally(() => clearTimeout(late));
+      sessions.admit(client, standing);
+    },
+    doubt: (error) => {
+      if (urls.length === 1 || !isStoreAway(error)) return false;
+      present = undefined;
+      return true;
+    },
+    epoch: sessions.known,
+    close: () => clearInterval(watch),
+  };
+}
+
+/** The sessions by the epoch of their server, and the latest that was seen of any server. */
+function openSessions(onLater: ((before: Epoch, now: Epoch) => void) | undefined) {
+  const sessions = new Map<pg.ClientBase, Epoch | undefined>();
+  let known: Epoch | undefined;
+  const see = (found: Epoch | undefined) => {
+    const before = known;
+    known ??= found;
+    if (before === undefined || judgeEpoch(found, before) !== 'later') return;
+    known = found!;
+    for (const [client, epoch] of sessions)
+      if (judgeEpoch(epoch, known) === 'earlier') cutOff(client);
+    onLater?.(before, known);
+  };
+  return {
+    see,
+    known: () => known,
+    admit: (client: pg.ClientBase, standing: Standing) => {
+      refuse(standing, known);
+      see(standing.epoch);
+      sessions.set(client, standing.epoch);
+      client.once('end', () => sessions.delete(client));
+    },
+  };
+}
+
+/** The URL of the primary alone, for who opens one session of their own. */
+export async function findPrimaryUrl(url: string): Promise<string> {
+  const urls = splitHosts(url);
+  if (urls.length === 1) return urls[0]!;
+  const index = choosePrimary(await askAll(urls), undefined);
+  if (index === -1) throw nowhere(urls);
+  return urls[index]!;
+}
+
+function nowhere(urls: string[]): StoreAwayError {
+  return new StoreAwayError(
+    `None of the PostgreSQL servers takes writes at the moment (${urls.map(hostOf).join(', ')}).`,
+  );
+}
+
+function refuse({ is_writable, epoch }: Standing, known: Epoch | undefined): void {
+  if (!is_writable)
+    throw new StoreAwayError(
+      'This PostgreSQL takes no writes; it is a standby or set to read only.',
+    );
+  const judgement = judgeEpoch(epoch, known);
+  if (judgement === 'earlier')
+    throw new StoreAwayError(
+      `This PostgreSQL is an old primary: it is on timeline ${epoch!.timeline}, and timeline ` +
+        `${known!.timeline} was seen. Shut it down, or make it a standby of the new one.`,
+    );
+  if (judgement === 'other')
+    throw new StoreAwayError(
+      'This PostgreSQL is another one than before: its system identifier is ' +
+        `${epoch!.system_identifier} and was ${known!.system_identifier}. Restart Sluice if that ` +
+        'is right.',
+    );
+}
+
+/** What each of the servers says of itself; undefined where it does not answer in time. */
+async function askAll(urls: string[]): Promise<(Standing | undefined)[]> {
+  const answers: (Standing | undefined)[] = urls.map(() => undefined);
+  const asked = urls.map(async (url, index) => {
+    answers[index] = await ask(url);
+    if (answers[index]?.is_writable !== true) return;
+    // Who answers is not waited for; an old primary that came back may have been the first.
+    await new Promise((resolve) => setTimeout(resolve, others_ms_max));
+    return true;
+  });
+  await Promise.race([
+    Promise.all(asked),
+    Promise.any(
+      asked.map(async (one) => (await one) ?? Promise.reject(new Error('standby'))),
+    ).catch(() => Promise.all(asked)),
+  ]);
+  return [...answers];
+}
+
+async function ask(url: string): Promise<Standing | undefined> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'sluice-look',
+    connectionTimeoutMillis: look_ms_max,
+  });
+  client.on('error', () => {});
+  const late = setTimeout(() => cutOff(client), look_ms_max);
+  try {
+    await client.connect();
+    return await standingOf(client);
+  } catch {
+    return undefined;
+  } finally {
+    clearTimeout(late);
+    client.end().catch(() => undefined);
+  }
+}
+
+async function standingOf(client: pg.ClientBase): Promise<Standing> {
+  type Row = Parameters<typeof readStanding>[0];
+  const found = await client.query<Row>(standing_query).catch((error: unknown) => {
+    // What the server does not know or does not allow; everything else is a fault.
+    const { code = '' } = error as { code?: string };
+    if (!/^(0A|42|55)/.test(code)) throw error;
+    return client.query<Row>(plain_standing_query);
+  });
+  return readStanding(found.rows[0]!);
+}
