@@ -1,16 +1,17 @@
-import type { Transaction } from './database.ts';
+/** What of an open transaction is asked here. */
+type Open = { text(text: string): Promise<unknown> };
 
 /** Where a joined transaction stands: how many savepoints it is in, and which were left open. */
 type Savepoints = { depth: number; left: number };
 
-const savepoints = new WeakMap<Transaction, Savepoints>();
+const savepoints = new WeakMap<Open, Savepoints>();
 
 /**
  * Does `work` in a savepoint of the transaction: what it did is taken back when it throws. One that
  * ends well is left open until the next one at its place begins, or the one around it
  * ends: a way to the server and back less for each of many.
  */
-export async function inSavepoint<Result>(
+export async function inSavepoint<Transaction extends Open, Result>(
   tx: Transaction,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
