@@ -2,7 +2,7 @@
 // lists and slots ask about.
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import type { Harness } from '../test/harness.ts';
+import type { Database } from '../server/platform/postgres/database.ts';
 
 /** The start of the first slot of a planted history. */
 export const history_start = '2024-01-01T00:00:00Z';
@@ -18,7 +18,7 @@ const made = sql`LATERAL (SELECT gen_random_uuid() AS id WHERE (n, e.id) IS NOT 
  * and another fortieth is missing, and so many runs of one backfill.
  */
 export async function plantHistory(
-  { deps: { db } }: Harness,
+  { deps: { db } }: { deps: { db: Database } },
   id: string,
   { slots, backfill_runs }: { slots: number; backfill_runs: number },
 ): Promise<void> {
@@ -63,13 +63,13 @@ export async function plantHistory(
 }
 
 /**
- * Puts so many exports like this one beside it, each with so many hourly runs; every tenth export
- * fails, every twentieth is paused, and another is late.
+ * Puts exports like this one beside it, those of number `from` up to `exports`, each with so many
+ * hourly runs; every tenth export fails, every twentieth is paused, and another is late.
  */
 export async function plantExports(
-  { deps: { db } }: Harness,
+  { deps: { db } }: { deps: { db: Database } },
   id: string,
-  { exports, runs_each }: { exports: number; runs_each: number },
+  { exports, runs_each, from = 1 }: { exports: number; runs_each: number; from?: number },
 ): Promise<void> {
   await db.run(sql`
     INSERT INTO batch_exports (id, team_id, name, model, destination_type, destination_config,
@@ -77,9 +77,10 @@ export async function plantExports(
     SELECT made.id, e.team_id, 'Planted export ' || n, e.model, e.destination_type,
       e.destination_config, 'hour', e.timezone, n % 20 = 3, e.created_at - n * interval '1 minute',
       date_trunc('hour', now()), date_trunc('hour', now()) + interval '1 hour'
-    FROM generate_series(1, ${exports}::integer) n
+    FROM generate_series(${from}::integer, ${exports}::integer) n
       JOIN batch_exports e ON e.id = ${id} CROSS JOIN ${made}`);
   const number = sql`split_part(e.name, ' ', 3)::integer`;
+  const planted = sql`e.name LIKE 'Planted export %' AND ${number} >= ${from}`;
   await db.run(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
       data_interval_start, data_interval_end, selection, created_at, finished_at, latest_error,
@@ -92,11 +93,11 @@ export async function plantExports(
       CROSS JOIN batch_exports e CROSS JOIN ${made}
       CROSS JOIN LATERAL (SELECT date_trunc('hour', now()) - n * interval '1 hour' AS at,
         CASE WHEN n = 0 AND ${number} % 10 = 7 THEN 'Failed' ELSE 'Completed' END AS status) ended
-    WHERE e.name LIKE 'Planted export %'`);
+    WHERE ${planted}`);
   await db.run(sql`
     INSERT INTO batch_export_health (batch_export_id, revision, delivered_until,
       consecutive_failures, is_failing, is_late, is_volume_unusual)
     SELECT e.id, 1, date_trunc('hour', now()) - interval '1 hour', ${number} % 10 / 7 * 3,
       ${number} % 10 = 7, ${number} % 20 = 4, false
-    FROM batch_exports e WHERE e.name LIKE 'Planted export %'`);
+    FROM batch_exports e WHERE ${planted}`);
 }

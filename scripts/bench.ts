@@ -4,6 +4,7 @@ import './require_node.mjs';
 import { interrupt, runNode } from './child.ts';
 
 const benchmarks = {
+  api: 'reads and changes of the API, beside a bare server',
   api_while_exporting: 'readers of the API beside an export',
   backfill_memory: 'memory during weeks of backfill',
   bulk_retry: 'thousands of failed runs, retried by a bulk action',
@@ -15,9 +16,9 @@ const benchmarks = {
   export: 'events and bytes in a second, by format',
   export_elsewhere: 'exports to databases and stores, beside their own loaders',
   first_export: 'the first minute: from an empty folder to an export',
+  growth: 'what grows with the exports, runs, members and rectangles that are stored',
   hostile_answers: 'how long pages of the largest records hold the event loop',
   ingestion: 'events taken in, in a second, beside another checkout',
-  organization_read: 'one read of the API, beside a bare server',
   query: 'a query of the query language, parsed and resolved',
   slots: 'what became of 200,000 slots of one export with 1,000,000 runs',
 };

@@ -45,8 +45,10 @@ export async function createBatchExport(
     ...storedSchedule(schedule),
     created_by,
   };
-  const created = await insertBatchExport(tx, row);
-  await logCreation(tx, id, scheduleMessage(schedule));
+  const [created] = await Promise.all([
+    insertBatchExport(tx, row),
+    logCreation(tx, id, scheduleMessage(schedule)),
+  ]);
   return { created, row };
 }
 

@@ -8,7 +8,7 @@ import { exportEntry, secretChanges } from './activity.ts';
 import { createBatchExport } from './create.ts';
 import { deleteBatchExport } from './delete.ts';
 import { withDestinations } from './body/documented_destination.ts';
-import { getExport, getLockedExport } from './found.ts';
+import { getExport, getLockedExport, missing } from './found.ts';
 import { uuidParameter } from './place.ts';
 import { checkNewExport } from './body/new_export.ts';
 import { checkContent, contentOfLocked } from './body/query_check.ts';
@@ -17,7 +17,12 @@ import { changeBatchExport } from './patch.ts';
 import type { HowToChange } from './body/changed_export.ts';
 import type { Mount } from './mount.ts';
 import { BatchExport, BatchExportPatch, BatchExportReplacement, NewBatchExport } from './schema.ts';
-import { countBatchExports, findBatchExport, listBatchExports } from './store.ts';
+import {
+  countBatchExports,
+  findBatchExport,
+  listBatchExports,
+  selectBatchExport,
+} from './store.ts';
 
 const new_revision =
   "A change of the model, the query, the destination's type or a key that says where the data " +
@@ -59,10 +64,10 @@ function readingRoutes(app: FastifyInstance, engine: Engine, { base, within }: M
   app.get(
     `${base}:id/`,
     {
-      config: reading,
+      config: { ...reading, record: selectBatchExport },
       schema: { summary: 'Retrieve a batch export', response: { 200: BatchExport } },
     },
-    (request) => getExport(request, engine.db),
+    async (request) => request.record ?? missing(),
   );
 }
 
@@ -102,8 +107,10 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
   const change = (how: HowToChange) => async (request: FastifyRequest, reply: FastifyReply) => {
     const ahead = await checkAhead(engine, request);
     return write(request, reply, 200, async (tx, record) => {
-      const locked = await getLockedExport(request, tx);
-      const before = await getExport(request, tx);
+      const [locked, before] = await Promise.all([
+        getLockedExport(request, tx),
+        getExport(request, tx),
+      ]);
       const raw = jsonBody(request);
       const query = await contentOfLocked(engine, raw, ahead, locked);
       const { changed, row } = await changeBatchExport(engine, tx, {

@@ -4,6 +4,7 @@ import type { QuerySchema } from '../../engine/query/custom_query.ts';
 import type { StoredConfig } from '../../engine/destination/stored_config.ts';
 import type { PauseReason } from '../../engine/health/pause_automatically.ts';
 import type { Interval } from '../../engine/planning/interval.ts';
+import type { RecordPlace } from '../../platform/http/caller/access.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { instant_column } from '../../platform/postgres/instant.ts';
@@ -39,15 +40,26 @@ const wireOf = (table: Sql) => sql`
         LIMIT ${latest_runs_max}) run) latest`;
 const selectExports = wireOf(sql`batch_exports`);
 
-/** One page of the exports of a place, newest first (ties by id). */
+/**
+ * One page of the exports of a place, newest first (ties by id). The page is chosen first: only of
+ * its exports the runs are looked at.
+ */
 export function listBatchExports(place: Place, page: Page): Sql {
-  return sql`${selectExports} WHERE ${isInPlace(place)} ORDER BY e.created_at DESC, e.id DESC
-    LIMIT ${page.limit} OFFSET ${page.offset}`;
+  const chosen = sql`(SELECT * FROM batch_exports e WHERE ${isInPlace(place)}
+    ORDER BY e.created_at DESC, e.id DESC LIMIT ${page.limit} OFFSET ${page.offset})`;
+  return sql`${wireOf(chosen)} ORDER BY e.created_at DESC, e.id DESC`;
 }
 
 /** The number of the exports of a place. */
 export function countBatchExports(place: Place): Sql {
   return sql`SELECT count(*) AS count FROM batch_exports e WHERE ${isInPlace(place)}`;
+}
+
+/** The export of the place as it is on the wire: of the project, where there is one. */
+export function selectBatchExport({ organization_id, team_id, id }: RecordPlace): Sql {
+  return sql`${selectExports} JOIN projects p ON p.id = e.team_id
+    WHERE e.id = ${id} AND e.deleted_at IS NULL AND p.organization_id = ${organization_id}
+      AND (${team_id} IS NULL OR e.team_id = ${team_id})`;
 }
 
 /** The export as it is on the wire. */

@@ -30,9 +30,19 @@ export function listMembers(organization_id: string, page: Page): Sql {
     LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
+/**
+ * How many active members an organization has: all of them, by members_by_organization alone, less
+ * the few of users_inactive.
+ */
+export function memberCount(organization_id: Sql): Sql {
+  return sql`((SELECT count(*) FROM members WHERE members.organization_id = ${organization_id})
+    - (SELECT count(*) FROM users JOIN members ON members.user_id = users.id
+      WHERE NOT users.is_active AND members.organization_id = ${organization_id}))`;
+}
+
 /** The number of the organization's active members. */
 export function countMembers(organization_id: string): Sql {
-  return sql`SELECT count(*) AS count FROM ${active(organization_id)}`;
+  return sql`SELECT ${memberCount(sql`${organization_id}::uuid`)} AS count`;
 }
 
 /** The active member with this user uuid. */

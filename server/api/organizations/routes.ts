@@ -17,6 +17,7 @@ import {
   findOrganization,
   insertOrganization,
   listOrganizations,
+  selectOrganization,
   updateOrganization,
 } from './store.ts';
 
@@ -41,7 +42,7 @@ const not_its_own = [
 /** `/api/organizations/`: list, create, retrieve, change, delete. */
 export function organizationRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
-  recordRoutes(app, deps);
+  recordRoutes(app);
   deleteRoute(app);
 }
 
@@ -89,21 +90,14 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
   );
 }
 
-function recordRoutes(app: FastifyInstance, { db }: Deps): void {
+function recordRoutes(app: FastifyInstance): void {
   app.get(
     url,
     {
-      config: { ...one, scope: 'organization:read' },
+      config: { ...one, scope: 'organization:read', record: selectOrganization },
       schema: { summary: 'Retrieve an organization', response: { 200: Organization } },
     },
-    async (request) => {
-      const organization = await findOrganization(
-        db,
-        request.access.organization_id,
-        request.access.level,
-      );
-      return organization ?? notFoundNow();
-    },
+    async (request) => request.record ?? notFoundNow(),
   );
 
   const change =

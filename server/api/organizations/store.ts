@@ -1,12 +1,13 @@
-import sql, { empty } from 'sql-template-tag';
+import sql, { empty, raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import type { Caller } from '../../platform/http/caller/access.ts';
+import type { Caller, RecordPlace } from '../../platform/http/caller/access.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import { isOpenTo } from '../../platform/http/caller/second_factor.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { managedBy } from '../configuration/store.ts';
+import { memberCount } from '../members/store.ts';
 import { insertProject } from '../projects/store.ts';
 import { available_product_features } from './features.ts';
 import type { OrganizationChanges, OrganizationFields, OrganizationRow } from './schema.ts';
@@ -27,8 +28,7 @@ const columns = (level: Sql) => sql`
   ${features_json}::json AS available_product_features,
   o.is_member_join_email_enabled, o.metadata::text AS metadata, o.customer_id, o.enforce_2fa,
   o.forbids_agent_writes,
-  (SELECT count(*)::text FROM members c JOIN users u ON u.id = c.user_id AND u.is_active
-    WHERE c.organization_id = o.id) AS member_count,
+  ${memberCount(sql`o.id`)}::text AS member_count,
   ${managedBy('organization', sql`o.id`)} AS managed_by`;
 
 /**
@@ -53,6 +53,14 @@ export function countOrganizations(caller: Caller): Sql {
   return sql`SELECT count(*) AS count FROM members m WHERE ${visible(caller)}`;
 }
 
+/** The organization of the place, as a member of this level sees it. */
+export function selectOrganization({
+  organization_id,
+  level,
+}: Pick<RecordPlace, 'organization_id' | 'level'>): Sql {
+  return sql`SELECT ${columns(level)} FROM organizations o WHERE o.id = ${organization_id}`;
+}
+
 /**
  * The organization as a member of this level sees it; with `lock` nobody else can change or delete
  * it until the transaction ends.
@@ -63,14 +71,12 @@ export function findOrganization(
   level: number,
   lock?: 'lock',
 ): Promise<OrganizationRow | undefined> {
+  const selected = selectOrganization({
+    organization_id: sql`${id}::uuid`,
+    level: sql`${level}::integer`,
+  });
   return db.row<OrganizationRow>(
-    sql`SELECT ${columns(sql`${level}::integer`)} FROM organizations o
-      WHERE o.id = ${id}::uuid ${
-        lock === undefined
-          ? empty
-          : sql`FOR
-      UPDATE OF o`
-      }`,
+    sql`${selected} ${lock === undefined ? empty : raw('FOR UPDATE OF o')}`,
   );
 }
 

@@ -21,6 +21,7 @@ import {
   findProject,
   insertProject,
   listProjects,
+  selectProject,
   updateProject,
 } from './store.ts';
 import { isTimezone } from './timezone.ts';
@@ -32,7 +33,7 @@ const changing = { ...one, scope: 'project:write', level: 8 } as const;
 /** `/api/projects/`: list, create, retrieve, change, delete. */
 export function projectRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
-  recordRoutes(app, deps);
+  recordRoutes(app);
   deleteRoute(app);
 }
 
@@ -81,17 +82,14 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
   );
 }
 
-function recordRoutes(app: FastifyInstance, { db }: Deps): void {
+function recordRoutes(app: FastifyInstance): void {
   app.get(
     url,
     {
-      config: { ...one, scope: 'project:read' },
+      config: { ...one, scope: 'project:read', record: selectProject },
       schema: { summary: 'Retrieve a project', response: { 200: Project } },
     },
-    async (request) => {
-      const project = await findProject(db, request.access.team_id!);
-      return project ?? notFoundNow();
-    },
+    async (request) => request.record ?? notFoundNow(),
   );
 
   const change =

@@ -1,7 +1,7 @@
-import sql, { empty } from 'sql-template-tag';
+import sql, { empty, raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import type { Caller } from '../../platform/http/caller/access.ts';
+import type { Caller, RecordPlace } from '../../platform/http/caller/access.ts';
 import { makeWriteKey } from '../../platform/http/caller/write_key.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import { isOpenTo } from '../../platform/http/caller/second_factor.ts';
@@ -45,21 +45,19 @@ export function countProjects(caller: Caller): Sql {
     ON m.organization_id = p.organization_id WHERE ${visible(caller)}`;
 }
 
+/** The project of the place. */
+export function selectProject({ team_id }: Pick<RecordPlace, 'team_id'>): Sql {
+  return sql`SELECT ${columns} FROM projects p WHERE p.id = ${team_id}`;
+}
+
 /** The project; with `lock` nobody else can change or delete it until the transaction ends. */
 export function findProject(
   db: Queryable,
   id: number,
   lock?: 'lock',
 ): Promise<ProjectRow | undefined> {
-  return db.row<ProjectRow>(
-    sql`SELECT ${columns} FROM projects p WHERE p.id = ${id}
-      ${
-        lock === undefined
-          ? empty
-          : sql`FOR
-      UPDATE`
-      }`,
-  );
+  const selected = selectProject({ team_id: sql`${id}::integer` });
+  return db.row<ProjectRow>(sql`${selected} ${lock === undefined ? empty : raw('FOR UPDATE')}`);
 }
 
 /**

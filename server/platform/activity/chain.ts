@@ -111,7 +111,7 @@ export async function appendActivity(
   // The seal goes in as it was found: a head that somebody put back spoils every entry that is
   // written onto it.
   const hash = hashOf(secrets, row, previous_seal);
-  await tx.run(sql`
+  tx.lastly(sql`
     WITH entry AS (
       INSERT INTO activity (id, chain_id, number, organization_id, activity, scope, item_id,
         item_name, changes, user_id, user_uuid, user_email, key_id, key_mask,

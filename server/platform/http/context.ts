@@ -6,7 +6,7 @@ import type { Metrics } from '../metrics.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { Tracer } from '../tracing/tracer.ts';
-import type { Access, Caller, Within } from './caller/access.ts';
+import type { Access, Caller, RecordSelect, Within } from './caller/access.ts';
 import type { Claim } from './claim.ts';
 import type { Limiter } from './limits/rate_limit.ts';
 import type { Scope } from './caller/scopes.ts';
@@ -42,6 +42,8 @@ declare module 'fastify' {
     caller: Caller;
     /** What the path leads into and at which level; there on routes with `config.within`. */
     access: Access;
+    /** What `config.record` selected; undefined when there is none. */
+    record: unknown;
     /** The claim on the `Idempotency-Key` while this request runs; undefined without the header. */
     idempotency: Claim | undefined;
   }
@@ -56,6 +58,11 @@ declare module 'fastify' {
      * else `:id`) of which the caller must be a member.
      */
     within?: Within;
+    /**
+     * Selects the record that a GET answers, of the organization or project of `within`. It is read
+     * with the check of the caller, in one statement, and seen by the handler alone.
+     */
+    record?: RecordSelect;
     /** The least level of the member: 1 (default), 8 or 15. */
     level?: 1 | 8 | 15;
     /** The caller must have signed in: a key is 403 here. */

@@ -68,9 +68,8 @@ export function buildServer(
   app.decorate('findCaller', async (request: FastifyRequest) =>
     showsCredential(request) ? authenticate(context, findAccess, request, undefined) : undefined,
   );
-  app.decorateRequest('caller');
-  app.decorateRequest('access');
-  app.decorateRequest('idempotency', undefined);
+  for (const name of ['caller', 'access', 'record', 'idempotency'] as const)
+    app.decorateRequest(name);
   // Bytes are kept as they came: a handler reads them once it has found its object.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) =>

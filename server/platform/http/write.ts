@@ -3,7 +3,7 @@ import sql from 'sql-template-tag';
 import { appendActivity, server_actor } from '../activity/chain.ts';
 import type { Activity, Actor, Chain } from '../activity/chain.ts';
 import { isoInstant } from '../clock.ts';
-import { isDatabaseError } from '../postgres/database.ts';
+import { repeated } from '../postgres/repeated.ts';
 import type { Transaction } from '../postgres/database.ts';
 import type { Access, Caller } from './caller/access.ts';
 import { isClosedToAgent, refuseAgent } from './caller/agent.ts';
@@ -44,8 +44,6 @@ export type Entry = Activity & {
  * when the entry names no change.
  */
 export type RecordActivity = (entry: Entry | 'nothing', before?: unknown) => void;
-
-const attempts_max = 3;
 
 /** Carries the finished answer out of a transaction that must leave nothing behind. */
 class NothingKept extends Error {
@@ -99,9 +97,11 @@ export async function write<Answer>(
       const { entry, before } = onlyOne(request, entries);
       if (inner !== undefined) inner.changes = entry === 'nothing' ? [] : entry.changes;
       if (changesNothing(request, entry)) throw new NothingKept(before ?? answer);
-      await keepEntry(request, tx, entry, is_closed);
+      await Promise.all([
+        validateOnly ? undefined : keepAnswer(request, tx, status, answer),
+        keepEntry(request, tx, entry, is_closed),
+      ]);
       if (validateOnly) throw new NothingKept(answer);
-      await keepAnswer(request, tx, status, answer);
       return answer;
     });
   let answer: Answer;
@@ -148,11 +148,14 @@ async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<
   const { access, caller } = request;
   if (access === undefined) return false;
   const { level: wanted = 1, locks_organization = false } = request.routeOptions.config;
-  if (locks_organization)
-    await tx.row(
-      sql`SELECT 1 FROM organizations WHERE id = ${access.organization_id}::uuid FOR NO KEY UPDATE`,
-    );
-  const is_closed = await isClosedToAgent(tx, request, access.organization_id);
+  // All in one go: each statement sees what was committed while the ones before it waited.
+  const locked = locks_organization
+    ? tx.row(
+        sql`SELECT 1 FROM organizations WHERE id = ${access.organization_id}::uuid
+          FOR NO KEY UPDATE`,
+      )
+    : undefined;
+  const closing = isClosedToAgent(tx, request, access.organization_id);
   const now = isoInstant(request.server.context.clock.now());
   const credential =
     caller.key_id === null
@@ -161,18 +164,18 @@ async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<
       : sql`SELECT 1 FROM personal_api_keys c JOIN users u ON u.id = c.user_id AND u.is_active
           WHERE c.id = ${caller.key_id}::uuid AND (c.expires_at IS NULL
             OR c.expires_at > ${now}::timestamptz)`;
-  const member = await tx.row(
+  const holding = tx.row(
     sql`SELECT 1 FROM members m WHERE m.user_id = ${caller.user_id}
       AND m.organization_id = ${access.organization_id}::uuid FOR SHARE`,
   );
-  if (member === undefined) throw notFound();
-  // A statement of its own: it sees what was committed while the one before it waited.
-  const standing = await tx.row<Standing>(sql`
+  const looking = tx.row<Standing>(sql`
     SELECT m.level, EXISTS (${credential}) AS is_valid, NOT ${isOpenTo(caller)} AS is_closed,
       ${access.team_id ?? null}::integer IS NULL
         OR EXISTS (SELECT 1 FROM projects WHERE id = ${access.team_id ?? null}) AS has_project
     FROM members m WHERE m.user_id = ${caller.user_id}
       AND m.organization_id = ${access.organization_id}::uuid`);
+  const [, is_closed, member, standing] = await Promise.all([locked, closing, holding, looking]);
+  if (member === undefined) throw notFound();
   if (standing === undefined || !standing.has_project) throw notFound();
   if (!standing.is_valid)
     throw unauthenticated(
@@ -286,15 +289,4 @@ async function keepAnswer(
     { 'content-type': 'application/json; charset=utf-8', etag: etagOf(text) },
     text,
   );
-}
-
-async function repeated<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {
-  for (let number = 1; ; number += 1) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const mayPass = isDatabaseError(error) && (error.code === '40P01' || error.code === '40001');
-      if (!mayPass || number === attempts_max) throw error;
-    }
-  }
 }

@@ -6,7 +6,9 @@ import { currentSpan, inSpan } from '../tracing/span.ts';
 import type { Epoch } from './epoch.ts';
 import { openPrimary } from './primary.ts';
 import type { Primary } from './primary.ts';
+import { inSavepoint } from './savepoint.ts';
 import { ask } from './session.ts';
+import { wireTypes } from './wire_types.ts';
 
 /**
  * What both the pool and an open transaction can do. Every statement is named after its text, so
@@ -29,8 +31,19 @@ export type Queryable = {
   ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>;
 };
 
-/** A transaction under way. It is over when the function that received it returns. */
-export type Transaction = Queryable & { readonly transaction_open: true };
+/**
+ * A transaction under way. It is over when the function that received it returns. Statements that
+ * are asked for without waiting for each other go out together and are carried out in their order,
+ * each with what the ones before it left.
+ */
+export type Transaction = Queryable & {
+  readonly transaction_open: true;
+  /**
+   * Keeps a statement back until the transaction ends, and sends it with the COMMIT; what else is
+   * asked for comes after it. Its fault is one of the whole transaction.
+   */
+  lastly(statement: Sql): void;
+};
 
 /** The pool of connections to the control store. */
 export type Database = Queryable & {
@@ -86,32 +99,20 @@ function nameOf(text: string): string {
   return name;
 }
 
-/**
- * PostgreSQL's `2024-01-02 03:04:05.678+00` as the wire's `2024-01-02T03:04:05.678000Z`, always six
- * digits; the session's time zone is UTC.
- */
-function wireInstant(text: string): string {
-  if (!text.endsWith('+00')) return text;
-  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, -3).padEnd(6, '0')}Z`;
+type Send = (config: pg.QueryConfig) => Promise<pg.QueryResult>;
+
+function prepared(send: Send, statement: Sql): Promise<pg.QueryResult> {
+  // Its text and values are made anew whenever they are asked for.
+  const { text, values } = statement;
+  return send({ name: nameOf(text), text, values });
 }
 
-const wireTypes: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format: 'text' | 'binary') => {
-    if (oid === pg.types.builtins.TIMESTAMPTZ) return wireInstant;
-    if (oid === pg.types.builtins.INT8) return Number;
-    return format === 'binary'
-      ? pg.types.getTypeParser(oid, 'binary')
-      : pg.types.getTypeParser(oid, 'text');
-  }) as pg.CustomTypesConfig['getTypeParser'],
-};
-
-function queryable(send: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Queryable {
-  const prepared = (statement: Sql) =>
-    send({ name: nameOf(statement.text), text: statement.text, values: statement.values });
+function queryable(send: Send): Queryable {
   return {
-    rows: async <Row>(statement: Sql) => (await prepared(statement)).rows as Row[],
-    row: async <Row>(statement: Sql) => (await prepared(statement)).rows[0] as Row | undefined,
-    run: async (statement) => (await prepared(statement)).rowCount ?? 0,
+    rows: async <Row>(statement: Sql) => (await prepared(send, statement)).rows as Row[],
+    row: async <Row>(statement: Sql) =>
+      (await prepared(send, statement)).rows[0] as Row | undefined,
+    run: async (statement) => (await prepared(send, statement)).rowCount ?? 0,
     text: (text, values) => send(values === undefined ? { text } : { text, values }),
   };
 }
@@ -131,15 +132,19 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     application_name: options.application_name,
     connectionTimeoutMillis: 10_000,
     types: wireTypes,
+    // A statement does not wait for the answer to the one before it on its connection.
+    pipeline: true,
     options: '-c timezone=UTC -c idle_in_transaction_session_timeout=120000',
   });
   pool.on('error', (error) => options.onError?.(error));
   const connect = () => connectTo(pool, primary);
   let statements = 0;
-  const counted = (client: pg.PoolClient) => (config: pg.QueryConfig) => {
-    statements += 1;
-    return traced(config, () => ask(client, config));
-  };
+  const counted =
+    (client: pg.PoolClient): Send =>
+    (config) => {
+      statements += 1;
+      return traced(config, () => ask(client, config));
+    };
   const joined = openJoined();
   const direct = queryable(async (config) => {
     const client = await connect();
@@ -220,45 +225,10 @@ function openJoined() {
   };
 }
 
-/** Where a joined transaction stands: how many savepoints it is in, and which were left open. */
-type Savepoints = { depth: number; left: number };
-
-const savepoints = new WeakMap<Transaction, Savepoints>();
-
-/**
- * One that ends well is left open until the next one at its place begins, or the one around it
- * ends: a way to the server and back less for each of many.
- */
-async function inSavepoint<Result>(
-  tx: Transaction,
-  work: (tx: Transaction) => Promise<Result>,
-): Promise<Result> {
-  const at = savepoints.get(tx) ?? { depth: 0, left: 0 };
-  savepoints.set(tx, at);
-  const depth = at.depth + 1;
-  const name = `joined_${depth}`;
-  await tx.text(`${at.left < depth ? '' : `RELEASE SAVEPOINT ${name}; `}SAVEPOINT ${name}`);
-  Object.assign(at, { depth, left: 0 });
-  try {
-    const result = await work(tx);
-    at.left = depth;
-    return result;
-  } catch (error) {
-    at.left = 0;
-    // On a connection that is lost the whole transaction is, and its owner is told.
-    await tx
-      .text(`ROLLBACK TO SAVEPOINT ${name}; RELEASE SAVEPOINT ${name}`)
-      .catch(() => undefined);
-    throw error;
-  } finally {
-    at.depth = depth - 1;
-  }
-}
-
 async function inTransaction<Result>(
   { connect, primary }: { connect: () => Promise<pg.PoolClient>; primary: Primary },
   work: (tx: Transaction) => Promise<Result>,
-  counted: (client: pg.PoolClient) => (config: pg.QueryConfig) => Promise<pg.QueryResult>,
+  counted: (client: pg.PoolClient) => Send,
 ): Promise<Result> {
   const client = await connect();
   let broken: Error | undefined;
@@ -268,9 +238,11 @@ async function inTransaction<Result>(
   };
   client.on('error', onLost);
   try {
-    await client.query('BEGIN');
-    const result = await work({ ...queryable(counted(client)), transaction_open: true });
-    await traced({ text: 'COMMIT' }, () => ask(client, { text: 'COMMIT' }));
+    const begun = client.query('BEGIN');
+    const { tx, flush } = openTransaction(afterBegin(begun, counted(client)));
+    const result = await work(tx);
+    await begun;
+    await Promise.all([flush(), traced({ text: 'COMMIT' }, () => ask(client, { text: 'COMMIT' }))]);
     return result;
   } catch (error) {
     primary.doubt(error);
@@ -284,4 +256,43 @@ async function inTransaction<Result>(
     client.off('error', onLost);
     client.release(broken);
   }
+}
+
+/** A transaction with what it keeps back; `flush` sends that. */
+function openTransaction(send: Send): { tx: Transaction; flush: () => Promise<void> } {
+  let kept: Sql[] = [];
+  const flush = async () => {
+    const statements = kept;
+    kept = [];
+    await Promise.all(statements.map((statement) => prepared(send, statement)));
+  };
+  const inOrder: Send = (config) =>
+    kept.length === 0
+      ? send(config)
+      : Promise.all([flush(), send(config)]).then(([, result]) => result);
+  const tx: Transaction = {
+    ...queryable(inOrder),
+    transaction_open: true,
+    lastly: (statement) => void kept.push(statement),
+  };
+  return { tx, flush };
+}
+
+/**
+ * Sends what only reads and locks along with BEGIN. Anything else waits until that is answered: it
+ * would be done for good where BEGIN failed.
+ */
+function afterBegin(begun: Promise<unknown>, send: Send): Send {
+  let waits = false;
+  let isBegun = false;
+  // Whoever ends the transaction hears of its fault.
+  begun.then(
+    () => (isBegun = true),
+    () => undefined,
+  );
+  return async (config) => {
+    waits ||= !/^\s*SELECT\b/.test(config.text);
+    if (waits && !isBegun) await begun;
+    return send(config);
+  };
 }

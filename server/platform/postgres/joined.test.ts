@@ -107,3 +107,25 @@ test('what goes on after the join has ended is on its own', async () => {
   await later;
   assert.deepEqual(await names(), ['later']);
 });
+
+test('what is kept to the end goes with the commit, and its fault takes all back', async () => {
+  const { db } = harness.deps;
+  await db.run(sql`DELETE FROM joined_rows`);
+  await db.transaction(async (tx) => {
+    tx.lastly(insert('kept'));
+    // Whatever is asked for later comes after it.
+    assert.equal(await tx.run(sql`UPDATE joined_rows SET name = 'changed'`), 1);
+    tx.lastly(insert('last'));
+  });
+  assert.deepEqual(await names(), ['changed', 'last']);
+  const twice = db.transaction(async (tx) => {
+    await Promise.all([tx.run(insert('one')), tx.run(insert('two'))]);
+    tx.lastly(insert('last'));
+  });
+  await assert.rejects(twice, { code: '23505' });
+  const together = db.transaction((tx) =>
+    Promise.all([tx.text('SELECT 1'), tx.run(insert('last')), tx.run(insert('three'))]),
+  );
+  await assert.rejects(together, { code: '23505' });
+  assert.deepEqual(await names(), ['changed', 'last']);
+});

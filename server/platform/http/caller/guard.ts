@@ -1,7 +1,7 @@
 import type { FastifyContextConfig, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import sql from 'sql-template-tag';
 import type { Database } from '../../postgres/database.ts';
-import { targetOf } from './access.ts';
+import { isUuid, targetOf } from './access.ts';
 import type { Access, AccessFinder, Caller, Found, Target, Within } from './access.ts';
 import { authenticate } from './auth.ts';
 import type { HttpContext } from '../context.ts';
@@ -40,14 +40,16 @@ export function guard(
   url: string,
   config: FastifyContextConfig & { scope: Scope | 'any' },
 ): onRequestAsyncHookHandler {
-  const { scope, within, level = 1, session = false, media_types = [] } = config;
+  const { scope, within, level = 1, session = false, media_types = [], record } = config;
   const accepted = scope === 'any' ? undefined : satisfying(scope);
   const parameter = targetParameter(url, within);
   return async (request, reply) => {
+    const params = request.params as Record<string, string>;
+    const named = targetOf(within, params[parameter] ?? '');
     const target =
-      within === undefined
-        ? undefined
-        : targetOf(within, (request.params as Record<string, string>)[parameter] ?? '');
+      named === undefined || record === undefined
+        ? named
+        : { ...named, record: { url, select: record, id: recordId(params, parameter) } };
     const inner = innerCall();
     if (inner !== undefined) return admitInner(context, request, inner, { scope, level, target });
     const found = await authenticateCounted(context, findAccess, limiter, request, target);
@@ -62,6 +64,7 @@ export function guard(
     if (session && found.session_id === null)
       throw forbidden('This cannot be done with an API key: sign in (POST /api/sessions/).');
     if (within !== undefined) request.access = accessOf(found, level);
+    request.record = found.record;
     if (!takesJson(request.headers.accept) && !takes(request.headers.accept, media_types))
       throw notAcceptable();
     await rotateToken(context, reply, found);
@@ -94,6 +97,20 @@ async function admitInner(
   if (lacks !== undefined && access.level < level) lacks.add(level);
   else requireLevel(access.level, level);
   request.access = { organization_id: access.organization_id, level: access.level, ...project };
+  if (target.record !== undefined)
+    request.record = await db.row(
+      target.record.select({
+        organization_id: sql`${access.organization_id}::uuid`,
+        level: sql`${access.level}::integer`,
+        team_id: sql`${project?.team_id ?? null}::integer`,
+        id: sql`${target.record.id}::uuid`,
+      }),
+    );
+}
+
+/** What `:id` says where it is not the target itself. */
+function recordId({ id }: Record<string, string>, parameter: string): string | null {
+  return parameter !== 'id' && id !== undefined && isUuid(id) ? id : null;
 }
 
 function findInside(

@@ -1,0 +1,70 @@
+// What growth.ts plants by SQL: runs of one export, members and keys, rectangles of a ledger.
+import sql from 'sql-template-tag';
+import type { Database } from '../server/platform/postgres/database.ts';
+import type { TestOrganization } from '../test/harness.ts';
+import { history_start } from './planted_runs.ts';
+
+/** Runs of five minutes from number `before` on, of which every fortieth failed. */
+export async function plantRuns(
+  db: Database,
+  id: string,
+  before: number,
+  size: number,
+): Promise<void> {
+  const at = sql`${history_start}::timestamptz - n * interval '5 minutes'`;
+  await db.run(sql`
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
+      data_interval_start, data_interval_end, selection, created_at, finished_at, last_updated_at,
+      records_total_count, records_completed, receipt)
+    SELECT made.id, e.id, e.team_id, 1, made.id,
+      CASE WHEN n % 40 = 0 THEN 'Failed' ELSE 'Completed' END, ${at}, ${at} + interval '5 minutes',
+      '[]', ${at}, ${at}, ${at}, 100, 100, repeat(md5(n::text), 12)
+    FROM generate_series(${before}::integer, ${size - 1}::integer) n
+      JOIN batch_exports e ON e.id = ${id}
+      CROSS JOIN LATERAL (SELECT gen_random_uuid() AS id WHERE (n, e.id) IS NOT NULL) made`);
+  await db.run(sql`
+    INSERT INTO batch_export_logs (batch_export_id, run_id, level, message)
+    SELECT ${id}, NULL, 'INFO', 'Line ' || n
+    FROM generate_series(${before}::integer, ${size - 1}::integer) n`);
+}
+
+/** People who are members of the organization, and as many keys of the caller. */
+export async function plantMembers(
+  db: Database,
+  { organization, user }: TestOrganization,
+  before: number,
+  size: number,
+): Promise<void> {
+  await db.run(sql`
+    WITH made AS (
+      INSERT INTO users (uuid, distinct_id, email, first_name)
+      SELECT gen_random_uuid(), gen_random_uuid()::text, 'planted' || n || '@example.com', 'P' || n
+      FROM generate_series(${before}::integer, ${size - 1}::integer) n RETURNING id)
+    INSERT INTO members (id, organization_id, user_id, level, joined_at)
+    SELECT gen_random_uuid(), ${organization.id}::uuid, id, 1, now() - id * interval '1 second'
+    FROM made`);
+  await db.run(sql`
+    INSERT INTO personal_api_keys (id, user_id, label, key_hash, mask_value, scopes,
+      created_at)
+    SELECT gen_random_uuid(), ${user.id}, 'Key ' || n, sha256(('planted' || n)::bytea),
+      'slk_...abcd', ARRAY['*'], now() - n * interval '1 second'
+    FROM generate_series(${before}::integer, ${size - 1}::integer) n`);
+}
+
+/** A ledger of so many rectangles, an hour delivered and an hour not, up to now. */
+export async function plantRectangles(db: Database, id: string, size: number): Promise<void> {
+  const hour = 3_600_000;
+  const end = Math.floor(Date.now() / hour) * hour;
+  const delivered = Array.from({ length: size }, (_, at) => ({
+    event_from: null,
+    event_to: null,
+    inserted_from: end - (size - at) * 2 * hour,
+    inserted_to: end - (size - at) * 2 * hour + hour,
+  }));
+  await db.run(sql`INSERT INTO batch_export_ledgers (batch_export_id, revision, delivered)
+    VALUES (${id}, 1, ${JSON.stringify(delivered)})
+    ON CONFLICT (batch_export_id, revision) DO UPDATE SET delivered = EXCLUDED.delivered`);
+  const start = new Date(end - size * 2 * hour).toISOString();
+  await db.run(sql`UPDATE batch_exports SET created_at = ${start}, planned_until = now()
+    WHERE id = ${id}`);
+}

@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { treeOf } from './process_memory.ts';
+
+/** Ticks of the kernel's accounts of processor time in a second, on every Linux. */
+const ticks_per_second = 100;
+
+/**
+ * Processor time of a process, and of all that it started unless it is asked
+ * for alone, in microseconds (in steps of 10 ms). What others do to the machine does not move it by
+ * much.
+ */
+export function processorTime(root: number, how: 'alone' | 'with children'): number {
+  let ticks = 0;
+  for (const pid of how === 'alone' ? [root] : treeOf(root)) {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      // Its own, and that of children that have ended.
+      const own = how === 'alone' ? fields.slice(11, 13) : fields.slice(11, 15);
+      ticks += own.reduce((sum, one) => sum + Number(one), 0);
+    } catch {
+      continue;
+    }
+  }
+  return (ticks * 1e6) / ticks_per_second;
+}
