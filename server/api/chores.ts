@@ -8,6 +8,7 @@ import { sweepWarnings } from '../engine/ingestion_warnings/store.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
 import { retainRows } from '../engine/retention/look.ts';
 import { sweepHistory } from '../engine/runs/sweep_history.ts';
+import { workBackgroundMigrations } from '../platform/background_migrations/work.ts';
 import { checkChains } from '../platform/activity/check.ts';
 import { isoInstant } from '../platform/clock.ts';
 import type { Chore } from '../platform/chores.ts';
@@ -65,6 +66,11 @@ export function choresOf(deps: Deps): Chore[] {
       name: 'look at the room on disk',
       interval_ms: 2_000,
       work: () => deps.disk.look(),
+    },
+    {
+      name: 'background migrations of the analytics store',
+      interval_ms: 2_000,
+      work: (signal) => workBackgroundMigrations(deps, signal),
     },
     {
       name: 'sending of mails',
