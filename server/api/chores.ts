@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.ts';
+import { certifyDeletions } from '../engine/erasure/certify_deletions.ts';
 import { removeProjects } from '../engine/erasure/remove_projects.ts';
 import { sweepNotes } from '../engine/erasures/certify.ts';
 import { workErasures } from '../engine/erasures/work.ts';
@@ -108,6 +109,11 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of the rows of deleted projects',
       interval_ms: 30_000,
       work: (signal) => removeProjects(deps, signal, (deps.config.settle_seconds + 45) * 1_000),
+    },
+    {
+      name: 'certificates of deleted users and organizations',
+      interval_ms: 10_000,
+      work: () => certifyDeletions(deps),
     },
     {
       name: 'removal of rows that projects no longer keep',
