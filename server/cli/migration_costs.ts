@@ -1,8 +1,8 @@
 /** What a statement makes of the bytes of a table that is there already. */
 export type Cost = { table: string; work: 'scan' | 'index' | 'rewrite' | 'update' };
 
-// Bytes of a table in a second, about half of what two cores and a disk of their own did when it was
-// measured (docs/decisions/0064_migrations_in_the_background.md).
+// Bytes of a table in a second, about half of what two cores and a disk of their own did when it
+// was measured (docs/decisions/0064_migrations_in_the_background.md).
 const bytes_per_second = {
   scan: 100_000_000,
   index: 50_000_000,
@@ -13,8 +13,8 @@ const bytes_per_second = {
 const analytics_bytes_per_second = 50_000_000;
 
 /**
- * What statements of PostgreSQL cost, by their words: reading a table whole, indexing it, writing it
- * anew, or changing its rows. What only notes something (a column with a constant default) costs
+ * What statements of PostgreSQL cost, by their words: reading a table whole, indexing it, writing
+ * it anew, or changing its rows. What only notes something (a column with a constant default) costs
  * nothing.
  */
 export function costsOf(text: string): Cost[] {

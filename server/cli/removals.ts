@@ -43,7 +43,8 @@ const shown_max = 1_000;
 export async function listRemovals({ db, secrets }: Pick<Deps, 'db' | 'secrets'>): Promise<string> {
   const erased = await db.rows<Erased>(sql`
     SELECT team_id, project_name, requested_at, claimed_at, events, persons, parts_left, removed_at,
-      certificate, signature FROM removals ORDER BY requested_at DESC, team_id DESC LIMIT ${shown_max}`);
+      certificate, signature
+    FROM removals ORDER BY requested_at DESC, team_id DESC LIMIT ${shown_max}`);
   const deleted = await db.rows<Deleted>(sql`
     SELECT id, kind, requested_at, certificate, signature FROM deletions
     ORDER BY requested_at DESC, id DESC LIMIT ${shown_max}`);

@@ -25,8 +25,8 @@ export async function fill(
       await deployment.clickhouse.command({
         query: `ALTER TABLE ${table} MODIFY COLUMN ${column} String CODEC(NONE)`,
       });
-  // Each erasure waits until the store has removed the files that it replaced; eight minutes of that
-  // for each of them show nothing.
+  // Each erasure waits until the store has removed the files that it replaced; eight minutes of
+  // that for each of them show nothing.
   for (const table of ['events', 'persons'])
     await deployment.clickhouse.command({
       query: `ALTER TABLE ${table} MODIFY SETTING old_parts_lifetime = ${old_parts_seconds}`,

@@ -14,7 +14,9 @@ export type Balancer = {
    * that was not is counted by what it met. Rejects with the last fault.
    */
   ask(method: string, path: string, body?: unknown): Promise<Answered>;
-  /** The same with a body that is text already, for the status alone: what comes is not looked at. */
+  /**
+   * The same with a body that is text already, for the status alone: what comes is not looked at.
+   */
   send(method: string, path: string, text?: string): Promise<number>;
   /** Tries that failed, by what they met: the code of an error, or a status. */
   faults: Map<string, number>;

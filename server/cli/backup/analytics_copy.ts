@@ -107,9 +107,10 @@ async function stillRight(
 }
 
 /**
- * Leaves out the files of less than half of what one may hold, where many of them follow each other:
- * they become a gap, which is copied anew. Of one table, in order. So a backup writes half a file more
- * than is new, at times, and a restore does not read a file for each backup that there was.
+ * Leaves out the files of less than half of what one may hold, where many of them follow each
+ * other: they become a gap, which is copied anew. Of one table, in order. So a backup writes half a
+ * file more than is new, at times, and a restore does not read a file for each backup that there
+ * was.
  */
 export function withoutPieces(stretches: Stretch[], rows_max: number): Stretch[] {
   const kept: Stretch[] = [];

@@ -27,7 +27,9 @@ export function lostStoreOf(text: string | undefined): LostStore | undefined {
   throw new UserError('--lost is postgres or clickhouse.');
 }
 
-/** Of which kind the restore is that has not ended in this folder; undefined where there is none. */
+/**
+ * Of which kind the restore is that has not ended in this folder; undefined where there is none.
+ */
 export function unfinishedRestore({ data_dir }: Config): LostStore | 'both' | undefined {
   const path = join(data_dir, restoring_name);
   if (!existsSync(path)) return undefined;
@@ -35,8 +37,9 @@ export function unfinishedRestore({ data_dir }: Config): LostStore | 'both' | un
 }
 
 /**
- * Readies a data folder for the store that was lost, and marks it, so that nobody takes what is half
- * restored for a server's. Refuses where that store is there, or the one that is to be kept is not.
+ * Readies a data folder for the store that was lost, and marks it, so that nobody takes what is
+ * half restored for a server's. Refuses where that store is there, or the one that is to be kept is
+ * not.
  */
 export async function prepareForLost(config: Config, lost: LostStore): Promise<void> {
   const { data_dir } = config;

@@ -4,7 +4,10 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { UserError } from '../user_error.ts';
 import { analytics_tables } from './analytics_copy.ts';
 
-/** Throws where the database of the control store has a table: a store of one's own may be somebody's. */
+/**
+ * Throws where the database of the control store has a table: a store of one's own may be
+ * somebody's.
+ */
 export async function requireEmptyControl(db: Database): Promise<void> {
   const found = await db.row<{ relname: string }>(sql`
     SELECT relname FROM pg_class

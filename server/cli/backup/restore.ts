@@ -96,8 +96,8 @@ function tellRestored(
   say(
     lost === 'postgres'
       ? `What was decided from ${manifest.control_taken_at} on is lost: decide it again.`
-      : `What was taken in from ${manifest.taken_at} on is not in it. What of it was delivered is ` +
-          'named below; the rest is lost, and nothing tells how much it was.',
+      : `What was taken in from ${manifest.taken_at} on is not in it. What of it was delivered ` +
+          'is named below; the rest is lost, and nothing tells how much it was.',
   );
   for (const sentence of said) say(sentence);
   tellReconciled(exports, say);

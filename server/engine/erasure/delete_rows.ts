@@ -68,7 +68,8 @@ async function partsToRewriteHere(
   abort_signal: AbortSignal,
 ): Promise<number> {
   const result = await clickhouse.query({
-    query: `SELECT count() AS open, sum(parts_to_do) AS parts, any(latest_fail_reason) AS reason FROM system.mutations
+    query: `SELECT count() AS open, sum(parts_to_do) AS parts, any(latest_fail_reason) AS reason
+      FROM system.mutations
       WHERE database = currentDatabase() AND table = {table:String} AND NOT is_done`,
     query_params: { table },
     format: 'JSONEachRow',

@@ -228,7 +228,7 @@ test('what is asked wrongly is 400, and what cannot be rewritten is listed', asy
   assert.deepEqual(copies_for_you[0].places, [results[0].place]);
 });
 
-test('one that waits for its destination keeps waiting only those of the same deliveries', async () => {
+test('what waits for its destination keeps only those of the same deliveries waiting', async () => {
   const { db } = world.house.deps;
   const home = await world.house.newOrganization();
   await send(home, [

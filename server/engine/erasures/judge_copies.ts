@@ -40,7 +40,9 @@ export async function judgeCopies(
   }
 }
 
-/** Deliveries that other erasures of the project are having rewritten: their receipts will change. */
+/**
+ * Deliveries that other erasures of the project are having rewritten: their receipts will change.
+ */
 async function listBusy({ db }: Engine, { id, team_id }: Erasure): Promise<Set<string>> {
   const rows = await db.rows<{ delivery_id: string }>(sql`
     SELECT delivery_id FROM erasure_copies WHERE state IN ('waiting', 'rewriting')

@@ -62,7 +62,9 @@ async function beginAnew({ db }: Engine, erasure: Erasure, memory_seconds: numbe
   });
 }
 
-/** What another erasure is having rewritten has none of these rows: `noteRows` waited for the rest. */
+/**
+ * What another erasure is having rewritten has none of these rows: `noteRows` waited for the rest.
+ */
 function notOfOthers({ id }: Erasure): Sql {
   return sql`delivery_id NOT IN (SELECT delivery_id FROM erasure_copies
     WHERE state IN ('waiting', 'rewriting') AND erasure_id <> ${id})`;

@@ -50,7 +50,8 @@ export async function findErased(
   );
   const rows = await db.rows<{ hex: string }>(sql`
     SELECT encode(id_hash, 'hex') AS hex FROM erased_ids WHERE team_id = ${team_id}
-      AND id_hash IN (SELECT decode(hex, 'hex') FROM unnest(${[...hashes.keys()]}::text[]) AS hex)`);
+      AND id_hash IN (SELECT decode(hex, 'hex')
+        FROM unnest(${[...hashes.keys()]}::text[]) AS hex)`);
   return rows.map(({ hex }) => hashes.get(hex)!);
 }
 

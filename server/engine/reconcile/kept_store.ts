@@ -45,7 +45,7 @@ export async function removeAgain(
 /** Projects that have rows in the analytics store, and that the control store does not know. */
 async function strangeProjects({ clickhouse, db }: Engine): Promise<number[]> {
   const found = await clickhouse.query({
-    query: `SELECT DISTINCT team_id FROM events UNION DISTINCT SELECT DISTINCT team_id FROM persons`,
+    query: 'SELECT team_id FROM events UNION DISTINCT SELECT team_id FROM persons',
     format: 'JSONEachRow',
   });
   const ids = (await found.json<{ team_id: number | string }>()).map((row) => Number(row.team_id));

@@ -131,7 +131,7 @@ test('killed in the middle it goes on, and asks for nothing twice', async () => 
   assert.equal(await mutations(), 4);
 });
 
-test('what the store cannot do is told, and done when it can; a full disk is waited for', async () => {
+test('what the store cannot do is told and taken back; a full disk is waited for', async () => {
   is_full = true;
   await noteBackgroundMigrations(db, folder);
   await turn();
@@ -163,7 +163,7 @@ test('what the store cannot do is told, and done when it can; a full disk is wai
   }
 });
 
-test('a file that was changed, or is more than a statement for a partition, is refused', async () => {
+test('a file that was changed, or is no statement for a partition, is refused', async () => {
   await noteBackgroundMigrations(db, folder);
   const other = mkdtempSync(join(tmpdir(), 'sluice-background-'));
   try {

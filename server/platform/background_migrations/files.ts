@@ -18,8 +18,9 @@ export type BackgroundMigration = {
 };
 
 /**
- * The `NNNN_what.sql` files of the folder, in order; none where there is no such folder. Each is one
- * `ALTER TABLE` with one command, which must be harmless when repeated. Throws for another text.
+ * The `NNNN_what.sql` files of the folder, in order; none where there is no such folder. Each is
+ * one `ALTER TABLE` with one command, which must be harmless when repeated. Throws for another
+ * text.
  */
 export function readBackgroundMigrations(folder: string): BackgroundMigration[] {
   if (!existsSync(folder)) return [];
@@ -43,8 +44,8 @@ function readOne(name: string, text: string): BackgroundMigration {
 }
 
 /**
- * Notes the files that the database does not know yet: from then on processes carry them out. A file
- * that was changed since it was noted is refused, as with every migration.
+ * Notes the files that the database does not know yet: from then on processes carry them out. A
+ * file that was changed since it was noted is refused, as with every migration.
  */
 export async function noteBackgroundMigrations(
   db: Database,

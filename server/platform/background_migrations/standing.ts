@@ -27,7 +27,8 @@ export async function listBackgroundMigrations(db: Database): Promise<Background
     SELECT migration.name, min(purpose) AS purpose, min(detail) AS detail,
       bool_or(is_failing) AS is_failing, min(migration.started_at) AS started_at,
       min(migration.finished_at) AS finished_at, count(part.partition)::int AS partitions,
-      count(part.finished_at)::int AS partitions_done, coalesce(sum(part.bytes), 0)::float8 AS bytes,
+      count(part.finished_at)::int AS partitions_done,
+      coalesce(sum(part.bytes), 0)::float8 AS bytes,
       coalesce(${done}, 0)::float8 AS bytes_done,
       coalesce(sum(extract(epoch FROM coalesce(part.finished_at, now()) - part.started_at)),
         0)::float8 AS seconds

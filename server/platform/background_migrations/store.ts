@@ -24,8 +24,8 @@ export async function partitionsOf(
   const result = await clickhouse.query({
     query: `SELECT partition_id AS partition, toInt64(sum(part.rows)) AS rows,
         toInt64(sum(bytes_on_disk)) AS bytes, toInt32(count()) AS parts
-      FROM system.parts AS part WHERE database = currentDatabase() AND table = {table:String} AND active
-        AND part.rows > 0 GROUP BY partition_id ORDER BY partition_id`,
+      FROM system.parts AS part WHERE database = currentDatabase() AND table = {table:String}
+        AND active AND part.rows > 0 GROUP BY partition_id ORDER BY partition_id`,
     query_params: { table },
     format: 'JSONEachRow',
     ...(abort_signal === undefined ? {} : { abort_signal }),
@@ -123,7 +123,9 @@ export async function askedMutation(
   );
 }
 
-/** The store writes the command in its own spelling: its spaces, brackets and quotes say nothing. */
+/**
+ * The store writes the command in its own spelling: its spaces, brackets and quotes say nothing.
+ */
 function plainOf(command: string): string {
   return command.replaceAll(/[\s()`;]/g, '').toLowerCase();
 }

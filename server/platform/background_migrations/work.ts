@@ -30,10 +30,10 @@ type Partition = { partition: string; parts: number; started_at: string | null }
 const again_seconds = 300;
 
 /**
- * Goes on with the oldest migration that is not over: one partition at a time, so that the store has
- * room for everything else. Returns when there is something to wait for. Guarantees: a kill at any
- * point, of a process or of the store, loses nothing; what the store was asked for is waited for and
- * not asked again; several processes do not do the same at once.
+ * Goes on with the oldest migration that is not over: one partition at a time, so that the store
+ * has room for everything else. Returns when there is something to wait for. Guarantees: a kill at
+ * any point, of a process or of the store, loses nothing; what the store was asked for is waited
+ * for and not asked again; several processes do not do the same at once.
  */
 export async function workBackgroundMigrations(
   work: BackgroundWork,
