@@ -85,7 +85,7 @@ function renderChart(more: Values): any[] {
   );
 }
 
-test('the chart renders to objects that belong together, with settings and commands of ours', () => {
+test('the chart renders to objects that belong together, with our settings and commands', () => {
   const objects = renderChart({ settings: { SLUICE_WORKER_RUNS_MAX: 2 } });
   assert.deepEqual(objects.map(({ kind }) => kind).toSorted(), [
     'Deployment',
