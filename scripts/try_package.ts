@@ -23,7 +23,7 @@ import { parseArgs } from 'node:util';
 import { root } from './child.ts';
 
 const nobody = 65_534;
-const patience_ms = 180_000;
+const patience_ms = 300_000;
 const memory_bytes_max = 2 ** 30;
 /** Where control groups of the first or the second version bound memory. */
 const bounds = [
@@ -113,7 +113,7 @@ async function tryStart(program: string, user: number): Promise<void> {
   if (code !== 0) throw new Error(`User ${user}: it ended with ${code}:\n${output}`);
   console.log(
     `user ${user}: ${JSON.stringify(seconds)}, ${Math.round(memory_kb / 1024)} MB at most, ` +
-      `${group === undefined ? 'memory not bounded here' : 'bound to 1 GiB'}`,
+      (group === undefined ? 'memory not bounded here' : 'bound to 1 GiB'),
   );
 }
 

@@ -49,11 +49,6 @@ export function choresOf(deps: Deps): Chore[] {
       work: (signal) => workBulkActions(deps, signal),
     },
     {
-      name: 'work on erasures',
-      interval_ms: 1_000,
-      work: (signal) => workErasures(deps.engine, signal),
-    },
-    {
       name: 'sending of notices',
       interval_ms: 2_000,
       work: (signal) => sendDueNotices({ ...deps, public_url: deps.config.public_url }, { signal }),
@@ -78,7 +73,34 @@ export function choresOf(deps: Deps): Chore[] {
       interval_ms: 2_000,
       work: (signal) => deps.outbox.sendDue(signal),
     },
+    ...erasuresOf(deps),
     ...removalsOf(deps),
+  ];
+}
+
+/** What goes because somebody asked for it, and is certified. */
+function erasuresOf(deps: Deps): Chore[] {
+  return [
+    {
+      name: 'work on erasures',
+      interval_ms: 1_000,
+      work: (signal) => workErasures(deps.engine, signal),
+    },
+    {
+      name: 'removal of the rows of deleted projects',
+      interval_ms: 30_000,
+      work: (signal) => removeProjects(deps, signal, (deps.config.settle_seconds + 45) * 1_000),
+    },
+    {
+      name: 'certificates of deleted users and organizations',
+      interval_ms: 10_000,
+      work: () => certifyDeletions(deps),
+    },
+    {
+      name: 'removal of the notes of erasures whose projects are gone',
+      interval_ms: 60_000,
+      work: (signal) => sweepNotes(deps.engine, signal),
+    },
   ];
 }
 
@@ -106,16 +128,6 @@ function removalsOf(deps: Deps): Chore[] {
       work: (signal) => sweepNotices(deps, signal),
     },
     {
-      name: 'removal of the rows of deleted projects',
-      interval_ms: 30_000,
-      work: (signal) => removeProjects(deps, signal, (deps.config.settle_seconds + 45) * 1_000),
-    },
-    {
-      name: 'certificates of deleted users and organizations',
-      interval_ms: 10_000,
-      work: () => certifyDeletions(deps),
-    },
-    {
       name: 'removal of rows that projects no longer keep',
       interval_ms: 60_000,
       work: (signal) => retainRows(deps, signal),
@@ -124,11 +136,6 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of the old history of exports',
       interval_ms: 600_000,
       work: (signal) => sweepHistory(deps, signal),
-    },
-    {
-      name: 'removal of the notes of erasures whose projects are gone',
-      interval_ms: 60_000,
-      work: (signal) => sweepNotes(deps.engine, signal),
     },
     {
       name: 'removal of old ingestion warnings',

@@ -41,7 +41,7 @@ import { waitForStores } from './wait_for_stores.ts';
 export const migrations_folder = fileURLToPath(new URL('../../migrations', import.meta.url));
 
 /** Migrations of the analytics store that go on while the server serves; there may be none. */
-export const background_folder = `${migrations_folder}/clickhouse/background`;
+const background_folder = `${migrations_folder}/clickhouse/background`;
 
 /** The advisory lock under which one process migrates the analytics store at a time. */
 const clickhouse_migration_lock = 7_301_002;

@@ -97,35 +97,20 @@ async function playRound(
   const clients = Array.from({ length: clients_count }, (_none, client) =>
     startTraffic(world, openRandom(random.between(0, 1_000_000), client), late_ms_max),
   );
-  const sentSoFar = () => clients.flatMap(({ sent }) => [...sent.keys()]);
   await pause(load_ms);
-  const settled = new Set(sentSoFar());
+  const settled = new Set(sentBy(clients));
   await pause(settled_ms);
   const place = round % 2 === 0 ? join(world.folder, 'backup') : world.bucket;
   const backup_seconds = await backUp(world, random, place, round % 2 === 1);
   await pause(load_ms);
-  // A client that sends again what was delivered and lost makes it a new event, which is delivered:
-  // what is under way at the kill is delivered nowhere.
   await turning.stop();
   await stores.close();
-  await somebodyAsks(clients);
-  const in_flight = clients.filter((client) => client.isAsking()).length;
-  const stopping = clients.map((client) => client.stop());
-  await world.kill();
-  const answered = sentSoFar();
-  lose(world, loss);
-  const { alone } = losses[loss] as { alone?: string };
-
-  const began = performance.now();
-  const words = alone === undefined ? [] : ['--lost', alone];
-  const restoring = await world.command('restore', place, '--json', ...words).ended;
-  const restore_seconds = secondsSince(began);
-  if (restoring.code !== 0) throw new Error(`The restore ended with ${restoring.code}.`);
-  const { exports: found } = JSON.parse(restoring.out) as { exports: Reconciled[] };
-  await world.start();
+  const { answered, stopping, in_flight } = await killMeanwhile(world, clients);
+  const { restore_seconds, found } = await loseAndRestore(world, loss, place);
   await Promise.all(stopping);
   const restored = world.stores();
-  if (alone === 'postgres') for (const uuid of answered) settled.add(uuid);
+  // What is kept has everything.
+  if (loss === 'PostgreSQL alone') for (const uuid of answered) settled.add(uuid);
   const count = (await readSource(restored)).filter(({ uuid }) => settled.has(uuid)).length;
   const more = startTraffic(world, openRandom(round, 1), late_ms_max);
   const goingOn = everyTurn(() => restored.turn());
@@ -137,7 +122,7 @@ async function playRound(
     loss,
     backup_seconds,
     restore_seconds,
-    sent: sentSoFar().length + more.sent.size,
+    sent: sentBy(clients).length + more.sent.size,
     restored: count,
     in_flight,
     stored: 0,
@@ -205,17 +190,42 @@ async function backUp(
   return secondsSince(began);
 }
 
+function sentBy(clients: Traffic[]): string[] {
+  return clients.flatMap(({ sent }) => [...sent.keys()]);
+}
+
+/**
+ * Kills while a client asks, and tells all of them to end with what they are at: that is sent
+ * again. A client that sends again what was delivered and lost makes it a new event, which is
+ * delivered; what is under way now is delivered nowhere.
+ */
+async function killMeanwhile(world: DrillWorld, clients: Traffic[]) {
+  await until('a request under way', wait_ms_max, 1, async () =>
+    clients.some((client) => client.isAsking()) ? true : undefined,
+  );
+  const in_flight = clients.filter((client) => client.isAsking()).length;
+  const stopping = clients.map((client) => client.stop());
+  await world.kill();
+  return { answered: sentBy(clients), stopping, in_flight };
+}
+
+async function loseAndRestore(world: DrillWorld, loss: Loss, place: string) {
+  lose(world, loss);
+  const { alone } = losses[loss] as { alone?: string };
+  const words = alone === undefined ? [] : ['--lost', alone];
+  const began = performance.now();
+  const { code, out } = await world.command('restore', place, '--json', ...words).ended;
+  const restore_seconds = secondsSince(began);
+  if (code !== 0) throw new Error(`The restore ended with ${code}.`);
+  const { exports: found } = JSON.parse(out) as { exports: Reconciled[] };
+  await world.start();
+  return { restore_seconds, found };
+}
+
 function lose({ folder }: DrillWorld, loss: Loss): void {
   const { folders, alone } = losses[loss] as { folders: string[]; alone?: string };
   for (const name of folders) rmSync(join(folder, 'data', name), { recursive: true, force: true });
   if (alone === undefined) renameSync(join(folder, 'data'), join(folder, 'data_left'));
-}
-
-/** Waits for a moment at which a request of a client is under way. */
-async function somebodyAsks(clients: Traffic[]): Promise<void> {
-  await until('a request under way', wait_ms_max, 1, async () =>
-    clients.some((client) => client.isAsking()) ? true : undefined,
-  );
 }
 
 type ServerStores = ReturnType<DrillWorld['stores']>;

@@ -130,7 +130,7 @@ test('the compose files, the image and the unit name settings and commands of ou
       for (const other of Object.keys(service.depends_on ?? {}))
         assert.ok(services[other].healthcheck, `${path}: ${name} waits for ${other}'s health`);
       for (const volume of service.volumes ?? [])
-        assert.ok(String(volume).split(':')[0]! in volumes, `${path}: ${volume}`);
+        assert.ok(Object.hasOwn(volumes, String(volume).split(':')[0]!), `${path}: ${volume}`);
     }
   }
   const image = read('deploy/Dockerfile');

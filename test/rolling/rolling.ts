@@ -112,20 +112,8 @@ async function roll(rolling: Rolling, keep: Keep): Promise<RollingOutcome> {
   const ids = Object.values(exports);
   const load = startLoad(balancer, rolling.per_second, ids);
   const due = startDue(site, ids);
-  const stops: Record<string, number> = {};
   await pause(3_000);
-  for (const name of names) {
-    stops[name] = await crew.stopOne(name);
-    await crew.start(name, main, { SLUICE_DRAIN_SECONDS: String(drain_seconds) });
-    say(`${name} is of this release; it took ${stops[name]} ms to stop; ${told(balancer)}`);
-    await pause((rolling.side_by_side_seconds * 1000) / names.length);
-  }
-  // Once more, now from this release to itself: what it does when it is told to stop.
-  for (const name of names) {
-    stops[`${name} again`] = await crew.stopOne(name);
-    await crew.start(name, main, { SLUICE_DRAIN_SECONDS: String(drain_seconds) });
-    say(`${name} was started anew; it took ${stops[`${name} again`]} ms; ${told(balancer)}`);
-  }
+  const stops = await replaceEach(rolling, crew, balancer);
   await load.stop();
   await due.stop();
   await settle(site, ids);
@@ -147,8 +135,33 @@ async function roll(rolling: Rolling, keep: Keep): Promise<RollingOutcome> {
   };
 }
 
+/** Replaces each process by one of this checkout, then each once more; says how long each took. */
+async function replaceEach(
+  { say, side_by_side_seconds }: Rolling,
+  crew: Crew,
+  balancer: Balancer,
+): Promise<Record<string, number>> {
+  const stops: Record<string, number> = {};
+  const environment = { SLUICE_DRAIN_SECONDS: String(drain_seconds) };
+  for (const name of names) {
+    stops[name] = await crew.stopOne(name);
+    await crew.start(name, main, environment);
+    say(`${name} is of this release; it took ${stops[name]} ms to stop; ${told(balancer)}`);
+    await pause((side_by_side_seconds * 1000) / names.length);
+  }
+  // Once more, now from this release to itself: what it does when it is told to stop.
+  for (const name of names) {
+    stops[`${name} again`] = await crew.stopOne(name);
+    await crew.start(name, main, environment);
+    say(`${name} was started anew; it took ${stops[`${name} again`]} ms; ${told(balancer)}`);
+  }
+  return stops;
+}
+
 const told = ({ counts, faults }: Balancer) =>
   `${counts.answers} answers, tries that failed: ${JSON.stringify(Object.fromEntries(faults))}`;
+
+type Crew = Awaited<ReturnType<typeof openCrew>>;
 
 /** The four processes; each API process has a port of its own, which stays. */
 async function openCrew(environment: Record<string, string>, say: (line: string) => void) {
