@@ -49,7 +49,8 @@ export async function deleteRows(
 
 /**
  * How many parts of the table the store, or the replica that is furthest behind, has still to
- * rewrite; at least one until it has ended. Throws where it cannot, with its reason.
+ * rewrite for rows to be gone; at least one until it has ended. What it rewrites besides (a
+ * background migration) is not looked at. Throws where it cannot, with its reason.
  */
 export async function partsToRewrite(
   clickhouse: ClickHouse,
@@ -70,7 +71,8 @@ async function partsToRewriteHere(
   const result = await clickhouse.query({
     query: `SELECT count() AS open, sum(parts_to_do) AS parts, any(latest_fail_reason) AS reason
       FROM system.mutations
-      WHERE database = currentDatabase() AND table = {table:String} AND NOT is_done`,
+      WHERE database = currentDatabase() AND table = {table:String} AND NOT is_done
+        AND command LIKE '%DELETE WHERE%'`,
     query_params: { table },
     format: 'JSONEachRow',
     abort_signal,

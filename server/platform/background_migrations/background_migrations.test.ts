@@ -8,6 +8,7 @@ import { eventually } from '../../../test/eventually.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
 import { lookAtBackground } from '../../cli/background_findings.ts';
+import { partsToRewrite } from '../../engine/erasure/delete_rows.ts';
 import { openClickHouse } from '../clickhouse/client.ts';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import { silentLog } from '../log.ts';
@@ -120,6 +121,8 @@ test('killed in the middle it goes on, and asks for nothing twice', async () => 
   await turn();
   assert.equal(await mutations(), 1, 'it waits for what was asked for');
   assert.equal((await standing()).partitions_done, 0);
+  // Who removes rows waits for what removes rows, and not until all partitions are through.
+  assert.equal(await partsToRewrite(clickhouse, 'lines', new AbortController().signal), 0);
   await clickhouse.command({ query: 'SYSTEM START MERGES lines' });
   // Killed after it had noted that it will ask, and before it did.
   await workUntil(async () => (await standing()).partitions_done === 1);
