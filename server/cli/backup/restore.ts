@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
+import sql from 'sql-template-tag';
 import type { Config } from '../../config/config.ts';
 import { keepClear, removeAgain } from '../../engine/reconcile/kept_store.ts';
 import { setAside } from '../../engine/runs/set_aside.ts';
