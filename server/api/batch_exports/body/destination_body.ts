@@ -86,7 +86,9 @@ export function completedConfig(
   return { config, violations };
 }
 
-/** Which keys of the config are at fault, each by the name of its violation: of a header, `headers`. */
+/**
+ * Which keys of the config are at fault, each by the name of its violation: of a header, `headers`.
+ */
 function faultyKeys(violations: Violation[], keys: string[]): Set<string> {
   const named = keys.map(attrOf);
   const isIn = (attr: string | null, key: string) => attr === key || attr?.startsWith(`${key}__`);
