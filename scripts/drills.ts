@@ -1,7 +1,8 @@
-// Backs a server up while events come in and exports run, kills it with -9, loses a store or all,
-// restores, lets the exports go on, and compares each row of each destination. Prints a line for
-// each round. Exit code 1: a row is there twice, is missing, or is lost and was not named.
-// npm run drills [-- --rounds 4 --first 0 --seed 7]
+// Backs a server up while events come in and exports run, kills it with -9 while clients ask, loses
+// a store or all, restores both or the lost one alone, lets the exports go on, and compares each
+// row of each destination. Prints a line for each round. Exit code 1: a row is there twice, is
+// missing, or is lost and was not named.
+// npm run drills [-- --rounds 6 --first 0 --seed 7]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +11,7 @@ import { runDrills } from '../test/chaos/drills.ts';
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '6' },
     first: { type: 'string', default: '0' },
     seed: { type: 'string', default: String(Date.now() % 100_000) },
   },

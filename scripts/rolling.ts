@@ -1,7 +1,8 @@
 // Replaces two API processes and two workers of an older commit by those of this checkout, one
-// after another, while requests and events come in and exports run, and compares every row at File
-// and Postgres with the source. Exit code 1: a request failed for good, or a row was lost, doubled
-// or changed. npm run rolling -- --from 7c360a74 [--rate 300 --side-by-side 30]
+// after another, while requests and events come in and exports run, and compares every row at File,
+// S3, Postgres, MariaDB and ClickHouse with the source. Exit code 1: a request failed for good, or
+// a row was lost, doubled or changed. npm run rolling -- --from 7c360a74 [--rate 300 --side-by-side
+// 30]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

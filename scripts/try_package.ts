@@ -1,16 +1,20 @@
 // Packs the checkout, installs the package into an empty folder with the npm and the Node at hand,
 // and starts it there until its first export has completed: as whoever runs this and, as root, as
-// user 65534 too, bound to one core. Prints sizes, times and the most memory that all its processes
-// held. Exit code 1: something did not work. npm run try:package [-- --node <bin folder>]
+// user 65534 too, bound to one core and, where root may make a control group, to 1 GiB of memory.
+// Prints sizes, times and the most memory that all its processes held. Exit code 1: something did
+// not work. npm run try:package [-- --node <bin folder>]
 import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
   rmSync,
+  rmdirSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -19,13 +23,27 @@ import { parseArgs } from 'node:util';
 import { root } from './child.ts';
 
 const nobody = 65_534;
-const patience_ms = 180_000;
+const patience_ms = 300_000;
+const memory_bytes_max = 2 ** 30;
+/** Where control groups of the first or the second version bound memory. */
+const bounds = [
+  { folder: '/sys/fs/cgroup/memory', file: 'memory.limit_in_bytes' },
+  { folder: '/sys/fs/cgroup', file: 'memory.max' },
+];
+
+/** Enters the group, becomes the user and binds to one core, all as one process. */
+const enter =
+  'group=$0 user=$1; shift; [ -z "$group" ] || echo $$ > "$group/cgroup.procs" || exit 1; ' +
+  '[ "$user" = "$(id -u)" ] || ' +
+  'set -- setpriv --reuid="$user" --regid="$user" --clear-groups "$@"; ' +
+  'exec taskset -c 0 "$@"';
 
 const { values } = parseArgs({ options: { node: { type: 'string' } } });
 const environment: Record<string, string> = {
   PATH: [values.node ?? dirname(process.execPath), process.env['PATH']].join(delimiter),
 };
 const folder = mkdtempSync(join(tmpdir(), 'sluice-package-'));
+const groups: string[] = [];
 chmodSync(folder, 0o755);
 try {
   const packed = timed('npm pack', () => npm(['pack', '--pack-destination', folder], root));
@@ -39,6 +57,23 @@ try {
   if (process.getuid?.() === 0) await tryStart(program, nobody);
 } finally {
   rmSync(folder, { recursive: true, force: true });
+  for (const group of groups) if (existsSync(group)) rmdirSync(group);
+}
+
+/** A control group with 1 GiB; undefined where this process may make none. */
+function boundGroup(user: number): string | undefined {
+  for (const { folder: place, file } of bounds) {
+    const group = join(place, `sluice-try-${process.pid}-${user}`);
+    try {
+      mkdirSync(group);
+      groups.push(group);
+      writeFileSync(join(group, file), String(memory_bytes_max));
+      return group;
+    } catch {
+      // Not of this version, or not for us.
+    }
+  }
+  return undefined;
 }
 
 /** Starts the demo in an empty folder and waits for the rows that its first export delivered. */
@@ -47,11 +82,10 @@ async function tryStart(program: string, user: number): Promise<void> {
   mkdirSync(place);
   chownSync(place, user, user);
   const started = performance.now();
-  const child = spawn('taskset', ['-c', '0', program, 'start', '--demo'], {
+  const group = boundGroup(user);
+  const child = spawn('sh', ['-c', enter, group ?? '', String(user), program, 'start', '--demo'], {
     cwd: place,
     env: { ...environment, SLUICE_PORT: '0', HOME: place },
-    uid: user,
-    gid: user,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
@@ -78,7 +112,8 @@ async function tryStart(program: string, user: number): Promise<void> {
   const code = await exited;
   if (code !== 0) throw new Error(`User ${user}: it ended with ${code}:\n${output}`);
   console.log(
-    `user ${user}: ${JSON.stringify(seconds)}, ${Math.round(memory_kb / 1024)} MB at most`,
+    `user ${user}: ${JSON.stringify(seconds)}, ${Math.round(memory_kb / 1024)} MB at most, ` +
+      (group === undefined ? 'memory not bounded here' : 'bound to 1 GiB'),
   );
 }
 

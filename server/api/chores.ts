@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.ts';
+import { certifyDeletions } from '../engine/erasure/certify_deletions.ts';
 import { removeProjects } from '../engine/erasure/remove_projects.ts';
 import { sweepNotes } from '../engine/erasures/certify.ts';
 import { workErasures } from '../engine/erasures/work.ts';
@@ -8,6 +9,7 @@ import { sweepWarnings } from '../engine/ingestion_warnings/store.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
 import { retainRows } from '../engine/retention/look.ts';
 import { sweepHistory } from '../engine/runs/sweep_history.ts';
+import { workBackgroundMigrations } from '../platform/background_migrations/work.ts';
 import { checkChains } from '../platform/activity/check.ts';
 import { isoInstant } from '../platform/clock.ts';
 import type { Chore } from '../platform/chores.ts';
@@ -47,11 +49,6 @@ export function choresOf(deps: Deps): Chore[] {
       work: (signal) => workBulkActions(deps, signal),
     },
     {
-      name: 'work on erasures',
-      interval_ms: 1_000,
-      work: (signal) => workErasures(deps.engine, signal),
-    },
-    {
       name: 'sending of notices',
       interval_ms: 2_000,
       work: (signal) => sendDueNotices({ ...deps, public_url: deps.config.public_url }, { signal }),
@@ -67,11 +64,43 @@ export function choresOf(deps: Deps): Chore[] {
       work: () => deps.disk.look(),
     },
     {
+      name: 'background migrations of the analytics store',
+      interval_ms: 2_000,
+      work: (signal) => workBackgroundMigrations(deps, signal),
+    },
+    {
       name: 'sending of mails',
       interval_ms: 2_000,
       work: (signal) => deps.outbox.sendDue(signal),
     },
+    ...erasuresOf(deps),
     ...removalsOf(deps),
+  ];
+}
+
+/** What goes because somebody asked for it, and is certified. */
+function erasuresOf(deps: Deps): Chore[] {
+  return [
+    {
+      name: 'work on erasures',
+      interval_ms: 1_000,
+      work: (signal) => workErasures(deps.engine, signal),
+    },
+    {
+      name: 'removal of the rows of deleted projects',
+      interval_ms: 30_000,
+      work: (signal) => removeProjects(deps, signal, (deps.config.settle_seconds + 45) * 1_000),
+    },
+    {
+      name: 'certificates of deleted users and organizations',
+      interval_ms: 10_000,
+      work: () => certifyDeletions(deps),
+    },
+    {
+      name: 'removal of the notes of erasures whose projects are gone',
+      interval_ms: 60_000,
+      work: (signal) => sweepNotes(deps.engine, signal),
+    },
   ];
 }
 
@@ -99,11 +128,6 @@ function removalsOf(deps: Deps): Chore[] {
       work: (signal) => sweepNotices(deps, signal),
     },
     {
-      name: 'removal of the rows of deleted projects',
-      interval_ms: 30_000,
-      work: (signal) => removeProjects(deps, signal, (deps.config.settle_seconds + 45) * 1_000),
-    },
-    {
       name: 'removal of rows that projects no longer keep',
       interval_ms: 60_000,
       work: (signal) => retainRows(deps, signal),
@@ -112,11 +136,6 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of the old history of exports',
       interval_ms: 600_000,
       work: (signal) => sweepHistory(deps, signal),
-    },
-    {
-      name: 'removal of the notes of erasures whose projects are gone',
-      interval_ms: 60_000,
-      work: (signal) => sweepNotes(deps.engine, signal),
     },
     {
       name: 'removal of old ingestion warnings',

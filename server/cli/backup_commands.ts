@@ -29,6 +29,7 @@ export function addBackupCommands(program: Command, wrap: Wrap): void {
     .argument('<place>', place)
     .option(...passphrase)
     .option('--to <instant>', 'the newest backup at or before it; default the newest')
+    .option('--lost <store>', 'postgres or clickhouse: that one alone, and the other one is kept')
     .option('--json', 'one JSON object instead of text')
     .action(
       wrap(async (context, address: string, options: RestoreFlags) =>

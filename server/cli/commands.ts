@@ -58,10 +58,12 @@ function build(wrap: Wrap): Command {
     .command('migrate')
     .description('bring both stores to this version and exit')
     .option('--accept-store', 'the database came here from another PostgreSQL, and that is right')
+    .option('--status', 'change nothing; say what is pending and what goes on in the background')
     .action(
-      wrap(async (context, options: { acceptStore?: boolean }) =>
-        (await import('./migrate.ts')).migrate(context, options),
-      ),
+      wrap(async (context, options: { acceptStore?: boolean; status?: boolean }) => {
+        const { migrate, migrationStatus } = await import('./migrate.ts');
+        return options.status === true ? migrationStatus(context) : migrate(context, options);
+      }),
     );
   addBackupCommands(program, wrap);
   addMigrateStoreCommand(program, wrap);

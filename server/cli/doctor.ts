@@ -9,6 +9,7 @@ import { lookAtFolder } from '../platform/folders.ts';
 import { silentLog } from '../platform/log.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import type { CommandContext } from './command_context.ts';
+import { lookAtBackground } from './background_findings.ts';
 import { lookAtCluster } from './cluster_findings.ts';
 import { lookAtDisk } from './disk_findings.ts';
 import { fault, ok, warning } from './finding.ts';
@@ -149,6 +150,7 @@ async function contents({ deps }: OpenProcess): Promise<Finding[]> {
       : ok('clock', `within ${skew} ms of PostgreSQL`),
     ...(await lookAtPrimary(deps.db)),
     ...(await lookAtDisk(deps)),
+    ...(await lookAtBackground(deps.db)),
     ...late.map((row) =>
       warning('export', `"${row.name}" (${row.id}) is ${row.late} s late; is a worker running?`),
     ),

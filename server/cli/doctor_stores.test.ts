@@ -8,12 +8,14 @@ import { openTestStores } from '../../test/harness_stores.ts';
 import type { TestStores } from '../../test/harness_stores.ts';
 import { readConfig } from '../config/config.ts';
 import { lockDataFolder } from '../platform/data_folder.ts';
-import { openLog } from '../platform/log.ts';
+import { openLog, silentLog } from '../platform/log.ts';
 import { findPrimary, notePrimary } from '../platform/postgres/control_store.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
 import { doctor } from './doctor.ts';
+import { migrate, migrationStatus } from './migrate.ts';
 import { lookAtPrimary, standbyFinding } from './primary_findings.ts';
 
+const secret_key = 'the secret of the server that the doctor looks at';
 let stores: TestStores;
 let folder: string;
 before(async () => {
@@ -31,7 +33,7 @@ async function looked(environment: Record<string, string>) {
   let logged = '';
   const log = openLog('debug', { write: (line) => void (logged += line) });
   const config = readConfig({
-    SLUICE_SECRET_KEY: 'the secret of the server that the doctor looks at',
+    SLUICE_SECRET_KEY: secret_key,
     SLUICE_DATA_DIR: join(folder, 'none'),
     SLUICE_EXPORT_DIR: join(folder, 'exports'),
     ...environment,
@@ -146,18 +148,40 @@ test('before a migration the doctor says what it will do, and does none of it', 
   const { database_url, clickhouse_url } = stores;
   const db = openDatabase(database_url, { connections_max: 1, application_name: 'doctor-test' });
   try {
-    const name = '0024_notice_attempts.sql';
-    await db.run(sql`DROP TABLE notice_attempts`);
+    const name = '0038_background_migrations.sql';
+    await db.run(sql`DROP TABLE background_migration_partitions, background_migrations`);
     await db.run(sql`DELETE FROM migrations WHERE name = ${name}`);
+    const told = async (command: typeof migrate) => {
+      const said: string[] = [];
+      const environment = {
+        SLUICE_DATABASE_URL: database_url,
+        SLUICE_CLICKHOUSE_URL: clickhouse_url,
+      };
+      const config = readConfig({ ...environment, SLUICE_SECRET_KEY: secret_key });
+      await command({ config, log: silentLog(), say: (line) => said.push(line) });
+      return said.join('\n');
+    };
     const { code, lines } = await looked({
       SLUICE_DATABASE_URL: database_url,
       SLUICE_CLICKHOUSE_URL: clickhouse_url,
     });
     assert.equal(code, 0);
     const text = lines.join('\n');
-    assert.match(text, /^warning +migration: 0024_notice_attempts\.sql: Each attempt at a notice/m);
+    assert.match(
+      text,
+      /^warning +migration: 0038_background_migrations\.sql: Migrations of the anal/m,
+    );
     assert.match(text, /^warning +schema: One migration to Sluice .* at its next start/m);
+    assert.match(
+      text,
+      /next start, .* That start takes less than a second longer, by the bytes of/,
+    );
+    // The same without the rest of the doctor, until it is applied.
+    const status = await told(migrationStatus);
+    assert.match(status, /^migration: 0038_background_migrations\.sql: Migrations of the anal/m);
     assert.equal(await db.row(sql`SELECT 1 FROM migrations WHERE name = ${name}`), undefined);
+    assert.match(await told(migrate), /^Both stores are at this version/);
+    assert.match(await told(migrationStatus), /^Both stores are at this version/);
   } finally {
     await db.close();
   }

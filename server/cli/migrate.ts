@@ -1,4 +1,7 @@
 import type { CommandContext } from './command_context.ts';
+import { lookAtBackground } from './background_findings.ts';
+import { migrations_folder } from './process.ts';
+import { lookAtSchema } from './schema_findings.ts';
 import { withProcess } from './with_process.ts';
 
 /**
@@ -10,10 +13,27 @@ export async function migrate(
   context: CommandContext,
   { acceptStore = false }: { acceptStore?: boolean } = {},
 ): Promise<number> {
-  await withProcess(context, async () => undefined, {
+  const background = await withProcess(context, async ({ deps }) => lookAtBackground(deps.db), {
     start: 'always',
     accepts_store: acceptStore,
   });
   context.say('Both stores are at this version.');
+  for (const { detail } of background) context.say(`In the background: ${detail}`);
+  return 0;
+}
+
+/**
+ * `sluice migrate --status`: what a start of this release would do to the stores, and how far what
+ * goes on in the background is. Changes nothing.
+ */
+export async function migrationStatus(context: CommandContext): Promise<number> {
+  const findings = await withProcess(
+    context,
+    async ({ deps }) => lookAtBackground(deps.db),
+    {},
+    (stores) => lookAtSchema(stores, migrations_folder),
+  );
+  if (findings.length === 0) context.say('Both stores are at this version.');
+  for (const { subject, detail } of findings) context.say(`${subject}: ${detail}`);
   return 0;
 }

@@ -7,6 +7,7 @@ import type { Deps } from '../deps.ts';
 import { sealPlainUrls } from '../engine/notices/webhook_url.ts';
 import { openQueryBudget } from '../engine/query/query_budget.ts';
 import { openSandbox } from '../engine/plugins/sandbox/sandbox.ts';
+import { noteBackgroundMigrations } from '../platform/background_migrations/files.ts';
 import { openClickHouse } from '../platform/clickhouse/client.ts';
 import type { ClickHouse } from '../platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../platform/clickhouse/migrate.ts';
@@ -38,6 +39,9 @@ import { waitForStores } from './wait_for_stores.ts';
 
 /** The migrations of the control store and, in its folder `clickhouse`, of the analytics store. */
 export const migrations_folder = fileURLToPath(new URL('../../migrations', import.meta.url));
+
+/** Migrations of the analytics store that go on while the server serves; there may be none. */
+const background_folder = `${migrations_folder}/clickhouse/background`;
 
 /** The advisory lock under which one process migrates the analytics store at a time. */
 const clickhouse_migration_lock = 7_301_002;
@@ -187,6 +191,7 @@ async function migrateStores(db: Database, clickhouse: ClickHouse): Promise<void
     await tx.row(sql`SELECT pg_advisory_xact_lock(${clickhouse_migration_lock})`);
     await migrateClickHouse(clickhouse, `${migrations_folder}/clickhouse`);
   });
+  await noteBackgroundMigrations(db, background_folder);
 }
 
 /** The secret keys that are accepted, of the settings or of the data folder. */

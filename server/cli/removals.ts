@@ -8,6 +8,16 @@ type Erased = {
   claimed_at: string | null;
   events: number | null;
   persons: number | null;
+  parts_left: number | null;
+  removed_at: string | null;
+  certificate: string | null;
+  signature: string | null;
+};
+
+type Deleted = {
+  id: string;
+  kind: string;
+  requested_at: string;
   certificate: string | null;
   signature: string | null;
 };
@@ -27,23 +37,28 @@ const shown_max = 1_000;
 
 /**
  * What was removed of the rows of projects, as text. First those of deleted projects, newest first:
- * that are still removed with what was found, that are done with their signed certificate. Then
- * what retention removed.
+ * that are still removed with what was found and how much is left, that are done with their signed
+ * certificate. Then deleted users and organizations, and what retention removed.
  */
 export async function listRemovals({ db, secrets }: Pick<Deps, 'db' | 'secrets'>): Promise<string> {
   const erased = await db.rows<Erased>(sql`
-    SELECT team_id, project_name, requested_at, claimed_at, events, persons, certificate, signature
+    SELECT team_id, project_name, requested_at, claimed_at, events, persons, parts_left, removed_at,
+      certificate, signature
     FROM removals ORDER BY requested_at DESC, team_id DESC LIMIT ${shown_max}`);
+  const deleted = await db.rows<Deleted>(sql`
+    SELECT id, kind, requested_at, certificate, signature FROM deletions
+    ORDER BY requested_at DESC, id DESC LIMIT ${shown_max}`);
   const retained = await db.rows<Retained>(sql`
     SELECT r.team_id, p.name AS project_name, r.retention, r.removed_before, r.events, r.persons,
       r.started_at, r.ended_at
     FROM retention_removals r JOIN projects p ON p.id = r.team_id
     ORDER BY r.started_at DESC, r.id DESC LIMIT ${shown_max}`);
   return [
-    ...(erased.length === 0
-      ? ['No project was deleted.']
+    ...(erased.length === 0 ? ['No project was deleted.'] : erased.map(tellErased)),
+    ...deleted.map(tellDeleted),
+    ...(erased.length + deleted.length === 0
+      ? []
       : [
-          ...erased.map(tellErased),
           '',
           `Signatures are Ed25519 over the certificate's text; public key ${secrets.public_key}`,
         ]),
@@ -54,11 +69,21 @@ export async function listRemovals({ db, secrets }: Pick<Deps, 'db' | 'secrets'>
 function tellErased({ team_id, project_name, requested_at, ...row }: Erased): string {
   if (row.certificate !== null)
     return `removed   ${row.certificate}\n          signature ${row.signature}`;
+  const found = `${row.events ?? 0} events, ${row.persons ?? 0} versions of persons`;
+  const left = row.parts_left === null ? '' : `, ${row.parts_left} parts of the store left`;
   const state =
-    row.claimed_at === null
-      ? 'waits until what was on its way in has arrived'
-      : `under way: ${row.events ?? 0} events, ${row.persons ?? 0} versions of persons`;
+    row.removed_at !== null
+      ? `gone: ${found}; the store keeps its former files for some minutes`
+      : row.events === null
+        ? 'waits until what was on its way in has arrived'
+        : `under way: ${found}${left}`;
   return `removing  project ${team_id} "${project_name}", deleted ${requested_at}, ${state}`;
+}
+
+function tellDeleted({ id, kind, requested_at, certificate, signature }: Deleted): string {
+  return certificate === null
+    ? `removing  ${kind} ${id}, deleted ${requested_at}`
+    : `removed   ${certificate}\n          signature ${signature}`;
 }
 
 function tellRetained(row: Retained): string {

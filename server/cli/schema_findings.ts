@@ -1,58 +1,159 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import sql from 'sql-template-tag';
+import { readBackgroundMigrations } from '../platform/background_migrations/files.ts';
+import { partitionsOf } from '../platform/background_migrations/store.ts';
+import { openClickHouse } from '../platform/clickhouse/client.ts';
+import type { ClickHouse } from '../platform/clickhouse/client.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import { pendingMigrations } from '../platform/postgres/migrate.ts';
 import { version } from '../platform/version.ts';
-import { warning } from './finding.ts';
+import { lookAtBackground } from './background_findings.ts';
+import { ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
+import {
+  aboutText,
+  analyticsSeconds,
+  analyticsTablesRead,
+  bytesText,
+  costsOf,
+  secondsOf,
+} from './migration_costs.ts';
 import type { Stores } from './stores.ts';
 
+/** A pending migration as it is told, and how long a start waits for it. */
+type Told = { text: string; seconds: number };
+
 /**
- * What the next start of this release will change of the database: a finding for each migration
- * with its purpose and the rows of the tables that it reads or writes whole; undefined when there
- * is none, as on an empty database. Rejects with `SchemaTooNewError` where this release cannot
- * work. Nothing is changed.
+ * What the next start of this release will change of both stores: a finding for each migration with
+ * its purpose, the tables that it goes through, and how long that takes; undefined when there is
+ * none. Rejects with `SchemaTooNewError` where this release cannot work.
+ * Nothing is changed.
  */
 export async function lookAtSchema(stores: Stores, folder: string): Promise<Finding[] | undefined> {
-  const db = openDatabase(stores.database_url, {
-    connections_max: 1,
-    application_name: 'sluice-doctor',
-  });
+  const options = { connections_max: 1, application_name: 'sluice-doctor' };
+  const db = openDatabase(stores.database_url, options);
+  const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-doctor' });
   try {
-    const pending = await pendingMigrations(db, folder);
-    const isFirst =
-      (await db.row(sql`SELECT 1 WHERE to_regclass('migrations') IS NULL`)) !== undefined;
-    if (isFirst || pending.length === 0) return undefined;
-    const findings: Finding[] = [];
-    for (const { name, purpose, text } of pending)
-      findings.push(warning('migration', `${name}: ${purpose}${await costOf(db, text)}.`));
-    const many = pending.length === 1 ? 'One migration' : `${pending.length} migrations`;
+    const control = await pendingMigrations(db, folder);
+    if (!(await hasTable(db, 'migrations')))
+      return [ok('schema', 'the stores are empty; the first start fills them')];
+    const told: Told[] = [];
+    for (const { name, purpose, text } of control)
+      told.push(await tellControl(db, `${name}: ${purpose}`, text));
+    const analytics = join(folder, 'clickhouse');
+    for (const name of await pendingAnalytics(clickhouse, analytics))
+      told.push(await tellAnalytics(clickhouse, name, readFileSync(join(analytics, name), 'utf8')));
+    const background = await pendingBackground(db, clickhouse, join(analytics, 'background'));
+    if (told.length + background.length === 0) return undefined;
+    const running = (await hasTable(db, 'background_migrations')) ? await lookAtBackground(db) : [];
     return [
-      ...findings,
-      warning(
-        'schema',
-        `${many} to Sluice ${version} will be applied at its next start, each whole or not at ` +
-          'all. Make a backup first; exports and people are looked at after it.',
-      ),
+      ...told.map(({ text }) => warning('migration', text)),
+      ...background.map((text) => warning('migration', text)),
+      ...running,
+      summary(told, background.length),
     ];
   } finally {
+    await clickhouse.close();
     await db.close();
   }
 }
 
-/** The rows of tables of today that the text changes, indexes or fills, by the planner's count. */
-async function costOf(db: Database, text: string): Promise<string> {
+function summary(told: Told[], background: number): Finding {
+  const count = told.length + background;
+  const seconds = told.reduce((sum, one) => sum + one.seconds, 0);
+  return warning(
+    'schema',
+    `${count === 1 ? 'One migration' : `${count} migrations`} to Sluice ${version} will be ` +
+      'applied at its next start, each whole or not at all. That start takes ' +
+      `${aboutText(seconds)} longer, by the bytes of the tables that are gone through and what ` +
+      'two cores do of them in a second; those in the background keep nobody waiting. Make a ' +
+      'backup first; exports and people are looked at after it.',
+  );
+}
+
+async function hasTable(db: Database, table: string): Promise<boolean> {
+  return (await db.row(sql`SELECT 1 WHERE to_regclass(${table}) IS NOT NULL`)) !== undefined;
+}
+
+/** The tables of today that the text changes, indexes or fills, and how long it locks them. */
+async function tellControl(db: Database, begin: string, text: string): Promise<Told> {
   const statements = text.replaceAll(/--.*$/gm, '');
   const named = [
     ...statements.matchAll(
       /\b(?:ALTER TABLE(?: IF EXISTS)?|UPDATE|DELETE FROM|INDEX\s+(?:IF NOT EXISTS\s+)?\w+\s+ON)\s+(\w+)/gi,
     ),
   ].map(([, table]) => table!.toLowerCase());
-  const rows = await db.rows<{ name: string; count: number }>(sql`
-    SELECT relname AS name, greatest(reltuples, 0)::float8 AS count FROM pg_class
+  const rows = await db.rows<{ name: string; count: number; bytes: number }>(sql`
+    SELECT relname AS name, greatest(reltuples, 0)::float8 AS count,
+      pg_total_relation_size(oid)::float8 AS bytes FROM pg_class
     WHERE relkind = 'r' AND relname = ANY (${[...new Set(named)]}::text[])
       AND relnamespace = current_schema()::regnamespace ORDER BY reltuples DESC, relname`);
-  if (rows.length === 0) return '';
-  const tables = rows.map(({ name, count }) => `${name} (${count.toLocaleString('en')} rows)`);
-  return `; locks ${tables.join(', ')} while it runs`;
+  const seconds = secondsOf(costsOf(text), new Map(rows.map(({ name, bytes }) => [name, bytes])));
+  const tables = rows.map(
+    ({ name, count, bytes }) => `${name} (${count.toLocaleString('en')} rows, ${bytesText(bytes)})`,
+  );
+  const cost = rows.length === 0 ? '' : `; locks ${tables.join(', ')} for ${aboutText(seconds)}`;
+  return { text: `${begin}${cost}.`, seconds };
+}
+
+/** The files that the analytics store does not have yet. */
+async function pendingAnalytics(clickhouse: ClickHouse, folder: string): Promise<string[]> {
+  const ask = async (query: string) =>
+    (await clickhouse.query({ query, format: 'JSONEachRow' })).json<{ name: string }>();
+  const [table] = await ask(
+    "SELECT name FROM system.tables WHERE database = currentDatabase() AND name = 'migrations'",
+  );
+  const applied = table === undefined ? [] : await ask('SELECT name FROM migrations');
+  const known = new Set(applied.map(({ name }) => name));
+  const names = readdirSync(folder).filter((name) => /^\d{4}_.+\.sql$/.test(name));
+  return names.filter((name) => !known.has(name)).sort();
+}
+
+async function tellAnalytics(clickhouse: ClickHouse, name: string, text: string): Promise<Told> {
+  const tables = analyticsTablesRead(text);
+  const purpose = (/^--\s?([^.]*)/.exec(text.replaceAll(/\n--\s?/g, ' '))?.[1] ?? '').trim();
+  const begin = `ClickHouse ${name}: ${purpose}`;
+  if (tables.length === 0) return { text: `${begin}; no row is rewritten.`, seconds: 0 };
+  const sizes = await sizesOf(clickhouse, tables);
+  const seconds = analyticsSeconds(sizes.reduce((sum, { bytes }) => sum + bytes, 0));
+  const told = sizes.map(({ told: one }) => one).join(', ');
+  return { text: `${begin}; goes through ${told}, ${aboutText(seconds)}.`, seconds };
+}
+
+async function sizesOf(clickhouse: ClickHouse, tables: string[]) {
+  return Promise.all(
+    tables.map(async (table) => {
+      const found = await partitionsOf(clickhouse, table);
+      const sum = (column: 'rows' | 'bytes') => found.reduce((all, one) => all + one[column], 0);
+      const rows = sum('rows').toLocaleString('en');
+      return { bytes: sum('bytes'), told: `${table} (${rows} rows, ${bytesText(sum('bytes'))})` };
+    }),
+  );
+}
+
+/** What the next start notes for the background, in a sentence each. */
+async function pendingBackground(
+  db: Database,
+  clickhouse: ClickHouse,
+  folder: string,
+): Promise<string[]> {
+  const files = readBackgroundMigrations(folder);
+  if (files.length === 0) return [];
+  const noted = (await hasTable(db, 'background_migrations'))
+    ? await db.rows<{ name: string }>(sql`SELECT name FROM background_migrations`)
+    : [];
+  const known = new Set(noted.map(({ name }) => name));
+  const left = files.filter(({ name }) => !known.has(name));
+  return Promise.all(
+    left.map(async ({ name, purpose, table_name }) => {
+      const [size] = await sizesOf(clickhouse, [table_name]);
+      const time = aboutText(analyticsSeconds(size!.bytes));
+      return (
+        `ClickHouse ${name}: ${purpose}; goes through ${size!.told} in the background, ${time}, ` +
+        'while the server serves.'
+      );
+    }),
+  );
 }

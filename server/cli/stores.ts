@@ -49,7 +49,7 @@ export class RestoreUnfinishedError extends Error {
   constructor(folder: string) {
     super(
       `A restore into ${folder} has not ended, so what lies there is not whole. Run ` +
-        `\`${commandLine('restore <place>')}\` again; it begins anew.`,
+        `\`${commandLine('restore <place>')}\` again, with the same options; it begins anew.`,
     );
     this.name = 'RestoreUnfinishedError';
   }

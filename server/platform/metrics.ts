@@ -16,6 +16,8 @@ export type Metrics = {
   replica_changes: Counter;
   disk_free_bytes: Gauge<'place'>;
   disk_state: Gauge;
+  background_migration_ratio: Gauge<'name'>;
+  background_migrations_failing: Gauge;
 };
 
 /**
@@ -65,6 +67,7 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
     }),
     ...ingestionCounters(registers),
     ...diskGauges(registers),
+    ...migrationGauges(registers),
     single_sign_ons: new Counter({
       name: 'sluice_single_sign_ons_total',
       help:
@@ -121,6 +124,22 @@ function diskGauges(registers: Registry[]) {
     disk_state: new Gauge({
       name: 'sluice_disk_state',
       help: '0: enough room for the stores, 1: little, 2: too little to take events.',
+      registers,
+    }),
+  };
+}
+
+function migrationGauges(registers: Registry[]) {
+  return {
+    background_migration_ratio: new Gauge({
+      name: 'sluice_background_migration_ratio',
+      help: 'How much of a background migration is done, by its bytes; none when all are over.',
+      labelNames: ['name'],
+      registers,
+    }),
+    background_migrations_failing: new Gauge({
+      name: 'sluice_background_migrations_failing',
+      help: 'Background migrations that the analytics store cannot carry out.',
       registers,
     }),
   };

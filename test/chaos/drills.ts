@@ -11,14 +11,20 @@ import type { DrillWorld } from './drill_world.ts';
 import { openRandom } from './random.ts';
 import type { Random } from './random.ts';
 import { startTraffic } from './traffic.ts';
+import type { Traffic } from './traffic.ts';
 
-/** What is lost in a round; what is left of the data folder is moved away. */
+/**
+ * What is lost in a round. What is left of the data folder is moved away, but for a store that is
+ * kept: then `alone` is restored beside it.
+ */
 const losses = {
-  PostgreSQL: ['postgres'],
-  ClickHouse: ['clickhouse'],
-  'both stores': ['postgres', 'clickhouse'],
-  'the machine': ['postgres', 'clickhouse', 'secret_key'],
-} as const;
+  PostgreSQL: { folders: ['postgres'] },
+  ClickHouse: { folders: ['clickhouse'] },
+  'both stores': { folders: ['postgres', 'clickhouse'] },
+  'the machine': { folders: ['postgres', 'clickhouse', 'secret_key'] },
+  'PostgreSQL alone': { folders: ['postgres'], alone: 'postgres' },
+  'ClickHouse alone': { folders: ['clickhouse'], alone: 'clickhouse' },
+} satisfies Record<string, { folders: string[]; alone?: string }>;
 
 /** One of `losses`. */
 export type Loss = keyof typeof losses;
@@ -31,6 +37,8 @@ export type DrillOutcome = {
   /** Events that were answered for, that the backup has, and that the server has at the end. */
   sent: number;
   restored: number;
+  /** Clients whose request was under way at the kill; they send it again. */
+  in_flight: number;
   stored: number;
   /** By destination: rows, those that were named as lost, and those that are there twice. */
   destinations: Record<string, { rows: number; named: number; doubled: number }>;
@@ -38,6 +46,7 @@ export type DrillOutcome = {
 };
 
 const load_ms = 7_000;
+const clients_count = 3;
 const turn_ms = 1_500;
 /** `SLUICE_SETTLE_SECONDS` of the campaign, and some. */
 const settled_ms = 1_500;
@@ -46,8 +55,8 @@ const wait_ms_max = 120_000;
 
 /**
  * Plays rounds, each on a server of its own: a backup while events come in and exports run (every
- * other one killed first, every other one into a bucket), more load, kill -9, a loss, a restore,
- * and the exports go on. Then each row of each destination is compared.
+ * other one killed first, every other one into a bucket), more load, kill -9 while clients ask, a
+ * loss, a restore, and the exports go on. Then each row of each destination is compared.
  */
 export async function runDrills(wanted: {
   folder: string;
@@ -85,27 +94,23 @@ async function playRound(
   const exports = await createExports(world);
   const stores = world.stores();
   const turning = everyTurn(() => stores.turn());
-  const traffic = startTraffic(world, random, late_ms_max);
+  const clients = Array.from({ length: clients_count }, (_none, client) =>
+    startTraffic(world, openRandom(random.between(0, 1_000_000), client), late_ms_max),
+  );
   await pause(load_ms);
-  const settled = new Set(traffic.sent.keys());
+  const settled = new Set(sentBy(clients));
   await pause(settled_ms);
   const place = round % 2 === 0 ? join(world.folder, 'backup') : world.bucket;
   const backup_seconds = await backUp(world, random, place, round % 2 === 1);
   await pause(load_ms);
-  // A client that sends again what the store has lost makes it a new event, which is delivered.
-  await traffic.stop();
   await turning.stop();
   await stores.close();
-  await world.kill();
-  lose(world, loss);
-
-  const began = performance.now();
-  const restoring = await world.command('restore', place, '--json').ended;
-  const restore_seconds = secondsSince(began);
-  if (restoring.code !== 0) throw new Error(`The restore ended with ${restoring.code}.`);
-  const { exports: found } = JSON.parse(restoring.out) as { exports: Reconciled[] };
-  await world.start();
+  const { answered, stopping, in_flight } = await killMeanwhile(world, clients);
+  const { restore_seconds, found } = await loseAndRestore(world, loss, place);
+  await Promise.all(stopping);
   const restored = world.stores();
+  // What is kept has everything.
+  if (loss === 'PostgreSQL alone') for (const uuid of answered) settled.add(uuid);
   const count = (await readSource(restored)).filter(({ uuid }) => settled.has(uuid)).length;
   const more = startTraffic(world, openRandom(round, 1), late_ms_max);
   const goingOn = everyTurn(() => restored.turn());
@@ -117,14 +122,15 @@ async function playRound(
     loss,
     backup_seconds,
     restore_seconds,
-    sent: traffic.sent.size + more.sent.size,
+    sent: sentBy(clients).length + more.sent.size,
     restored: count,
+    in_flight,
     stored: 0,
     destinations: {},
     faults: [],
   };
   if (count < settled.size)
-    outcome.faults.push(`${settled.size - count} events of before the backup are lost`);
+    outcome.faults.push(`${settled.size - count} events are lost that must be there`);
   await compare(world, restored, { exports, found, outcome });
   await restored.close();
   return outcome;
@@ -184,10 +190,42 @@ async function backUp(
   return secondsSince(began);
 }
 
+function sentBy(clients: Traffic[]): string[] {
+  return clients.flatMap(({ sent }) => [...sent.keys()]);
+}
+
+/**
+ * Kills while a client asks, and tells all of them to end with what they are at: that is sent
+ * again. A client that sends again what was delivered and lost makes it a new event, which is
+ * delivered; what is under way now is delivered nowhere.
+ */
+async function killMeanwhile(world: DrillWorld, clients: Traffic[]) {
+  await until('a request under way', wait_ms_max, 1, async () =>
+    clients.some((client) => client.isAsking()) ? true : undefined,
+  );
+  const in_flight = clients.filter((client) => client.isAsking()).length;
+  const stopping = clients.map((client) => client.stop());
+  await world.kill();
+  return { answered: sentBy(clients), stopping, in_flight };
+}
+
+async function loseAndRestore(world: DrillWorld, loss: Loss, place: string) {
+  lose(world, loss);
+  const { alone } = losses[loss] as { alone?: string };
+  const words = alone === undefined ? [] : ['--lost', alone];
+  const began = performance.now();
+  const { code, out } = await world.command('restore', place, '--json', ...words).ended;
+  const restore_seconds = secondsSince(began);
+  if (code !== 0) throw new Error(`The restore ended with ${code}.`);
+  const { exports: found } = JSON.parse(out) as { exports: Reconciled[] };
+  await world.start();
+  return { restore_seconds, found };
+}
+
 function lose({ folder }: DrillWorld, loss: Loss): void {
-  for (const name of losses[loss])
-    rmSync(join(folder, 'data', name), { recursive: true, force: true });
-  renameSync(join(folder, 'data'), join(folder, 'data_left'));
+  const { folders, alone } = losses[loss] as { folders: string[]; alone?: string };
+  for (const name of folders) rmSync(join(folder, 'data', name), { recursive: true, force: true });
+  if (alone === undefined) renameSync(join(folder, 'data'), join(folder, 'data_left'));
 }
 
 type ServerStores = ReturnType<DrillWorld['stores']>;

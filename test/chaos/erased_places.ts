@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import mysql from 'mysql2/promise';
+import mysql from 'mysql2';
 import sql, { raw } from 'sql-template-tag';
 import { openClickHouseProxy } from '../servers/clickhouse_proxy.ts';
 import { openMariaDb } from '../servers/mariadb_server.ts';
@@ -110,13 +110,15 @@ function tableInPostgres(
     name: `PostgreSQL, ${model}`,
     model,
     destination: { type: 'Postgres', config: { ...postgres_config, table_name } },
+    // Added up where they are: a million rows are more than this process needs to hold.
     read: async (needle) => {
-      const { add, contents } = adder(needle);
-      const rows = await warehouse.rows<{ row: string }>(
-        sql`SELECT one::text AS row FROM ${raw(table_name)} one`,
-      );
-      for (const { row } of rows) add(row);
-      return contents();
+      const is_named = sql`strpos(one::text, ${needle}) > 0`;
+      const found = await warehouse.row<PlaceContents>(sql`
+        SELECT count(*) FILTER (WHERE NOT ${is_named})::int AS rows,
+          count(*) FILTER (WHERE ${is_named})::int AS named,
+          coalesce(sum(hashtextextended(one::text, 0)::numeric) FILTER (WHERE NOT ${is_named}),
+            0)::text AS others FROM ${raw(table_name)} one`);
+      return found!;
     },
   };
 }
@@ -132,10 +134,10 @@ function tableInMySql({ port, user, password }: MariaDbServer): ErasedPlace {
     },
     read: async (needle) => {
       const { add, contents } = adder(needle);
-      const connection = await mysql.createConnection({ ...config, dateStrings: true });
-      const [rows] = await connection.query('SELECT * FROM erased');
-      for (const row of rows as object[]) add(JSON.stringify(row));
-      await connection.end();
+      const connection = mysql.createConnection({ ...config, dateStrings: true });
+      for await (const row of connection.query('SELECT * FROM erased').stream())
+        add(JSON.stringify(row));
+      await connection.promise().end();
       return contents();
     },
   };

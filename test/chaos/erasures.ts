@@ -152,7 +152,7 @@ function compare(
 /** Asks for an erasure, kills while it is under way, and waits for its certificate. */
 async function eraseOne(
   deployment: Deployment,
-  { persons, erasures, kills, say }: ErasuresWanted,
+  { events, persons, erasures, kills, say }: ErasuresWanted,
   random: Random,
   number: number,
   outcome: ErasuresOutcome,
@@ -180,7 +180,9 @@ async function eraseOne(
     return answer.body['status'] === 'Completed' ? answer.body : undefined;
   };
   for (let kill = 0; kill < kills / erasures; kill += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 300 + random.next() * 4_000));
+    // What there is more of takes longer, and is to be hit at every step too.
+    const longest_ms = 4_000 + events / 80;
+    await new Promise((resolve) => setTimeout(resolve, 300 + random.next() * longest_ms));
     if ((await look()) !== undefined) break;
     const victim = random.one([...victims]);
     if (deployment.kill(victim)) outcome.kills[victim] = (outcome.kills[victim] ?? 0) + 1;

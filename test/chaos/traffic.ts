@@ -10,6 +10,8 @@ export type Traffic = {
   sent: Map<string, string>;
   /** How many of them were sent a second time later. */
   repeated(): number;
+  /** Is a batch under way that was not answered for yet? */
+  isAsking(): boolean;
   /** Ends when the last batch was answered for. */
   stop(): Promise<void>;
 };
@@ -39,7 +41,8 @@ export function startTraffic(deployment: Server, random: Random, lateMsMax: numb
   let recent: Sent[] = [];
   let repeated = 0;
   let isStopping = false;
-  const batch = (): Sent[] => {
+  let isAsking = false;
+  const batch = () => {
     const now = Date.now();
     const fresh = Array.from({ length: random.between(20, 150) }, () =>
       newEvent(random, now - (random.next() < 0.5 ? 0 : random.between(0, lateMsMax))),
@@ -49,12 +52,15 @@ export function startTraffic(deployment: Server, random: Random, lateMsMax: numb
         ? []
         : Array.from({ length: random.between(0, repeats_max) }, () => random.one(recent));
     repeated += again.length;
-    return [...fresh, ...again];
+    return { fresh, again };
   };
   const run = async () => {
     while (!isStopping) {
-      const events = batch();
-      await sendUntilAnswered(deployment, events);
+      const { fresh, again } = batch();
+      const events = [...fresh, ...again];
+      isAsking = true;
+      await sendUntilAnswered(deployment, events, fresh);
+      isAsking = false;
       for (const event of events) sent.set(event.uuid, rowDigest(event));
       recent = [...events, ...recent].slice(0, 1_000);
       await pause(batch_pause_ms);
@@ -64,6 +70,7 @@ export function startTraffic(deployment: Server, random: Random, lateMsMax: numb
   return {
     sent,
     repeated: () => repeated,
+    isAsking: () => isAsking,
     stop: async () => {
       isStopping = true;
       await done;
@@ -71,8 +78,12 @@ export function startTraffic(deployment: Server, random: Random, lateMsMax: numb
   };
 }
 
-async function sendUntilAnswered(deployment: Server, events: Sent[]): Promise<void> {
-  for (;;) {
+/**
+ * What is sent again is what was never answered for: of an event that was, a store that was
+ * restored may have lost all word.
+ */
+async function sendUntilAnswered(deployment: Server, first: Sent[], fresh: Sent[]): Promise<void> {
+  for (let events = first; ; events = fresh) {
     const answer = await deployment
       .call('POST', '/api/projects/@current/events/', { events })
       .catch(() => undefined);

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
+import { analyticsTablesRead } from '../../server/cli/migration_costs.ts';
+import { readBackgroundMigrations } from '../../server/platform/background_migrations/files.ts';
 import { root } from './source_files.ts';
 
 // Before this one there was no release that could be at work beside another.
@@ -76,6 +78,16 @@ test('a migration only adds, or says from which release on processes can work be
         'you stop using, and say "-- Oldest release: <the first that does without>" in its head.',
     );
   }
+});
+
+test('what goes through a whole table of ClickHouse is a background migration', () => {
+  for (const path of globSync('migrations/clickhouse/*.sql', { cwd: root }))
+    assert.deepEqual(
+      analyticsTablesRead(readFileSync(join(root, path), 'utf8')),
+      [],
+      `${path}: no process starts meanwhile. Put it into migrations/clickhouse/background/.`,
+    );
+  readBackgroundMigrations(join(root, 'migrations/clickhouse/background'));
 });
 
 test('what takes away or asks for more is seen', () => {

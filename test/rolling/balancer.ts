@@ -14,6 +14,10 @@ export type Balancer = {
    * that was not is counted by what it met. Rejects with the last fault.
    */
   ask(method: string, path: string, body?: unknown): Promise<Answered>;
+  /**
+   * The same with a body that is text already, for the status alone: what comes is not looked at.
+   */
+  send(method: string, path: string, text?: string): Promise<number>;
   /** Tries that failed, by what they met: the code of an error, or a status. */
   faults: Map<string, number>;
   /** What was said at the first of each. */
@@ -31,16 +35,19 @@ const retry_pause_ms = 100;
 
 /** Opens a balancer before the addresses; connections to them are kept. */
 export async function openBalancer(addresses: string[], key: string): Promise<Balancer> {
-  const agent = new Agent({ connections: 32, keepAliveTimeout: 60_000 });
+  const agent = new Agent({ connections: 64, keepAliveTimeout: 60_000 });
   const watch = watchReady(addresses, agent);
   const faults = new Map<string, number>();
   const first_words = new Map<string, string>();
   const counts = { answers: 0, mended: 0, longest_ms: 0 };
-  const ask: Balancer['ask'] = async (method, path, body) => {
+  const untilAnswered = async <Answer>(
+    told: string,
+    tryOne: (address: string) => Promise<Answer>,
+  ): Promise<Answer> => {
     const began = performance.now();
     for (let tried = 1; ; tried += 1) {
       try {
-        const answer = await tryOnce(agent, key, method, `${watch.next()}${path}`, body);
+        const answer = await tryOne(watch.next());
         counts.answers += 1;
         if (tried > 1) counts.mended += 1;
         counts.longest_ms = Math.max(counts.longest_ms, Math.round(performance.now() - began));
@@ -48,14 +55,32 @@ export async function openBalancer(addresses: string[], key: string): Promise<Ba
       } catch (error) {
         const code = (error as { code?: string }).code ?? String(error);
         faults.set(code, (faults.get(code) ?? 0) + 1);
-        if (!first_words.has(code)) first_words.set(code, `${method} ${path}: ${String(error)}`);
+        if (!first_words.has(code)) first_words.set(code, `${told}: ${String(error)}`);
         if (performance.now() - began > tries_ms_max) throw error;
         await pause(retry_pause_ms);
       }
     }
   };
+  const ask: Balancer['ask'] = (method, path, body) => {
+    const sent = body === undefined ? undefined : JSON.stringify(body);
+    return untilAnswered(`${method} ${path}`, async (address) => {
+      const answer = await tryOnce(agent, key, method, `${address}${path}`, sent);
+      const text = await answer.body.text();
+      return {
+        status: answer.statusCode,
+        body: text === '' ? {} : (JSON.parse(text) as Answered['body']),
+      };
+    });
+  };
+  const send: Balancer['send'] = (method, path, text) =>
+    untilAnswered(`${method} ${path}`, async (address) => {
+      const answer = await tryOnce(agent, key, method, `${address}${path}`, text);
+      await answer.body.dump();
+      return answer.statusCode;
+    });
   return {
     ask,
+    send,
     faults,
     first_words,
     counts,
@@ -100,13 +125,14 @@ function watchReady(addresses: string[], dispatcher: Agent) {
   };
 }
 
+/** One try. Rejects for 5xx and 429, with the status as its code. */
 async function tryOnce(
   dispatcher: Agent,
   key: string,
   method: string,
   url: string,
-  body: unknown,
-): Promise<Answered> {
+  body: string | undefined,
+) {
   const answer = await request(url, {
     method: method as 'GET',
     dispatcher,
@@ -114,11 +140,9 @@ async function tryOnce(
       authorization: `Bearer ${key}`,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body }),
   });
-  const text = await answer.body.text();
   const { statusCode: status } = answer;
-  if (status >= 500 || status === 429)
-    throw Object.assign(new Error(text), { code: String(status) });
-  return { status, body: text === '' ? {} : (JSON.parse(text) as Answered['body']) };
+  if (status < 500 && status !== 429) return answer;
+  throw Object.assign(new Error(await answer.body.text()), { code: String(status) });
 }

@@ -7,7 +7,6 @@ import { findFreePort } from '../../server/platform/embedded/free_port.ts';
 import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { compareIngestion, compareRows, readSource } from '../chaos/compare.ts';
 import type { Comparison } from '../chaos/compare.ts';
-import { places } from '../chaos/delivered.ts';
 import { openSite } from '../chaos/deployment.ts';
 import type { Keep, Site } from '../chaos/deployment.ts';
 import { comeDue } from '../chaos/operations.ts';
@@ -20,6 +19,8 @@ import { openBalancer } from './balancer.ts';
 import type { Balancer } from './balancer.ts';
 import { startLoad } from './load.ts';
 import { layOutRelease } from './release.ts';
+import { openRolledPlaces } from './rolled_places.ts';
+import type { RolledPlace } from './rolled_places.ts';
 
 /** What is rolled: from which commit, under how many requests a second, how long side by side. */
 export type Rolling = {
@@ -55,7 +56,6 @@ export type RollingOutcome = {
 
 const names = ['api 1', 'worker 1', 'api 2', 'worker 2'] as const;
 type Name = (typeof names)[number];
-const types = ['File', 'Postgres'] as const;
 const drain_seconds = 2;
 
 /** True when no request failed for good, and nothing was lost, doubled or changed. */
@@ -91,7 +91,9 @@ async function roll(rolling: Rolling, keep: Keep): Promise<RollingOutcome> {
   mkdirSync(join(folder, 'stores'));
   const key = makeApiKey();
   const starts = openStartLog(join(folder, 'starts.log'));
-  const { site: parts } = await openSite(join(folder, 'stores'), keep, starts, key);
+  const opened = await openSite(join(folder, 'stores'), keep, starts, key);
+  const { site: parts } = opened;
+  keep(await opened.startStore(), async (store) => store.kill('SIGKILL'));
   const crew = keep(await openCrew(parts.environment, say), (open) => open.stop());
   for (const name of names) await crew.start(name, old.program);
   say(`Two API processes and two workers of ${old.commit} are up.`);
@@ -105,46 +107,61 @@ async function roll(rolling: Rolling, keep: Keep): Promise<RollingOutcome> {
       );
     },
   };
-  const exports = await createExports(site);
+  const places = await openRolledPlaces(site, keep);
+  const exports = await createExports(site, places);
   const ids = Object.values(exports);
   const load = startLoad(balancer, rolling.per_second, ids);
   const due = startDue(site, ids);
-  const stops: Record<string, number> = {};
   await pause(3_000);
-  for (const name of names) {
-    stops[name] = await crew.stopOne(name);
-    await crew.start(name, main, { SLUICE_DRAIN_SECONDS: String(drain_seconds) });
-    say(`${name} is of this release; it took ${stops[name]} ms to stop; ${told(balancer)}`);
-    await pause((rolling.side_by_side_seconds * 1000) / names.length);
-  }
-  // Once more, now from this release to itself: what it does when it is told to stop.
-  for (const name of names) {
-    stops[`${name} again`] = await crew.stopOne(name);
-    await crew.start(name, main, { SLUICE_DRAIN_SECONDS: String(drain_seconds) });
-    say(`${name} was started anew; it took ${stops[`${name} again`]} ms; ${told(balancer)}`);
-  }
+  const stops = await replaceEach(rolling, crew, balancer);
   await load.stop();
   await due.stop();
   await settle(site, ids);
   const source = await readSource(site);
+  const sent = load.digests();
   return {
     ...load.counts,
     failed: load.failed,
     mended: Object.fromEntries(balancer.faults),
     first_words: Object.fromEntries(balancer.first_words),
     longest_ms: balancer.counts.longest_ms,
-    events: load.sent.size,
+    events: sent.size,
     source: source.length,
-    ingestion: compareIngestion(load.sent, source, 0),
-    destinations: await compareAll(site, exports, source),
+    ingestion: compareIngestion(sent, source, 0),
+    destinations: await compareAll(site, { exports, places }, source),
     runs: await countRuns(site),
     stops,
     refusal: await refuse(site, parts.environment),
   };
 }
 
+/** Replaces each process by one of this checkout, then each once more; says how long each took. */
+async function replaceEach(
+  { say, side_by_side_seconds }: Rolling,
+  crew: Crew,
+  balancer: Balancer,
+): Promise<Record<string, number>> {
+  const stops: Record<string, number> = {};
+  const environment = { SLUICE_DRAIN_SECONDS: String(drain_seconds) };
+  for (const name of names) {
+    stops[name] = await crew.stopOne(name);
+    await crew.start(name, main, environment);
+    say(`${name} is of this release; it took ${stops[name]} ms to stop; ${told(balancer)}`);
+    await pause((side_by_side_seconds * 1000) / names.length);
+  }
+  // Once more, now from this release to itself: what it does when it is told to stop.
+  for (const name of names) {
+    stops[`${name} again`] = await crew.stopOne(name);
+    await crew.start(name, main, environment);
+    say(`${name} was started anew; it took ${stops[`${name} again`]} ms; ${told(balancer)}`);
+  }
+  return stops;
+}
+
 const told = ({ counts, faults }: Balancer) =>
   `${counts.answers} answers, tries that failed: ${JSON.stringify(Object.fromEntries(faults))}`;
+
+type Crew = Awaited<ReturnType<typeof openCrew>>;
 
 /** The four processes; each API process has a port of its own, which stays. */
 async function openCrew(environment: Record<string, string>, say: (line: string) => void) {
@@ -171,13 +188,13 @@ async function openCrew(environment: Record<string, string>, say: (line: string)
   };
 }
 
-async function createExports(site: Site): Promise<Record<string, string>> {
+async function createExports(site: Site, places: RolledPlace[]): Promise<Record<string, string>> {
   const exports: Record<string, string> = {};
-  for (const type of types) {
+  for (const { type, config } of places) {
     const made = await site.call('POST', '/api/projects/@current/batch_exports/', {
       name: type,
       interval: 'every 5 minutes',
-      destination: { type, config: places[type]!.config(site) },
+      destination: { type, config },
     });
     if (made.status !== 201) throw new Error(JSON.stringify(made.body));
     exports[type] = String(made.body['id']);
@@ -204,16 +221,16 @@ function startDue(site: Site, ids: string[]) {
 
 async function compareAll(
   site: Site,
-  exports: Record<string, string>,
+  { exports, places }: { exports: Record<string, string>; places: RolledPlace[] },
   source: Awaited<ReturnType<typeof readSource>>,
 ): Promise<Record<string, Comparison>> {
   const compared: Record<string, Comparison> = {};
-  for (const [type, id] of Object.entries(exports))
+  for (const { type, read } of places)
     compared[type] = await compareRows(
       site.db,
-      { batch_export_id: id, revision: 1 },
+      { batch_export_id: exports[type]!, revision: 1 },
       source,
-      await places[type]!.read(site),
+      await read(),
       { inserted_from: 0 },
     );
   return compared;

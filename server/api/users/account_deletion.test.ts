@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import sql from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
 import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 import {
@@ -12,6 +12,9 @@ import {
   signedIn,
 } from '../../../test/factories/people.ts';
 import { harness, openAroundTests } from '../../../test/factories/people_around_tests.ts';
+import { listRemovals } from '../../cli/removals.ts';
+import { certifyDeletions } from '../../engine/erasure/certify_deletions.ts';
+import { isSigned } from '../../platform/secrets/secrets.ts';
 
 const url = '/api/users/@me/';
 openAroundTests();
@@ -75,6 +78,89 @@ test(
     );
   },
 );
+
+test('no table names a deleted user but the log, and a certificate counts what went', async () => {
+  const { db, secrets } = harness.deps;
+  const email = 'Zq7.Leaving@example.org';
+  const user = await newPerson(harness, { email, first_name: 'Zq7name' });
+  const home = await harness.newOrganization();
+  const other = await harness.newOrganization();
+  await addMember(home.organization.id, user, 15);
+  const browser = await signedIn(harness, user);
+  const key = await harness.newKey(user);
+  const of = (place: typeof home, path: string) =>
+    `/api/${path.replace('*', place.organization.id)}`;
+  const project = `/api/projects/${home.project.id}/`;
+  const made = [
+    // What they make, under their key and in their name.
+    await harness.request('POST', of(home, 'organizations/*/invites/'), {
+      key,
+      body: { target_email: 'somebody@example.org' },
+      headers: { 'idempotency-key': 'zq7' },
+    }),
+    await harness.request('POST', `${project}notice_targets/`, {
+      key,
+      body: { type: 'email', address: 'zq7.leaving@example.org', events: ['failing'] },
+    }),
+    // What others make of them.
+    await harness.request('POST', of(other, 'organizations/*/invites/'), {
+      key: other.key,
+      body: { target_email: email.toLowerCase(), first_name: 'Zq7name' },
+    }),
+  ];
+  assert.deepEqual(
+    made.map(({ status }) => status),
+    [201, 201, 201],
+  );
+  await db.run(sql`INSERT INTO configuration_objects (organization_id, kind, object_id, parent_id,
+      key, source, fields, secrets, applied_at)
+    VALUES (${home.organization.id}, 'member', ${user.uuid}, '', 'zq7', 'files',
+      ${JSON.stringify({ email: user.email })}::jsonb, '{}', now())`);
+  assert.ok((await tablesNaming('zq7')).length > 4);
+  await browser.ask('DELETE', url, { current_password: password });
+  assert.ok(!(await exists(user)));
+  // The log is a chain: it says who did what for as long as the organization is there.
+  assert.deepEqual(await tablesNaming('zq7'), ['activity']);
+  assert.ok((await certifyDeletions(harness.deps)) > 0);
+  assert.equal(await certifyDeletions(harness.deps), 0);
+  const row = await db.row<{ certificate: string; signature: string }>(
+    sql`SELECT certificate, signature FROM deletions WHERE id = ${user.uuid}`,
+  );
+  assert.ok(isSigned(row!.certificate, row!.signature, secrets.public_key));
+  const { kind, rows } = JSON.parse(row!.certificate);
+  assert.deepEqual(
+    [kind, rows.memberships, rows.keys, rows.sessions, rows.invites_to_them, rows.notice_targets],
+    ['user', 1, 1, 1, 1, 1],
+  );
+  assert.ok((await listRemovals(harness.deps)).includes(row!.certificate));
+  // An organization has one too, with what its projects had in the analytics store.
+  await harness.request('DELETE', of(other, 'organizations/*/'), { key: other.key });
+  assert.equal(await certifyDeletions(harness.deps), 0, 'its project is not removed yet');
+  await db.run(sql`UPDATE removals SET ended_at = now(), events = 5, persons = 2
+    WHERE organization_id = ${other.organization.id}`);
+  assert.equal(await certifyDeletions(harness.deps), 1);
+  const { certificate } = (await db.row<{ certificate: string }>(
+    sql`SELECT certificate FROM deletions WHERE id = ${other.organization.id}`,
+  ))!;
+  const { projects, rows: left } = JSON.parse(certificate);
+  assert.deepEqual(projects, [{ team_id: other.project.id, events: 5, persons: 2 }]);
+  assert.deepEqual([left.projects, left.memberships], [1, 1]);
+});
+
+/** The tables of the control store of which a row has the text, in any case. */
+async function tablesNaming(text: string): Promise<string[]> {
+  const { db } = harness.deps;
+  const tables = await db.rows<{ name: string }>(sql`SELECT relname AS name FROM pg_class
+    WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace ORDER BY relname`);
+  const found: string[] = [];
+  for (const { name } of tables)
+    if (
+      (await db.row(sql`SELECT 1 FROM ${raw(name)} one WHERE strpos(lower(one::text), ${text}) > 0
+        LIMIT 1`)) !== undefined
+    )
+      found.push(name);
+  return found;
+}
 
 test('the only owner of an organization stays, and is told of which', async () => {
   const user = await newPerson(harness);

@@ -17,6 +17,9 @@ export const analytics_tables: readonly AnalyticsTable[] = ['events', 'persons']
 /** So many rows go into one file, as far as they were not all inserted in the same millisecond. */
 export const rows_per_file = 250_000;
 
+/** So many small files that follow each other are written anew as few: each backup leaves some. */
+const small_files_max = 16;
+
 /** So long a batch of unknown fate is waited for, which a worker settles within seconds. */
 const unsettled_seconds_max = 120;
 const minute = 60_000_000;
@@ -83,7 +86,7 @@ type Range = { from: number; to: number };
 
 /** Of known files those that are there, do not overlap, and whose rows are all still there. */
 async function stillRight(
-  { clickhouse, place }: AnalyticsCopy,
+  { clickhouse, place, rows_per_file: rows_max }: AnalyticsCopy,
   table: AnalyticsTable,
   known: Stretch[],
 ): Promise<Stretch[]> {
@@ -99,7 +102,31 @@ async function stillRight(
     apart.push(stretch);
   }
   const counts = await countIn(clickhouse, table, apart);
-  return apart.filter((stretch) => (counts.get(stretch.from) ?? 0) === stretch.rows);
+  const right = apart.filter((stretch) => (counts.get(stretch.from) ?? 0) === stretch.rows);
+  return withoutPieces(right, rows_max);
+}
+
+/**
+ * Leaves out the files of less than half of what one may hold, where many of them follow each
+ * other: they become a gap, which is copied anew. Of one table, in order. So a backup writes half a
+ * file more than is new, at times, and a restore does not read a file for each backup that there
+ * was.
+ */
+export function withoutPieces(stretches: Stretch[], rows_max: number): Stretch[] {
+  const kept: Stretch[] = [];
+  let pieces: Stretch[] = [];
+  const settle = () => {
+    if (pieces.filter(({ file }) => file !== null).length < small_files_max) kept.push(...pieces);
+    pieces = [];
+  };
+  for (const stretch of stretches) {
+    const isPiece = stretch.rows < rows_max / 2;
+    if (!isPiece || pieces.at(-1)?.to !== stretch.from) settle();
+    if (isPiece) pieces.push(stretch);
+    else kept.push(stretch);
+  }
+  settle();
+  return kept;
 }
 
 /** How many rows each range has now, by its beginning. */

@@ -38,7 +38,9 @@ export async function drill(context: CommandContext, flags: DrillFlags): Promise
     const backup = await readManifest(place, newest);
     const restored = restoredContext(context, join(folder, 'data'));
     seconds();
-    const found = await restoreBackup(restored, place, backup, passphrase, { compares: true });
+    const { exports: found } = await restoreBackup(restored, place, backup, passphrase, {
+      compares: true,
+    });
     context.say(`restore  ${seconds()} s`);
     tellReconciled(found, context.say);
     context.say(

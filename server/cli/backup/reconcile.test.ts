@@ -102,7 +102,7 @@ test('what came after the backup is not delivered again, and what is lost is nam
 
   const restored = commandOn(empty, folder);
   restored.config.data_dir = join(empty.folder, 'data');
-  const found = await restoreBackup(restored, place, backup, passphrase);
+  const { exports: found } = await restoreBackup(restored, place, backup, passphrase);
   const of = (type: string) => found.find(({ batch_export_id }) => batch_export_id === ids[type])!;
   for (const type of ['File', 'Postgres']) {
     const { is_waiting, goes_on, records, entered, lost } = of(type);

@@ -4,17 +4,16 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import sql from 'sql-template-tag';
 import type { Config } from '../../config/config.ts';
+import { keepClear, removeAgain } from '../../engine/reconcile/kept_store.ts';
 import { setAside } from '../../engine/runs/set_aside.ts';
 import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
 import type { Reconciled } from '../../engine/reconcile/reconcile.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
-import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../../platform/clickhouse/migrate.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { commandLine } from '../../platform/command_line.ts';
 import { lockDataFolder } from '../../platform/data_folder.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
-import type { Database } from '../../platform/postgres/database.ts';
 import { migratePostgres } from '../../platform/postgres/migrate.ts';
 import { writeKeptSecretKeys } from '../../platform/secrets/kept_secret_keys.ts';
 import { version } from '../../platform/version.ts';
@@ -24,21 +23,35 @@ import { openStores, restoring_name } from '../stores.ts';
 import type { Stores } from '../stores.ts';
 import { UserError } from '../user_error.ts';
 import { waitForStores } from '../wait_for_stores.ts';
-import { analytics_tables } from './analytics_copy.ts';
 import { fillAnalytics } from './analytics_fill.ts';
 import { damagedFile } from './backup_file.ts';
 import { filesOf, openTelling, rowsOf } from './backup.ts';
 import { fillControl } from './control_copy.ts';
+import {
+  clearLost,
+  keptStore,
+  lostStoreOf,
+  prepareForLost,
+  storeName,
+  unfinishedRestore,
+} from './lost_store.ts';
+import type { LostStore } from './lost_store.ts';
 import { listBackups, nameOf, openBackupKeys, readManifest } from './manifest.ts';
 import type { KnownBackup, Manifest } from './manifest.ts';
 import { readPassphrase } from './passphrase.ts';
 import { openPlace } from './open_place.ts';
 import { presentFiles } from './place.ts';
+import { requireEmptyAnalytics, requireEmptyControl } from './require_empty.ts';
 import type { BackupPlace } from './place.ts';
 import { tellReconciled } from './tell_reconciled.ts';
 
+const remove_ms_max = 24 * 3_600_000;
+
+/** What became of each export, and what else a person has to know, in sentences. */
+export type Restored = { exports: Reconciled[]; said: string[] };
+
 /** The options of `sluice restore`. */
-export type RestoreFlags = { passphraseFile?: string; to?: string; json?: boolean };
+export type RestoreFlags = { passphraseFile?: string; to?: string; lost?: string; json?: boolean };
 
 /**
  * `sluice restore`: brings a backup into empty stores, then asks the destinations what was
@@ -51,27 +64,45 @@ export async function restore(
   flags: RestoreFlags,
 ): Promise<number> {
   const place = openPlace(address);
+  const lost = lostStoreOf(flags.lost);
   const backup = await chooseBackup(place, flags.to);
   const passphrase = readPassphrase(context.config, flags.passphraseFile);
   const began = performance.now();
-  const found = await restoreBackup(context, place, backup, passphrase);
+  const restored = await restoreBackup(context, place, backup, passphrase, { lost });
   const { manifest } = backup;
   if (flags.json === true) {
-    context.say(JSON.stringify({ taken_at: manifest.taken_at, exports: found }));
+    const { exports, said } = restored;
+    context.say(JSON.stringify({ taken_at: manifest.taken_at, exports, said }));
   } else {
-    context.say(
-      `Restored the backup ${backup.name}: ${rowsOf(manifest, 'events')} events, ` +
-        `${rowsOf(manifest, 'persons')} versions of persons, ${manifest.tables.length} tables of ` +
-        `the control store, in ${((performance.now() - began) / 1_000).toFixed(1)} s.`,
-    );
-    context.say(
-      `What was taken in from ${manifest.taken_at} on is not in it. What of it was delivered is ` +
-        'named below; the rest is lost, and nothing tells how much it was.',
-    );
-    tellReconciled(found, context.say);
-    context.say(`Now run \`${commandLine('start')}\`.`);
+    tellRestored(context, backup, restored, { lost, began });
   }
-  return found.some(({ is_waiting }) => is_waiting) ? 1 : 0;
+  return restored.exports.some(({ is_waiting }) => is_waiting) ? 1 : 0;
+}
+
+function tellRestored(
+  { say }: CommandContext,
+  { name, manifest }: KnownBackup,
+  { exports, said }: Restored,
+  { lost, began }: { lost: LostStore | undefined; began: number },
+): void {
+  const rows = (table: string) => rowsOf(manifest, table);
+  const analytics = `${rows('events')} events, ${rows('persons')} versions of persons`;
+  const control = `${manifest.tables.length} tables of the control store`;
+  const what = { postgres: control, clickhouse: analytics, both: `${analytics}, ${control}` };
+  say(
+    `Restored the backup ${name}: ${what[lost ?? 'both']}, in ` +
+      `${((performance.now() - began) / 1_000).toFixed(1)} s.`,
+  );
+  if (lost !== undefined) say(`${storeName(keptStore(lost))} was kept as it is.`);
+  say(
+    lost === 'postgres'
+      ? `What was decided from ${manifest.control_taken_at} on is lost: decide it again.`
+      : `What was taken in from ${manifest.taken_at} on is not in it. What of it was delivered ` +
+          'is named below; the rest is lost, and nothing tells how much it was.',
+  );
+  for (const sentence of said) say(sentence);
+  tellReconciled(exports, say);
+  say(`Now run \`${commandLine('start')}\`.`);
 }
 
 /** The newest backup, or the newest at or before an instant. */
@@ -96,37 +127,43 @@ export async function chooseBackup(place: BackupPlace, to?: string): Promise<Kno
  * Restores a backup and reconciles it. Everything that can be wrong with the backup, the passphrase
  * or the stores is said before anything is made, but for changed bytes, which are met on the way:
  * then what was made is taken away again. With `compares` the control store is read once more and
- * compared with the backup.
+ * compared with the backup. With `lost` only that store is restored, and the other one is kept.
  */
 export async function restoreBackup(
   context: Pick<CommandContext, 'config' | 'log'>,
   place: BackupPlace,
   backup: KnownBackup,
   passphrase: string,
-  { compares = false } = {},
-): Promise<Reconciled[]> {
+  { compares = false, lost }: { compares?: boolean; lost?: LostStore | undefined } = {},
+): Promise<Restored> {
   const { config, log } = context;
   const keys = await openBackupKeys(place, backup, passphrase);
   requireKnownSchema(backup.manifest);
   await requireFiles(place, backup.manifest);
-  if (config.secret_key !== undefined && !keys.includes(config.secret_key))
+  // The keys of a control store that is kept are not looked for in a backup of before.
+  const isControlKept = lost === 'clickhouse';
+  if (!isControlKept && config.secret_key !== undefined && !keys.includes(config.secret_key))
     throw new UserError(
       'SLUICE_SECRET_KEY is not the secret key of the backup. Set that one, or none: then it is ' +
         'kept in the data folder.',
     );
-  await prepareFolder(config);
+  await (lost === undefined ? prepareFolder(config) : prepareForLost(config, lost));
   const stores = await openStores(config, log, { is_restoring: true });
   try {
-    if (config.secret_key === undefined) writeKeptSecretKeys(config.data_dir, keys);
-    await fillStores(context, stores, { place, manifest: backup.manifest, compares });
-    const found = await settle(context, stores, backup.manifest);
+    if (!isControlKept && config.secret_key === undefined)
+      writeKeptSecretKeys(config.data_dir, keys);
+    const { manifest } = backup;
+    await fillStores(context, stores, { place, manifest, compares, lost });
+    const restored = await settle(context, stores, { manifest, lost });
     await stores.close();
     await rm(join(config.data_dir, restoring_name), { force: true });
-    return found;
+    return restored;
   } catch (error) {
     await stores.close();
-    await clearFolder(config.data_dir);
-    await rm(join(config.data_dir, restoring_name), { force: true });
+    if (lost === undefined) {
+      await clearFolder(config.data_dir);
+      await rm(join(config.data_dir, restoring_name), { force: true });
+    } else await clearLost(config, lost);
     throw error;
   }
 }
@@ -157,7 +194,14 @@ async function requireFiles(place: BackupPlace, manifest: Manifest): Promise<voi
 }
 
 /** Marks the folder, so that nobody takes what is half restored for a server's. */
-async function prepareFolder({ data_dir }: Config): Promise<void> {
+async function prepareFolder(config: Config): Promise<void> {
+  const { data_dir } = config;
+  const unfinished = unfinishedRestore(config);
+  if (unfinished !== undefined && unfinished !== 'both')
+    throw new UserError(
+      `A restore of ${storeName(unfinished)} alone into ${data_dir} has not ended, and the other ` +
+        `store there is whole. Say --lost ${unfinished} again.`,
+    );
   lockDataFolder(data_dir)();
   const names = readdirSync(data_dir).filter((name) => name !== 'lost+found');
   if (names.length > 0 && !names.includes(restoring_name))
@@ -179,7 +223,12 @@ async function clearFolder(folder: string): Promise<void> {
 async function fillStores(
   { config, log }: Pick<CommandContext, 'config' | 'log'>,
   stores: Stores,
-  { place, manifest, compares }: { place: BackupPlace; manifest: Manifest; compares: boolean },
+  {
+    place,
+    manifest,
+    compares,
+    lost,
+  }: { place: BackupPlace; manifest: Manifest; compares: boolean; lost: LostStore | undefined },
 ): Promise<void> {
   const tell = openTelling();
   const db = openDatabase(stores.database_url, {
@@ -192,11 +241,15 @@ async function fillStores(
   });
   try {
     await waitForStores(db, clickhouse, log);
-    await requireEmpty(db, clickhouse);
-    await migrateClickHouse(clickhouse, join(migrations_folder, 'clickhouse'), {
-      only: new Set(manifest.analytics_migrations),
-    });
-    await fillAnalytics(clickhouse, place, manifest, tell);
+    if (lost !== 'clickhouse') await requireEmptyControl(db);
+    if (lost !== 'postgres') {
+      await requireEmptyAnalytics(clickhouse);
+      await migrateClickHouse(clickhouse, join(migrations_folder, 'clickhouse'), {
+        only: new Set(manifest.analytics_migrations),
+      });
+      await fillAnalytics(clickhouse, place, manifest, tell);
+    }
+    if (lost === 'clickhouse') return;
     const only = new Set(manifest.migrations.map(({ name }) => name));
     await migratePostgres(db, migrations_folder, version, only);
     await fillControl(stores.database_url, place, manifest, { compares, tell });
@@ -208,41 +261,29 @@ async function fillStores(
   }
 }
 
-/** Stores of one's own may be somebody's. */
-async function requireEmpty(db: Database, clickhouse: ClickHouse): Promise<void> {
-  const found = await db.row<{ relname: string }>(sql`
-    SELECT relname FROM pg_class
-    WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace LIMIT 1`);
-  if (found !== undefined)
-    throw new UserError(
-      `The database of SLUICE_DATABASE_URL is not empty: it has the table ${found.relname}. ` +
-        'Restore into an empty one.',
-    );
-  const answer = await clickhouse.query({
-    query: `SELECT name FROM system.tables WHERE database = currentDatabase()
-      AND name IN {names:Array(String)} LIMIT 1`,
-    query_params: { names: ['migrations', ...analytics_tables] },
-    format: 'JSONEachRow',
-  });
-  const [table] = await answer.json<{ name: string }>();
-  if (table !== undefined)
-    throw new UserError(
-      `The database of SLUICE_CLICKHOUSE_URL is not empty: it has the table ${table.name}. ` +
-        'Restore into an empty one.',
-    );
-}
-
 /** Brings the stores to this release, and the ledgers to what the destinations hold. */
 async function settle(
   { config, log }: Pick<CommandContext, 'config' | 'log'>,
   stores: Stores,
-  manifest: Manifest,
-): Promise<Reconciled[]> {
+  { manifest, lost }: { manifest: Manifest; lost: LostStore | undefined },
+): Promise<Restored> {
   const opened = await openProcess(config, stores, log, 'command');
   try {
     const { engine } = opened.deps;
-    await setAside(engine.db, manifest);
-    return await reconcileAll(engine);
+    const { taken_at, control_taken_at } = manifest;
+    if (lost === 'postgres') {
+      const { latest, said } = await keepClear(engine);
+      await setAside(engine.db, { taken_at, control_taken_at: latest });
+      return { exports: await reconcileAll(engine), said };
+    }
+    const said =
+      lost === undefined
+        ? []
+        : await removeAgain(engine, taken_at, AbortSignal.timeout(remove_ms_max));
+    await setAside(engine.db, { taken_at, control_taken_at });
+    // A control store that was kept knows what was delivered, also to who cannot say it.
+    const known = lost === undefined ? {} : { assumption: 'missing' as const };
+    return { exports: await reconcileAll(engine, known), said };
   } finally {
     await opened.close();
   }

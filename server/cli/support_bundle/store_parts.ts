@@ -29,6 +29,14 @@ export function postgresParts(db: Database): Part[] {
       sql`SELECT to_jsonb(m) - 'sha256' AS migration FROM migrations m ORDER BY name`,
     ),
     asked(
+      'background_migrations',
+      'migrations of ClickHouse in the background, and how far they are',
+      sql`SELECT to_jsonb(m) - 'sha256' AS migration, (SELECT jsonb_agg(to_jsonb(p) - 'name'
+          ORDER BY p.partition) FROM background_migration_partitions p WHERE p.name = m.name)
+          AS partitions
+        FROM background_migrations m ORDER BY m.name`,
+    ),
+    asked(
       'tables',
       'sizes of tables, and rows by the count of the planner',
       sql`SELECT relname AS name, reltuples::bigint AS rows, pg_table_size(oid) AS bytes,

@@ -19,16 +19,16 @@ const look_again_ms = 1_000;
 
 /**
  * Has the store rewrite what holds the rows, without them, and waits for it; `onWait` is called
- * meanwhile. Throws where the store cannot. May be repeated.
+ * meanwhile with the parts that are left. Throws where the store cannot. May be repeated.
  */
 export async function deleteRows(
   clickhouse: ClickHouse,
   { table, condition, query_params }: RowsWanted,
   signal: AbortSignal,
-  onWait: () => Promise<unknown> = async () => undefined,
+  onWait: (parts: number) => Promise<unknown> = async () => undefined,
 ): Promise<void> {
   // Each replica carries the condition out by itself, and must find what it asks of other tables.
-  await onEachReplica(clickhouse, ['erasing_rows'], async () => undefined);
+  await onEachReplica(clickhouse, ['erasing_ids', 'erasing_rows'], async () => undefined);
   await clickhouse.command({
     query: `ALTER TABLE ${table} DELETE WHERE ${condition}`,
     query_params,
@@ -39,40 +39,51 @@ export async function deleteRows(
     },
     abort_signal: signal,
   });
-  while (await isRewriting(clickhouse, table, signal)) {
-    await onWait();
+  for (;;) {
+    const parts = await partsToRewrite(clickhouse, table, signal);
+    if (parts === 0) return;
+    await onWait(parts);
     await pause(look_again_ms, undefined, { signal });
   }
 }
 
 /**
- * True while the store, or one of its replicas, rewrites parts of the table. Throws where it
- * cannot, with its reason.
+ * How many parts of the table the store, or the replica that is furthest behind, has still to
+ * rewrite for rows to be gone; at least one until it has ended. What it rewrites besides (a
+ * background migration) is not looked at. Throws where it cannot, with its reason.
  */
-export async function isRewriting(
+export async function partsToRewrite(
   clickhouse: ClickHouse,
   table: string,
   signal: AbortSignal,
-): Promise<boolean> {
-  const all = await onEachReplica(clickhouse, [], () => isRewritingHere(clickhouse, table, signal));
-  return all.includes(true);
+): Promise<number> {
+  const all = await onEachReplica(clickhouse, [], () =>
+    partsToRewriteHere(clickhouse, table, signal),
+  );
+  return Math.max(0, ...all);
 }
 
-async function isRewritingHere(
+async function partsToRewriteHere(
   clickhouse: ClickHouse,
   table: string,
   abort_signal: AbortSignal,
-): Promise<boolean> {
+): Promise<number> {
   const result = await clickhouse.query({
-    query: `SELECT count() AS open, any(latest_fail_reason) AS reason FROM system.mutations
-      WHERE database = currentDatabase() AND table = {table:String} AND NOT is_done`,
+    query: `SELECT count() AS open, sum(parts_to_do) AS parts, any(latest_fail_reason) AS reason
+      FROM system.mutations
+      WHERE database = currentDatabase() AND table = {table:String} AND NOT is_done
+        AND command LIKE '%DELETE WHERE%'`,
     query_params: { table },
     format: 'JSONEachRow',
     abort_signal,
   });
-  const [row] = await result.json<{ open: number | string; reason: string }>();
+  const [row] = await result.json<{
+    open: number | string;
+    parts: number | string;
+    reason: string;
+  }>();
   if (row?.reason) throw new Error(`The store cannot remove rows of ${table}: ${row.reason}`);
-  return Number(row?.open) > 0;
+  return Math.max(Number(row?.open), Number(row?.parts));
 }
 
 /** How many rows there are; by the table itself and not by a projection, unless that is wanted. */

@@ -115,8 +115,8 @@ async function removeRows(
     condition: 'team_id IN {team_ids:Array(Int64)}',
     query_params: { team_ids },
   };
-  await deleteRows(clickhouse, wanted, signal, () =>
-    db.run(sql`UPDATE removals SET claimed_at = ${isoInstant(clock.now())}
+  await deleteRows(clickhouse, wanted, signal, (parts) =>
+    db.run(sql`UPDATE removals SET claimed_at = ${isoInstant(clock.now())}, parts_left = ${parts}
       WHERE team_id = ANY (${team_ids}::integer[])`),
   );
 }

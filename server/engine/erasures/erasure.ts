@@ -55,9 +55,13 @@ export type Erasure = {
 const claim_seconds = 20;
 const renew_ms = 5_000;
 
+/** From here on an erasure has none of its rows in the store, and all copies of them are listed. */
+const listed_steps = ['rewrite', 'scrub', 'files', 'certify'] satisfies ErasureStep[];
+
 /**
- * Takes the erasure that waits longest, of each project its oldest one only: they change the same
- * deliveries. Undefined where none waits.
+ * Takes the erasure that waits longest, of those whose project has no older one that is still
+ * looking for rows and copies: what two find at once would change under both. Undefined where none
+ * waits.
  */
 export async function claimErasure({ db, clock }: Engine): Promise<Erasure | undefined> {
   const now = isoInstant(clock.now());
@@ -68,7 +72,7 @@ export async function claimErasure({ db, clock }: Engine): Promise<Erasure | und
         AND due_at <= ${now}::timestamptz AND (claimed_at IS NULL
           OR claimed_at < ${now}::timestamptz - make_interval(secs => ${claim_seconds}))
         AND NOT EXISTS (SELECT 1 FROM erasures older WHERE older.team_id = one.team_id
-          AND older.finished_at IS NULL
+          AND older.finished_at IS NULL AND older.step <> ALL (${[...listed_steps]}::text[])
           AND (older.created_at, older.id) < (one.created_at, one.id))
       ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING id, organization_id, team_id, kind, late_events, criteria_sealed, step, stored_until,

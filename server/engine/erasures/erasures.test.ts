@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport, projectBase } from '../../../test/factories/batch_exports.ts';
-import { eventsIn, openDeliveringHouse, until } from '../../../test/factories/delivering_house.ts';
+import { eventsIn, openDeliveringHouse } from '../../../test/factories/delivering_house.ts';
 import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
+import { erasing } from '../../../test/factories/erasures.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { verifyExports } from '../../cli/verify.ts';
 import { isSigned } from '../../platform/secrets/secrets.ts';
@@ -21,57 +22,7 @@ before(async () => {
 });
 after(() => world.close());
 
-const ask = (home: TestOrganization, method: string, path: string, body?: object) =>
-  world.house.request(method, `/api/projects/${home.project.id}/${path}`, {
-    key: home.key,
-    ...(body === undefined ? {} : { body }),
-  });
-const send = async (home: TestOrganization, events: object[]) =>
-  (await ask(home, 'POST', 'events/', { events })).body;
-
-const lately = () => ({
-  start_at: new Date(Date.now() - 3_600_000).toISOString(),
-  end_at: new Date().toISOString(),
-});
-
-async function exported(
-  home: TestOrganization,
-  prefix: string,
-  { model = 'events', range = lately() } = {},
-) {
-  const { id } = await newExport(world.house, home, {
-    model,
-    destination: { type: 'File', config: { prefix } },
-  });
-  const url = `${projectBase(home).slice(`/api/projects/${home.project.id}/`.length)}${id}/`;
-  await ask(home, 'POST', `${url}backfill/`, {
-    ...range,
-    mode: 'all',
-  });
-  await until(
-    () => ask(home, 'GET', `${url}backfills/`),
-    ({ results }) => results.every((one: { status: string }) => one.status === 'Completed'),
-  );
-  return id as string;
-}
-
-/** Works until it is over, or at the step. */
-async function work(home: TestOrganization, id: string, at = 'done') {
-  const { db, engine } = world.house.deps;
-  return until(
-    async () => {
-      const now = await ask(home, 'GET', `erasures/${id}/`);
-      if (now.body['step'] === at) return now;
-      // As some minutes later, when the store has removed the files of what it rewrote.
-      if (now.body['step'] === 'files')
-        await db.run(sql`UPDATE erasures SET removed_at = '2026-01-01Z' WHERE id = ${id}`);
-      await db.run(sql`UPDATE erasures SET due_at = '2026-01-01Z' WHERE id = ${id}`);
-      await workOneStep(engine, new AbortController().signal, 0);
-      return ask(home, 'GET', `erasures/${id}/`);
-    },
-    ({ step }) => step === at,
-  );
-}
+const { ask, send, exported, work } = erasing(() => world);
 
 async function stored(home: TestOrganization): Promise<string[]> {
   const found = await world.house.deps.clickhouse.query({
@@ -275,6 +226,43 @@ test('what is asked wrongly is 400, and what cannot be rewritten is listed', asy
   assert.match(results[0].place, /^grace\/.*\.jsonl$/);
   const { copies_for_you } = JSON.parse(done.certificate);
   assert.deepEqual(copies_for_you[0].places, [results[0].place]);
+});
+
+test('what waits for its destination keeps only those of the same deliveries waiting', async () => {
+  const { db } = world.house.deps;
+  const home = await world.house.newOrganization();
+  await send(home, [
+    { event: 'one', distinct_id: 'ada' },
+    { event: 'one', distinct_id: 'carol' },
+    { event: 'other', distinct_id: 'bob' },
+    { event: 'other', distinct_id: 'stays' },
+  ]);
+  await exported(home, 'one', { include_events: ['one'] });
+  await exported(home, 'other', { include_events: ['other'] });
+  const [ada, bob, carol] = await Promise.all(
+    ['ada', 'bob', 'carol'].map(async (id) => {
+      const { body } = await ask(home, 'POST', 'erasures/', { distinct_ids: [id] });
+      return body['id'] as string;
+    }),
+  );
+  await db.run(sql`UPDATE erasures SET created_at = created_at - interval '1 minute'
+    WHERE id = ${ada}`);
+  await work(home, ada!, 'rewrite');
+  // As while its destination is away.
+  await db.run(sql`UPDATE erasures SET due_at = '2036-01-01Z' WHERE id = ${ada}`);
+  await db.run(sql`UPDATE erasures SET due_at = '2036-01-01Z' WHERE id = ${carol}`);
+  await db.run(sql`UPDATE erasures SET created_at = now() WHERE id = ${carol}`);
+  assert.deepEqual((await work(home, bob!)).copies.rewritten, 1);
+  assert.deepEqual(await eventsIn(world.folder, 'other'), ['other']);
+  await work(home, carol!, 'note');
+  await db.run(sql`UPDATE erasures SET due_at = '2026-01-01Z' WHERE id = ${carol}`);
+  await workOneStep(world.house.deps.engine, new AbortController().signal, 0);
+  const waiting = (await ask(home, 'GET', `erasures/${carol}/`)).body;
+  assert.deepEqual([waiting.step, waiting.copies.yours], ['note', 0]);
+  assert.match(waiting.detail, /having 1 of the same deliveries rewritten; waits for it/);
+  for (const id of [ada, carol]) assert.equal((await work(home, id!)).copies.rewritten, 1);
+  assert.deepEqual(await eventsIn(world.folder, 'one'), []);
+  assert.deepEqual(await stored(home), ['other stays {}']);
 });
 
 test('an erasure and retention wait for each other', async () => {

@@ -15,24 +15,40 @@ const page_size = 100;
  * Finds the deliveries that were made from rows of the erasure and are not listed yet, and lists
  * each with what is to become of it. `before` the rows are removed it is known whether the store
  * still has all that a delivery was made from; `after` it, those are whole that came meanwhile.
+ * Gives how many could not be judged, because another erasure is having them rewritten.
  */
 export async function judgeCopies(
   engine: Engine,
   erasure: Erasure,
   signal: AbortSignal,
   when: 'before' | 'after',
-): Promise<void> {
+): Promise<number> {
+  const busy = await listBusy(engine, erasure);
+  let left = 0;
   let after = '00000000-0000-0000-0000-000000000000';
   for (;;) {
     const page = await listShown(engine, erasure, after);
-    if (page.length === 0) return;
+    if (page.length === 0) return left;
     after = page.at(-1)!.delivery_id;
     const counts = await countErased(engine, erasure.id, page, signal);
     for (const [index, delivery] of page.entries()) {
       const records = counts[index]!;
-      if (records > 0) await listCopy(engine, erasure, { delivery, records }, signal, when);
+      if (records === 0) continue;
+      if (busy.has(delivery.delivery_id)) left += 1;
+      else await listCopy(engine, erasure, { delivery, records }, signal, when);
     }
   }
+}
+
+/**
+ * Deliveries that other erasures of the project are having rewritten: their receipts will change.
+ */
+async function listBusy({ db }: Engine, { id, team_id }: Erasure): Promise<Set<string>> {
+  const rows = await db.rows<{ delivery_id: string }>(sql`
+    SELECT delivery_id FROM erasure_copies WHERE state IN ('waiting', 'rewriting')
+      AND erasure_id IN (SELECT id FROM erasures
+        WHERE team_id = ${team_id} AND finished_at IS NULL AND id <> ${id})`);
+  return new Set(rows.map(({ delivery_id }) => delivery_id));
 }
 
 // What nobody was shown has no copies. An endpoint is shown rows as they come.

@@ -3,6 +3,9 @@ import { filterCondition, openCriteria } from './criteria.ts';
 import type { Erasure, ErasureCounts, StepEnd } from './erasure.ts';
 import { judgeCopies } from './judge_copies.ts';
 
+/** What is noted is noted anew after so long, as the deliveries of another erasure are. */
+const busy_wait_seconds = 15;
+
 /**
  * Notes which rows it is about, and which deliveries were made from them: both can be told before
  * the rows are gone only. May be repeated.
@@ -43,7 +46,13 @@ export async function noteRows(
           inserted_at, inserted_at FROM persons WHERE team_id = {team_id:Int64} AND ${isIts}`,
       ...asked,
     });
-  await judgeCopies(engine, erasure, signal, 'before');
+  const busy = await judgeCopies(engine, erasure, signal, 'before');
+  if (busy > 0)
+    return {
+      step: 'note',
+      detail: `Another erasure is having ${busy} of the same deliveries rewritten; waits for it.`,
+      wait_seconds: busy_wait_seconds,
+    };
   return { step: 'remove', detail: null, counts: await countNoted(engine, erasure_id, signal) };
 }
 

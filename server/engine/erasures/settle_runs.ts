@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import type { Engine } from '../engine.ts';
 import type { Erasure, StepEnd } from './erasure.ts';
 import { judgeCopies } from './judge_copies.ts';
@@ -26,6 +27,7 @@ export async function settleRuns(
   const showing = await db.row<{ count: number }>(sql`
     SELECT count(*) AS count FROM batch_export_runs WHERE team_id = ${erasure.team_id}
       AND status IN ('Starting', 'Running') AND committing_at IS NOT NULL
+      AND ${notOfOthers(erasure)}
       AND committing_at < ${erasure.removed_at}::timestamptz
         + make_interval(secs => ${memory_seconds})`);
   if (showing!.count > 0)
@@ -42,11 +44,8 @@ export async function settleRuns(
  * Lets runs that are cut begin anew. The number of the attempt goes up, so that who has one now
  * changes nothing any more, as one that was believed dead.
  */
-async function beginAnew(
-  { db }: Engine,
-  { team_id, removed_at }: Erasure,
-  memory_seconds: number,
-): Promise<void> {
+async function beginAnew({ db }: Engine, erasure: Erasure, memory_seconds: number): Promise<void> {
+  const { team_id, removed_at } = erasure;
   await db.transaction(async (tx) => {
     const reset = await tx.rows<{ id: string }>(sql`
       UPDATE batch_export_runs SET attempt = attempt + 1, worker_id = NULL, due_at = now(),
@@ -54,10 +53,19 @@ async function beginAnew(
         receipt = NULL, slices_safe_max = 0, last_updated_at = now()
       WHERE id IN (SELECT id FROM batch_export_runs WHERE team_id = ${team_id}
         AND status = 'Running' AND committing_at IS NULL AND records_total_count IS NOT NULL
+        AND ${notOfOthers(erasure)}
         AND started_at < ${removed_at}::timestamptz + make_interval(secs => ${memory_seconds})
         ORDER BY id FOR NO KEY UPDATE)
       RETURNING id`);
     await tx.run(sql`DELETE FROM batch_export_slices
       WHERE run_id = ANY (${reset.map(({ id }) => id)}::uuid[])`);
   });
+}
+
+/**
+ * What another erasure is having rewritten has none of these rows: `noteRows` waited for the rest.
+ */
+function notOfOthers({ id }: Erasure): Sql {
+  return sql`delivery_id NOT IN (SELECT delivery_id FROM erasure_copies
+    WHERE state IN ('waiting', 'rewriting') AND erasure_id <> ${id})`;
 }

@@ -18,6 +18,7 @@ test('ids that name nobody', () => {
       'anonymous Anonymous guest GUEST distinctid distinct_id id Email not_authenticated undefined',
     ),
     ...words(`UnDefined true FALSE NaN None none null 0 "anonymous" 'Guest' "null" '0'`),
+    '$erased',
     '[object Object]',
     '"[object Object]"',
   ];

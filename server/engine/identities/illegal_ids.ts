@@ -12,7 +12,8 @@ const in_any_case = [
   'true',
   'undefined',
 ];
-const as_written = ['0', 'NaN', 'None', 'none', 'null', '[object Object]'];
+// Under `$erased` stand events of persons who were erased, of all of them.
+const as_written = ['$erased', '0', 'NaN', 'None', 'none', 'null', '[object Object]'];
 
 /** Longest distinct id that an event can have, in characters: nothing longer names anybody. */
 export const id_characters_max = 400;

@@ -6,7 +6,7 @@ import { isoInstant } from '../../platform/clock.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { isRewriting } from '../erasure/delete_rows.ts';
+import { partsToRewrite } from '../erasure/delete_rows.ts';
 import { anyOf, conditionOf, countBoth, countRows, tables } from './rows.ts';
 import type { Condition, StoredAreas, Table } from './rows.ts';
 
@@ -109,7 +109,7 @@ async function whenRewritten(
   signal: AbortSignal,
 ): Promise<void> {
   let wait_ms = look_again_ms.min;
-  while (await isRewriting(removing.clickhouse, table, signal)) {
+  while ((await partsToRewrite(removing.clickhouse, table, signal)) > 0) {
     await stayClaimed(removing, claimed);
     await pause(wait_ms, undefined, { signal });
     wait_ms = Math.min(2 * wait_ms, look_again_ms.max);

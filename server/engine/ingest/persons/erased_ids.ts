@@ -38,6 +38,23 @@ export async function rememberErased(
       WHERE excluded.late_events = 'refuse' AND known.late_events <> 'refuse'`);
 }
 
+/** Those of the distinct ids that are of persons who were erased. */
+export async function findErased(
+  db: Queryable,
+  secrets: Hashing,
+  team_id: number,
+  distinct_ids: string[],
+): Promise<string[]> {
+  const hashes = new Map(
+    distinct_ids.map((id) => [erasedHash(secrets, team_id, id).toString('hex'), id]),
+  );
+  const rows = await db.rows<{ hex: string }>(sql`
+    SELECT encode(id_hash, 'hex') AS hex FROM erased_ids WHERE team_id = ${team_id}
+      AND id_hash IN (SELECT decode(hex, 'hex')
+        FROM unnest(${[...hashes.keys()]}::text[]) AS hex)`);
+  return rows.map(({ hex }) => hashes.get(hex)!);
+}
+
 /**
  * The events as they may be stored, in their order and their number: undefined for one that is
  * refused. Call it under the project's lock, for a project that has erased persons. Warnings of it

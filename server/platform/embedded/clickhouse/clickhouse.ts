@@ -42,6 +42,12 @@ export type EmbeddedClickHouseOptions = {
   hung_ms?: number;
 };
 
+/** The memory of the machine, or of the container that the process is bound to. */
+function ownMemory(): number {
+  const bound = process.constrainedMemory();
+  return bound > 0 ? Math.min(totalmem(), bound) : totalmem();
+}
+
 /**
  * A ClickHouse of our own on `folder` (chDB in a child process that speaks ClickHouse's HTTP
  * interface on a loopback port) that ends with this process. Its `url`, with user and password,
@@ -60,7 +66,7 @@ export async function openEmbeddedClickHouse(
     port: await findFreePort(),
     password: randomBytes(24).toString('hex'),
     memory_bytes_max:
-      options.memory_bytes_max ?? Math.min(memoryBytesMax, Math.floor(totalmem() * 0.4)),
+      options.memory_bytes_max ?? Math.min(memoryBytesMax, Math.floor(ownMemory() * 0.4)),
     operations_max: operationsMax,
     alive_ms: Math.min(alive_ms_max, hung_ms / 10),
   };

@@ -1,0 +1,36 @@
+import sql from 'sql-template-tag';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { UserError } from '../user_error.ts';
+import { analytics_tables } from './analytics_copy.ts';
+
+/**
+ * Throws where the database of the control store has a table: a store of one's own may be
+ * somebody's.
+ */
+export async function requireEmptyControl(db: Database): Promise<void> {
+  const found = await db.row<{ relname: string }>(sql`
+    SELECT relname FROM pg_class
+    WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace LIMIT 1`);
+  if (found !== undefined)
+    throw new UserError(
+      `The database of SLUICE_DATABASE_URL is not empty: it has the table ${found.relname}. ` +
+        'Restore into an empty one.',
+    );
+}
+
+/** Throws where the database of the analytics store has one of our tables. */
+export async function requireEmptyAnalytics(clickhouse: ClickHouse): Promise<void> {
+  const answer = await clickhouse.query({
+    query: `SELECT name FROM system.tables WHERE database = currentDatabase()
+      AND name IN {names:Array(String)} LIMIT 1`,
+    query_params: { names: ['migrations', ...analytics_tables] },
+    format: 'JSONEachRow',
+  });
+  const [table] = await answer.json<{ name: string }>();
+  if (table !== undefined)
+    throw new UserError(
+      `The database of SLUICE_CLICKHOUSE_URL is not empty: it has the table ${table.name}. ` +
+        'Restore into an empty one.',
+    );
+}

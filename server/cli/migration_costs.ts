@@ -1,0 +1,88 @@
+/** What a statement makes of the bytes of a table that is there already. */
+export type Cost = { table: string; work: 'scan' | 'index' | 'rewrite' | 'update' };
+
+// Bytes of a table in a second, about half of what two cores and a disk of their own did when it
+// was measured (docs/decisions/0064_migrations_in_the_background.md).
+const bytes_per_second = {
+  scan: 100_000_000,
+  index: 50_000_000,
+  rewrite: 12_000_000,
+  update: 3_000_000,
+} as const;
+/** What ClickHouse reads and writes of a partition, by its bytes on the disk. */
+const analytics_bytes_per_second = 50_000_000;
+
+/**
+ * What statements of PostgreSQL cost, by their words: reading a table whole, indexing it, writing
+ * it anew, or changing its rows. What only notes something (a column with a constant default) costs
+ * nothing.
+ */
+export function costsOf(text: string): Cost[] {
+  const plain = text
+    .replaceAll(/--.*$/gm, '')
+    .replaceAll(/\$\$[\s\S]*?\$\$/g, "''")
+    .replaceAll(/\s+/g, ' ');
+  return plain.split(';').flatMap((statement) => {
+    const index = /^ *CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?\w+ ON (\w+)/i.exec(statement);
+    if (index !== null) return [{ table: index[1]!.toLowerCase(), work: 'index' as const }];
+    const changed = /^ *(?:WITH .*?)?(?:UPDATE|DELETE FROM) (\w+)/i.exec(statement);
+    if (changed !== null) return [{ table: changed[1]!.toLowerCase(), work: 'update' as const }];
+    const altered = /^ *ALTER TABLE (?:IF EXISTS )?(?:ONLY )?(\w+)/i.exec(statement);
+    if (altered === null) return [];
+    const work = workOf(statement);
+    return work === undefined ? [] : [{ table: altered[1]!.toLowerCase(), work }];
+  });
+}
+
+function workOf(statement: string): Cost['work'] | undefined {
+  if (/\bTYPE \w|\bSTORED\b|DEFAULT (?:random|gen_random_uuid|clock_timestamp)\(/i.test(statement))
+    return 'rewrite';
+  if (/\b(?:PRIMARY KEY|UNIQUE)\b/i.test(statement)) return 'index';
+  if (/\b(?:SET NOT NULL|CHECK|REFERENCES)\b/i.test(statement)) return 'scan';
+  return undefined;
+}
+
+/** How long PostgreSQL takes, in seconds; `bytes` are those of each table with its indexes. */
+export function secondsOf(costs: Cost[], bytes: ReadonlyMap<string, number>): number {
+  return costs.reduce(
+    (sum, { table, work }) => sum + (bytes.get(table) ?? 0) / bytes_per_second[work],
+    0,
+  );
+}
+
+/**
+ * The tables of ClickHouse that statements go through whole, while whoever applies them waits. What
+ * is added (columns, indexes, projections, tables) is for rows of later.
+ */
+export function analyticsTablesRead(text: string): string[] {
+  const plain = text.replaceAll(/--.*$/gm, '').replaceAll(/\s+/g, ' ');
+  const tables = plain.split(';').flatMap((statement) => {
+    const altered = /^ *ALTER TABLE (\w+) /i.exec(statement)?.[1];
+    if (altered !== undefined && /\b(?:MATERIALIZE|UPDATE|DELETE|REWRITE)\b/i.test(statement))
+      return [altered];
+    return /^ *INSERT INTO /i.test(statement)
+      ? [...statement.matchAll(/\b(?:FROM|JOIN) (\w+)/gi)].map(([, table]) => table!)
+      : [];
+  });
+  return [...new Set(tables)];
+}
+
+/** How long ClickHouse takes to go through so many bytes, in seconds. */
+export function analyticsSeconds(bytes: number): number {
+  return bytes / analytics_bytes_per_second;
+}
+
+/** A time for people, as exact as an estimate is: `less than a second`, `about 40 s`. */
+export function aboutText(seconds: number): string {
+  if (seconds < 1) return 'less than a second';
+  if (seconds < 90) return `about ${Math.ceil(seconds)} s`;
+  if (seconds < 5_400) return `about ${Math.round(seconds / 60)} min`;
+  return `about ${(seconds / 3_600).toFixed(1)} h`;
+}
+
+/** Bytes for people: `1.2 GB`. */
+export function bytesText(bytes: number): string {
+  const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+  const step = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  return `${(bytes / 1_000 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step]}`;
+}
