@@ -8,7 +8,7 @@ import { commandOn, openEmptyStores, passphrase } from '../../../test/factories/
 import { insertAt, openDeliveringHouse } from '../../../test/factories/delivering_house.ts';
 import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
-import { rememberErased } from '../../engine/ingest/erased_ids.ts';
+import { rememberErased } from '../../engine/ingest/persons/erased_ids.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { UserError } from '../user_error.ts';

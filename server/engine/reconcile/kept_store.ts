@@ -3,7 +3,7 @@ import sql from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
 import { deleteRows, row_tables } from '../erasure/delete_rows.ts';
 import type { Engine } from '../engine.ts';
-import { findErased } from '../ingest/erased_ids.ts';
+import { findErased } from '../ingest/persons/erased_ids.ts';
 
 const ids_per_batch = 5_000;
 

@@ -167,16 +167,11 @@ function stillRunning() {
  */
 async function take(context: HttpContext, claim: Claim, body_hash: Buffer): Promise<boolean> {
   const now = context.clock.now();
-  // The claim may be lost with a store that breaks down: so is the request, and the answer, whose
-  // commit is waited for, never comes to be without its claim.
   const taking = context.db.run(sql`
-    WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
     INSERT INTO idempotency_keys AS known (user_id, key, method, path, body_hash, claim_id,
       created_at, locked_until)
-    SELECT ${claim.user_id}::integer, ${claim.key}, ${claim.method}, ${claim.path},
-      ${body_hash}::bytea, ${claim.id}::uuid, ${isoInstant(now)}::timestamptz,
-      ${isoInstant(now + lock_ms)}::timestamptz
-    FROM quick
+    VALUES (${claim.user_id}, ${claim.key}, ${claim.method}, ${claim.path}, ${body_hash},
+      ${claim.id}, ${isoInstant(now)}::timestamptz, ${isoInstant(now + lock_ms)}::timestamptz)
     ON CONFLICT (user_id, key, method, path) DO UPDATE
       SET body_hash = EXCLUDED.body_hash, claim_id = EXCLUDED.claim_id,
       created_at = EXCLUDED.created_at, epoch = EXCLUDED.epoch,
