@@ -10,7 +10,7 @@ import { checkEverywhere } from './visitor.ts';
 
 const world = await openConsole();
 const { skip } = world;
-const count = inDepth(150, 1_000);
+const count = inDepth(150, 5_000);
 const told = count.toLocaleString('en');
 
 /** An export with so many failed runs of an hour each. */

@@ -7,17 +7,20 @@ import { insertEvents } from '../../../test/factories/delivering_house.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { openPostgresServer } from '../../../test/servers/postgres_destination.ts';
 import type { PostgresServer } from '../../../test/servers/postgres_destination.ts';
+import { openS3Server } from '../../../test/servers/s3_server.ts';
+import type { S3Server } from '../../../test/servers/s3_server.ts';
 import { openConsole } from '../../../test/console/open_console.ts';
 
 const world = await openConsole({ clickhouse: true });
 const { skip } = world;
 
 let warehouse: PostgresServer;
+let lake: S3Server;
 before(async () => {
-  warehouse = await openPostgresServer();
+  [warehouse, lake] = await Promise.all([openPostgresServer(), openS3Server(['lake'])]);
 });
 after(async () => {
-  await warehouse.close();
+  await Promise.all([warehouse.close(), lake.close()]);
 });
 
 const hostile = `<img src=x onerror="document.title='taken'"> & "more"`;
@@ -81,6 +84,33 @@ test('an export to Postgres is tested until it passes, previewed and made', { sk
     [body.name, body.interval, body.destination.config.port, body.destination.config.schema],
     [`To the warehouse ${hostile}`, 'hour', config.port, config.schema],
   );
+  await leave();
+});
+
+test('an export to S3 is tested until its key is the right one, and made', { skip }, async () => {
+  const home = await world.server.harness.newOrganization();
+  await insertEvents(world.server.harness, home);
+  const { page, leave } = await world.visit(home.user);
+  await page.goto(`/projects/${home.project.id}/exports/new`);
+  await page.getByLabel('Destination').selectOption('S3');
+  await fill(page, 'Name', 'To the lake');
+  const field = (key: string) => page.locator(`[name=destination__config__${key}]`);
+  await field('bucket_name').fill('lake');
+  await field('region').fill('us-east-1');
+  await field('prefix').fill('events');
+  await field('endpoint_url').fill(lake.endpoint);
+  await field('aws_access_key_id').fill(lake.access_key);
+  const secret = field('aws_secret_access_key');
+  await secret.fill('wrong');
+  await button(page, 'Test the connection').click();
+  await page.getByText('The test failed at').waitFor();
+  await secret.fill(lake.secret_key);
+  await button(page, 'Test the connection').click();
+  await page.getByText('The test passed.').waitFor();
+  await button(page, 'Make the export').click();
+  await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
+  const { body } = await stored(home, page.url().split('/').at(-1)!);
+  assert.deepEqual([body.name, body.destination.config.bucket_name], ['To the lake', 'lake']);
   await leave();
 });
 
