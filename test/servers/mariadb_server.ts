@@ -51,6 +51,7 @@ export async function openMariaDb(): Promise<MariaDbServer> {
   await promisify(execFile)(findProgram('mariadb-install-db')!, [
     '--no-defaults',
     `--datadir=${data}`,
+    `--tmpdir=${folder}`,
     `--user=${account}`,
     '--auth-root-authentication-method=normal',
     '--skip-test-db',
@@ -105,6 +106,8 @@ async function startServer(folder: string, data: string, port: number, account: 
     [
       '--no-defaults',
       `--datadir=${data}`,
+      // One that starts removes the temporary tables of all that use the same folder.
+      `--tmpdir=${folder}`,
       `--user=${account}`,
       `--socket=${socket}`,
       `--port=${port}`,
