@@ -1,5 +1,6 @@
 import { Failure, NoAnswer } from './failure.ts';
 import { settingOf } from './insert.ts';
+import { beginEntry } from './keeper.ts';
 import type { Definition, Entry, TableLog } from './keeper.ts';
 import type { Replica } from './replica.ts';
 import { apply, define, isActive, isAllBeforeDone, logAt, noteTable } from './replication.ts';
@@ -108,23 +109,13 @@ function begin(
   { text, settings }: Pick<Entry, 'text' | 'settings'>,
 ): Entry {
   const now = performance.now();
-  const entry: Entry = {
-    number: log.entries.length,
+  return beginEntry(log, {
     kind: 'change',
     text,
     settings,
-    body: undefined,
-    rows: 0,
     source: replica.index,
-    state: 'begun',
-    holders: new Set(),
     due: replicas.map(() => now + random.between(0, trouble.fetch_ms_max)),
-    block_id: undefined,
-    quorum: 0,
-    error: undefined,
-  };
-  log.entries.push(entry);
-  return entry;
+  });
 }
 
 async function changeSource(

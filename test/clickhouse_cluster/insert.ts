@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure, NoAnswer } from './failure.ts';
-import { rememberBlock } from './keeper.ts';
+import { beginEntry, rememberBlock } from './keeper.ts';
 import type { Entry, TableLog } from './keeper.ts';
 import type { Process, Replica } from './replica.ts';
 import { apply, hasOpenChange, isActive } from './replication.ts';
@@ -113,23 +113,16 @@ function begin(
   { block_id, quorum }: { block_id: string | undefined; quorum: number },
 ): Entry {
   const now = performance.now();
-  const entry: Entry = {
-    number: log.entries.length,
+  return beginEntry(log, {
     kind: 'rows',
     text,
     settings,
-    body,
-    rows: 0,
     source: replica.index,
-    state: 'begun',
-    holders: new Set(),
     due: replicas.map(() => now + random.between(0, trouble.fetch_ms_max)),
+    body,
     block_id,
     quorum,
-    error: undefined,
-  };
-  log.entries.push(entry);
-  return entry;
+  });
 }
 
 /** Has the source store the block; what it could not store was never agreed on. */

@@ -102,3 +102,23 @@ export function forgetReplica(keeper: Keeper, replica: number): void {
   }
   for (const { outcomes } of keeper.definitions) outcomes.delete(replica);
 }
+
+/** Puts an entry at the end of the log, of which nobody has anything yet. */
+export function beginEntry(
+  log: TableLog,
+  what: Pick<Entry, 'kind' | 'text' | 'settings' | 'source' | 'due'> & Partial<Entry>,
+): Entry {
+  const entry: Entry = {
+    number: log.entries.length,
+    body: undefined,
+    rows: 0,
+    state: 'begun',
+    holders: new Set(),
+    block_id: undefined,
+    quorum: 0,
+    error: undefined,
+    ...what,
+  };
+  log.entries.push(entry);
+  return entry;
+}

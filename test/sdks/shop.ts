@@ -41,11 +41,13 @@ export async function openShop(browser: Browser): Promise<Shop> {
     return { page, complaints };
   };
   const call = (page: Page, name: 'send' | 'load', address: string, key: string) =>
-    page.evaluate(async ([what, host, token]) => await (globalThis as any)[what](host, token), [
-      name,
-      address,
-      key,
-    ] as const);
+    page.evaluate(
+      async ([what, host, token]) => {
+        type Client = (host: string, token: string) => Promise<unknown>;
+        return (globalThis as unknown as Record<typeof what, Client>)[what](host, token);
+      },
+      [name, address, key] as const,
+    );
   return {
     visit: async (client, address, key) => {
       if (!scripts.has(client.name)) scripts.set(client.name, await bundled(client));
