@@ -97,7 +97,7 @@ function build(wrap: Wrap): Command {
   program
     .command('doctor')
     .description('say what is wrong with this machine, its settings or its stores')
-    .action(wrap(async (context) => (await import('./doctor.ts')).doctor(context)));
+    .action(wrap(async (context) => (await import('./doctor/doctor.ts')).doctor(context)));
   addSupportBundleCommand(program, wrap);
   return program;
 }

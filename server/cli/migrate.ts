@@ -1,7 +1,7 @@
 import type { CommandContext } from './command_context.ts';
-import { lookAtBackground } from './background_findings.ts';
+import { lookAtBackground } from './doctor/background_findings.ts';
 import { migrations_folder } from './process.ts';
-import { lookAtSchema } from './schema_findings.ts';
+import { lookAtSchema } from './doctor/schema_findings.ts';
 import { withProcess } from './with_process.ts';
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
-import { analyticsTablesRead } from '../../server/cli/migration_costs.ts';
+import { analyticsTablesRead } from '../../server/cli/doctor/migration_costs.ts';
 import { readBackgroundMigrations } from '../../server/platform/background_migrations/files.ts';
 import { root } from './source_files.ts';
 

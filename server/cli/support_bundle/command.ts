@@ -7,7 +7,7 @@ import { silentLog } from '../../platform/log.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { passwordOf } from '../../platform/postgres/hosts.ts';
 import type { CommandContext } from '../command_context.ts';
-import { doctor } from '../doctor.ts';
+import { doctor } from '../doctor/doctor.ts';
 import { joinStores } from '../stores.ts';
 import { UserError } from '../user_error.ts';
 import { secretsOfSettings, storedSecrets } from './known_secrets.ts';

@@ -1,6 +1,6 @@
-import { listBackgroundMigrations } from '../platform/background_migrations/standing.ts';
-import type { BackgroundStanding } from '../platform/background_migrations/standing.ts';
-import type { Database } from '../platform/postgres/database.ts';
+import { listBackgroundMigrations } from '../../platform/background_migrations/standing.ts';
+import type { BackgroundStanding } from '../../platform/background_migrations/standing.ts';
+import type { Database } from '../../platform/postgres/database.ts';
 import { ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 import { aboutText, analyticsSeconds, bytesText } from './migration_costs.ts';

@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag';
-import { commandLine } from '../platform/command_line.ts';
-import { findPrimary, judgeStandbys, readStandbys } from '../platform/postgres/control_store.ts';
-import type { Standbys } from '../platform/postgres/control_store.ts';
-import type { Database } from '../platform/postgres/database.ts';
+import { commandLine } from '../../platform/command_line.ts';
+import { findPrimary, judgeStandbys, readStandbys } from '../../platform/postgres/control_store.ts';
+import type { Standbys } from '../../platform/postgres/control_store.ts';
+import type { Database } from '../../platform/postgres/database.ts';
 import { fault, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 

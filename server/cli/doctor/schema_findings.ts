@@ -1,14 +1,14 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import sql from 'sql-template-tag';
-import { readBackgroundMigrations } from '../platform/background_migrations/files.ts';
-import { partitionsOf } from '../platform/background_migrations/store.ts';
-import { openClickHouse } from '../platform/clickhouse/client.ts';
-import type { ClickHouse } from '../platform/clickhouse/client.ts';
-import { openDatabase } from '../platform/postgres/database.ts';
-import type { Database } from '../platform/postgres/database.ts';
-import { pendingMigrations } from '../platform/postgres/migrate.ts';
-import { version } from '../platform/version.ts';
+import { readBackgroundMigrations } from '../../platform/background_migrations/files.ts';
+import { partitionsOf } from '../../platform/background_migrations/store.ts';
+import { openClickHouse } from '../../platform/clickhouse/client.ts';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { openDatabase } from '../../platform/postgres/database.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { pendingMigrations } from '../../platform/postgres/migrate.ts';
+import { version } from '../../platform/version.ts';
 import { lookAtBackground } from './background_findings.ts';
 import { ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
@@ -20,7 +20,7 @@ import {
   costsOf,
   secondsOf,
 } from './migration_costs.ts';
-import type { Stores } from './stores.ts';
+import type { Stores } from '../stores.ts';
 
 /** A pending migration as it is told, and how long a start waits for it. */
 type Told = { text: string; seconds: number };

@@ -1,9 +1,9 @@
-import type { ClickHouse } from '../platform/clickhouse/client.ts';
-import { onEachReplica } from '../platform/clickhouse/topology/caught_up.ts';
-import { findLacking } from '../platform/clickhouse/topology/require_everywhere.ts';
-import { findFacts } from '../platform/clickhouse/topology/detect.ts';
-import { isCancelSafe } from '../platform/clickhouse/topology/versions.ts';
-import type { Mode } from '../platform/clickhouse/topology/mode.ts';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { onEachReplica } from '../../platform/clickhouse/topology/caught_up.ts';
+import { findLacking } from '../../platform/clickhouse/topology/require_everywhere.ts';
+import { findFacts } from '../../platform/clickhouse/topology/detect.ts';
+import { isCancelSafe } from '../../platform/clickhouse/topology/versions.ts';
+import type { Mode } from '../../platform/clickhouse/topology/mode.ts';
 import { fault, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 

@@ -1,5 +1,5 @@
-import type { Deps } from '../deps.ts';
-import type { ClickHouse } from '../platform/clickhouse/client.ts';
+import type { Deps } from '../../deps.ts';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { fault, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 
