@@ -85,7 +85,8 @@ async function move(
 ): Promise<number> {
   await claimTarget(source, target, server);
   await migrateClickHouse(target, join(migrations_folder, 'clickhouse'));
-  const rows: Omit<Move, 'named'> = { source, target, tell: say, known: new Map() };
+  const open_from = new Date(await findCut(db, 0)).toISOString().slice(0, 10);
+  const rows: Omit<Move, 'named'> = { source, target, tell: say, known: new Map(), open_from };
   if ((await movedTables(source)).size === 0) {
     for (let passes = 0; passes < passes_max; passes += 1) {
       const began = performance.now();

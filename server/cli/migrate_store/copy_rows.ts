@@ -17,8 +17,10 @@ export type Move = {
   /** By what name a table goes in the source now. */
   named(table: MovedTable): string;
   tell(line: string): void;
-  /** Days that were the same on both sides, by table and day. */
+  /** Days that were the same on both sides, by table and day, with their rows. */
   known: Map<string, string>;
+  /** The first day that may get rows still: it is hashed each time, as are those after it. */
+  open_from: string;
 };
 
 /** Rows of a day of insertion, and the sum of the hashes of all their values. */
@@ -33,7 +35,8 @@ const block_rows = '1000000';
  * on `inserted_at`; all, without one). Guarantees: month by month, and in each day by day, both
  * sides are counted and hashed, and a day that differs is removed from the target and copied anew;
  * so it may be killed and repeated. A month is done only when both sides say the same. Days that
- * were found the same before are only counted. Gives the number of rows copied.
+ * were found the same before, and get no rows any more, are only counted. Gives the number of
+ * rows copied.
  */
 export async function copyRows(move: Move, until?: number): Promise<number> {
   let copied = 0;
@@ -53,14 +56,14 @@ async function copyMonth(
   for (let tries = 0; tries < tries_max; tries += 1) {
     const differing = await differingDays(move, table, month, until);
     if (differing.length === 0) {
-      const days = [...move.known.keys()].filter((key) => key.startsWith(`${table} `));
-      move.tell(
-        `${table} ${month}: the same on both sides (${counted(days.length, 'day')} so far)`,
-      );
+      move.tell(`${table} ${month}: the same on both sides`);
       return copied;
     }
-    for (const { day, rows } of differing)
-      copied += await copyDay(move, table, { day, rows }, until);
+    for (const { day, rows } of differing) {
+      const day_rows = await copyDay(move, table, { day, rows }, until);
+      move.tell(`${table} ${day}: ${counted(day_rows, 'row')} copied`);
+      copied += day_rows;
+    }
   }
   throw new UserError(
     `The month ${month} of ${table} was copied ${tries_max} times and is not the same on both ` +
@@ -70,36 +73,36 @@ async function copyMonth(
 
 /** Days that are not the same on both sides; of those that were, only their counts are compared. */
 async function differingDays(
-  { source, target, named, known }: Move,
+  { source, target, named, known, open_from }: Move,
   table: MovedTable,
   month: number,
   until: number | undefined,
 ): Promise<{ day: string; rows: number }[]> {
-  const where = within(`toYYYYMM(inserted_at) = ${month}`, until);
-  const sides = async (is_hashed: boolean) => {
-    const columns = is_hashed ? await columnsOf(source, named(table)) : undefined;
-    return Promise.all([
-      daysOf(source, named(table), where, columns),
-      caughtUp(target, [table], () => daysOf(target, table, where, columns)),
+  const columns = await columnsOf(source, named(table));
+  const sides = async (condition: string, hashed?: string[]) =>
+    Promise.all([
+      daysOf(source, named(table), within(condition, until), hashed),
+      caughtUp(target, [table], () => daysOf(target, table, within(condition, until), hashed)),
     ]);
-  };
-  const compare = ([from, to]: [Map<string, Day>, Map<string, Day>]) =>
-    [...new Set([...from.keys(), ...to.keys()])].sort().filter((day) => {
-      const [one, other] = [from.get(day), to.get(day)];
-      return one?.rows !== other?.rows || one?.digest !== other?.digest;
-    });
-  const [from, to] = await sides(false);
-  const is_known = [...from.values()].every(
-    ({ day, rows }) => known.get(`${table} ${day}`) === String(rows),
-  );
-  const counted_days = compare([from, to]);
-  if (is_known && counted_days.length === 0) return [];
-  const hashed = await sides(true);
-  const differing = compare(hashed);
-  for (const { day, rows } of hashed[0].values())
+  const [from, to] = await sides(`toYYYYMM(inserted_at) = ${month}`);
+  const unsure = [...new Set([...from.keys(), ...to.keys()])].filter((day) => {
+    const rows = from.get(day)?.rows;
+    return rows !== to.get(day)?.rows || known.get(`${table} ${day}`) !== String(rows);
+  });
+  if (unsure.length === 0) return [];
+  const days = unsure.map((day) => `'${day}'`).join(', ');
+  const [one, other] = await sides(`toDate(inserted_at) IN (${days})`, columns);
+  const differing = unsure
+    .filter(
+      (day) =>
+        one.get(day)?.rows !== other.get(day)?.rows ||
+        one.get(day)?.digest !== other.get(day)?.digest,
+    )
+    .sort();
+  for (const { day, rows } of one.values())
     if (differing.includes(day)) known.delete(`${table} ${day}`);
-    else known.set(`${table} ${day}`, String(rows));
-  return differing.map((day) => ({ day, rows: hashed[1].get(day)?.rows ?? 0 }));
+    else if (day < open_from) known.set(`${table} ${day}`, String(rows));
+  return differing.map((day) => ({ day, rows: other.get(day)?.rows ?? 0 }));
 }
 
 /** Removes what the target has of the day, and streams the day into it. */
