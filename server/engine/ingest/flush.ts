@@ -98,9 +98,10 @@ async function flushBatch(
   let outcome: FlushOutcome | undefined;
   try {
     await deps.db.transaction(async (tx) => {
-      await lockForWriting(tx, teamId);
+      // One way to the control store for both: the state is read once the lock is there.
+      const [, state] = await Promise.all([lockForWriting(tx, teamId), readState(tx, teamId)]);
       outcome = await caughtUp(deps.clickhouse, ['events', 'persons'], () =>
-        writeBatch(deps, tx, teamId, events),
+        writeBatch(deps, tx, state, teamId, events),
       );
     });
   } catch (error) {
@@ -118,10 +119,10 @@ function failed(failure: FlushFailure): FlushOutcome {
 async function writeBatch(
   deps: FlushDeps,
   tx: Transaction,
+  state: IngestionState,
   teamId: number,
   events: IncomingEvent[],
 ): Promise<FlushOutcome> {
-  const state = await readState(tx, teamId);
   if (state.batch_id !== null) {
     // Somebody was killed in the middle of a batch. Until the store has let go of it, a look-up of
     // uuids could not be trusted.

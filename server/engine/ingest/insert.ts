@@ -18,7 +18,8 @@ export type InsertOutcome = 'stored' | 'absent' | 'unknown';
 /** The tables that ingestion writes. */
 export type IngestionTable = 'events' | 'persons';
 
-const chunk_bytes = 1024 * 1024;
+// What is handed on at once: longer texts cost more to put together and to turn into bytes.
+const chunk_bytes = 128 * 1024;
 // How long the store is asked after an insert that failed, in milliseconds and at most.
 const inquiry_ms_max = 3_000;
 const inquiry_pause_ms = 50;
@@ -166,15 +167,17 @@ async function* jsonLines<Row extends BatchRow>({
   stamp,
 }: BatchInsert<Row>): AsyncGenerator<Uint8Array> {
   const turn = openTurns();
+  // The same behind each row, and so made once.
+  const end = `,${JSON.stringify(stamp).slice(1)}\n`;
   let text = '';
   for (const row of rows) {
     const { written } = row;
-    if (written === undefined) text += `${JSON.stringify({ ...row, ...stamp })}\n`;
+    if (written === undefined) text += `${JSON.stringify(row).slice(0, -1)}${end}`;
     else {
-      const others = JSON.stringify({ ...row, ...stamp, written: undefined });
+      const others = JSON.stringify({ ...row, written: undefined });
       yield Buffer.from(`${text}${others.slice(0, -1)},`);
       yield written;
-      text = '}\n';
+      text = end;
     }
     if (text.length >= chunk_bytes) {
       yield Buffer.from(text);

@@ -126,10 +126,10 @@ export async function noteBatch(
 ): Promise<'noted' | 'refused' | 'project_gone'> {
   const generations = note.writes_persons ? 1 : 0;
   return db.transaction(async (tx) => {
-    await tx.run(sql`SET LOCAL lock_timeout = '5s'`);
+    const bounded = tx.run(sql`SET LOCAL lock_timeout = '5s'`);
     // FOR KEY SHARE waits for a deletion of the project, which then gives no row instead of a
     // broken foreign key. Compares and sets in one statement, on the row's latest version.
-    const found = await tx.row<{ is_noted: boolean; has_project: boolean }>(sql`
+    const noted = tx.row<{ is_noted: boolean; has_project: boolean }>(sql`
       WITH project AS (SELECT id FROM projects WHERE id = ${note.team_id} FOR KEY SHARE),
       noted AS (
         INSERT INTO ingestion_states AS s (team_id, last_inserted_at, persons_generation, batch_id,
@@ -147,6 +147,7 @@ export async function noteBatch(
         RETURNING team_id)
       SELECT EXISTS (SELECT 1 FROM noted) AS is_noted,
         EXISTS (SELECT 1 FROM project) AS has_project`);
+    const [, found] = await Promise.all([bounded, noted]);
     return fateOf(found);
   });
 }

@@ -55,18 +55,22 @@ export function shortNumber(text: string): string {
  * recurse, so that no depth can exhaust the stack.
  */
 export function isTooDeep(value: unknown): boolean {
-  let level: unknown[] = [value];
+  if (!isNested(value)) return false;
+  let level: object[] = [value];
   for (let depth = 0; depth <= nesting_max; depth += 1) {
-    const next: unknown[] = [];
-    for (const item of level) {
-      if (typeof item !== 'object' || item === null) continue;
-      for (const child of Object.values(item))
-        if (Array.isArray(child) || isJsonObject(child)) next.push(child);
-    }
+    const next: object[] = [];
+    for (const item of level)
+      if (Array.isArray(item)) {
+        for (const child of item) if (isNested(child)) next.push(child);
+      } else for (const child of Object.values(item)) if (isNested(child)) next.push(child);
     if (next.length === 0) return false;
     level = next;
   }
   return true;
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !raw.isRawJSON(value);
 }
 
 function parseWithNumbers(text: string): unknown {
