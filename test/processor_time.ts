@@ -11,3 +11,29 @@ export function countProcessorTime(): () => number {
     return (user + system) / 1_000;
   };
 }
+
+/**
+ * Begins to watch this thread; gives the most milliseconds that a processor has worked for it
+ * without others getting their turn on its event loop, and how much memory the process took more.
+ */
+export function watchThread(): () => { turn_ms: number; grown_bytes: number } {
+  const worked = () => {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1_000;
+  };
+  const rss = process.memoryUsage.rss();
+  const found = { turn_ms: 0, grown_bytes: 0 };
+  let before = worked();
+  const look = () => {
+    const now = worked();
+    found.turn_ms = Math.max(found.turn_ms, now - before);
+    found.grown_bytes = Math.max(found.grown_bytes, process.memoryUsage.rss() - rss);
+    before = now;
+  };
+  const timer = setInterval(look, 1);
+  return () => {
+    clearInterval(timer);
+    look();
+    return found;
+  };
+}

@@ -32,9 +32,9 @@ const messages: Record<string, (uuid: string, owner: string) => unknown> = {
           {
             logRecords: [
               {
-                attributes: [
-                  ...Object.entries({ 'event.id': uuid, distinct_id: 'ada', owner }),
-                ].map(([key, stringValue]) => ({ key, value: { stringValue } })),
+                attributes: Object.entries({ 'event.id': uuid, distinct_id: 'ada', owner }).map(
+                  ([key, stringValue]) => ({ key, value: { stringValue } }),
+                ),
               },
             ],
           },
