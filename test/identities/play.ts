@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { dieWithParent } from '../../server/platform/embedded/programs.ts';
 import { openRandom } from '../chaos/random.ts';
 
 const program = fileURLToPath(new URL('../processes/identities_process.ts', import.meta.url));
@@ -44,16 +45,13 @@ async function sendFrom(
   first: number,
   end: { at: number; share: number } | undefined,
 ): Promise<number> {
-  const child = spawn(
+  const words = [
+    ...dieWithParent('KILL'),
     process.execPath,
-    [
-      program,
-      database_url,
-      clickhouse_url,
-      ...[team_id, first, seed, project, sequences].map(String),
-    ],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
+    ...[program, database_url, clickhouse_url],
+    ...[team_id, first, seed, project, sequences].map(String),
+  ];
+  const child = spawn(words[0]!, words.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });
   let answered = -1;
   let began = performance.now();
   const told = createInterface({ input: child.stdout });

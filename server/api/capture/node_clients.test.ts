@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { storedEvents, storedPeople } from '../../../test/factories/stored_events.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
+import { PostHog } from 'posthog-node';
 import { node_clients } from '../../../test/sdks/node_clients.ts';
 
 let harness: Harness;
@@ -13,12 +14,14 @@ before(async () => {
 });
 after(() => harness.close());
 
-/** How many requests a path has answered with 200. */
-async function answered(path: string): Promise<number> {
+/** How many requests a path has answered with the status. */
+async function answered(path: string, status = 200): Promise<number> {
   const { values } = await harness.deps.metrics.request_seconds.get();
   const counted = values.find(
     ({ metricName, labels }) =>
-      metricName?.endsWith('_count') === true && labels.route === path && labels.status === '200',
+      metricName?.endsWith('_count') === true &&
+      labels.route === path &&
+      labels.status === String(status),
   );
   return counted?.value ?? 0;
 }
@@ -39,3 +42,17 @@ for (const { name, path, send, wanted } of node_clients)
     if (wanted.some(([event]) => event === '$create_alias'))
       assert.deepEqual(people, [['ada', 'visitor']]);
   });
+
+test('a client that hears of 413 sends half of its batch at a time, and all of it is stored', async () => {
+  const { project } = await harness.newOrganization();
+  const client = new PostHog(project.api_token, { host: address, flushAt: 100 });
+  const numbers = Array.from({ length: 12 }, (_, number) => number);
+  for (const number of numbers) {
+    const properties = { number, text: 'x'.repeat(1_900_000) };
+    client.capture({ distinctId: 'ada', event: `large ${number}`, properties });
+  }
+  await client.shutdown();
+  assert.ok((await answered('/batch/', 413)) > 0);
+  const stored = (await storedEvents(harness.deps, project.id)).map(({ event }) => event);
+  assert.deepEqual(stored.sort(), numbers.map((number) => `large ${number}`).sort());
+});

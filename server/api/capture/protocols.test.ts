@@ -100,15 +100,29 @@ for (const [says, request, status, detail] of refusals)
     );
   });
 
+const pageOf = (name: string) =>
+  readFileSync(join(import.meta.dirname, '../../../docs', name), 'utf8');
+
+test('docs name every path', () => {
+  const page = pageOf('sdks.md');
+  const spelled = (path: string) =>
+    path
+      .replace(/^(\/v1\/pixel|\/v1|\/api\/s|\/api\/s\/s2s|\/api\/px)\/[a-z]{4,}\/$/, '$1/type/')
+      .replace(/^\/v1\/[tpsiga]\/$/, '/v1/t/');
+  const unnamed = protocols.flatMap(({ match, settings }) =>
+    [...match, ...settings]
+      .flatMap(({ paths }) => paths)
+      .filter((path) => ![path, spelled(path)].some((one) => page.includes(`\`${one}\``))),
+  );
+  assert.deepEqual(unnamed, []);
+});
+
 test('every protocol has a table of cases, and docs name every reason', () => {
   assert.deepEqual(
     Object.keys(tables),
     protocols.map(({ name }) => name),
   );
-  const page = readFileSync(
-    join(import.meta.dirname, '../../../docs/ingestion_warnings.md'),
-    'utf8',
-  );
+  const page = pageOf('ingestion_warnings.md');
   const unnamed = Object.keys(warning_reasons).filter(
     (reason) => !page.includes(`| \`${reason}\` |`),
   );

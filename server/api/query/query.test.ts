@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
@@ -69,6 +71,16 @@ test('a query with errors is answered with all of them', async () => {
       [200, false, 1],
       query.slice(0, 100),
     );
+  }
+});
+
+test('the queries of the page about persons are right', async () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/persons.md'), 'utf8');
+  const queries = [...page.matchAll(/^```\n(SELECT[^`]*)```$/gm)].map(([, text]) => text);
+  assert.equal(queries.length, 2);
+  for (const query of queries) {
+    const { body } = await validate({ query });
+    assert.deepEqual(body.errors, [], query);
   }
 });
 
