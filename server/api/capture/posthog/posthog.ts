@@ -51,17 +51,21 @@ function decode(body: unknown, sent: Sent): Decoded | undefined {
   return {
     length: list.length,
     events: list.values().map((event: unknown) => draftOf(event, sent)),
-    keys: [...keysOf(envelope), ...list.flatMap((event: unknown) => keysOf(event))],
+    keys: keysOf([envelope, ...list]),
     sent_at: envelope['sent_at'] ?? sent.query['_'],
   };
 }
 
 /** An event may carry the key of its project itself, and must, where there is no envelope. */
-function keysOf(value: unknown): unknown[] {
-  if (!isJsonObject(value)) return [];
-  const { properties } = value;
-  const inside = isJsonObject(properties) ? [properties['token']] : [];
-  return [value['api_key'], value['token'], value['$token'], ...inside];
+function keysOf(values: unknown[]): unknown[] {
+  const keys: unknown[] = [];
+  for (const value of values) {
+    if (!isJsonObject(value)) continue;
+    const { api_key, token, $token, properties } = value;
+    const inside = isJsonObject(properties) ? properties['token'] : undefined;
+    for (const key of [api_key, token, $token, inside]) if (key !== undefined) keys.push(key);
+  }
+  return keys;
 }
 
 function draftOf(value: unknown, sent: Sent): Draft {

@@ -7,6 +7,10 @@ import { fitsPerson } from '../parse/person_size.ts';
 // Fixed for ever: the same project and distinct id give the same person id on every server.
 const person_namespace = namespaceOf('8d7f1f3e-52c5-5a0b-9f6e-0c9b1d1f6a11');
 
+// A visitor's events come in many batches, and a hash costs as much as reading an event.
+const latest_ids = new Map<string, string>();
+const latest_ids_max = 10_000;
+
 /** One stored version of a person. `properties` is JSON text. */
 export type Person = {
   person_id: string;
@@ -41,7 +45,14 @@ export type PersonDraft = {
  * asked.
  */
 export function personId(teamId: number, distinctId: string): string {
-  return nameUuid(`${teamId}:${distinctId}`, person_namespace);
+  const name = `${teamId}:${distinctId}`;
+  let id = latest_ids.get(name);
+  if (id === undefined) {
+    if (latest_ids.size === latest_ids_max) latest_ids.clear();
+    id = nameUuid(name, person_namespace);
+    latest_ids.set(name, id);
+  }
+  return id;
 }
 
 /** A draft of a stored person, or of one that does not exist yet. */
