@@ -48,7 +48,9 @@ async function sendFrom(
   const words = [
     ...dieWithParent('KILL'),
     process.execPath,
-    ...[program, database_url, clickhouse_url],
+    program,
+    database_url,
+    clickhouse_url,
     ...[team_id, first, seed, project, sequences].map(String),
   ];
   const child = spawn(words[0]!, words.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -2,9 +2,9 @@ import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync 
 import { capture_size_bytes_max } from './unpack.ts';
 
 /**
- * A body that nobody's SDK sends, and what it is answered. `empty` says that it is a message without
- * events to OpenTelemetry, whose lists are others, `told` that each of its events is refused by
- * itself: both are 200 where a protocol tells what became of each.
+ * A body that nobody's SDK sends, and what it is answered. `empty` says that it is a message
+ * without events to OpenTelemetry, whose lists are others, `told` that each of its events is
+ * refused by itself: both are 200 where a protocol tells what became of each.
  */
 export type HostileBody = {
   says: string;

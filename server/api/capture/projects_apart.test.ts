@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => harness.close());
 
-/** The same event of the same person in the form of each protocol; its properties name the owner. */
+/** The same event of the same person in the form of each protocol; it names its owner. */
 const messages: Record<string, (uuid: string, owner: string) => unknown> = {
   posthog: (uuid, owner) => ({
     event: 'same',
