@@ -103,7 +103,8 @@ test('a day that may get rows still is hashed again, though as many rows are the
   };
   await copyRows(move);
   await clickhouse.command({
-    query: `ALTER TABLE events DELETE WHERE event = 'event 7' AND toDate(inserted_at) = '2026-02-08'`,
+    query: `ALTER TABLE events DELETE
+      WHERE event = 'event 7' AND toDate(inserted_at) = '2026-02-08'`,
     clickhouse_settings: { mutations_sync: '2' },
   });
   const at = start_at + 9 * day_ms + 7;
