@@ -9,6 +9,11 @@ import type { Agent } from '../../test/factories/agents.ts';
 import { newExport } from '../../test/factories/batch_exports.ts';
 import { openHarness } from '../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../test/harness.ts';
+import { leastEnvironment } from '../../test/processes/sluice_process.ts';
+import { readConfig } from '../config/config.ts';
+import { silentLog } from '../platform/log.ts';
+import { mcp } from './mcp.ts';
+import { UserError } from './user_error.ts';
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 
@@ -22,7 +27,7 @@ before(async () => {
 });
 after(() => house.close());
 
-const environment = (key: string) => ({ SLUICE_OWNER_API_KEY: key });
+const environment = (key: string) => ({ ...leastEnvironment(), SLUICE_OWNER_API_KEY: key });
 
 /** `sluice mcp` as a client starts it; the transcript is of its standard output. */
 function started(
@@ -99,28 +104,23 @@ test('a wrong key and a server that is away are told in sentences', async () => 
   await away.close();
 });
 
-/** Runs it with what is written to its standard input, and gives what came of it. */
-async function ran(args: string[], key: string, input: string) {
-  const child = spawn(process.execPath, [main, 'mcp', ...args], { env: environment(key) });
-  let [output, faults] = ['', ''];
-  child.stdout.on('data', (piece) => (output += String(piece)));
-  child.stderr.on('data', (piece) => (faults += String(piece)));
-  child.stdin.end(input);
-  const [code] = await once(child, 'close');
-  return { code: code as number, output, faults };
-}
-
 test('without a key or with no address it does not start', async () => {
-  const without = await ran([], '', '');
-  assert.equal(without.code, 1);
-  assert.match(without.faults, /An agent needs a key/);
-  const nowhere = await ran(['--url', 'sluice'], home.key, '');
-  assert.equal(nowhere.code, 1);
-  assert.match(nowhere.faults, /no address of a server/);
+  const context = { config: readConfig({}), log: silentLog(), say: assert.fail };
+  await assert.rejects(mcp(context, {}), /An agent needs a key/);
+  await assert.rejects(
+    mcp(context, { key: home.key, url: 'sluice' }),
+    (error) => error instanceof UserError && /no address of a server/.test(error.message),
+  );
 });
 
 test('it ends when the agent closes its side, and writes nothing but messages', async () => {
-  const { code, output } = await ran(['--url', address], home.key, 'this is no message\n');
-  assert.equal(code, 0);
+  const child = spawn(process.execPath, [main, 'mcp', '--url', address], {
+    env: environment(home.key),
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  let output = '';
+  child.stdout.on('data', (piece) => (output += String(piece)));
+  child.stdin.end('this is no message\n');
+  assert.deepEqual(await once(child, 'close'), [0, null]);
   assert.equal(output, '');
 });

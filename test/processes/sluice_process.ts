@@ -1,8 +1,19 @@
-import { spawn } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 
 /** What a command said, and its exit code. */
 export type Said = { code: number | null; out: string; err: string };
+
+/** What a process of command lines is told. */
+export type CommandLine = { words: string[]; environment: Record<string, string> };
+
+/** What a process that a test starts has in its environment at least: so it compiles nothing anew. */
+export function leastEnvironment(): Record<string, string> {
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
+  return { PATH, NODE_COMPILE_CACHE };
+}
 
 const main = join(import.meta.dirname, '..', '..', 'server', 'main.ts');
 
@@ -15,9 +26,8 @@ export function runSluice(
   environment: Record<string, string>,
   meanwhile?: (kill: (signal: NodeJS.Signals) => void) => Promise<unknown>,
 ): Promise<Said> {
-  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
   const child = spawn(process.execPath, [main, ...words], {
-    env: { PATH, NODE_COMPILE_CACHE, ...environment },
+    env: { ...leastEnvironment(), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const said = { out: '', err: '' };
@@ -28,4 +38,48 @@ export function runSluice(
     child.on('error', reject);
     child.on('close', (code) => resolve({ code, ...said }));
   });
+}
+
+/** Runs command lines in a process of their own; `close` ends it. */
+export type Sluice = {
+  run(words: string[], environment: Record<string, string>): Promise<Said>;
+  close(): Promise<void>;
+};
+
+/**
+ * One process that runs command lines one after the other, in the order in which they are asked
+ * for: for what commands say and answer, where it is not the point how a process starts, reads its
+ * input or ends. It loads them once, at the first.
+ */
+export function openSluice(): Sluice {
+  let child: ChildProcess | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  const ask = async (line: CommandLine): Promise<Said> => {
+    child ??= fork(join(import.meta.dirname, 'command_process.ts'), { execArgv: [] });
+    child.send(line);
+    const answered = new AbortController();
+    const { signal } = answered;
+    const ended = once(child, 'exit', { signal }).then(() => {
+      throw new Error(`The process of the commands ended at: sluice ${line.words.join(' ')}`);
+    });
+    try {
+      const [said] = (await Promise.race([once(child, 'message', { signal }), ended])) as [Said];
+      return said;
+    } finally {
+      ended.catch(() => undefined);
+      answered.abort();
+    }
+  };
+  return {
+    run: (words, environment) => {
+      const answer = last.then(() => ask({ words, environment }));
+      last = answer.catch(() => undefined);
+      return answer;
+    },
+    close: async () => {
+      if (child === undefined || child.exitCode !== null) return;
+      child.disconnect();
+      await once(child, 'exit');
+    },
+  };
 }

@@ -17,6 +17,7 @@ import {
 } from '../../../test/factories/delivering_house.ts';
 import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
+import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { silentLog } from '../../platform/log.ts';
@@ -146,7 +147,7 @@ test('removed rows are not in the next backup, and not kept by --keep', async ()
 test('a backup that is killed goes on with the files that it has written', async () => {
   const place = placeOf('killed');
   const child = spawn(process.execPath, [main, 'backup', place.name, '--rows-per-file', '30'], {
-    env: source().environment,
+    env: { ...leastEnvironment(), ...source().environment },
     stdio: 'ignore',
   });
   const exited = once(child, 'exit');

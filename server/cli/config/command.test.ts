@@ -12,8 +12,9 @@ import { eventually } from '../../../test/eventually.ts';
 import { rowsIn, until } from '../../../test/factories/delivering_house.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
-import { runSluice } from '../../../test/processes/sluice_process.ts';
+import { openSluice, runSluice } from '../../../test/processes/sluice_process.ts';
 
+const sluice = openSluice();
 let harness: Harness;
 let home: TestOrganization;
 let address: string;
@@ -30,6 +31,7 @@ before(async () => {
   address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
 });
 after(async () => {
+  await sluice.close();
   await worker.stop();
   rmSync(folder, { recursive: true });
   await harness.close();
@@ -41,7 +43,7 @@ const file = (name: string, text: string) => {
   return path;
 };
 const config = (words: string[], environment: Record<string, string> = {}) =>
-  runSluice(['config', ...words, '--url', address, '--key', home.key], environment);
+  sluice.run(['config', ...words, '--url', address, '--key', home.key], environment);
 
 const shop = (name: string) => `projects:
   web:
@@ -94,7 +96,7 @@ test('staging to production: the same files with other values deliver the same r
   const on = async (at: TestOrganization, stage: string) => {
     const words = ['apply', '--yes', '--json', path, '--url', address, '--key', at.key];
     const place = { STAGE: stage, PLACE: stage, HOOK_URL: `https://hooks.example.com/${stage}` };
-    const done = await runSluice(['config', ...words], place);
+    const done = await sluice.run(['config', ...words], place);
     assert.equal(done.code, 0, done.err);
     const { objects } = JSON.parse(done.out) as { objects: { kind: string; id: string }[] };
     const { id } = objects.find(({ kind }) => kind === 'batch_export')!;
@@ -141,7 +143,7 @@ test('staging to production: the same files with other values deliver the same r
 test('exports that would change are tried, with their first rows; 1 when one fails', async () => {
   const at = await harness.newOrganization();
   const run = (words: string[]) =>
-    runSluice(['config', ...words, '--url', address, '--key', at.key], variables);
+    sluice.run(['config', ...words, '--url', address, '--key', at.key], variables);
   const path = file('tried.yaml', shop('Web'));
   const made = await run(['apply', '--yes', '--json', path]);
   const { objects } = JSON.parse(made.out) as { objects: { kind: string; id: string }[] };
@@ -235,7 +237,7 @@ test('hostile names end no line, no cell and no code span', async () => {
   const name = '"a | b</code>\\u001b[2J\\n- [x](javascript:1) <b>"';
   const path = file('hostile.yaml', `projects:\n  web:\n    name: ${name}\n`);
   for (const words of [['plan'], ['plan', '--markdown']]) {
-    const { out, code } = await runSluice(
+    const { out, code } = await sluice.run(
       ['config', ...words, path, '--url', address, '--key', at.key],
       {},
     );
@@ -247,7 +249,7 @@ test('hostile names end no line, no cell and no code span', async () => {
 
 test('an unreachable server and a wrong key are told in a sentence', async () => {
   const path = file('plain.yaml', 'projects: {}\n');
-  const gone = await runSluice(
+  const gone = await sluice.run(
     ['config', 'plan', path, '--url', 'http://127.0.0.1:9', '--key', home.key],
     {},
   );
@@ -256,6 +258,6 @@ test('an unreachable server and a wrong key are told in a sentence', async () =>
     [1, true],
     gone.err,
   );
-  const wrong = await runSluice(['config', 'plan', path, '--url', address, '--key', 'slk_x'], {});
+  const wrong = await sluice.run(['config', 'plan', path, '--url', address, '--key', 'slk_x'], {});
   assert.deepEqual([wrong.code, /answered 401/.test(wrong.err)], [1, true]);
 });

@@ -13,6 +13,7 @@ import { gunzipSync } from 'node:zlib';
 import { eventually } from '../../../test/eventually.ts';
 import { makeApiKey } from '../../platform/http/caller/api_key.ts';
 import { serverEnvironment } from '../../../test/processes/server_process.ts';
+import { openSluice } from '../../../test/processes/sluice_process.ts';
 
 // `sluice import` as a process at a terminal's mercy, against an endpoint that answers when the
 // test says so.
@@ -21,11 +22,15 @@ const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
 const key = makeApiKey();
 const lines = 12_000;
 
+const sluice = openSluice();
 let folder: string;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-import-stop-'));
 });
-after(() => rm(folder, { recursive: true, force: true }));
+after(async () => {
+  await sluice.close();
+  await rm(folder, { recursive: true, force: true });
+});
 
 /**
  * An endpoint that keeps the order of what it was sent and holds back the answers after the first,
@@ -64,10 +69,26 @@ async function openEndpoint() {
   };
 }
 
+const command = (file: string, more: string[]) => [
+  'import',
+  file,
+  ...['--project', '1', '--key', key],
+  ...more,
+];
+const environment = () => ({ ...serverEnvironment(folder, key), TMPDIR: folder });
+
+/** Where nothing is stopped: what the command says, and its code. */
+async function run(
+  file: string,
+  ...more: string[]
+): Promise<{ code: number | null; output: string }> {
+  const { code, out, err } = await sluice.run(command(file, more), environment());
+  return { code, output: out + err };
+}
+
 function start(file: string, ...more: string[]) {
-  const command = ['import', file, '--project', '1', '--key', key, ...more];
-  const child = spawn(process.execPath, [main, ...command], {
-    env: { ...serverEnvironment(folder, key), TMPDIR: folder },
+  const child = spawn(process.execPath, [main, ...command(file, more)], {
+    env: environment(),
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let output = '';
@@ -108,7 +129,7 @@ for (const [signal, code] of [
           'from there.\n',
       });
       endpoint.release();
-      const again = await start(file, '--url', endpoint.url).ended;
+      const again = await run(file, '--url', endpoint.url);
       assert.equal(again.code, 0, again.output);
       assert.match(again.output, /^Going on after line 5000 /);
       const ids = endpoint.sent.map(
@@ -155,7 +176,7 @@ test('a wrong zone and a wrong address are told before anything is read', async 
     [['--url', 'nonsense'], /^"nonsense" is not the address of a server/],
     [['--url', 'ftp://example.com'], /^"ftp:\/\/example.com" is not the address/],
   ] as const) {
-    const { code, output } = await start(absent, ...options).ended;
+    const { code, output } = await run(absent, ...options);
     assert.equal(code, 1);
     assert.match(output, message);
   }
@@ -167,7 +188,7 @@ test('a dry run shows the first events as stored, names bad lines, sends nothing
     `{"who":${n},"at":"2023-09-30 05:00:03","n":12345678901234567890,"properties":{"who":"x"}}`;
   await writeFile(file, [line(1), line(2), line(3), line(4), '{"who":""}', '{}'].join('\n'));
   const mapping = ['--event-name', 'seen', '--distinct-id-field', 'who', '--timestamp-field', 'at'];
-  const { code, output } = await start(
+  const { code, output } = await run(
     file,
     '--url',
     'http://127.0.0.1:9',
@@ -175,7 +196,7 @@ test('a dry run shows the first events as stored, names bad lines, sends nothing
     '--timezone',
     'Europe/Berlin',
     '--dry-run',
-  ).ended;
+  );
   assert.equal(code, 1);
   assert.match(
     output,
@@ -193,8 +214,8 @@ test('another mapping than the one that stored these lines is named and not sent
   const file = join(folder, 'wrong.ndjson');
   await writeFile(file, '{"event":"e","distinct_id":"d","user":"u"}\n');
   const at = ['--url', endpoint.url];
-  assert.equal((await start(file, ...at).ended).code, 0);
-  const refused = await start(file, ...at, '--distinct-id-field', 'user').ended;
+  assert.equal((await run(file, ...at)).code, 0);
+  const refused = await run(file, ...at, '--distinct-id-field', 'user');
   assert.equal(refused.code, 1);
   assert.match(
     refused.output,
@@ -202,9 +223,9 @@ test('another mapping than the one that stored these lines is named and not sent
   );
   assert.equal(endpoint.sent.length, 1);
   // With the same mapping it may be sent again, and with another one when the record is taken away.
-  assert.equal((await start(file, ...at).ended).code, 0);
+  assert.equal((await run(file, ...at)).code, 0);
   await rm(`${file}.sluice-import`);
-  assert.equal((await start(file, ...at, '--distinct-id-field', 'user').ended).code, 0);
+  assert.equal((await run(file, ...at, '--distinct-id-field', 'user')).code, 0);
   assert.equal(endpoint.sent.length, 3);
   endpoint.close();
 });

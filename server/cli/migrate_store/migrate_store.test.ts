@@ -11,6 +11,7 @@ import type { DeliveringHouse } from '../../../test/factories/delivering_house.t
 import { openOwnClickHouse } from '../../../test/factories/embedded_clickhouse.ts';
 import type { EmbeddedClickHouse } from '../../../test/factories/embedded_clickhouse.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
+import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { UserError } from '../user_error.ts';
 import { waitForClickHouse } from '../wait_for_stores.ts';
@@ -65,7 +66,7 @@ const there = (query = sum) => other.rows(query);
 
 test('a copy that is killed goes on; what differs is copied anew; the server goes on', async () => {
   const child = spawn(process.execPath, [main, 'migrate-store', '--to', other.store.url], {
-    env: source().environment,
+    env: { ...leastEnvironment(), ...source().environment },
     stdio: 'ignore',
   });
   const exited = once(child, 'exit');
