@@ -142,7 +142,7 @@ test('who is signed in with the account joins, also without the token', { skip }
     assert.equal(await levelOf(home, user.email), 8);
     await own.leave();
   }
-  await visitor.context.close();
+  await visitor.close();
 });
 
 test('a domain that asks for single sign-on leaves that way alone', { skip }, async () => {

@@ -90,7 +90,7 @@ test(
       visitor.complaints.filter((text) => text.includes('ERR_INTERNET_DISCONNECTED')).length,
       visitor.complaints.length,
     );
-    await visitor.context.close();
+    await visitor.close();
   },
 );
 
@@ -182,6 +182,6 @@ test(
       await page.goBack();
       await page.getByLabel('E-mail address').fill('ada+1@enforced.example.com');
     }
-    await visitor.context.close();
+    await visitor.close();
   },
 );

@@ -173,7 +173,7 @@ test('pages run nothing that somebody writes into them', { skip }, async () => {
   })`);
   assert.deepEqual(refused, ['connect-src', 'img-src', 'script-src-elem']);
   assert.equal(await page.evaluate('window.taken'), undefined);
-  await visitor.context.close();
+  await visitor.close();
 });
 
 test('the account shows what is there, whatever it is called', { skip }, async () => {

@@ -7,7 +7,7 @@ import { startChromium } from '../processes/chromium.ts';
 import { openPageServer } from './page_server.ts';
 import type { PageServer } from './page_server.ts';
 import { openSignedIn, openVisitor } from './visitor.ts';
-import type { Visitor } from './visitor.ts';
+import type { LeftBrowsers, Visitor } from './visitor.ts';
 
 /** The console of one test file: a server with a mail relay, and a browser. */
 export type Console = {
@@ -17,7 +17,10 @@ export type Console = {
   /** There from the first hook on, as the harness is. */
   readonly server: PageServer;
   readonly harness: Harness;
-  /** A browser in which nobody is signed in, or the person who is given. */
+  /**
+   * A browser in which nobody is signed in, or the person who is given. The tests of the file have
+   * it one after the other, cleared each time.
+   */
   visit(user?: { id: number }): Promise<Visitor>;
 };
 
@@ -39,6 +42,7 @@ export async function openConsole({
   const skip = typeof started === 'string' ? started : false;
   const browser = started as Browser;
   const clock = openTestClock();
+  const left: LeftBrowsers = [];
   let server: PageServer;
   before(async () => {
     server = await openPageServer(clock, options);
@@ -46,6 +50,7 @@ export async function openConsole({
   });
   after(async () => {
     await closing?.();
+    await Promise.all(left.map((context) => context.close()));
     if (skip === false) await browser.close();
     await server.close();
   });
@@ -61,7 +66,7 @@ export async function openConsole({
     },
     visit: (user) =>
       user === undefined
-        ? openVisitor(browser, server.address)
-        : openSignedIn(browser, server, user),
+        ? openVisitor(browser, server.address, left)
+        : openSignedIn(browser, server, user, left),
   };
 }

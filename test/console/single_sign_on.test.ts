@@ -91,7 +91,7 @@ test('from the claim of a domain to a sign-in through its provider', { skip }, a
   await guest.page.getByRole('heading', { level: 1 }).waitFor();
   await guest.page.goto('/account');
   await guest.page.getByText('You are signed in as ada@acme.example').waitFor();
-  await guest.context.close();
+  await guest.close();
 
   await page.goto(`/organizations/${home.organization.id}/members`);
   await page.getByRole('row').filter({ hasText: 'ada@acme.example' }).waitFor();

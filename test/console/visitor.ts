@@ -27,19 +27,30 @@ export type Visitor = {
    * another site.
    */
   complaints: string[];
-  /** Closes it; fails when there are complaints. */
+  /** Gives it back. */
+  close(): Promise<void>;
+  /** Gives it back; fails when there are complaints. */
   leave(): Promise<void>;
 };
 
-/** Opens a browser without cookies at the server's address. */
+/**
+ * Browsers that visitors have left, cleared, each with an empty page: the next one needs no process
+ * of their own, and reads no script anew.
+ */
+export type LeftBrowsers = BrowserContext[];
+
+/**
+ * Opens a browser without cookies at the server's address: one that was left there, or a new one.
+ * It is given back when it is left.
+ */
 export async function openVisitor(
   browser: Browser,
   address: string,
-  options: Parameters<Browser['newContext']>[0] = {},
+  left: LeftBrowsers = [],
 ): Promise<Visitor> {
-  const context = await browser.newContext({ baseURL: address, ...options });
+  const context = left.pop() ?? (await browser.newContext({ baseURL: address }));
   context.setDefaultTimeout(patience_ms);
-  const page = await context.newPage();
+  const page = context.pages()[0] ?? (await context.newPage());
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
@@ -54,11 +65,34 @@ export async function openVisitor(
     const url = request.url();
     if (url !== address && !url.startsWith(`${address}/`)) complaints.push(`asks for ${url}`);
   });
+  const close = async () => {
+    await clearBrowser(context, address);
+    left.push(context);
+  };
   const leave = async () => {
-    await context.close();
+    await close();
     assert.deepEqual(complaints, []);
   };
-  return { context, page, complaints, leave };
+  return { context, page, complaints, close, leave };
+}
+
+/**
+ * Closes the pages of a browser and takes away what they left behind at the address: cookies,
+ * storage, permissions. It has an empty page then.
+ */
+export async function clearBrowser(context: BrowserContext, address: string): Promise<void> {
+  const pages = context.pages();
+  // Before the others are closed: with the last page its process would end.
+  const empty = await context.newPage();
+  await Promise.all(pages.map((page) => page.close()));
+  await context.unrouteAll();
+  await context.setOffline(false);
+  await context.clearPermissions();
+  await context.clearCookies();
+  const session = await context.newCDPSession(empty);
+  const { origin } = new URL(address);
+  await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
+  await session.detach();
 }
 
 /** Opens a browser in which the person is signed in. */
@@ -66,8 +100,9 @@ export async function openSignedIn(
   browser: Browser,
   { harness, address }: PageServer,
   user: { id: number },
+  left?: LeftBrowsers,
 ): Promise<Visitor> {
-  const visitor = await openVisitor(browser, address);
+  const visitor = await openVisitor(browser, address, left);
   const value = (await harness.newSession(user)).split('=')[1]!;
   const url = new URL(address).origin;
   await visitor.context.addCookies([{ name: 'sluice_session', value, url }]);

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { clearBrowser } from '../console/visitor.ts';
 import { browser_clients, bundled } from './browser_clients.ts';
 import type { BrowserClient } from './browser_clients.ts';
 
@@ -34,8 +35,13 @@ export async function openShop(browser: Browser): Promise<Shop> {
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const site = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const left: BrowserContext[] = [];
   const enter = async (context: BrowserContext, name: string, address: string) => {
     const page = await context.newPage();
+    // A machine that reaches only itself is offline to its browser, and then clients wait.
+    await page.addInitScript(
+      "Object.defineProperty(Navigator.prototype, 'onLine', { get: () => true })",
+    );
     const complaints = complaintsOf(page, [address, site]);
     await page.goto(`${site}/?client=${encodeURIComponent(name)}`);
     return { page, complaints };
@@ -51,11 +57,8 @@ export async function openShop(browser: Browser): Promise<Shop> {
   return {
     visit: async (client, address, key) => {
       if (!scripts.has(client.name)) scripts.set(client.name, await bundled(client));
-      const context = await browser.newContext();
-      // A machine that reaches only itself is offline to its browser, and then clients wait.
-      await context.addInitScript(
-        "Object.defineProperty(Navigator.prototype, 'onLine', { get: () => true })",
-      );
+      // Visitors who come one after the other have the same browser, cleared in between.
+      const context = left.pop() ?? (await browser.newContext());
       const { page, complaints } = await enter(context, client.name, address);
       await call(page, 'send', address, key);
       return {
@@ -65,10 +68,14 @@ export async function openShop(browser: Browser): Promise<Shop> {
           const again = await enter(context, client.name, address);
           await call(again.page, 'load', address, key);
         },
-        leave: () => context.close(),
+        leave: async () => {
+          await clearBrowser(context, site);
+          left.push(context);
+        },
       };
     },
     close: async () => {
+      await Promise.all(left.map((context) => context.close()));
       server.close();
       server.closeAllConnections();
     },
