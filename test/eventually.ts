@@ -2,6 +2,14 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
+ * How long to pause before asking again, in milliseconds: a little, and more the longer it was
+ * waited for, since each question costs a store or a server some work.
+ */
+export function pauseAfter(waited_ms: number, least_ms: number): number {
+  return Math.max(least_ms, Math.min(200, waited_ms / 10));
+}
+
+/**
  * Asks again until it is so, for fifteen seconds; then the test fails with the sentence that says
  * what is not.
  */
@@ -9,9 +17,10 @@ export async function eventually(
   otherwise: string,
   isSo: () => boolean | Promise<boolean>,
 ): Promise<void> {
-  const end = performance.now() + 15_000;
+  const began = performance.now();
   while (!(await isSo())) {
-    assert.ok(performance.now() < end, otherwise);
-    await pause(10);
+    const waited_ms = performance.now() - began;
+    assert.ok(waited_ms < 15_000, otherwise);
+    await pause(pauseAfter(waited_ms, 10));
   }
 }

@@ -7,6 +7,7 @@ import { startWorker } from '../../server/engine/workers/worker.ts';
 import type { Worker } from '../../server/engine/workers/worker.ts';
 import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
+import { pauseAfter } from '../eventually.ts';
 import { openHarness } from '../harness.ts';
 import type { Answer, Harness, TestOrganization } from '../harness.ts';
 import { openTestStores } from '../harness_stores.ts';
@@ -112,12 +113,13 @@ export async function until(
   ask: () => Promise<Answer>,
   isReached: (body: Answer['body']) => boolean,
 ): Promise<Answer['body']> {
-  const deadline = performance.now() + 60_000;
+  const began = performance.now();
   for (;;) {
     const { body } = await ask();
     if (isReached(body)) return body;
-    assert.ok(performance.now() < deadline, `was not reached: ${JSON.stringify(body)}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    const waited_ms = performance.now() - began;
+    assert.ok(waited_ms < 60_000, `was not reached: ${JSON.stringify(body)}`);
+    await new Promise((resolve) => setTimeout(resolve, pauseAfter(waited_ms, 50)));
   }
 }
 
