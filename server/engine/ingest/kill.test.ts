@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import sql from 'sql-template-tag';
+import { inDepth } from '../../../test/depth.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
@@ -49,7 +50,7 @@ test(
   async () => {
     const teamId = await newProject();
     let acknowledged = -1;
-    for (let round = 0; round < 8; round += 1) {
+    for (let round = 0; round < inDepth(3, 8); round += 1) {
       // Some batches are sent again, as a client does that does not know what became of them.
       const taker = take(teamId, Math.max(0, acknowledged - 2));
       acknowledged = Math.max(acknowledged, await taker.until(acknowledged + 1 + (round % 4)));
@@ -68,7 +69,7 @@ test('kill -9 of ClickHouse: what was acknowledged is there, and taking goes on'
   const teamId = await newProject();
   const taker = take(teamId, 0);
   let acknowledged = -1;
-  for (let round = 0; round < 3; round += 1) {
+  for (let round = 0; round < inDepth(1, 3); round += 1) {
     acknowledged = await taker.until(acknowledged + 3);
     process.kill(analytics.pid!, 'SIGKILL');
     acknowledged = await taker.until(acknowledged + 2);
