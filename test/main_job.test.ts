@@ -13,8 +13,14 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import sql from 'sql-template-tag';
 import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
 import { findFreePort } from '../server/platform/embedded/free_port.ts';
+import { openEmbeddedPostgres } from '../server/platform/embedded/postgres/postgres.ts';
+import { silentLog } from '../server/platform/log.ts';
+import { openDatabase } from '../server/platform/postgres/database.ts';
+import { is_deep } from './depth.ts';
+import { descendantsOf, tell } from './processes/process_group.ts';
 import {
   call,
   findProcesses,
@@ -25,7 +31,7 @@ import {
 import type { ServerProcess } from './processes/server_process.ts';
 
 // The path of a user, with the server as a process of its own: start, events, a kill right after
-// the answer, an export, its proof.
+// the answer, an export, its proof, its end.
 
 const main = fileURLToPath(new URL('../server/main.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'sluice-main-job-'));
@@ -47,7 +53,7 @@ before(async () => {
   [server, { status: first_status }] = await Promise.all([started, ready]);
 });
 after(async () => {
-  await server.stop();
+  if (server.child.exitCode === null) await server.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -185,11 +191,36 @@ test('doctor finds nothing wrong beside a running server', async () => {
   assert.match(output, /ok +server: process \d+ runs on this data folder/);
 });
 
-test('SIGTERM ends server and stores in order', async () => {
-  assert.equal(await server.stop(), 0);
-  await until('the stores to be gone', 5_000, 50, async () =>
-    findProcesses(folder, 'postgres').length + findProcesses(folder, 'clickhouse').length === 0
-      ? true
-      : undefined,
-  );
-});
+const orders = [
+  ['the server first', (server: number, others: number[]) => [server, ...others, server]],
+  ['the stores first', (server: number, others: number[]) => [...others, server, server]],
+] as const;
+
+// A supervisor such as systemd tells every process of a service to end at the same moment. Where
+// the server hears of it first it stops as when it is told alone.
+for (const [title, order] of is_deep ? orders : orders.slice(-1))
+  test(`told together, ${title}, server and stores stop in order, nothing remains`, async () => {
+    if (server.child.exitCode !== null) server = await startServer(['start'], environment);
+    const pid = server.child.pid!;
+    const ended = new Promise<number | null>((resolve) => server.child.once('exit', resolve));
+    // The server twice: npm passes on to it what it got itself.
+    tell(order(pid, descendantsOf(pid)), 'SIGTERM');
+    assert.equal(await ended, 0, server.output());
+    assert.doesNotMatch(server.output(), / {4}at |could not be announced|"level":[56]0/);
+    for (const kind of ['postgres', 'clickhouse'] as const)
+      assert.deepEqual(findProcesses(folder, kind), []);
+    assert.deepEqual(await announcedWorkers(), []);
+  });
+
+/** The workers that have not said that they end. */
+async function announcedWorkers(): Promise<object[]> {
+  const options = { folder: join(folder, 'data', 'postgres'), log: silentLog() };
+  const store = await openEmbeddedPostgres(options);
+  const db = openDatabase(store.url, { connections_max: 1, application_name: 'test' });
+  try {
+    return await db.rows(sql`SELECT id FROM workers`);
+  } finally {
+    await db.close();
+    await store.stop();
+  }
+}

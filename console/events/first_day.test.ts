@@ -22,7 +22,6 @@ const patience_ms = 120_000;
 
 let folder: string;
 let server: ServerProcess;
-let start: (port: string) => Promise<ServerProcess>;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-first-day-'));
   // As it is started without a setting, but for the port and the folder.
@@ -30,8 +29,7 @@ before(async () => {
     folder,
     makeApiKey(),
   );
-  start = (port) => startServer(['start'], { ...environment, SLUICE_PORT: port });
-  server = await start('0');
+  server = await startServer(['start'], environment);
 });
 after(async () => {
   if (skip === false) await browser.close();
@@ -106,40 +104,5 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await other.page.getByRole('button', { name: 'Sign in' }).click();
   await other.page.getByRole('alert').filter({ hasText: 'The link was used' }).waitFor();
   await other.leave();
-  await leave();
-});
-
-test('a restart of the server in the middle of a form loses nothing', { skip }, async () => {
-  const { page, leave, complaints } = await openVisitor(browser, server.address);
-  await page.goto('/login?next=/projects/1/settings');
-  await page.getByLabel('E-mail address').fill('owner@example.com');
-  await page.getByLabel('Password', { exact: true }).fill('correct horse battery staple');
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  const name = page.getByRole('textbox', { name: 'Name' });
-  await name.fill('Typed before the restart');
-  // Another tab, which will be read anew.
-  const other = await page.context().newPage();
-  await other.goto('/projects/1/exports/new');
-  await other.getByLabel('Destination').selectOption('Postgres');
-  const host = other.getByRole('textbox', { name: 'Host', exact: true });
-  await host.fill('db.example.com');
-  const secret = other.locator('[name=destination__config__password]');
-  await secret.fill('hidden');
-  await server.stop();
-  const save = page.getByRole('button', { name: 'Save the project' });
-  await save.click();
-  await page.getByRole('alert').filter({ hasText: 'The server cannot be reached' }).waitFor();
-  assert.equal(await name.inputValue(), 'Typed before the restart');
-  server = await start(new URL(server.address).port);
-  await save.click();
-  await page.getByText('The project was saved.').waitFor();
-  assert.equal(await name.inputValue(), 'Typed before the restart');
-  await other.reload();
-  await host.waitFor();
-  // What is no secret is there.
-  assert.deepEqual([await host.inputValue(), await secret.inputValue()], ['db.example.com', '']);
-  const refused = complaints.filter((text) => text.includes('ERR_CONNECTION_REFUSED'));
-  assert.ok(refused.length > 0);
-  complaints.splice(0, Infinity, ...complaints.filter((text) => !refused.includes(text)));
   await leave();
 });

@@ -11,8 +11,15 @@ import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import { openHttpReceiver } from '../servers/http_receiver.ts';
 import { inDepth, only_deep } from '../depth.ts';
-import { call, serverEnvironment, startServer, until } from '../processes/server_process.ts';
+import {
+  call,
+  findProcesses,
+  serverEnvironment,
+  startServer,
+  until,
+} from '../processes/server_process.ts';
 import type { ServerProcess } from '../processes/server_process.ts';
+import { deliverThroughKills } from './killed_plugins.ts';
 import { compareFiles, startExport } from './one_export.ts';
 
 /** A killed worker's run is in other hands after 15 s, where the machine has nothing else to do. */
@@ -108,6 +115,17 @@ test('a worker alone answers for its own health and metrics', async () => {
 });
 
 test(
+  'events arrive at a plugin in their order although its worker is killed: none is lost, and ' +
+    'what comes twice is one batch for each kill',
+  async () => {
+    await deliverThroughKills(
+      { address, key },
+      { kill: () => kill(processes.at(-1)!), start: () => start('worker') },
+    );
+  },
+);
+
+test(
   'a run that kills its worker each time is isolated, then given up; its neighbour is ' +
     'delivered, and a retry works once the cause is gone',
   { skip: only_deep },
@@ -164,6 +182,15 @@ test(
     }
   },
 );
+
+test('SIGTERM ends workers, server and stores in order', async () => {
+  for (const process of processes.splice(0).toReversed()) assert.equal(await process.stop(), 0);
+  await until('the stores to be gone', 5_000, 50, async () =>
+    findProcesses(folder, 'postgres').length + findProcesses(folder, 'clickhouse').length === 0
+      ? true
+      : undefined,
+  );
+});
 
 /** Does the log of the export say, once, that its run was given up? */
 async function isToldOfGivingUp(exported: Parameters<typeof exportPath>[0]): Promise<boolean> {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
@@ -141,3 +143,42 @@ test(
     await leave();
   },
 );
+
+test('a restart of the server in the middle of a form loses nothing', { skip }, async () => {
+  const { home, person } = await openHome();
+  const { page, context, complaints, leave } = await world.visit(person);
+  await page.goto(`/projects/${home.project.id}/settings`);
+  const name = page.getByRole('textbox', { name: 'Name' });
+  await name.fill('Typed before the restart');
+  // Another tab, which will be read anew.
+  const other = await context.newPage();
+  await other.goto(`/projects/${home.project.id}/exports/new`);
+  await other.getByLabel('Destination').selectOption('Postgres');
+  const host = other.getByRole('textbox', { name: 'Host', exact: true });
+  await host.fill('db.example.com');
+  const secret = other.locator('[name=destination__config__password]');
+  await secret.fill('hidden');
+  const { server } = world.harness.app;
+  const { port } = server.address() as AddressInfo;
+  const ended = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await ended;
+  const save = page.getByRole('button', { name: 'Save the project' });
+  await save.click();
+  await page.getByRole('alert').filter({ hasText: 'The server cannot be reached' }).waitFor();
+  assert.equal(await name.inputValue(), 'Typed before the restart');
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  await save.click();
+  await page.getByText('The project was saved.').waitFor();
+  assert.equal(await name.inputValue(), 'Typed before the restart');
+  await other.reload();
+  await host.waitFor();
+  // What is no secret is there.
+  assert.deepEqual([await host.inputValue(), await secret.inputValue()], ['db.example.com', '']);
+  const refused = complaints.filter((text) => text.includes('ERR_CONNECTION_REFUSED'));
+  assert.ok(refused.length > 0);
+  complaints.splice(0, Infinity, ...complaints.filter((text) => !refused.includes(text)));
+  await leave();
+});
