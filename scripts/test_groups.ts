@@ -14,12 +14,17 @@ type Room = { files: RegExp; is_long?: true } & ({ files_max: number } | { proce
 
 // The first pattern that fits a file is the file's. Alone is what kills processes and runs for
 // minutes, what holds an engine of which a process can have one (the files of a process are loaded
-// before the first of them runs), and what measures the memory of its process. Files of one
-// destination share a module that closes what it opened: they are dealt to different processes.
+// before the first of them runs), and what measures the memory of its process. What needs a browser
+// is together, since a process has one. Files of one destination share a module that closes what it
+// opened: they are dealt to different processes.
 const rooms: Room[] = [
   { files: /\/(streams|bigquery_delivery|bigquery_faults)\.test\.ts$/, files_max: 1 },
   { files: /^test\/(?!console|house)/, files_max: 1, is_long: true },
-  { files: /^(test\/)?console\//, processes: 4, is_long: true },
+  {
+    files: /^(test\/)?console\/|_browser\.test\.ts$|\/(site_apps|browser_clients)\.test\.ts$/,
+    processes: 3,
+    is_long: true,
+  },
   { files: /^test\/house\//, processes: 2 },
   { files: /^server\/engine\/destinations\//, processes: 6 },
   { files: /^server\/api\//, files_max: 16 },

@@ -18,6 +18,9 @@ const looks = [
   ['dark', 320],
 ] as const;
 
+/** The window of a visitor; `checkEverywhere` ends with it, so that nothing is laid out once more. */
+const usual_window = { width: 1280, height: 800 };
+
 /** A browser of one person. */
 export type Visitor = {
   context: BrowserContext;
@@ -48,7 +51,8 @@ export async function openVisitor(
   address: string,
   left: LeftBrowsers = [],
 ): Promise<Visitor> {
-  const context = left.pop() ?? (await browser.newContext({ baseURL: address }));
+  const options = { baseURL: address, viewport: usual_window };
+  const context = left.pop() ?? (await browser.newContext(options));
   context.setDefaultTimeout(patience_ms);
   const page = context.pages()[0] ?? (await context.newPage());
   const complaints: string[] = [];
@@ -156,7 +160,8 @@ export async function checkEverywhere(page: Page, name: string): Promise<void> {
     await page.screenshot({ path, fullPage: true });
   }
   await page.emulateMedia({ colorScheme: null });
-  if (before !== null) await page.setViewportSize(before);
+  if (before !== null && before.width !== page.viewportSize()?.width)
+    await page.setViewportSize(before);
 }
 
 /** What the element with the focus is called, and what describes it, as `label: description`. */

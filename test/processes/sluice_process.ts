@@ -2,6 +2,7 @@ import { fork, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /** What a command said, and its exit code. */
 export type Said = { code: number | null; out: string; err: string };
@@ -16,6 +17,7 @@ export function leastEnvironment(): Record<string, string> {
 }
 
 const main = join(import.meta.dirname, '..', '..', 'server', 'main.ts');
+const program = fileURLToPath(new URL('./command_process.ts', import.meta.url));
 
 /**
  * Runs `sluice` with these words, in an environment that has `environment` and nothing of ours, but
@@ -55,7 +57,7 @@ export function openSluice(): Sluice {
   let child: ChildProcess | undefined;
   let last: Promise<unknown> = Promise.resolve();
   const ask = async (line: CommandLine): Promise<Said> => {
-    child ??= fork(join(import.meta.dirname, 'command_process.ts'), { execArgv: [] });
+    child ??= fork(program, { execArgv: [] });
     child.send(line);
     const answered = new AbortController();
     const { signal } = answered;

@@ -72,7 +72,10 @@ async function openEndpoint() {
 const command = (file: string, more: string[]) => [
   'import',
   file,
-  ...['--project', '1', '--key', key],
+  '--project',
+  '1',
+  '--key',
+  key,
   ...more,
 ];
 const environment = () => ({ ...serverEnvironment(folder, key), TMPDIR: folder });
