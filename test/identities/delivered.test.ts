@@ -97,7 +97,7 @@ test(
     const half = Math.floor(events.length / 2);
     for (const part of [events.slice(0, half), events.slice(half)]) {
       await send(home, part);
-      for (const id of exports) await deliver(home, id);
+      await Promise.all(exports.map((id) => deliver(home, id)));
     }
     const model = new Model(home.project.id, events);
     model.takeUntil(new Set(events.map(({ uuid }) => uuid)).size);
