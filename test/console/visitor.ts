@@ -18,7 +18,7 @@ const looks = [
   ['dark', 320],
 ] as const;
 
-/** The window of a visitor; `checkEverywhere` ends with it, so that nothing is laid out once more. */
+/** The window of a visitor; `checkEverywhere` ends with it, so that nothing is laid out anew. */
 const usual_window = { width: 1280, height: 800 };
 
 /** A browser of one person. */

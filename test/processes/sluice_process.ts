@@ -10,7 +10,7 @@ export type Said = { code: number | null; out: string; err: string };
 /** What a process of command lines is told. */
 export type CommandLine = { words: string[]; environment: Record<string, string> };
 
-/** What a process that a test starts has in its environment at least: so it compiles nothing anew. */
+/** The least environment of a process that a test starts: so it compiles nothing anew. */
 export function leastEnvironment(): Record<string, string> {
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
   return { PATH, NODE_COMPILE_CACHE };
