@@ -57,7 +57,7 @@ export function openSluice(): Sluice {
   let child: ChildProcess | undefined;
   let last: Promise<unknown> = Promise.resolve();
   const ask = async (line: CommandLine): Promise<Said> => {
-    child ??= fork(program, { execArgv: [] });
+    child ??= fork(program, { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     child.send(line);
     const answered = new AbortController();
     const { signal } = answered;
@@ -79,7 +79,7 @@ export function openSluice(): Sluice {
       return answer;
     },
     close: async () => {
-      if (child === undefined || child.exitCode !== null) return;
+      if (child?.connected !== true) return;
       child.disconnect();
       await once(child, 'exit');
     },
