@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * How long to pause before asking again, in milliseconds: a little, and more the longer it was
- * waited for, since each question costs a store or a server some work.
+ * So long to wait before asking again, after so long: at least `least_ms`, and more of what takes
+ * long, since whoever asks all the time keeps busy what they wait for.
  */
 export function pauseAfter(waited_ms: number, least_ms: number): number {
-  return Math.max(least_ms, Math.min(200, waited_ms / 10));
+  return Math.max(least_ms, Math.min(250, waited_ms / 10));
 }
 
 /**
@@ -19,8 +19,8 @@ export async function eventually(
 ): Promise<void> {
   const began = performance.now();
   while (!(await isSo())) {
-    const waited_ms = performance.now() - began;
-    assert.ok(waited_ms < 15_000, otherwise);
-    await pause(pauseAfter(waited_ms, 10));
+    const waited = performance.now() - began;
+    assert.ok(waited < 15_000, otherwise);
+    await pause(pauseAfter(waited, 10));
   }
 }

@@ -3,8 +3,8 @@ import type { ChildProcess } from 'node:child_process';
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
-import { dieWithParent } from '../../server/platform/embedded/programs.ts';
 import { pauseAfter } from '../eventually.ts';
+import { dieWithParent } from '../../server/platform/embedded/programs.ts';
 
 /** The server of this checkout. */
 export const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url));
@@ -125,8 +125,8 @@ export async function call(
 }
 
 /**
- * Asks again, every `pauseMs` at first, until the answer is one that was waited for; fails after
- * `timeout_ms`, naming what was waited for.
+ * Asks again every `pauseMs` until the answer is one that was waited for; fails after `timeout_ms`,
+ * naming what was waited for.
  */
 export async function until<Result>(
   what: string,
@@ -138,9 +138,9 @@ export async function until<Result>(
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
-    const waited_ms = performance.now() - began;
-    if (waited_ms > timeoutMs) throw new Error(`Waited ${timeoutMs} ms for ${what}.`);
-    await new Promise((resolve) => setTimeout(resolve, pauseAfter(waited_ms, pauseMs)));
+    const waited = performance.now() - began;
+    if (waited > timeoutMs) throw new Error(`Waited ${timeoutMs} ms for ${what}.`);
+    await new Promise((resolve) => setTimeout(resolve, pauseAfter(waited, pauseMs)));
   }
 }
 
