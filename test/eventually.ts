@@ -2,6 +2,14 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
+ * So long to wait before asking again, after so long: at least `least_ms`, and more of what takes
+ * long, since whoever asks all the time keeps busy what they wait for.
+ */
+export function pauseAfter(waited_ms: number, least_ms: number): number {
+  return Math.max(least_ms, Math.min(250, waited_ms / 10));
+}
+
+/**
  * Asks again until it is so, for fifteen seconds; then the test fails with the sentence that says
  * what is not.
  */
@@ -9,9 +17,10 @@ export async function eventually(
   otherwise: string,
   isSo: () => boolean | Promise<boolean>,
 ): Promise<void> {
-  const end = performance.now() + 15_000;
+  const began = performance.now();
   while (!(await isSo())) {
-    assert.ok(performance.now() < end, otherwise);
-    await pause(10);
+    const waited = performance.now() - began;
+    assert.ok(waited < 15_000, otherwise);
+    await pause(pauseAfter(waited, 10));
   }
 }

@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
+import { pauseAfter } from '../eventually.ts';
 import { dieWithParent } from '../../server/platform/embedded/programs.ts';
 
 /** The server of this checkout. */
@@ -133,12 +134,13 @@ export async function until<Result>(
   pauseMs: number,
   ask: () => Promise<Result | undefined>,
 ): Promise<Result> {
-  const end = performance.now() + timeoutMs;
+  const began = performance.now();
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
-    if (performance.now() > end) throw new Error(`Waited ${timeoutMs} ms for ${what}.`);
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    const waited = performance.now() - began;
+    if (waited > timeoutMs) throw new Error(`Waited ${timeoutMs} ms for ${what}.`);
+    await new Promise((resolve) => setTimeout(resolve, pauseAfter(waited, pauseMs)));
   }
 }
 
