@@ -52,6 +52,7 @@ export function beginSignIn(
   const facts = responseFacts(acme, request, { email: 'ada@acme.example' }, now_ms);
   // A signature takes ten milliseconds, and most forgers want one of the three texts.
   let assertion: string | undefined;
+  let signed_response: string | undefined;
   const signed = () => (assertion ??= signXml(assertionXml(facts), facts.assertion_id, acme));
   return {
     acme,
@@ -77,7 +78,7 @@ export function beginSignIn(
       return responseXml(facts, signed());
     },
     get signed_response() {
-      return signedResponse(acme, facts, { is_response_signed: true });
+      return (signed_response ??= signedResponse(acme, facts, { is_response_signed: true }));
     },
   };
 }
