@@ -19,6 +19,7 @@ type Room = { files: RegExp; is_long?: true } & ({ files_max: number } | { proce
 // opened: they are dealt to different processes.
 const rooms: Room[] = [
   { files: /\/(streams|bigquery_delivery|bigquery_faults)\.test\.ts$/, files_max: 1 },
+  { files: /^test\/(clickhouse_cluster|identities|watchers)\//, processes: 1, is_long: true },
   { files: /^test\/(?!console|house)/, files_max: 1, is_long: true },
   {
     files: /^(test\/)?console\/|_browser\.test\.ts$|\/(site_apps|browser_clients)\.test\.ts$/,
@@ -27,9 +28,9 @@ const rooms: Room[] = [
   },
   { files: /^test\/house\//, processes: 2 },
   { files: /^server\/engine\/destinations\//, processes: 6 },
-  { files: /^server\/api\//, files_max: 16 },
-  { files: /^server\/engine\//, files_max: 12 },
-  { files: /^server\//, files_max: 16 },
+  { files: /^server\/api\//, files_max: 26 },
+  { files: /^server\/engine\//, files_max: 20 },
+  { files: /^server\//, files_max: 28 },
 ];
 
 /**

@@ -1,21 +1,13 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import sql from 'sql-template-tag';
-import { insertApiKey } from '../server/api/api_keys/store.ts';
 import type { ApiKeyFields } from '../server/api/api_keys/store.ts';
-import { insertOrganization } from '../server/api/organizations/store.ts';
-import type { OrganizationRow } from '../server/api/organizations/schema.ts';
-import { insertUser } from '../server/api/users/store.ts';
-import type { UserRow } from '../server/api/users/store.ts';
 import { buildApp } from '../server/app.ts';
 import { readConfig } from '../server/config/config.ts';
 import type { Deps } from '../server/deps.ts';
 import { withEngine } from '../server/with_engine.ts';
 import { openSandbox } from '../server/engine/plugins/sandbox/sandbox.ts';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
-import { isoInstant, systemClock } from '../server/platform/clock.ts';
-import { makeSessionToken, session_lifetime_ms } from '../server/platform/http/caller/session.ts';
+import { systemClock } from '../server/platform/clock.ts';
 import { openDns } from '../server/platform/dns/dns.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { openMail } from '../server/platform/mail/mail.ts';
@@ -23,7 +15,14 @@ import { openQueryBudget } from '../server/engine/query/query_budget.ts';
 import { openOutbound } from '../server/platform/outbound/outbound.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
 import { openSecrets } from '../server/platform/secrets/secrets.ts';
-import { v7 as uuidv7 } from 'uuid';
+import {
+  giveSecondFactor,
+  newKey,
+  newMember,
+  newOrganization,
+  newSession,
+} from './factories/members.ts';
+import type { Member, TestOrganization } from './factories/members.ts';
 import { watchAnswers } from './watchers/answers.ts';
 import type { Document } from './watchers/document.ts';
 import { collectHiddenRoutes } from './watchers/hidden_routes.ts';
@@ -34,6 +33,8 @@ import type { RecordedChanges } from './watchers/recorded.ts';
 import { openTestStores } from './harness_stores.ts';
 import { withoutDisk } from './without_disk.ts';
 
+export type { Member, TestOrganization };
+
 /** What a test sends: `body` is sent as JSON, a text or bytes as they are. */
 export type Sent = { key?: string; body?: unknown; headers?: Record<string, string> };
 /** What came back; `body` is parsed JSON, or the text of anything else, undefined when empty. */
@@ -43,14 +44,6 @@ export type Answer = {
   body: any;
   text: string;
 };
-/** One person in an organization of their own test. */
-export type Member = { user: UserRow; key: string };
-/** An organization of one test with its project, and a caller in it. */
-export type TestOrganization = Member & {
-  organization: OrganizationRow;
-  project: { id: number; uuid: string; api_token: string };
-};
-
 /** A server on real stores, and what a test needs to talk to it. */
 export type Harness = {
   deps: Deps;
@@ -134,30 +127,49 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
   const hiddenRoutes = collectHiddenRoutes(app);
   const faultsOf = watched(app, options, hiddenRoutes);
   await app.ready();
+  return harnessOf({ deps, app, hiddenRoutes, faultsOf, planted, recorded }, async () => {
+    await app.close();
+    await deps.outbox.close();
+    await deps.mail.close();
+    try {
+      await planted.search(deps.db);
+      // Routes that a test brings itself need not change anything.
+      if (options.build === undefined) await recorded.check(deps.db);
+    } finally {
+      await closeAll([deps.db, deps.clickhouse, outbound, deps.sandbox]);
+      await stores.close();
+    }
+  });
+}
+
+/**
+ * What a test file gets. It keeps that until its process ends; so a closed one lets go of its
+ * server, which is 19 MB.
+ */
+function harnessOf(opened: Opened, close: () => Promise<void>): Harness {
+  let held: { parts: Opened; close: () => Promise<void> } | undefined = { parts: opened, close };
+  const parts = () => {
+    assert.ok(held !== undefined, 'This harness is closed.');
+    return held.parts;
+  };
   return {
-    deps,
-    app,
-    hiddenRoutes,
-    request: (method, path, sent) => send({ app, faultsOf, planted, recorded }, method, path, sent),
-    newOrganization: (wanted) => newOrganization(deps, wanted),
-    newMember: (organization_id, level, scopes) => newMember(deps, organization_id, level, scopes),
-    newKey: (user, fields) => newKey(deps, user, fields),
-    newSession: (user) => newSession(deps, user),
-    giveSecondFactor: async (user) => {
-      await deps.db.run(sql`UPDATE users SET totp_confirmed_at = now() WHERE id = ${user.id}`);
+    get deps() {
+      return parts().deps;
     },
+    get app() {
+      return parts().app;
+    },
+    hiddenRoutes: () => parts().hiddenRoutes(),
+    request: (method, path, sent) => send(parts(), method, path, sent),
+    newOrganization: (wanted) => newOrganization(parts().deps, wanted),
+    newMember: (organization_id, level, scopes) =>
+      newMember(parts().deps, organization_id, level, scopes),
+    newKey: (user, fields) => newKey(parts().deps, user, fields),
+    newSession: (user) => newSession(parts().deps, user),
+    giveSecondFactor: (user) => giveSecondFactor(parts().deps, user),
     close: async () => {
-      await app.close();
-      await deps.outbox.close();
-      await deps.mail.close();
-      try {
-        await planted.search(deps.db);
-        // Routes that a test brings itself need not change anything.
-        if (options.build === undefined) await recorded.check(deps.db);
-      } finally {
-        await closeAll([deps.db, deps.clickhouse, outbound, deps.sandbox]);
-        await stores.close();
-      }
+      const closing = held?.close();
+      await closing?.finally(() => (held = undefined));
     },
   };
 }
@@ -175,15 +187,17 @@ async function closeAll(parts: { close(): Promise<unknown> }[]): Promise<void> {
   await Promise.all(parts.map((part) => part.close()));
 }
 
-type Watched = {
+type Opened = {
+  deps: Deps;
   app: FastifyInstance;
+  hiddenRoutes: Harness['hiddenRoutes'];
   faultsOf: () => string[];
   planted: PlantedSecrets;
   recorded: RecordedChanges;
 };
 
 async function send(
-  { app, faultsOf, planted, recorded }: Watched,
+  { app, faultsOf, planted, recorded }: Opened,
   method: string,
   path: string,
   sent: Sent = {},
@@ -217,77 +231,5 @@ async function send(
     headers: answer.headers as Answer['headers'],
     body,
     text: answer.body,
-  };
-}
-
-async function newUser(deps: Deps): Promise<UserRow> {
-  return deps.db.transaction((tx) =>
-    insertUser(tx, { email: `${randomUUID()}@example.com`, password_hash: null }),
-  );
-}
-
-async function newKey(
-  deps: Deps,
-  user: { id: number },
-  fields: Partial<ApiKeyFields> = {},
-): Promise<string> {
-  return (
-    await insertApiKey(deps.db, deps.secrets, {
-      label: 'test',
-      scopes: ['*'],
-      ...fields,
-      user_id: user.id,
-    })
-  ).value;
-}
-
-async function newSession(deps: Deps, user: { id: number }): Promise<string> {
-  const token = makeSessionToken();
-  const [now, end] = [
-    isoInstant(deps.clock.now()),
-    isoInstant(deps.clock.now() + session_lifetime_ms),
-  ];
-  await deps.db.run(sql`
-    INSERT INTO sessions (id, user_id, token_hash, token_created_at, method, ip, user_agent,
-      created_at, last_used_at, expires_at)
-    VALUES (${uuidv7()}, ${user.id}, ${deps.secrets.hash(token)}, ${now}, 'password', '127.0.0.1',
-      'test', ${now}, ${now}, ${end})`);
-  return `sluice_session=${token}`;
-}
-
-async function newMember(
-  deps: Deps,
-  organization_id: string,
-  level: number,
-  scopes: string[] = ['*'],
-): Promise<Member> {
-  const user = await newUser(deps);
-  await deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (${uuidv7()}, ${organization_id}, ${user.id}, ${level})`,
-  );
-  return { user, key: await newKey(deps, user, { scopes }) };
-}
-
-async function newOrganization(
-  deps: Deps,
-  options: { level?: 1 | 8 | 15; scopes?: string[]; name?: string } = {},
-): Promise<TestOrganization> {
-  const owner = await newUser(deps);
-  const organization = await deps.db.transaction((tx) =>
-    insertOrganization(tx, { name: options.name ?? 'Test' }, owner.id),
-  );
-  const project = organization.teams[0]!;
-  if (options.level !== undefined && options.level !== 15)
-    return {
-      organization,
-      project,
-      ...(await newMember(deps, organization.id, options.level, options.scopes)),
-    };
-  return {
-    organization,
-    project,
-    user: owner,
-    key: await newKey(deps, owner, options.scopes === undefined ? {} : { scopes: options.scopes }),
   };
 }

@@ -95,16 +95,17 @@ export function watchAnswers(
   is_whole: boolean,
   hidden: () => Document['paths'],
 ): () => string[] {
-  let check = is_whole ? whole : undefined;
+  let check: typeof whole;
   const declared = () => {
     const document = app.swagger() as unknown as Document;
     return is_whole ? withHiddenRoutes(document, hidden()) : document;
   };
   let faults: string[] = [];
   app.addHook('onSend', (request, reply, payload, done) => {
-    const { url, schema } = request.routeOptions;
+    const { url, config, schema = config.declared } = request.routeOptions;
     const isDeclared = url !== undefined && schema !== undefined && (is_whole || !schema.hide);
     if (!isDeclared) return done(null, payload);
+    if (is_whole) check ??= whole;
     const look = (check ??= openAnswerCheck(declared()));
     if (is_whole) whole = look;
     const content_type = reply.getHeader('content-type')?.toString();

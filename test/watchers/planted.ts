@@ -93,11 +93,14 @@ function partsOf(value: string): string[] {
     .filter((part) => part.length >= secret_length_min);
 }
 
+/** Those that were ever written to; the others are most. */
 async function tablesOf(db: Database): Promise<Record<string, unknown>[]> {
   return (
     await db.text(
-      "SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) AS name FROM pg_tables " +
-        "WHERE schemaname NOT IN ('pg_catalog', 'information_schema')",
+      "SELECT quote_ident(nspname) || '.' || quote_ident(relname) AS name FROM pg_class " +
+        'JOIN pg_namespace ON pg_namespace.oid = relnamespace ' +
+        "WHERE relkind = 'r' AND nspname NOT IN ('pg_catalog', 'information_schema') " +
+        'AND pg_relation_size(pg_class.oid) > 0',
     )
   ).rows;
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { Scope } from '../../server/platform/http/caller/scopes.ts';
+import { documentedRoute } from '../../server/platform/http/responses.ts';
 
 /**
  * A route as the app has it: `scope` is `public` for those without a key and `any` for those that
@@ -33,17 +34,18 @@ export function collectRoutes(app: FastifyInstance): () => RegisteredRoute[] {
         (route) =>
           route.config?.scope !== undefined &&
           route.method !== 'HEAD' &&
-          (route.config.scope !== 'public' || route.schema?.hide !== true),
+          (route.config.scope !== 'public' || route.config.declared?.hide !== true),
       )
-      .map((route) => ({
+      .map((route) => ({ route, schema: documentedRoute(route) }))
+      .map(({ route, schema }) => ({
         method: String(route.method),
         path: route.url,
         scope: route.config!.scope!,
         session: route.config!.session ?? false,
         within: route.config!.within,
         level: route.config!.level ?? 1,
-        responses: (route.schema?.response ?? {}) as RegisteredRoute['responses'],
-        query: route.schema?.querystring as RegisteredRoute['query'],
-        body: route.schema?.body as RegisteredRoute['body'],
+        responses: (schema?.response ?? {}) as RegisteredRoute['responses'],
+        query: schema?.querystring as RegisteredRoute['query'],
+        body: schema?.body as RegisteredRoute['body'],
       }));
 }

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { inDepth } from '../../../test/depth.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
 
 const password = 'violet kettle harbour 92';
+const rounds = inDepth(4, 20);
 let harness: Harness;
 before(async () => {
   harness = await openHarness({ clickhouse: false });
@@ -64,7 +66,7 @@ test('of 2 to 10 acceptances with one account one joins', async () => {
 });
 
 test('invites of one address, accepted at once in two places, make one account', async () => {
-  for (let round = 0; round < 10; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     const homes = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
     const target_email = `${randomUUID()}@example.com`;
     const links = [
@@ -109,7 +111,7 @@ test('an acceptance that races with the end of its invite wins or finds nothing'
     ],
   ];
   for (const [name, rival, after_acceptance, before_acceptance] of rivals)
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < rounds; round += 1) {
       const [home, own] = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
       const link = await invite(home, own.user.email);
       const [acceptance, other] = await Promise.all([
@@ -132,7 +134,7 @@ test(
   'of invites for one address that are made at once one is left, and its link is the one that ' +
     'works',
   async () => {
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < rounds; round += 1) {
       const home = await harness.newOrganization();
       const target_email = `${randomUUID()}@example.com`;
       const links = await Promise.all(Array.from({ length: 8 }, () => invite(home, target_email)));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { inDepth } from '../../../test/depth.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, Member } from '../../../test/harness.ts';
 
@@ -10,7 +11,7 @@ before(async () => {
 });
 after(() => harness.close());
 
-const rounds = 25;
+const rounds = inDepth(8, 50);
 const path = (organization_id: string, member: Member) =>
   `/api/organizations/${organization_id}/members/${member.user.uuid}/`;
 const statusesOf = (answers: Answer[]) => answers.map(({ status }) => status).sort();

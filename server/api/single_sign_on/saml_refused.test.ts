@@ -6,6 +6,7 @@ import { forged_documents } from '../../../test/saml/forged_documents.ts';
 import { forged_signatures } from '../../../test/saml/forged_signatures.ts';
 import { forged_wrappings } from '../../../test/saml/forged_wrapping.ts';
 import { beginSignIn } from '../../../test/saml/forgery.ts';
+import { inDepth } from '../../../test/depth.ts';
 import { forgetAllAttempts } from '../../../test/factories/people.ts';
 import {
   encodeResponse,
@@ -51,18 +52,15 @@ async function assertStillOpen(
 }
 
 test(
-  'every forged response of the gate is refused here as well: one sentence, the reason in the ' +
-    'log, no account, no session',
+  'what the gate refuses as forged is refused here as well: one sentence, the reason in the log, ' +
+    'no account, no session',
   async () => {
     const browser = newBrowser();
     const request = await beginSaml(browser);
-    const forgeries = [
-      ...forged_wrappings,
-      ...forged_signatures,
-      ...forged_documents,
-      ...forged_claims,
-    ];
-    assert.ok(forgeries.length >= 100);
+    const all = [...forged_wrappings, ...forged_signatures, ...forged_documents, ...forged_claims];
+    assert.ok(all.length >= 100);
+    // Each of them is shown to the gate itself, by its own tests.
+    const forgeries = all.filter((_forgery, at) => at % inDepth(5, 1) === 0);
     const before_all = [await count('users'), await count('sessions')];
     for (const { name, refused, make } of forgeries) {
       const xml = make(beginSignIn(world.clock.now(), request));

@@ -12,6 +12,12 @@ import { january, openTwoProjects } from './cases/two_projects.ts';
 import type { TwoProjects } from './cases/two_projects.ts';
 import { QueryError } from './query_error.ts';
 
+/**
+ * How long one query may take with its checks, over both stores, whatever it is. Its own limit is
+ * three seconds.
+ */
+const longest_ms = 15_000;
+
 let stores: TestStores;
 let projects: TwoProjects;
 before(async () => {
@@ -61,3 +67,18 @@ for (const [title, texts] of Object.entries({
 test('what plays with meanings sees no other project, and the store goes on', async () => {
   await forEachOf(hostile_meanings, (text) => assertOnlyOwnRows(projects, text));
 });
+
+test(
+  'what asks for too much ends in time, sees no row of another project, and the store answers ' +
+    'after each',
+  async () => {
+    for (const text of hostile_loads) {
+      const began = performance.now();
+      await assertOnlyOwnRows(projects, text);
+      assert.ok(
+        performance.now() - began < longest_ms,
+        `${performance.now() - began} ms: ${text.slice(0, 200)}`,
+      );
+    }
+  },
+);

@@ -79,6 +79,8 @@ declare module 'fastify' {
     if_match?: boolean;
     /** The most values that a body may hold, where 10,000 are too few. */
     values_max?: number;
+    /** The route's schema, once it is registered: what the OpenAPI document says of it. */
+    declared?: FastifySchema;
     /** Public routes that answer something else than JSON take any `Accept`. */
     accepts_anything?: boolean;
     /** A path of a protocol that is not ours: it has its own query, and few statuses. */

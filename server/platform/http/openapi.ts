@@ -1,9 +1,9 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
 import { version } from '../version.ts';
 import { hiddenRoute } from './hidden_route.ts';
-import { withMediaTypes } from './responses.ts';
+import { documentedRoute, withMediaTypes } from './responses.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type JsonObject = { [name: string]: Json };
@@ -44,10 +44,7 @@ export function describeApi(app: FastifyInstance): void {
       },
       security: [{ personal_api_key: [] }],
     },
-    transform: ({ schema, url, route }) => ({
-      schema: withMediaTypes(schema, route.config?.media_types),
-      url,
-    }),
+    transform: ({ schema, url, route }) => ({ schema: shown(schema, route), url }),
     transformObject: (document) =>
       'openapiObject' in document
         ? (named(document.openapiObject as unknown as JsonObject) as never)
@@ -62,6 +59,13 @@ export function describeApi(app: FastifyInstance): void {
       persistAuthorization: false,
     },
   });
+}
+
+/** What the document says of a route; one that is not of the API has its own `schema` alone. */
+function shown(schema: FastifySchema, route: RouteOptions): FastifySchema {
+  const declared = documentedRoute(route);
+  if (declared === undefined || declared.hide === true) return declared ?? schema;
+  return withMediaTypes(declared, route.config?.media_types);
 }
 
 /** Adds the route that answers the document. */

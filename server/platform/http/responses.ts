@@ -100,10 +100,15 @@ function answerOf({ schema }: Pick<RouteOptions, 'schema'>) {
 }
 
 /**
- * The route's schema with every status that it can answer, the parameters that all such routes
- * take, and names for the OpenAPI document.
+ * The schema of a registered route with every status that it can answer, the parameters that all
+ * such routes take, and names for the OpenAPI document; as it was declared where it is hidden.
  */
-export function documented(route: RouteOptions): FastifySchema {
+export function documentedRoute(route: RouteOptions): FastifySchema | undefined {
+  const schema = route.config?.declared;
+  return schema === undefined || schema.hide === true ? schema : documented({ ...route, schema });
+}
+
+function documented(route: RouteOptions): FastifySchema {
   const schema: FastifySchema = route.schema ?? {};
   const method = [route.method].flat()[0] ?? 'GET';
   const own = (schema.response ?? {}) as Record<string, TSchema>;

@@ -14,7 +14,7 @@ before(async () => {
   exporting = await openQueryHouse({
     clickhouse: 'own',
     config: {
-      query_seconds_max: 5,
+      query_seconds_max: 3,
       query_memory_mb_max: 64,
       query_memory_total_mb: 256,
       query_rows_max: 300_000,
