@@ -1,7 +1,14 @@
-import { SAML } from '@node-saml/node-saml';
-import type { SamlConfig } from '@node-saml/node-saml';
+import { createRequire } from 'node:module';
+import type { SAML, SamlConfig } from '@node-saml/node-saml';
 import type { Provider, Service } from './parties.ts';
 import { refuse } from './refusal.ts';
+
+const require = createRequire(import.meta.url);
+
+/** The package, loaded when it is used first: most servers never do, and it is a large one. */
+export function nodeSaml(): typeof import('@node-saml/node-saml') {
+  return require('@node-saml/node-saml') as typeof import('@node-saml/node-saml');
+}
 
 /**
  * node-saml for one provider. It writes requests and metadata and verifies signatures. It checks
@@ -13,7 +20,7 @@ export function openLibrary(
   service: Service,
   options: Partial<SamlConfig> = {},
 ): SAML {
-  return new SAML({
+  return new (nodeSaml().SAML)({
     entryPoint: provider.sso_url,
     idpCert: provider.certificates,
     issuer: service.entity_id,
