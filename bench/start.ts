@@ -1,7 +1,8 @@
 // How long a server takes until it is ready, on an empty data folder and on one that is there, and
 // what its processes weigh when nobody asks; and how long `sluice --help` takes. By the clock, and
 // by the processor time of everything that was started. The limit beside them is a bare Node.
-// Run: npm run bench start [-- --rounds 3 --idle 20 --npm]; `--npm` goes through `npm start`.
+//   npm run bench start [--rounds 3] [--idle 20] [--npm] [--program <main of another checkout>]
+// `--npm` goes through `npm start`.
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,7 +12,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
 import { main, serverEnvironment } from '../test/processes/server_process.ts';
-import { spreadOf } from './median.ts';
+import { median, spreadOf } from './median.ts';
 import { memoryOf, treeOf } from './process_memory.ts';
 import { processorTime } from './processor_time.ts';
 
@@ -58,27 +59,29 @@ async function stop(child: ChildProcess): Promise<void> {
 
 /** A command that ends by itself. */
 function run(words: string[]): Took {
-  const before = process.resourceUsage();
+  const before = processorTime(process.pid, 'with children');
   const begun = performance.now();
   const { status } = spawnSync(process.execPath, words, { stdio: 'ignore' });
   if (status !== 0) throw new Error(`${words.join(' ')} ended with ${status}.`);
-  void before;
-  return { seconds: (performance.now() - begun) / 1000, processor: 0 };
+  const seconds = (performance.now() - begun) / 1000;
+  return { seconds, processor: (processorTime(process.pid, 'with children') - before) / 1e6 };
 }
 
-function tell(name: string, took: Took[], aim: number): void {
+function tell(name: string, took: Took[], aim = ''): void {
   const [middle, least, most] = spreadOf(took.map(({ seconds }) => seconds));
-  const [processor] = spreadOf(took.map((one) => one.processor));
+  const processor = median(took.map((one) => one.processor));
   console.log(
-    `${name.padEnd(28)} ${middle.toFixed(2)} s (${least.toFixed(2)} to ${most.toFixed(2)})` +
-      `${processor === 0 ? '' : `, processor ${processor.toFixed(2)} s`}; the aim is ${aim} s`,
+    `${name.padEnd(28)} ${middle.toFixed(2)} s (${least.toFixed(2)} to ${most.toFixed(2)}), ` +
+      `processor ${processor.toFixed(2)} s${aim}`,
   );
 }
 
 async function tellMemory(child: ChildProcess, folder: string): Promise<void> {
   await pause(Number(options.idle) * 1000);
   const memory = memoryOf('proportional', treeOf(child.pid!));
-  console.log(`memory ${options.idle} s later (proportional set size); the aim is 450 MB:`);
+  console.log(
+    `memory ${options.idle} s later (proportional set size); the aim is 450 MB, the server 150:`,
+  );
   for (const one of memory.by_process.toSorted((a, b) => b.megabytes - a.megabytes))
     console.log(
       `  ${one.megabytes.toFixed(0).padStart(5)} MB  ` +
@@ -88,9 +91,9 @@ async function tellMemory(child: ChildProcess, folder: string): Promise<void> {
 }
 
 const help = Array.from({ length: rounds * 3 }, () => run([options.program, '--help']));
-tell('sluice --help', help, 0.3);
+tell('sluice --help', help, '; the aim is 0.3 s');
 const bare = Array.from({ length: rounds * 3 }, () => run(['-e', '0']));
-tell('a bare node', bare, 0);
+tell('a bare node', bare);
 
 const first: Took[] = [];
 const again: Took[] = [];
@@ -109,5 +112,5 @@ for (let round = 0; round < rounds; round += 1) {
     rmSync(folder, { recursive: true, force: true });
   }
 }
-tell('ready, first start', first, 4);
-tell('ready, data folder is there', again, 2.5);
+tell('ready, first start', first, '; the aim is 4 s');
+tell('ready, data folder is there', again, '; the aim is 2.5 s');

@@ -116,14 +116,16 @@ export async function writeFound<Found, Answer>(
   const inTransaction = () =>
     db.transaction(async (tx) => {
       effects = [];
-      const confirming = inner === undefined ? confirmAccess(tx, request) : false;
-      const finding = (async () => ahead(tx))();
-      // Where the caller is refused nobody asks for its fault.
-      finding.catch(() => undefined);
-      const is_closed = await confirming;
-      const found = await finding;
+      // Both are waited for: nothing is asked once the transaction is over.
+      const [confirmed, finding] = await Promise.allSettled([
+        inner === undefined ? confirmAccess(tx, request) : false,
+        (async () => ahead(tx))(),
+      ]);
+      if (confirmed.status === 'rejected') throw confirmed.reason;
+      if (finding.status === 'rejected') throw finding.reason;
+      const is_closed = confirmed.value;
       const record = openRecord(request, tx);
-      const answer = await work(found, tx, record, (effect) => void effects.push(effect));
+      const answer = await work(finding.value, tx, record, (effect) => void effects.push(effect));
       return keepWrite(request, tx, { status, answer, is_closed, record });
     });
   let answer: Answer;
