@@ -72,6 +72,17 @@ export function findBatchExport(
   return db.row<BatchExport>(sql`${selectExports} WHERE e.id = ${id} AND ${isInPlace(place)}`);
 }
 
+/** That the export is there, and since when: what it is and its runs are not looked at. */
+export function findPresence(
+  db: Queryable,
+  place: Place,
+  id: string,
+): Promise<Pick<BatchExport, 'id' | 'created_at'> | undefined> {
+  return db.row(
+    sql`SELECT e.id, e.created_at FROM batch_exports e WHERE e.id = ${id} AND ${isInPlace(place)}`,
+  );
+}
+
 /** What users and the planner set of an export. Instants are ISO 8601 text. */
 export type ExportFields = StoredConfig & {
   name: string;

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import type * as Tldts from 'tldts';
 
 const require = createRequire(import.meta.url);
 
@@ -75,7 +76,7 @@ function mailProviders(): Set<string> {
  * List, of registries (`co.uk`) or of hosts (`github.io`). `domain` is in lower case and ASCII.
  */
 export function isPublicSuffix(domain: string): boolean {
-  const { getPublicSuffix } = require('tldts') as typeof import('tldts');
+  const { getPublicSuffix } = require('tldts') as typeof Tldts;
   return getPublicSuffix(domain, { allowPrivateDomains: true, extractHostname: false }) === domain;
 }
 

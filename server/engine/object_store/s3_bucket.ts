@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { addAbortSignal } from 'node:stream';
 import type { Readable } from 'node:stream';
-import type { S3Client } from '@aws-sdk/client-s3';
+import type * as Sdk from '@aws-sdk/client-s3';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { textOf } from './config_rules.ts';
 import { partTimeout, request_attempts_max, request_timeout_milliseconds } from './object_store.ts';
@@ -30,12 +30,12 @@ const mark_name = 'sluice-upload';
 const require = createRequire(import.meta.url);
 
 /** The package, loaded when a bucket is opened first: it is a large one. */
-function sdk(): typeof import('@aws-sdk/client-s3') {
-  return require('@aws-sdk/client-s3') as typeof import('@aws-sdk/client-s3');
+function sdk(): typeof Sdk {
+  return require('@aws-sdk/client-s3') as typeof Sdk;
 }
 
 /** A client and the options of all its calls. */
-type Access = { client: S3Client; place: S3Place; options: { abortSignal: AbortSignal } };
+type Access = { client: Sdk.S3Client; place: S3Place; options: { abortSignal: AbortSignal } };
 
 /** Opens a bucket through the outbound guard. Each request is tried three times by the SDK. */
 export function openBucket(place: S3Place, outbound: Outbound, signal: AbortSignal): ObjectStore {
@@ -43,7 +43,7 @@ export function openBucket(place: S3Place, outbound: Outbound, signal: AbortSign
   return { faults: s3_faults, ...objectsOf(access), ...uploadsOf(access) };
 }
 
-function openClient(place: S3Place, outbound: Outbound): S3Client {
+function openClient(place: S3Place, outbound: Outbound): Sdk.S3Client {
   const endpoint = textOf(place.endpoint_url);
   const accessKeyId = textOf(place.aws_access_key_id);
   const secretAccessKey = textOf(place.aws_secret_access_key);

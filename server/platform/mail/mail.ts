@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import type * as Nodemailer from 'nodemailer';
 import { v7 as uuidv7 } from 'uuid';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
@@ -170,7 +171,7 @@ function faultOf({ to, reply_to }: MailMessage): string | undefined {
  */
 function openTransport(relay: Relay, bounds: Bounds) {
   // Loaded here: a server without a relay does without it.
-  const { createTransport } = require('nodemailer') as typeof import('nodemailer');
+  const { createTransport } = require('nodemailer') as typeof Nodemailer;
   return createTransport({
     pool: true,
     maxConnections: connections_max,

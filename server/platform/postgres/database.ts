@@ -248,7 +248,9 @@ function openTransaction(send: Send): { tx: Transaction; flush: () => Promise<vo
   let kept: { statement: Statement; told: (fault: unknown) => unknown }[] = [];
   const flush = async () => {
     const sent = kept.map(async ({ statement, told }) => {
-      await prepared(send, statement).catch((fault: unknown) => Promise.reject(told(fault)));
+      await prepared(send, statement).catch((fault: unknown) => {
+        throw told(fault);
+      });
     });
     kept = [];
     // The first fault in their order: it is the reason for those behind it.

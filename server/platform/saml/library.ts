@@ -1,13 +1,13 @@
 import { createRequire } from 'node:module';
-import type { SAML, SamlConfig } from '@node-saml/node-saml';
+import type * as NodeSaml from '@node-saml/node-saml';
 import type { Provider, Service } from './parties.ts';
 import { refuse } from './refusal.ts';
 
 const require = createRequire(import.meta.url);
 
 /** The package, loaded when it is used first: most servers never do, and it is a large one. */
-export function nodeSaml(): typeof import('@node-saml/node-saml') {
-  return require('@node-saml/node-saml') as typeof import('@node-saml/node-saml');
+export function nodeSaml(): typeof NodeSaml {
+  return require('@node-saml/node-saml') as typeof NodeSaml;
 }
 
 /**
@@ -18,8 +18,8 @@ export function nodeSaml(): typeof import('@node-saml/node-saml') {
 export function openLibrary(
   provider: Pick<Provider, 'certificates' | 'sso_url'>,
   service: Service,
-  options: Partial<SamlConfig> = {},
-): SAML {
+  options: Partial<NodeSaml.SamlConfig> = {},
+): NodeSaml.SAML {
   return new (nodeSaml().SAML)({
     entryPoint: provider.sso_url,
     idpCert: provider.certificates,

@@ -12,46 +12,55 @@ type Asked = {
   fail(error: unknown): void;
 };
 
+/** What is asked of a kind; who is alone with it does not wait for company. */
+type Queue = { waiting: Asked[]; under_way: number; is_crowded: boolean };
+
 /** So many go together at most: what the record of one takes, the others wait for. */
 const batch_max = 32;
 
 /**
  * Opens the look-up of credential, user, membership and target, and of the record that a route
  * reads there: one statement for a request, and one for all requests of a kind that arrive in the
- * same turn of the event loop. Undefined: no such key or session, or it has expired, or its user is
+ * same turn of the event loop, as soon as two of them meet. Undefined: no such key or session, or it has expired, or its user is
  * not active. The target's columns are null when it does not exist, the user is not a member of its
  * organization, or the key is limited to others; the three cannot be told apart. Nothing is
  * remembered, so a change counts on the next request. Where a statement for several fails in the
  * store, each is asked for by itself.
  */
 export function openAccessFinder(db: Database): AccessFinder {
-  const waiting = new Map<string, Asked[]>();
+  const queues = new Map<string, Queue>();
   const statements: Statements = new Map();
-  const ask = async (kind: string, batch: Asked[]): Promise<void> => {
+  const ask = async (kind: string, batch: Asked[], queue: Queue): Promise<void> => {
+    queue.under_way += 1;
     try {
       const found = await findAll(db, accessStatement(statements, kind, batch));
       batch.forEach((one, at) => one.answer(found.get(at + 1)));
     } catch (error) {
       if (batch.length > 1 && isDatabaseError(error))
-        for (const one of batch) void ask(kind, [one]);
+        for (const one of batch) void ask(kind, [one], queue);
       else for (const one of batch) one.fail(error);
+    } finally {
+      queue.under_way -= 1;
     }
   };
-  const askAll = (kind: string) => {
-    const batch = waiting.get(kind) ?? [];
-    waiting.delete(kind);
+  const askAll = (kind: string, queue: Queue) => {
+    const batch = queue.waiting;
+    queue.waiting = [];
+    queue.is_crowded = batch.length > 1;
     for (let at = 0; at < batch.length; at += batch_max)
-      void ask(kind, batch.slice(at, at + batch_max));
+      void ask(kind, batch.slice(at, at + batch_max), queue);
   };
   return (credential, target, now) =>
     new Promise((answer, fail) => {
       const kind = `${credential.kind} ${kindOf(target)} ${target?.record?.url ?? ''}`;
       const asked = { credential, target, now, answer, fail };
-      const batch = waiting.get(kind);
-      if (batch !== undefined) return void batch.push(asked);
-      waiting.set(kind, [asked]);
+      const queue = queues.get(kind) ?? { waiting: [], under_way: 0, is_crowded: false };
+      queues.set(kind, queue);
+      if (queue.under_way === 0 && queue.waiting.length === 0 && !queue.is_crowded)
+        return void ask(kind, [asked], queue);
+      queue.waiting.push(asked);
       // Runs when every request that has already arrived has been read.
-      setImmediate(askAll, kind);
+      if (queue.waiting.length === 1) setImmediate(askAll, kind, queue);
     });
 }
 
