@@ -172,8 +172,8 @@ function fitting(
 }
 
 /**
- * The runs whose turn it is: one of each of the first projects after `lastTeamId`, and then of those
- * up to it, that may begin another one, for as many places at most.
+ * The runs whose turn it is: one of each of the first projects after `lastTeamId`, and then of
+ * those up to it, that may begin another one, for as many places at most.
  */
 async function listNext(
   tx: Transaction,

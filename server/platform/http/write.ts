@@ -188,7 +188,7 @@ function openRecord(request: FastifyRequest, tx: Transaction): OpenRecord {
   return record;
 }
 
-/** Keeps the answer and the one entry of a work that succeeded; throws for one that keeps nothing. */
+/** Keeps the answer and the one entry of a work that succeeded; throws where nothing is kept. */
 async function keepWrite<Answer>(
   request: FastifyRequest,
   tx: Transaction,

@@ -21,11 +21,11 @@ const batch_max = 32;
 /**
  * Opens the look-up of credential, user, membership and target, and of the record that a route
  * reads there: one statement for a request, and one for all requests of a kind that arrive in the
- * same turn of the event loop, as soon as two of them meet. Undefined: no such key or session, or it has expired, or its user is
- * not active. The target's columns are null when it does not exist, the user is not a member of its
- * organization, or the key is limited to others; the three cannot be told apart. Nothing is
- * remembered, so a change counts on the next request. Where a statement for several fails in the
- * store, each is asked for by itself.
+ * same turn of the event loop, as soon as two of them have met. Undefined: no such key or session,
+ * or it has expired, or its user is not active. The target's columns are null when it does not
+ * exist, the user is not a member of its organization, or the key is limited to others; the three
+ * cannot be told apart. Nothing is remembered, so a change counts on the next request. Where a
+ * statement for several fails in the store, each is asked for by itself.
  */
 export function openAccessFinder(db: Database): AccessFinder {
   const queues = new Map<string, Queue>();
