@@ -257,10 +257,15 @@ function openTransaction(send: Send): { tx: Transaction; flush: () => Promise<vo
     for (const one of await Promise.allSettled(sent))
       if (one.status === 'rejected') throw one.reason;
   };
-  const inOrder: Send = (config) =>
-    kept.length === 0
-      ? send(config)
-      : Promise.all([flush(), send(config)]).then(([, result]) => result);
+  const inOrder: Send = async (config) => {
+    if (kept.length === 0) return send(config);
+    const flushed = flush();
+    const sent = send(config);
+    // What was kept comes first, also with its fault: what is behind a fault fails for it.
+    sent.catch(() => undefined);
+    await flushed;
+    return sent;
+  };
   const tx: Transaction = {
     ...queryable(inOrder),
     transaction_open: true,
