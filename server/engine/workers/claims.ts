@@ -64,18 +64,13 @@ export async function claimRuns(
   places: number,
 ): Promise<ClaimedRun[]> {
   return db.transaction(async (tx) => {
-    // In one go: the others wait for the lock as long as this one is on its way.
-    const locking = tx.row(sql`SELECT pg_advisory_xact_lock(${claim_lock})`);
-    const releasing = tx.run(sql`
+    await tx.row(sql`SELECT pg_advisory_xact_lock(${claim_lock})`);
+    await tx.run(sql`
       UPDATE batch_export_runs SET worker_id = NULL,
         due_at = now() + make_interval(secs => ${broken_off_pause_seconds})
       WHERE worker_id = ${claimant.worker_id} AND status IN ('Starting', 'Running')
         AND id <> ALL (${claimant.run_ids}::uuid[])`);
-    const [{ is_alone, is_eldest, is_noted }] = await Promise.all([
-      standingOf(tx, claimant),
-      locking,
-      releasing,
-    ]);
+    const { is_alone, is_eldest, is_noted } = await standingOf(tx, claimant);
     if (is_alone || !is_noted) return [];
     const claimed: ClaimedRun[] = [];
     const locked: string[] = [];
@@ -90,7 +85,12 @@ export async function claimRuns(
         break_offs_max: isFree || is_eldest ? null : break_offs_alone - 1,
         places: free,
       };
-      const { runs, isLast } = fitting(await listNext(tx, last, wanted), isFree, free);
+      const nearest = await listNext(tx, last, wanted);
+      const { runs, isLast } = fitting(
+        nearest.length > 0 || last === 0 ? nearest : await listNext(tx, 0, wanted),
+        isFree,
+        free,
+      );
       const taken = await claimAll(
         tx,
         runs.map(({ id }) => id),
@@ -172,8 +172,8 @@ function fitting(
 }
 
 /**
- * The runs whose turn it is: one of each of the first projects after `lastTeamId`, and then of
- * those up to it, that may begin another one, for as many places at most.
+ * The runs whose turn it is: one of each of the first projects after `lastTeamId` that may begin
+ * another one, for as many places at most.
  */
 async function listNext(
   tx: Transaction,
@@ -181,9 +181,9 @@ async function listNext(
   { bounds, locked, silent_run_ids, break_offs_max, places }: Wanted,
 ): Promise<NextRun[]> {
   // The index batch_export_runs_waiting is read from project to project and not through the runs of
-  // each: `project`, and behind it `first_project`, jumps to the next one that has a waiting run,
-  // only as far as LIMIT asks it to. Within a project the index gives the oldest first, and its
-  // columns `host` and `break_offs` what must be passed over.
+  // each: `project` jumps to the next one that has a waiting run, only as far as LIMIT asks it to.
+  // Within a project the index gives the oldest first, and its columns `host` and `break_offs` what
+  // must be passed over.
   return tx.rows<NextRun>(sql`
     WITH RECURSIVE held AS MATERIALIZED (
       SELECT team_id, host, id = ANY (${silent_run_ids}::uuid[]) AS is_silent FROM batch_export_runs
@@ -203,19 +203,9 @@ async function listNext(
         WHERE run.status IN ('Starting', 'Running') AND run.worker_id IS NULL
         AND run.team_id > project.team_id ORDER BY run.team_id LIMIT 1)
       FROM project WHERE project.team_id IS NOT NULL
-    ), first_project AS (
-      SELECT (SELECT team_id FROM batch_export_runs WHERE status IN ('Starting', 'Running')
-        AND worker_id IS NULL AND team_id <= ${lastTeamId} ORDER BY team_id LIMIT 1) AS team_id
-      UNION ALL
-      SELECT (SELECT run.team_id FROM batch_export_runs run
-        WHERE run.status IN ('Starting', 'Running') AND run.worker_id IS NULL
-        AND run.team_id > first_project.team_id AND run.team_id <= ${lastTeamId}
-        ORDER BY run.team_id LIMIT 1)
-      FROM first_project WHERE first_project.team_id IS NOT NULL
     )
     SELECT oldest.id, project.team_id, oldest.host, oldest.is_small,
-      oldest.break_offs >= ${break_offs_alone} AS is_for_alone
-    FROM (TABLE project UNION ALL TABLE first_project) project CROSS JOIN LATERAL (
+      oldest.break_offs >= ${break_offs_alone} AS is_for_alone FROM project CROSS JOIN LATERAL (
       SELECT run.id, run.host, run.is_small, run.break_offs FROM batch_export_runs run
       WHERE run.status IN ('Starting', 'Running') AND run.worker_id IS NULL
         AND run.team_id = project.team_id AND run.due_at <= now()
