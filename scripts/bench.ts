@@ -20,6 +20,7 @@ const benchmarks = {
   hostile_answers: 'how long pages of the largest records hold the event loop',
   ingestion: 'events taken in, in a second, beside another checkout',
   query: 'a query of the query language, parsed and resolved',
+  start: 'until a server is ready, and what it weighs when nobody asks',
   slots: 'what became of 200,000 slots of one export with 1,000,000 runs',
 };
 

@@ -1,4 +1,4 @@
-import { withSmallYoungHeap } from '../platform/memory/young_heap.ts';
+import { collectYoungHeapAlone, withSmallYoungHeap } from '../platform/memory/young_heap.ts';
 import type { CommandContext } from './command_context.ts';
 import { keepCompiledModules } from './compiled_modules.ts';
 import type { Parts } from './serve.ts';
@@ -21,6 +21,7 @@ export async function start(
   isDemo: boolean,
 ): Promise<number> {
   const { config, say } = context;
+  collectYoungHeapAlone();
   const stopped = stopSignal().then(() => 0);
   let isFault = false;
   const crashed = crash(context).then((code) => {

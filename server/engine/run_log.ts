@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import { batchCalls } from '../platform/batched_calls.ts';
 import type { Database, Queryable } from '../platform/postgres/database.ts';
 
@@ -27,6 +28,12 @@ export async function writeRunLogs(queryable: Queryable, lines: LogLine[]): Prom
         run_id, level, message, number)
     WHERE EXISTS (SELECT 1 FROM batch_exports WHERE id = line.batch_export_id)
       ORDER BY line.number`);
+}
+
+/** A statement that adds a line about each export that `exports` gives the id of. */
+export function lineOfEach(exports: Sql, level: LogLevel, message: string): Sql {
+  return sql`INSERT INTO batch_export_logs (batch_export_id, level, message)
+    SELECT id, ${level}, ${message} FROM ${exports}`;
 }
 
 /** Adds a line as `writeRunLog` does, together with those that others add meanwhile. */

@@ -26,3 +26,17 @@ test('help loads the list of commands, and not what they do', () => {
     'server/platform/version.ts',
   ]);
 });
+
+test('a server loads what few servers need when it is used first', () => {
+  const texts = new Map(listSourceFiles().map(({ path, text }) => [path, text]));
+  const loaded = loadedBy('server/cli/serve.ts', texts);
+  assert.ok(loaded.has('fastify'));
+  for (const name of [
+    '@node-saml/node-saml',
+    '@aws-sdk/client-s3',
+    'nodemailer',
+    'email-providers/all.json',
+    'tldts',
+  ])
+    assert.ok(!loaded.has(name), `${name} is 100 modules, or a long list: see decision 0068`);
+});

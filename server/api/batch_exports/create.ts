@@ -3,30 +3,26 @@ import { v7 as uuidv7 } from 'uuid';
 import { storeConfig } from '../../engine/destination/stored_config.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { firstSchedule } from '../../engine/planning/plan.ts';
-import { writeRunLog } from '../../engine/run_log.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { noProject } from './body/new_export.ts';
 import type { CheckedNewExport } from './body/new_export.ts';
 import { rhythmOf, storedSchedule } from './pause.ts';
 import type { Schedule } from './schedule.ts';
 import type { BatchExport, NewBatchExport } from './schema.ts';
-import { findTargetProject, insertBatchExport } from './store.ts';
-import type { NewRow } from './store.ts';
+import { insertBatchExport } from './store.ts';
+import type { NewRow, TargetProject } from './store.ts';
 
 /**
- * Adds an export that was checked, and gives it on the wire and as it is stored. It begins with the
- * interval in which now, or its `start_at` when that is later, lies. Throws 404 or 400 when the
- * project was deleted since the check.
+ * Adds an export that was checked to its project, and gives it on the wire and as it is stored. It
+ * begins with the interval in which now, or its `start_at` when that is later, lies. `soon` is
+ * called when its last statement has been sent.
  */
 export async function createBatchExport(
   engine: Engine,
   tx: Transaction,
-  { place, fields, sink, query }: CheckedNewExport,
-  created_by: number,
+  { fields, sink, query }: CheckedNewExport,
+  { project, created_by, soon }: { project: TargetProject; created_by: number; soon(): void },
 ): Promise<{ created: BatchExport; row: NewRow }> {
-  const project = await findTargetProject(tx, place, fields.team_id, 'lock');
-  if (project === undefined) throw noProject(place, fields.team_id);
   const given = withDefaults(fields);
   const { definition, destination } = sink;
   const id = uuidv7();
@@ -45,11 +41,9 @@ export async function createBatchExport(
     ...storedSchedule(schedule),
     created_by,
   };
-  const [created] = await Promise.all([
-    insertBatchExport(tx, row),
-    logCreation(tx, id, scheduleMessage(schedule)),
-  ]);
-  return { created, row };
+  const inserting = insertBatchExport(tx, row, `The export was made. ${scheduleMessage(schedule)}`);
+  soon();
+  return { created: await inserting, row };
 }
 
 function withDefaults({
@@ -62,11 +56,6 @@ function withDefaults({
   freshness_seconds = null,
 }: Static<typeof NewBatchExport>) {
   return { name, interval, paused, last_paused_at, start_at, end_at, freshness_seconds };
-}
-
-function logCreation(tx: Transaction, batch_export_id: string, schedule: string): Promise<void> {
-  const message = `The export was made. ${schedule}`;
-  return writeRunLog(tx, { batch_export_id, run_id: null, level: 'INFO', message });
 }
 
 /**

@@ -3,14 +3,16 @@ import type { TObject } from 'typebox';
 import type { Engine } from '../../engine/engine.ts';
 import { jsonBody } from '../../platform/http/bodies/body.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
-import { write } from '../../platform/http/write.ts';
+import { write, writeFound } from '../../platform/http/write.ts';
 import { exportEntry, secretChanges } from './activity.ts';
+import { databaseInstant } from '../../platform/postgres/instant.ts';
+import { isRecord } from './body/input.ts';
 import { createBatchExport } from './create.ts';
 import { deleteBatchExport } from './delete.ts';
 import { withDestinations } from './body/documented_destination.ts';
 import { getExport, getLockedExport, missing } from './found.ts';
 import { uuidParameter } from './place.ts';
-import { checkNewExport } from './body/new_export.ts';
+import { checkNewExport, noProject } from './body/new_export.ts';
 import { checkContent, contentOfLocked } from './body/query_check.ts';
 import type { QueryCheck } from './body/query_check.ts';
 import { changeBatchExport } from './patch.ts';
@@ -20,6 +22,7 @@ import { BatchExport, BatchExportPatch, BatchExportReplacement, NewBatchExport }
 import {
   countBatchExports,
   findBatchExport,
+  findTargetProject,
   listBatchExports,
   selectBatchExport,
 } from './store.ts';
@@ -91,12 +94,20 @@ function makingRoute(app: FastifyInstance, engine: Engine, { base, within }: Mou
     },
     async (request, reply) => {
       const checked = await checkNewExport(engine, request.access, jsonBody(request));
-      return write(request, reply, 201, async (tx, record) => {
-        const { user_id } = request.caller;
-        const { created, row } = await createBatchExport(engine, tx, checked, user_id);
-        record(exportEntry('created', undefined, created, secretChanges(engine, undefined, row)));
-        return created;
-      });
+      const { place, fields } = checked;
+      return writeFound(
+        request,
+        reply,
+        201,
+        (tx) => findTargetProject(tx, place, fields.team_id, 'lock'),
+        async (project, tx, record) => {
+          if (project === undefined) throw noProject(place, fields.team_id);
+          const to = { project, created_by: request.caller.user_id, soon: record.soon };
+          const { created, row } = await createBatchExport(engine, tx, checked, to);
+          record(exportEntry('created', undefined, created, secretChanges(engine, undefined, row)));
+          return created;
+        },
+      );
     },
   );
 }
@@ -106,23 +117,22 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
 
   const change = (how: HowToChange) => async (request: FastifyRequest, reply: FastifyReply) => {
     const ahead = await checkAhead(engine, request);
-    return write(request, reply, 200, async (tx, record) => {
-      const [locked, before] = await Promise.all([
-        getLockedExport(request, tx),
-        getExport(request, tx),
-      ]);
-      const raw = jsonBody(request);
-      const query = await contentOfLocked(engine, raw, ahead, locked);
-      const { changed, row } = await changeBatchExport(engine, tx, {
-        row: locked,
-        raw,
-        how,
-        query,
-      });
-      const after = changed ?? before;
-      record(exportEntry('updated', before, after, secretChanges(engine, locked, row)), before);
-      return after;
-    });
+    return writeFound(
+      request,
+      reply,
+      200,
+      (tx) =>
+        Promise.all([getLockedExport(request, tx), getExport(request, tx), databaseInstant(tx)]),
+      async ([locked, before, now], tx, record) => {
+        const raw = jsonBody(request);
+        const query = await contentOfLocked(engine, raw, ahead, locked);
+        const wanted = { row: locked, raw, how, query, now, soon: record.soon };
+        const { changed, row } = await changeBatchExport(engine, tx, wanted);
+        const after = changed ?? before;
+        record(exportEntry('updated', before, after, secretChanges(engine, locked, row)), before);
+        return after;
+      },
+    );
   };
   const changing = (summary: string, body: TObject, more: string) => ({
     config: writing,
@@ -177,20 +187,21 @@ function deleteRoute(app: FastifyInstance, { base, within }: Mount): void {
 }
 
 /**
- * The check of the query of a change, made while no lock is held. An unknown export, a stale one
- * and a body that is no JSON are told by the change itself, in its order.
+ * The check of the query of a change, made while no lock is held; undefined where nothing is sent
+ * that decides on it. An unknown export, a stale one and a body that is no JSON are told by the
+ * change itself, in its order.
  */
 async function checkAhead(
   engine: Engine,
   request: FastifyRequest,
 ): Promise<QueryCheck | undefined> {
-  const before = await findBatchExport(engine.db, request.access, uuidParameter(request, 'id'));
-  if (before === undefined) return undefined;
   let raw: unknown;
   try {
     raw = jsonBody(request);
   } catch {
     return undefined;
   }
-  return checkContent(engine, raw, before);
+  if (!isRecord(raw) || !('model' in raw || 'custom_query' in raw)) return undefined;
+  const before = await findBatchExport(engine.db, request.access, uuidParameter(request, 'id'));
+  return before === undefined ? undefined : checkContent(engine, raw, before);
 }

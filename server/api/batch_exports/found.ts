@@ -6,7 +6,7 @@ import { uuidParameter } from './place.ts';
 import { lockRun } from './runs/store.ts';
 import type { LockedRun } from './runs/store.ts';
 import type { BatchExport } from './schema.ts';
-import { findBatchExport, lockBatchExport } from './store.ts';
+import { findBatchExport, findPresence, lockBatchExport } from './store.ts';
 import type { LockedExport } from './store.ts';
 
 type Name = 'id' | 'batch_export_id';
@@ -18,6 +18,15 @@ export async function getExport(
   name: Name = 'id',
 ): Promise<BatchExport> {
   return (await findBatchExport(db, request.access, uuidParameter(request, name))) ?? missing();
+}
+
+/** That the export which the path names is there, and since when; throws 404 without one. */
+export async function getPresence(
+  request: FastifyRequest,
+  db: Queryable,
+  name: Name = 'id',
+): Promise<Pick<BatchExport, 'id' | 'created_at'>> {
+  return (await findPresence(db, request.access, uuidParameter(request, name))) ?? missing();
 }
 
 /**

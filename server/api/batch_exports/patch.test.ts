@@ -149,3 +149,25 @@ test('actions refuse broken bodies, and say so when the analytics store is down'
     ['passed'],
   );
 });
+
+test('a create with a key and a change ask the store nine times each', async () => {
+  const home = await house.newOrganization();
+  const { id } = await newExport(house, home);
+  const { db } = house.deps;
+  const creates: number[] = [];
+  const changes: number[] = [];
+  // The first uses of a key are noted beside its requests: the least counts.
+  for (let round = 0; round < 4; round += 1) {
+    const headers = { 'idempotency-key': `round-${round}` };
+    const before = db.statementCount();
+    await house.request('POST', projectBase(home), { key: home.key, body: noop_export, headers });
+    const between = db.statementCount();
+    await house.request('PATCH', `${projectBase(home)}${id}/`, {
+      key: home.key,
+      body: { name: `Round ${round}` },
+    });
+    creates.push(between - before);
+    changes.push(db.statementCount() - between);
+  }
+  assert.deepEqual([Math.min(...creates), Math.min(...changes)], [9, 9]);
+});

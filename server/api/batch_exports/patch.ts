@@ -3,7 +3,6 @@ import { storeConfig } from '../../engine/destination/stored_config.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { writeRunLog } from '../../engine/run_log.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { checkChangedExport } from './body/changed_export.ts';
 import type { CheckedChange, WantedChange } from './body/changed_export.ts';
 import { paused, recordPause, rhythmOf, scheduleOf, storedSchedule, unpaused } from './pause.ts';
@@ -19,15 +18,16 @@ import type { ExportFields, LockedExport } from './store.ts';
  * and as it is stored. Guarantees: what is not sent stays; a change that changes what lies where
  * starts a new revision, whose schedule begins with the earliest scheduled run that this takes
  * back, so that no row is missed; a change of interval leaves no gap. Throws 400 for a wrong body.
+ * `now` is the control store's clock, read under the lock; `soon` is called when the last statement
+ * has been sent.
  */
 export async function changeBatchExport(
   engine: Engine,
   tx: Transaction,
-  wanted: WantedChange,
+  { now, soon, ...wanted }: WantedChange & { now: number; soon(): void },
 ): Promise<{ changed: BatchExport | undefined; row: LockedExport }> {
   const change = checkChangedExport(engine, wanted);
   const { row } = change;
-  const now = await databaseInstant(tx);
   const next = await withPause(tx, row, change.fields, now);
   applyFields(next, change);
   applyDestination(engine, next, change);
@@ -36,7 +36,9 @@ export async function changeBatchExport(
     next,
     storedSchedule(rescheduled(scheduleOf(next), rhythmOf(row), rhythmOf(next), now)),
   );
-  return { changed: await updateBatchExport(tx, row.id, next), row: next };
+  const updating = updateBatchExport(tx, row.id, next);
+  soon();
+  return { changed: await updating, row: next };
 }
 
 async function withPause(

@@ -2,6 +2,7 @@ import sql, { empty, join, raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { QuerySchema } from '../../engine/query/custom_query.ts';
 import type { StoredConfig } from '../../engine/destination/stored_config.ts';
+import { lineOfEach } from '../../engine/run_log.ts';
 import type { PauseReason } from '../../engine/health/pause_automatically.ts';
 import type { Interval } from '../../engine/planning/interval.ts';
 import type { RecordPlace } from '../../platform/http/caller/access.ts';
@@ -71,6 +72,17 @@ export function findBatchExport(
   return db.row<BatchExport>(sql`${selectExports} WHERE e.id = ${id} AND ${isInPlace(place)}`);
 }
 
+/** That the export is there, and since when: what it is and its runs are not looked at. */
+export function findPresence(
+  db: Queryable,
+  place: Place,
+  id: string,
+): Promise<Pick<BatchExport, 'id' | 'created_at'> | undefined> {
+  return db.row(
+    sql`SELECT e.id, e.created_at FROM batch_exports e WHERE e.id = ${id} AND ${isInPlace(place)}`,
+  );
+}
+
 /** What users and the planner set of an export. Instants are ISO 8601 text. */
 export type ExportFields = StoredConfig & {
   name: string;
@@ -128,9 +140,9 @@ function valuesOf(row: ExportFields): Sql {
 }
 
 /** A statement that writes rows of `e`, and gives them as they are on the wire. */
-const writtenOnWire = (statement: Sql) => sql`
+const writtenOnWire = (statement: Sql, also: Sql = empty) => sql`
   WITH written AS (${statement}
-    RETURNING e.id, e.team_id, e.created_at, e.last_updated_at, ${listed('e.')})
+    RETURNING e.id, e.team_id, e.created_at, e.last_updated_at, ${listed('e.')})${also}
   ${wireOf(sql`written`)}`;
 
 /** An export as the actions on it see it. */
@@ -213,12 +225,19 @@ export async function listExportIds(db: Queryable, team_id: number): Promise<str
 /** An export that is not stored yet. */
 export type NewRow = ExportFields & { id: string; team_id: number; created_by: number };
 
-/** Adds an export, and gives it as it is on the wire. */
-export async function insertBatchExport(tx: Transaction, row: NewRow): Promise<BatchExport> {
+/** Adds an export with the first line of its log, and gives it as it is on the wire. */
+export async function insertBatchExport(
+  tx: Transaction,
+  row: NewRow,
+  line: string,
+): Promise<BatchExport> {
   const added = await tx.row<BatchExport>(
-    writtenOnWire(sql`
-      INSERT INTO batch_exports AS e (id, team_id, created_by, ${listed('')})
-      VALUES (${row.id}, ${row.team_id}, ${row.created_by}, ${valuesOf(row)})`),
+    writtenOnWire(
+      sql`
+        INSERT INTO batch_exports AS e (id, team_id, created_by, ${listed('')})
+        VALUES (${row.id}, ${row.team_id}, ${row.created_by}, ${valuesOf(row)})`,
+      sql`, line AS (${lineOfEach(sql`written`, 'INFO', line)})`,
+    ),
   );
   return added!;
 }
@@ -250,6 +269,9 @@ export async function markDeleted(tx: Transaction, id: string): Promise<void> {
   );
 }
 
+/** A project that an export goes to, and the control store's clock in milliseconds. */
+export type TargetProject = { id: number; timezone: string; instant: number };
+
 /**
  * The project that a new export goes to: the wanted one, else the oldest; undefined when the
  * organization has no such project, and the control store's clock in milliseconds. With `lock` it
@@ -260,7 +282,7 @@ export function findTargetProject(
   place: Place,
   wanted: number | undefined,
   lock?: 'lock',
-): Promise<{ id: number; timezone: string; instant: number } | undefined> {
+): Promise<TargetProject | undefined> {
   const team = place.team_id ?? wanted ?? null;
   // PostgreSQL would refuse the number as a text that is none.
   if (team !== null && !Number.isSafeInteger(team)) return Promise.resolve(undefined);

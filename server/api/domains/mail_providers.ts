@@ -1,5 +1,7 @@
-import providers from 'email-providers/all.json' with { type: 'json' };
-import { getPublicSuffix } from 'tldts';
+import { createRequire } from 'node:module';
+import type * as Tldts from 'tldts';
+
+const require = createRequire(import.meta.url);
 
 /** Names of organizations that the list has although nobody else gets an address there. */
 const not_providers = [
@@ -59,14 +61,22 @@ const more_providers = [
   'zohomail.eu',
 ];
 
-const known = new Set([...providers, ...more_providers]);
-for (const name of not_providers) known.delete(name);
+/** The list is read when the first domain is looked at: it is long, and a domain is seldom. */
+let known: Set<string> | undefined;
+
+function mailProviders(): Set<string> {
+  if (known !== undefined) return known;
+  known = new Set([...(require('email-providers/all.json') as string[]), ...more_providers]);
+  for (const name of not_providers) known.delete(name);
+  return known;
+}
 
 /**
  * True when nobody under the name may add a name beside it: it is a suffix of the Public Suffix
  * List, of registries (`co.uk`) or of hosts (`github.io`). `domain` is in lower case and ASCII.
  */
 export function isPublicSuffix(domain: string): boolean {
+  const { getPublicSuffix } = require('tldts') as typeof Tldts;
   return getPublicSuffix(domain, { allowPrivateDomains: true, extractHostname: false }) === domain;
 }
 
@@ -81,6 +91,6 @@ export function findMailProvider(domain: string): string | undefined {
     name.includes('.') && !isPublicSuffix(name);
     name = name.slice(name.indexOf('.') + 1)
   )
-    if (known.has(name)) return name;
+    if (mailProviders().has(name)) return name;
   return undefined;
 }

@@ -21,13 +21,7 @@ export function amendAfterwards<Answer extends object>(
     if (request.idempotency === undefined) return;
     const { db, secrets } = request.server.context;
     const text = JSON.stringify(answer);
-    await storeAnswer(
-      db,
-      secrets,
-      request.idempotency,
-      status,
-      { 'content-type': 'application/json; charset=utf-8', etag: etagOf(text) },
-      text,
-    );
+    const headers = { 'content-type': 'application/json; charset=utf-8', etag: etagOf(text) };
+    await storeAnswer(db, secrets, request.idempotency, { status, headers, text });
   });
 }

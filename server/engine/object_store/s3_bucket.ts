@@ -1,20 +1,7 @@
+import { createRequire } from 'node:module';
 import { addAbortSignal } from 'node:stream';
 import type { Readable } from 'node:stream';
-import {
-  AbortMultipartUploadCommand,
-  CompleteMultipartUploadCommand,
-  CreateMultipartUploadCommand,
-  DeleteObjectCommand,
-  GetObjectCommand,
-  HeadBucketCommand,
-  HeadObjectCommand,
-  ListMultipartUploadsCommand,
-  ListObjectsV2Command,
-  ListPartsCommand,
-  PutObjectCommand,
-  S3Client,
-  UploadPartCommand,
-} from '@aws-sdk/client-s3';
+import type * as Sdk from '@aws-sdk/client-s3';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { textOf } from './config_rules.ts';
 import { partTimeout, request_attempts_max, request_timeout_milliseconds } from './object_store.ts';
@@ -40,8 +27,15 @@ export type S3Place = {
 const connect_timeout_milliseconds = 10_000;
 const mark_name = 'sluice-upload';
 
+const require = createRequire(import.meta.url);
+
+/** The package, loaded when a bucket is opened first: it is a large one. */
+function sdk(): typeof Sdk {
+  return require('@aws-sdk/client-s3') as typeof Sdk;
+}
+
 /** A client and the options of all its calls. */
-type Access = { client: S3Client; place: S3Place; options: { abortSignal: AbortSignal } };
+type Access = { client: Sdk.S3Client; place: S3Place; options: { abortSignal: AbortSignal } };
 
 /** Opens a bucket through the outbound guard. Each request is tried three times by the SDK. */
 export function openBucket(place: S3Place, outbound: Outbound, signal: AbortSignal): ObjectStore {
@@ -49,11 +43,11 @@ export function openBucket(place: S3Place, outbound: Outbound, signal: AbortSign
   return { faults: s3_faults, ...objectsOf(access), ...uploadsOf(access) };
 }
 
-function openClient(place: S3Place, outbound: Outbound): S3Client {
+function openClient(place: S3Place, outbound: Outbound): Sdk.S3Client {
   const endpoint = textOf(place.endpoint_url);
   const accessKeyId = textOf(place.aws_access_key_id);
   const secretAccessKey = textOf(place.aws_secret_access_key);
-  return new S3Client({
+  return new (sdk().S3Client)({
     region: place.region,
     ...(accessKeyId === undefined || secretAccessKey === undefined
       ? {}
@@ -94,10 +88,10 @@ function objectsOf(
   const at = { Bucket: place.bucket_name };
   const encryption = encryptionOf(place);
   return {
-    find: async () => void (await client.send(new HeadBucketCommand(at), options)),
+    find: async () => void (await client.send(new (sdk().HeadBucketCommand)(at), options)),
     put: async (key, text) =>
       void (await client.send(
-        new PutObjectCommand({
+        new (sdk().PutObjectCommand)({
           ...at,
           ...encryption,
           Key: key,
@@ -108,16 +102,19 @@ function objectsOf(
       )),
     read: (key) =>
       orUndefined(async () => {
-        const { Body } = await client.send(new GetObjectCommand({ ...at, Key: key }), options);
+        const { Body } = await client.send(
+          new (sdk().GetObjectCommand)({ ...at, Key: key }),
+          options,
+        );
         return addAbortSignal(options.abortSignal, Body as Readable);
       }),
     describe: (key) =>
       orUndefined(async () => {
-        const head = await client.send(new HeadObjectCommand({ ...at, Key: key }), options);
+        const head = await client.send(new (sdk().HeadObjectCommand)({ ...at, Key: key }), options);
         return { bytes: head.ContentLength ?? 0, mark: head.Metadata?.[mark_name] };
       }),
     remove: async (key) =>
-      void (await client.send(new DeleteObjectCommand({ ...at, Key: key }), options)),
+      void (await client.send(new (sdk().DeleteObjectCommand)({ ...at, Key: key }), options)),
     list: (prefix, { direct }) =>
       listKeys(access, { ...at, Prefix: prefix, ...(direct ? { Delimiter: '/' } : {}) }),
   };
@@ -135,7 +132,7 @@ function uploadsOf(
   return {
     startUpload: async (key, { mark, content_type }) => {
       const started = await client.send(
-        new CreateMultipartUploadCommand({
+        new (sdk().CreateMultipartUploadCommand)({
           ...at,
           ...encryption,
           Key: key,
@@ -154,7 +151,7 @@ function uploadsOf(
       };
       const completed = await orUndefined(() =>
         client.send(
-          new CompleteMultipartUploadCommand({
+          new (sdk().CompleteMultipartUploadCommand)({
             ...at,
             Key: key,
             UploadId: uploadId,
@@ -180,7 +177,7 @@ async function uploadPart(
   ...[key, uploadId, number, bytes, signal]: Parameters<ObjectStore['uploadPart']>
 ): ReturnType<ObjectStore['uploadPart']> {
   const sent = await client.send(
-    new UploadPartCommand({
+    new (sdk().UploadPartCommand)({
       Bucket: place.bucket_name,
       Key: key,
       UploadId: uploadId,
@@ -204,7 +201,11 @@ async function endUpload(
 ): Promise<void> {
   await orUndefined(() =>
     client.send(
-      new AbortMultipartUploadCommand({ Bucket: place.bucket_name, Key: key, UploadId: uploadId }),
+      new (sdk().AbortMultipartUploadCommand)({
+        Bucket: place.bucket_name,
+        Key: key,
+        UploadId: uploadId,
+      }),
       { abortSignal },
     ),
   );
@@ -226,7 +227,7 @@ async function* listKeys(
   let token: string | undefined;
   do {
     const page = await client.send(
-      new ListObjectsV2Command({
+      new (sdk().ListObjectsV2Command)({
         ...input,
         ...(token === undefined ? {} : { ContinuationToken: token }),
       }),
@@ -265,7 +266,7 @@ function sendListUploads(
   { client, options }: Access,
   input: { Bucket: string; Prefix: string; KeyMarker?: string; UploadIdMarker?: string },
 ) {
-  return client.send(new ListMultipartUploadsCommand(input), options);
+  return client.send(new (sdk().ListMultipartUploadsCommand)(input), options);
 }
 
 async function listParts(
@@ -276,7 +277,7 @@ async function listParts(
   let marker: string | undefined;
   do {
     const page = await client.send(
-      new ListPartsCommand({
+      new (sdk().ListPartsCommand)({
         ...input,
         ...(marker === undefined ? {} : { PartNumberMarker: marker }),
       }),

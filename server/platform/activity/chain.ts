@@ -65,10 +65,44 @@ export type ChainEnd = Pick<StoredEntry, 'chain_id' | 'number' | 'hash'>;
 /** What the first entry of a chain names as the hash before it. */
 export const genesis_hash = Buffer.alloc(32);
 
+/** The place of the next entry of a chain, which is this transaction's until it ends. */
+export type NextPlace = {
+  number: number;
+  previous_hash: Buffer;
+  previous_seal: Buffer;
+  created_at: string;
+};
+
+/**
+ * Locks the end of a chain for the transaction and gives the place behind it; so it is sent last,
+ * or together with what is last but for the entry.
+ */
+export async function lockChain(
+  tx: Transaction,
+  secrets: Secrets,
+  chain: Chain,
+): Promise<NextPlace> {
+  const chain_id = idOf(chain);
+  const empty = sealOf(secrets, { chain_id, number: 0, hash: genesis_hash });
+  // The row lock of the head is the lock of the chain.
+  const head = await tx.row<NextPlace>(sql`
+    INSERT INTO activity_heads (chain_id, number, hash, seal)
+      VALUES (${chain_id}::uuid, 1, ${genesis_hash}, ${empty})
+    ON CONFLICT (chain_id) DO UPDATE SET number = activity_heads.number + 1
+    RETURNING number, hash AS previous_hash, seal AS previous_seal,
+      clock_timestamp() AS created_at`);
+  return head!;
+}
+
+function idOf(chain: Chain): string {
+  return 'organization_id' in chain ? chain.organization_id : chain.user_uuid;
+}
+
 /**
  * Appends one entry to its chain, in the transaction of the change. Guarantee: numbers have no gaps
  * and follow the order of commits, because the chain's head is locked until the transaction ends;
- * so this comes last in a transaction.
+ * so this comes last in a transaction. `place` is that of `lockChain`, where it was asked for
+ * before.
  */
 export async function appendActivity(
   tx: Transaction,
@@ -76,23 +110,11 @@ export async function appendActivity(
   chain: Chain,
   actor: Actor,
   activity: Activity,
+  place: Promise<NextPlace> = lockChain(tx, secrets, chain),
 ): Promise<void> {
   const organization_id = 'organization_id' in chain ? chain.organization_id : null;
-  const chain_id = 'organization_id' in chain ? chain.organization_id : chain.user_uuid;
-  const empty = sealOf(secrets, { chain_id, number: 0, hash: genesis_hash });
-  // The row lock of the head is the lock of the chain.
-  const [head] = await tx.rows<{
-    number: number;
-    previous_hash: Buffer;
-    previous_seal: Buffer;
-    created_at: string;
-  }>(sql`
-    INSERT INTO activity_heads (chain_id, number, hash, seal)
-      VALUES (${chain_id}::uuid, 1, ${genesis_hash}, ${empty})
-    ON CONFLICT (chain_id) DO UPDATE SET number = activity_heads.number + 1
-    RETURNING number, hash AS previous_hash, seal AS previous_seal,
-      clock_timestamp() AS created_at`);
-  const { number, previous_hash, previous_seal, created_at } = head!;
+  const chain_id = idOf(chain);
+  const { number, previous_hash, previous_seal, created_at } = await place;
   const { item_id, item_name, scope } = activity;
   const row = {
     ...actor,

@@ -1,9 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../clock.ts';
 import { isDatabaseError } from '../postgres/database.ts';
-import type { Queryable } from '../postgres/database.ts';
+import type { Queryable, Transaction } from '../postgres/database.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { rawBody } from './bodies/body.ts';
 import type { HttpContext } from './context.ts';
@@ -73,26 +74,46 @@ export async function claimIdempotencyKey(
     );
 }
 
+type KeptAnswer = { status: number; headers: Record<string, string>; text: string | null };
+
 /**
- * Keeps the answer under the claim. Called in the transaction of the change, so that the change and
- * the memory of it stand or fall together; throws 409 when the claim ran out and another request
- * took the key over.
+ * Keeps the answer under the claim, with the COMMIT of the change, so that the change and the
+ * memory of it stand or fall together: the transaction fails with 409 when the claim ran out and
+ * another request took the key over.
  */
+export function keepAnswer(
+  tx: Transaction,
+  secrets: Secrets,
+  claim: Claim,
+  answer: KeptAnswer,
+): void {
+  tx.lastly(
+    sql`WITH kept AS (${keeping(secrets, claim, answer)} RETURNING 1)
+      SELECT 1 / count(*) FROM kept`,
+    (fault) => (isDatabaseError(fault) && fault.code === divided_by_zero ? stillRunning() : fault),
+  );
+}
+
+/** Keeps the answer of what is done already under the claim; throws 409 as `keepAnswer` does. */
 export async function storeAnswer(
   db: Queryable,
   secrets: Secrets,
   claim: Claim,
-  status: number,
-  headers: Record<string, string>,
-  text: string | null,
+  answer: KeptAnswer,
 ): Promise<void> {
+  if ((await db.run(keeping(secrets, claim, answer))) === 0) throw stillRunning();
+}
+
+/** What PostgreSQL says where no row is left of the claim. */
+const divided_by_zero = '22012';
+
+function keeping(secrets: Secrets, claim: Claim, { status, headers, text }: KeptAnswer): Sql {
   const sealed = text === null ? null : secrets.seal(text, responseContext(claim.id));
-  const stored = await db.run(sql`
+  return sql`
     UPDATE idempotency_keys SET status = ${status},
       response_headers = ${JSON.stringify(headers)}::jsonb, response_sealed = ${sealed}
     WHERE user_id = ${claim.user_id} AND key = ${claim.key} AND method = ${claim.method}
-      AND path = ${claim.path} AND claim_id = ${claim.id}`);
-  if (stored === 0) throw stillRunning();
+      AND path = ${claim.path} AND claim_id = ${claim.id}`;
 }
 
 /**
@@ -110,14 +131,11 @@ export async function settleIdempotencyKey(
   claim.stored = true;
   try {
     if (reply.statusCode < 500 && reply.statusCode !== 429)
-      await storeAnswer(
-        context.db,
-        context.secrets,
-        claim,
-        reply.statusCode,
-        { 'content-type': String(reply.getHeader('content-type')) },
-        typeof payload === 'string' ? payload : null,
-      );
+      await storeAnswer(context.db, context.secrets, claim, {
+        status: reply.statusCode,
+        headers: { 'content-type': String(reply.getHeader('content-type')) },
+        text: typeof payload === 'string' ? payload : null,
+      });
     else
       await context.db.run(
         sql`DELETE FROM idempotency_keys WHERE claim_id = ${claim.id} AND status IS NULL
@@ -162,7 +180,7 @@ function stillRunning() {
 
 /**
  * Inserts the key, or takes over one that is older than 24 h, or whose request crashed, or met a
- * failover of PostgreSQL; should that one go on, `storeAnswer` stops it. The primary key lets one
+ * failover of PostgreSQL; should that one go on, `keepAnswer` stops it. The primary key lets one
  * of two requests that race win.
  */
 async function take(context: HttpContext, claim: Claim, body_hash: Buffer): Promise<boolean> {

@@ -2,7 +2,7 @@ import cookie from '@fastify/cookie';
 import { fastify } from 'fastify';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { withoutBasePath } from './base_path.ts';
-import { openAccessFinder } from './caller/access.ts';
+import { openAccessFinder } from './caller/access_finder.ts';
 import type { AccessFinder } from './caller/access.ts';
 import { body_size_bytes_max, public_body_size_bytes_max } from './bodies/body.ts';
 import type { HttpContext } from './context.ts';

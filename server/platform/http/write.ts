@@ -1,20 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
-import { appendActivity, server_actor } from '../activity/chain.ts';
-import type { Activity, Actor, Chain } from '../activity/chain.ts';
-import { isoInstant } from '../clock.ts';
+import { appendActivity, lockChain, server_actor } from '../activity/chain.ts';
+import type { Activity, Actor, Chain, NextPlace } from '../activity/chain.ts';
 import { repeated } from '../postgres/repeated.ts';
 import type { Transaction } from '../postgres/database.ts';
-import type { Access, Caller } from './caller/access.ts';
-import { isClosedToAgent, refuseAgent } from './caller/agent.ts';
+import type { Caller } from './caller/access.ts';
+import { refuseAgent } from './caller/agent.ts';
+import { confirmAccess } from './confirm_access.ts';
 import { apiErrorOf } from './error_handler.ts';
-import { notFound, secondFactorRequired, unauthenticated } from './errors.ts';
 import { etagOf } from './etag.ts';
-import { requireLevel } from './caller/guard.ts';
 import { innerCall } from './inner_call.ts';
-import { storeAnswer } from './idempotency.ts';
+import { keepAnswer } from './idempotency.ts';
 import { isValidateOnly } from './lists/query.ts';
-import { isOpenTo } from './caller/second_factor.ts';
 
 /**
  * Something outside of the control store (a mail, a signal to a worker) that is done once the
@@ -43,7 +40,14 @@ export type Entry = Activity & {
  * it only looked (a dry run). A PATCH or PUT gives the record from `before` too: it is the answer
  * when the entry names no change.
  */
-export type RecordActivity = (entry: Entry | 'nothing', before?: unknown) => void;
+export type RecordActivity = {
+  (entry: Entry | 'nothing', before?: unknown): void;
+  /**
+   * Locks the end of the organization's log together with what was sent last, which must be the
+   * last lock of the work: a way to the store less for a write whose entry goes there alone.
+   */
+  soon(): void;
+};
 
 /** Carries the finished answer out of a transaction that must leave nothing behind. */
 class NothingKept extends Error {
@@ -74,35 +78,55 @@ class NothingKept extends Error {
  * - an inner request is a part of its caller's transaction: membership, effects and repetition are
  *   the caller's.
  */
-export async function write<Answer>(
+export function write<Answer>(
   request: FastifyRequest,
   reply: FastifyReply,
   status: 200 | 201 | 202 | 204,
   work: (tx: Transaction, record: RecordActivity, afterwards: Afterwards) => Promise<Answer>,
 ): Promise<Answer | FastifyReply> {
+  return writeFound(
+    request,
+    reply,
+    status,
+    async () => undefined,
+    (_, ...given) => work(...given),
+  );
+}
+
+/**
+ * `write` for a work that begins with what `ahead` gives. That is sent with the check of the
+ * caller, and comes behind it in every order: of locks, of looks at the data, and of refusals. It
+ * reads and locks only.
+ */
+export async function writeFound<Found, Answer>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: 200 | 201 | 202 | 204,
+  ahead: (tx: Transaction) => Promise<Found>,
+  work: (
+    found: Found,
+    tx: Transaction,
+    record: RecordActivity,
+    afterwards: Afterwards,
+  ) => Promise<Answer>,
+): Promise<Answer | FastifyReply> {
   const { db, log } = request.server.context;
   const inner = innerCall();
-  const validateOnly = isValidateOnly(request);
   let effects: Effect[] = [];
   const inTransaction = () =>
     db.transaction(async (tx) => {
       effects = [];
-      const entries: Recorded[] = [];
-      const is_closed = inner === undefined && (await confirmAccess(tx, request));
-      const answer = await work(
-        tx,
-        (entry, before) => entries.push({ entry, before }),
-        (effect) => effects.push(effect),
-      );
-      const { entry, before } = onlyOne(request, entries);
-      if (inner !== undefined) inner.changes = entry === 'nothing' ? [] : entry.changes;
-      if (changesNothing(request, entry)) throw new NothingKept(before ?? answer);
-      await Promise.all([
-        validateOnly ? undefined : keepAnswer(request, tx, status, answer),
-        keepEntry(request, tx, entry, is_closed),
+      // Both are waited for: nothing is asked once the transaction is over.
+      const [confirmed, finding] = await Promise.allSettled([
+        inner === undefined ? confirmAccess(tx, request) : false,
+        (async () => ahead(tx))(),
       ]);
-      if (validateOnly) throw new NothingKept(answer);
-      return answer;
+      if (confirmed.status === 'rejected') throw confirmed.reason;
+      if (finding.status === 'rejected') throw finding.reason;
+      const is_closed = confirmed.value;
+      const record = openRecord(request, tx);
+      const answer = await work(finding.value, tx, record, (effect) => void effects.push(effect));
+      return keepWrite(request, tx, { status, answer, is_closed, record });
     });
   let answer: Answer;
   try {
@@ -131,63 +155,6 @@ export async function write<Answer>(
   return respond(reply, status, answer);
 }
 
-type Standing = Pick<Access, 'level'> & {
-  is_valid: boolean;
-  is_closed: boolean;
-  has_project: boolean;
-};
-
-/**
- * Holds the caller's membership as it is until the transaction ends (FOR SHARE), and takes over a
- * level that changed since the request came in. Because the request may have waited for a lock, the
- * key or session must still hold, the organization still let them in without a second factor, and
- * the project still be there. Locks go from the organization to the member, everywhere. Gives
- * whether the organization is closed to the agent that asks.
- */
-async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<boolean> {
-  const { access, caller } = request;
-  if (access === undefined) return false;
-  const { level: wanted = 1, locks_organization = false } = request.routeOptions.config;
-  // All in one go: each statement sees what was committed while the ones before it waited.
-  const locked = locks_organization
-    ? tx.row(
-        sql`SELECT 1 FROM organizations WHERE id = ${access.organization_id}::uuid
-          FOR NO KEY UPDATE`,
-      )
-    : undefined;
-  const closing = isClosedToAgent(tx, request, access.organization_id);
-  const now = isoInstant(request.server.context.clock.now());
-  const credential =
-    caller.key_id === null
-      ? sql`SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id AND u.is_active
-        WHERE c.id = ${caller.session_id}::uuid AND c.expires_at > ${now}::timestamptz`
-      : sql`SELECT 1 FROM personal_api_keys c JOIN users u ON u.id = c.user_id AND u.is_active
-          WHERE c.id = ${caller.key_id}::uuid AND (c.expires_at IS NULL
-            OR c.expires_at > ${now}::timestamptz)`;
-  const holding = tx.row(
-    sql`SELECT 1 FROM members m WHERE m.user_id = ${caller.user_id}
-      AND m.organization_id = ${access.organization_id}::uuid FOR SHARE`,
-  );
-  const looking = tx.row<Standing>(sql`
-    SELECT m.level, EXISTS (${credential}) AS is_valid, NOT ${isOpenTo(caller)} AS is_closed,
-      ${access.team_id ?? null}::integer IS NULL
-        OR EXISTS (SELECT 1 FROM projects WHERE id = ${access.team_id ?? null}) AS has_project
-    FROM members m WHERE m.user_id = ${caller.user_id}
-      AND m.organization_id = ${access.organization_id}::uuid`);
-  const [, is_closed, member, standing] = await Promise.all([locked, closing, holding, looking]);
-  if (member === undefined) throw notFound();
-  if (standing === undefined || !standing.has_project) throw notFound();
-  if (!standing.is_valid)
-    throw unauthenticated(
-      'authentication_failed',
-      'The key or session ended while the request waited.',
-    );
-  if (standing.is_closed) throw secondFactorRequired();
-  requireLevel(standing.level, wanted);
-  request.access = { ...access, level: standing.level };
-  return is_closed;
-}
-
 /**
  * Waits until every write under way in the organization has ended, and holds back those that begin
  * until this transaction ends: for what deletes by cascade, which would else take a writer's rows
@@ -202,6 +169,42 @@ export async function lockOutWriters(tx: Transaction, organization_id: string): 
 }
 
 type Recorded = { entry: Entry | 'nothing'; before: unknown };
+type OpenRecord = RecordActivity & { entries: Recorded[]; place?: Promise<NextPlace> };
+
+function openRecord(request: FastifyRequest, tx: Transaction): OpenRecord {
+  const entries: Recorded[] = [];
+  const record: OpenRecord = Object.assign(
+    (entry: Entry | 'nothing', before?: unknown) => void entries.push({ entry, before }),
+    {
+      entries,
+      soon: () => {
+        const { organization_id } = request.access;
+        record.place = lockChain(tx, request.server.context.secrets, { organization_id });
+        // It fails with what was sent before it, of which the work hears.
+        record.place.catch(() => undefined);
+      },
+    },
+  );
+  return record;
+}
+
+/** Keeps the answer and the one entry of a work that succeeded; throws where nothing is kept. */
+async function keepWrite<Answer>(
+  request: FastifyRequest,
+  tx: Transaction,
+  done: { status: number; answer: Answer; is_closed: boolean; record: OpenRecord },
+): Promise<Answer> {
+  const { answer, record } = done;
+  const validateOnly = isValidateOnly(request);
+  const inner = innerCall();
+  const { entry, before } = onlyOne(request, record.entries);
+  if (inner !== undefined) inner.changes = entry === 'nothing' ? [] : entry.changes;
+  if (changesNothing(request, entry)) throw new NothingKept(before ?? answer);
+  if (!validateOnly) keepUnderKey(request, tx, done.status, answer);
+  await keepEntry(request, tx, entry, done);
+  if (validateOnly) throw new NothingKept(answer);
+  return answer;
+}
 
 function onlyOne(request: FastifyRequest, entries: Recorded[]): Recorded {
   const [one] = entries;
@@ -223,7 +226,7 @@ async function keepEntry(
   request: FastifyRequest,
   tx: Transaction,
   entry: Entry | 'nothing',
-  is_closed: boolean,
+  { is_closed, record: { place } }: { is_closed: boolean; record: OpenRecord },
 ): Promise<void> {
   const inner = innerCall();
   if (entry === 'nothing' || inner?.lacks !== undefined) return;
@@ -233,15 +236,12 @@ async function keepEntry(
     actor,
     ...activity
   } = inner === undefined ? entry : { ...entry, changes: [...entry.changes, ...inner.also] };
+  if (place !== undefined && (also.length > 0 || entry.chain !== undefined))
+    throw new Error(`${request.method} ${request.routeOptions.url} locked another log too soon.`);
   await refuseAgent(tx, request, is_closed, [...also, chain]);
+  const { secrets } = request.server.context;
   for (const one of [...also, chain])
-    await appendActivity(
-      tx,
-      request.server.context.secrets,
-      one,
-      actorOf(request, actor),
-      activity,
-    );
+    await appendActivity(tx, secrets, one, actorOf(request, actor), activity, place);
 }
 
 /** Who the log names: the caller, or on a public route whom the work found out. */
@@ -271,22 +271,16 @@ function respond<Answer>(
   return status === 204 ? reply.send() : answer;
 }
 
-async function keepAnswer(
+function keepUnderKey(
   request: FastifyRequest,
   tx: Transaction,
   status: number,
   answer: unknown,
-): Promise<void> {
+): void {
   if (request.idempotency === undefined) return;
   const { secrets } = request.server.context;
-  if (status === 204) return storeAnswer(tx, secrets, request.idempotency, status, {}, null);
-  const text = JSON.stringify(answer);
-  await storeAnswer(
-    tx,
-    secrets,
-    request.idempotency,
-    status,
-    { 'content-type': 'application/json; charset=utf-8', etag: etagOf(text) },
-    text,
-  );
+  const text = status === 204 ? null : JSON.stringify(answer);
+  const headers: Record<string, string> =
+    text === null ? {} : { 'content-type': 'application/json; charset=utf-8', etag: etagOf(text) };
+  keepAnswer(tx, secrets, request.idempotency, { status, headers, text });
 }

@@ -1,4 +1,5 @@
-import { createTransport } from 'nodemailer';
+import { createRequire } from 'node:module';
+import type * as Nodemailer from 'nodemailer';
 import { v7 as uuidv7 } from 'uuid';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
@@ -52,6 +53,7 @@ type MailOptions = {
   bounds?: Bounds;
 };
 
+const require = createRequire(import.meta.url);
 const default_bounds: Bounds = { connect_milliseconds: 5_000, send_milliseconds: 15_000 };
 const connections_max = 5;
 // Long enough for the next mail of a burst; after minutes a firewall may have forgotten the
@@ -168,6 +170,8 @@ function faultOf({ to, reply_to }: MailMessage): string | undefined {
  * addresses that users write does not stand before it.
  */
 function openTransport(relay: Relay, bounds: Bounds) {
+  // Loaded here: a server without a relay does without it.
+  const { createTransport } = require('nodemailer') as typeof Nodemailer;
   return createTransport({
     pool: true,
     maxConnections: connections_max,

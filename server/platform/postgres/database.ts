@@ -2,13 +2,16 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { Sql } from 'sql-template-tag';
-import { currentSpan, inSpan } from '../tracing/span.ts';
 import type { Epoch } from './epoch.ts';
 import { openPrimary } from './primary.ts';
 import type { Primary } from './primary.ts';
 import { inSavepoint } from './savepoint.ts';
 import { ask } from './session.ts';
+import { traced } from './traced.ts';
 import { wireTypes } from './wire_types.ts';
+
+/** A statement's text and values: that of `sql`, or one that was put together before. */
+export type Statement = Pick<Sql, 'text' | 'values'>;
 
 /**
  * What both the pool and an open transaction can do. Every statement is named after its text, so
@@ -16,11 +19,11 @@ import { wireTypes } from './wire_types.ts';
  */
 export type Queryable = {
   /** All rows of the statement, in its order. */
-  rows<Row>(statement: Sql): Promise<Row[]>;
+  rows<Row>(statement: Statement): Promise<Row[]>;
   /** The first row, or undefined when there is none. */
-  row<Row>(statement: Sql): Promise<Row | undefined>;
+  row<Row>(statement: Statement): Promise<Row | undefined>;
   /** Runs the statement and gives how many rows it touched. */
-  run(statement: Sql): Promise<number>;
+  run(statement: Statement): Promise<number>;
   /**
    * Unprepared text with positional values, for what cannot be prepared: settings of a transaction,
    * migrations.
@@ -40,9 +43,9 @@ export type Transaction = Queryable & {
   readonly transaction_open: true;
   /**
    * Keeps a statement back until the transaction ends, and sends it with the COMMIT; what else is
-   * asked for comes after it. Its fault is one of the whole transaction.
+   * asked for comes after it. Its fault is one of the whole transaction, in the words of `told`.
    */
-  lastly(statement: Sql): void;
+  lastly(statement: Statement, told?: (fault: unknown) => unknown): void;
 };
 
 /** The pool of connections to the control store. */
@@ -85,9 +88,6 @@ export function isDatabaseError(error: unknown): error is DatabaseError {
   return error instanceof pg.DatabaseError && error.code !== undefined;
 }
 
-/** So much of a statement stands in its span. */
-const query_text_max = 2_000;
-
 const statementNames = new Map<string, string>();
 
 function nameOf(text: string): string {
@@ -101,7 +101,7 @@ function nameOf(text: string): string {
 
 type Send = (config: pg.QueryConfig) => Promise<pg.QueryResult>;
 
-function prepared(send: Send, statement: Sql): Promise<pg.QueryResult> {
+function prepared(send: Send, statement: Statement): Promise<pg.QueryResult> {
   // Its text and values are made anew whenever they are asked for.
   const { text, values } = statement;
   return send({ name: nameOf(text), text, values });
@@ -109,8 +109,8 @@ function prepared(send: Send, statement: Sql): Promise<pg.QueryResult> {
 
 function queryable(send: Send): Queryable {
   return {
-    rows: async <Row>(statement: Sql) => (await prepared(send, statement)).rows as Row[],
-    row: async <Row>(statement: Sql) =>
+    rows: async <Row>(statement: Statement) => (await prepared(send, statement)).rows as Row[],
+    row: async <Row>(statement: Statement) =>
       (await prepared(send, statement)).rows[0] as Row | undefined,
     run: async (statement) => (await prepared(send, statement)).rowCount ?? 0,
     text: (text, values) => send(values === undefined ? { text } : { text, values }),
@@ -193,21 +193,6 @@ async function connectTo(pool: pg.Pool, primary: Primary): Promise<pg.PoolClient
   }
 }
 
-/** A statement as a part of what is traced; only the text of a prepared one is free of values. */
-function traced<Result>(
-  { name, text }: Pick<pg.QueryConfig, 'name' | 'text'>,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  if (currentSpan() === undefined) return work();
-  const operation = /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? '';
-  const attributes = {
-    'db.system.name': 'postgresql',
-    'db.operation.name': operation,
-    ...(name === undefined ? {} : { 'db.query.text': text.slice(0, query_text_max) }),
-  };
-  return inSpan(`PostgreSQL ${operation}`, attributes, work, 3);
-}
-
 /** Which transaction the present course of calls has joined. */
 function openJoined() {
   const scopes = new AsyncLocalStorage<{ tx: Transaction | undefined }>();
@@ -260,20 +245,31 @@ async function inTransaction<Result>(
 
 /** A transaction with what it keeps back; `flush` sends that. */
 function openTransaction(send: Send): { tx: Transaction; flush: () => Promise<void> } {
-  let kept: Sql[] = [];
+  let kept: { statement: Statement; told: (fault: unknown) => unknown }[] = [];
   const flush = async () => {
-    const statements = kept;
+    const sent = kept.map(async ({ statement, told }) => {
+      await prepared(send, statement).catch((fault: unknown) => {
+        throw told(fault);
+      });
+    });
     kept = [];
-    await Promise.all(statements.map((statement) => prepared(send, statement)));
+    // The first fault in their order: it is the reason for those behind it.
+    for (const one of await Promise.allSettled(sent))
+      if (one.status === 'rejected') throw one.reason;
   };
-  const inOrder: Send = (config) =>
-    kept.length === 0
-      ? send(config)
-      : Promise.all([flush(), send(config)]).then(([, result]) => result);
+  const inOrder: Send = async (config) => {
+    if (kept.length === 0) return send(config);
+    const flushed = flush();
+    const sent = send(config);
+    // What was kept comes first, also with its fault: what is behind a fault fails for it.
+    sent.catch(() => undefined);
+    await flushed;
+    return sent;
+  };
   const tx: Transaction = {
     ...queryable(inOrder),
     transaction_open: true,
-    lastly: (statement) => void kept.push(statement),
+    lastly: (statement, told = (fault) => fault) => void kept.push({ statement, told }),
   };
   return { tx, flush };
 }

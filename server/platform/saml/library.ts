@@ -1,7 +1,14 @@
-import { SAML } from '@node-saml/node-saml';
-import type { SamlConfig } from '@node-saml/node-saml';
+import { createRequire } from 'node:module';
+import type * as NodeSaml from '@node-saml/node-saml';
 import type { Provider, Service } from './parties.ts';
 import { refuse } from './refusal.ts';
+
+const require = createRequire(import.meta.url);
+
+/** The package, loaded when it is used first: most servers never do, and it is a large one. */
+export function nodeSaml(): typeof NodeSaml {
+  return require('@node-saml/node-saml') as typeof NodeSaml;
+}
 
 /**
  * node-saml for one provider. It writes requests and metadata and verifies signatures. It checks
@@ -11,9 +18,9 @@ import { refuse } from './refusal.ts';
 export function openLibrary(
   provider: Pick<Provider, 'certificates' | 'sso_url'>,
   service: Service,
-  options: Partial<SamlConfig> = {},
-): SAML {
-  return new SAML({
+  options: Partial<NodeSaml.SamlConfig> = {},
+): NodeSaml.SAML {
+  return new (nodeSaml().SAML)({
     entryPoint: provider.sso_url,
     idpCert: provider.certificates,
     issuer: service.entity_id,

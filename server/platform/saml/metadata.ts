@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { generateServiceProviderMetadata } from '@node-saml/node-saml';
+import { nodeSaml } from './library.ts';
 import type { Service } from './parties.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { Service } from './parties.ts';
  */
 export function serviceMetadata(service: Service): string {
   const digest = createHash('sha256').update(JSON.stringify(service)).digest('hex');
-  return generateServiceProviderMetadata({
+  return nodeSaml().generateServiceProviderMetadata({
     issuer: service.entity_id,
     callbackUrl: service.acs_url,
     wantAssertionsSigned: true,

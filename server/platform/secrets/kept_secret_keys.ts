@@ -6,6 +6,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -54,9 +55,20 @@ export function writeKeptSecretKeys(folder: string, [present, former]: readonly 
   if (present !== undefined) replaceFile(folder, presentFile(folder), present);
 }
 
+/** What was read last of each file, and which version of it that was. */
+const lastRead = new Map<string, { version: string; text: string }>();
+
+/** Read again only where the file is another one: each seal asks, and a stat is much less. */
 function readKept(path: string): string | undefined {
+  const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
+  if (stat === undefined) return undefined;
+  const version = `${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
+  const last = lastRead.get(path);
+  if (last?.version === version) return last.text;
   try {
-    return readFileSync(path, 'utf8').trim();
+    const text = readFileSync(path, 'utf8').trim();
+    lastRead.set(path, { version, text });
+    return text;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;

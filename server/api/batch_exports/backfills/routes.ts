@@ -8,7 +8,7 @@ import { write } from '../../../platform/http/write.ts';
 import { exportActionEntry } from '../activity.ts';
 import { backfill } from './backfill.ts';
 import { countBackfills, findBackfill, listBackfills } from './store.ts';
-import { getExport, getLockedExport, missing } from '../found.ts';
+import { getExport, getPresence, getLockedExport, missing } from '../found.ts';
 import { uuidParameter } from '../place.ts';
 import type { Mount } from '../mount.ts';
 import { Backfill, BatchExportWithBackfill, NewBackfill } from './schema.ts';
@@ -108,7 +108,7 @@ function cancelRoute(app: FastifyInstance, { base, within }: Mount): void {
 }
 
 async function answerBackfills(engine: Engine, request: FastifyRequest) {
-  const { id } = await getExport(request, engine.db, 'batch_export_id');
+  const { id } = await getPresence(request, engine.db, 'batch_export_id');
   return answerPage<Backfill>(
     request,
     engine.db,

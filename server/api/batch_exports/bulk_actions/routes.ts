@@ -14,7 +14,7 @@ import { query } from '../../../platform/http/lists/query.ts';
 import { write } from '../../../platform/http/write.ts';
 import type { Entry } from '../../../platform/http/write.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
-import { getExport, missing } from '../found.ts';
+import { getPresence, missing } from '../found.ts';
 import type { Mount } from '../mount.ts';
 import { uuidParameter } from '../place.ts';
 import { createBulkAction, shownAction } from './create.ts';
@@ -104,7 +104,7 @@ function makingRoutes(app: FastifyInstance, { base: exports, within }: Mount, ba
     },
     (request, reply) =>
       make(request, reply, async (db) => {
-        const { id } = await getExport(request, db, 'batch_export_id');
+        const { id } = await getPresence(request, db, 'batch_export_id');
         const { filter, ...asked } = body(request, NewRunsAction);
         const named = asked.ids === undefined && filter === undefined;
         return { ...asked, ...(named ? {} : { filter: { ...filter, batch_export: id } }) };

@@ -4,7 +4,7 @@ import type { Engine } from '../../../engine/engine.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { invalid } from '../../../platform/http/errors.ts';
 import { query } from '../../../platform/http/lists/query.ts';
-import { getExport } from '../found.ts';
+import { getPresence } from '../found.ts';
 import { BatchExportMetrics, MetricsQuery } from './schema.ts';
 import { listMetricPoints } from './store.ts';
 import type { Mount } from '../mount.ts';
@@ -27,7 +27,7 @@ export function metricsRoutes(app: FastifyInstance, engine: Engine, { base, with
     `${base}:id/metrics/`,
     { config: { scope: 'batch_export:read', within }, schema },
     async (request) => {
-      const { id } = await getExport(request, engine.db);
+      const { id } = await getPresence(request, engine.db);
       const wanted = metricsWanted(request, engine.clock.now());
       const results = await listMetricPoints(engine.db, id, { ...wanted, limit: points_max + 1 });
       if (results.length > points_max) throw tooManyPoints(wanted.interval);

@@ -9,7 +9,7 @@ import { isoInstant } from '../../../platform/clock.ts';
 import { invalid } from '../../../platform/http/errors.ts';
 import { linkTo } from '../../../platform/http/lists/pagination.ts';
 import { query } from '../../../platform/http/lists/query.ts';
-import { getExport, missing } from '../found.ts';
+import { getPresence, missing } from '../found.ts';
 import type { Mount } from '../mount.ts';
 import { Slots, SlotsQuery } from './schema.ts';
 import { listSlotRanges } from './slots.ts';
@@ -39,7 +39,7 @@ export function slotRoutes(app: FastifyInstance, engine: Engine, { base, within 
     `${base}:id/slots/`,
     { config: { scope: 'batch_export:read', within }, schema },
     async (request) => {
-      const { id } = await getExport(request, engine.db);
+      const { id } = await getPresence(request, engine.db);
       return inOneLook(engine.db, async (tx) => {
         const scheduled =
           (await findScheduled(tx, request.access.organization_id, id)) ?? missing();

@@ -6,7 +6,7 @@ import { answerKeyset, keysetAsked } from '../../../platform/http/lists/cursor.t
 import { query } from '../../../platform/http/lists/query.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import { choicesAsked } from '../body/choices.ts';
-import { getExport } from '../found.ts';
+import { getPresence } from '../found.ts';
 import type { Mount } from '../mount.ts';
 import { Timeline, TimelineFilter, TimelineQuery, entry_types, timeline_orders } from './schema.ts';
 import { listTimeline } from './store.ts';
@@ -32,7 +32,7 @@ export function timelineRoutes(
     `${base}:id/timeline/`,
     { config: { scope: 'batch_export:read', within }, schema },
     async (request) => {
-      const { id, created_at } = await getExport(request, engine.db);
+      const { id, created_at } = await getPresence(request, engine.db);
       const keyset = keysetAsked(request, timeline_orders);
       const types = choicesAsked(request, 'type', entry_types) ?? [...entry_types];
       const wanted = {

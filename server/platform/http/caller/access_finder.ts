@@ -1,0 +1,222 @@
+import sql, { empty, raw } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import { isDatabaseError } from '../../postgres/database.ts';
+import type { Database, Statement } from '../../postgres/database.ts';
+import type { AccessFinder, Credential, Found, RecordPlace, Target } from './access.ts';
+
+type Asked = {
+  credential: Credential;
+  target: Target;
+  now: string;
+  answer(found: Found | undefined): void;
+  fail(error: unknown): void;
+};
+
+/** What is asked of a kind; who is alone with it does not wait for company. */
+type Queue = { waiting: Asked[]; under_way: number; is_crowded: boolean };
+
+/** So many go together at most: what the record of one takes, the others wait for. */
+const batch_max = 32;
+
+/**
+ * Opens the look-up of credential, user, membership and target, and of the record that a route
+ * reads there: one statement for a request, and one for all requests of a kind that arrive in the
+ * same turn of the event loop, as soon as two of them have met. Undefined: no such key or session,
+ * or it has expired, or its user is not active. The target's columns are null when it does not
+ * exist, the user is not a member of its organization, or the key is limited to others; the three
+ * cannot be told apart. Nothing is remembered, so a change counts on the next request. Where a
+ * statement for several fails in the store, each is asked for by itself.
+ */
+export function openAccessFinder(db: Database): AccessFinder {
+  const queues = new Map<string, Queue>();
+  const statements: Statements = new Map();
+  const ask = async (kind: string, batch: Asked[], queue: Queue): Promise<void> => {
+    queue.under_way += 1;
+    try {
+      const found = await findAll(db, accessStatement(statements, kind, batch));
+      batch.forEach((one, at) => one.answer(found.get(at + 1)));
+    } catch (error) {
+      if (batch.length > 1 && isDatabaseError(error))
+        for (const one of batch) void ask(kind, [one], queue);
+      else for (const one of batch) one.fail(error);
+    } finally {
+      queue.under_way -= 1;
+    }
+  };
+  const askAll = (kind: string, queue: Queue) => {
+    const batch = queue.waiting;
+    queue.waiting = [];
+    queue.is_crowded = batch.length > 1;
+    for (let at = 0; at < batch.length; at += batch_max)
+      void ask(kind, batch.slice(at, at + batch_max), queue);
+  };
+  return (credential, target, now) =>
+    new Promise((answer, fail) => {
+      const kind = `${credential.kind} ${kindOf(target)} ${target?.record?.url ?? ''}`;
+      const asked = { credential, target, now, answer, fail };
+      const queue = queues.get(kind) ?? { waiting: [], under_way: 0, is_crowded: false };
+      queues.set(kind, queue);
+      if (queue.under_way === 0 && queue.waiting.length === 0 && !queue.is_crowded)
+        return void ask(kind, [asked], queue);
+      queue.waiting.push(asked);
+      // Runs when every request that has already arrived has been read.
+      if (queue.waiting.length === 1) setImmediate(askAll, kind, queue);
+    });
+}
+
+/** What was found, by the number in the batch; all of it are of one kind. */
+async function findAll(db: Database, statement: Statement): Promise<Map<number, Found>> {
+  const rows = await db.rows<Record<string, unknown>>(statement);
+  return new Map(
+    rows.map((row) => {
+      const found: Record<string, unknown> = {};
+      const record: Record<string, unknown> = {};
+      for (const name in row)
+        if (name.startsWith(found_prefix)) found[name.slice(found_prefix.length)] = row[name];
+        else record[name] = row[name];
+      found['record'] = (record['id'] ?? null) === null ? undefined : record;
+      return [found['number'] as number, found as Found];
+    }),
+  );
+}
+
+type Kind = 'none' | 'organization' | 'organization @current' | 'project' | 'project @current';
+
+function kindOf(target: Target): Kind {
+  if (target === undefined) return 'none';
+  return target.id === '@current' ? `${target.within} @current` : target.within;
+}
+
+/** Keeps rows of `m` (members) that the credential `k` is not limited away from. */
+const organization_allowed =
+  'm.user_id = k.user_id AND (k.scoped_organizations IS NULL OR m.organization_id = ANY ' +
+  '(k.scoped_organizations))';
+const in_organization = `SELECT m.organization_id, m.level, m.last_seen_at, o.enforce_2fa,
+  NULL::integer AS team_id, NULL::text AS timezone FROM members m
+  JOIN organizations o ON o.id = m.organization_id WHERE k.scoped_teams IS NULL
+    AND ${organization_allowed}`;
+const in_project = `SELECT m.organization_id, m.level, m.last_seen_at, o.enforce_2fa,
+  p.id AS team_id, p.timezone
+  FROM projects p JOIN members m ON m.organization_id = p.organization_id
+  JOIN organizations o ON o.id = m.organization_id WHERE (k.scoped_teams IS NULL
+    OR p.id = ANY (k.scoped_teams)) AND ${organization_allowed}`;
+
+/**
+ * How each kind of target is found beside credential `k`; the caller's oldest membership and its
+ * oldest project are the current ones.
+ */
+const targets: Record<Kind, string> = {
+  none: '',
+  organization: `${in_organization} AND m.organization_id = asked.id::uuid`,
+  'organization @current': `${in_organization} ORDER BY m.joined_at, m.id LIMIT 1`,
+  project: `${in_project} AND p.id = asked.id::integer`,
+  'project @current': `${in_project} ORDER BY m.joined_at, m.id, p.created_at, p.id LIMIT 1`,
+};
+
+/** What the columns of the look-up begin with: the others are the record's. */
+const found_prefix = 'found_';
+const named = (columns: Record<string, string>) =>
+  Object.entries(columns)
+    .map(([name, from]) => `${from} AS ${found_prefix}${name}`)
+    .join(', ');
+
+const session_columns =
+  "s.id, s.user_id, s.expires_at, s.last_used_at, ARRAY['*'] AS scopes, NULL::uuid[] AS " +
+  'scoped_organizations, NULL::integer[] AS scoped_teams, s.token_created_at';
+
+/** Where credential `k` of a hash comes from. */
+const sources: Record<Credential['kind'], { columns: Record<string, string>; join: string }> = {
+  key: {
+    columns: {
+      key_id: 'k.id',
+      key_mask: 'k.mask_value',
+      session_id: 'NULL::uuid',
+      token_created_at: 'NULL::timestamptz',
+      is_previous_token: 'false',
+    },
+    join: 'JOIN personal_api_keys k ON k.key_hash = asked.hash',
+  },
+  session: {
+    columns: {
+      key_id: 'NULL::uuid',
+      key_mask: 'NULL::text',
+      session_id: 'k.id',
+      token_created_at: 'k.token_created_at',
+      is_previous_token: 'k.is_previous_token',
+    },
+    join: `JOIN LATERAL (
+      SELECT ${session_columns}, false AS is_previous_token FROM sessions s
+        WHERE s.token_hash = asked.hash UNION ALL
+      SELECT ${session_columns}, true AS is_previous_token FROM sessions s
+        WHERE s.previous_token_hash = asked.hash) k ON true`,
+  },
+};
+const of_caller = {
+  number: 'asked.number',
+  scopes: 'k.scopes',
+  scoped_organizations: 'k.scoped_organizations',
+  scoped_teams: 'k.scoped_teams',
+  last_used_at: 'k.last_used_at',
+  user_id: 'u.id',
+  user_uuid: 'u.uuid',
+  email: 'u.email',
+  has_second_factor: 'u.totp_confirmed_at IS NOT NULL',
+};
+const of_target = Object.fromEntries(
+  ['organization_id', 'level', 'last_seen_at', 'enforce_2fa', 'team_id', 'timezone'].map((name) => [
+    name,
+    `target.${name}`,
+  ]),
+);
+const place: RecordPlace = {
+  organization_id: raw('target.organization_id'),
+  level: raw('target.level'),
+  team_id: raw('target.team_id'),
+  id: raw('asked.record_id'),
+};
+
+/** What one look-up puts in the places of the values that are its own. */
+const own_values = ['hashes', 'ids', 'record_ids', 'now'] as const;
+type OwnValues = Record<(typeof own_values)[number], unknown>;
+const marks = Object.fromEntries(own_values.map((name) => [name, Symbol(name)])) as Record<
+  keyof OwnValues,
+  symbol
+>;
+
+/** The statements by kind: their text is long, and hangs on nothing else. */
+type Statements = Map<string, Statement>;
+
+function accessStatement(statements: Statements, kind: string, batch: Asked[]): Statement {
+  const [{ credential, target, now }] = batch as [Asked];
+  let of_kind = statements.get(kind);
+  if (of_kind === undefined) {
+    const { text, values } = accessSql(credential.kind, target);
+    statements.set(kind, (of_kind = { text, values }));
+  }
+  const given = new Map<unknown, unknown>([
+    [marks.hashes, batch.map((one) => one.credential.hash)],
+    [marks.ids, batch.map((one) => (one.target?.id === '@current' ? null : one.target?.id))],
+    [marks.record_ids, batch.map((one) => one.target?.record?.id)],
+    [marks.now, now],
+  ]);
+  const values = of_kind.values.map((value) =>
+    typeof value === 'symbol' ? given.get(value) : value,
+  );
+  return { text: of_kind.text, values };
+}
+
+/** Leans on the unique indexes of the hashes and of members (user_id, organization_id). */
+function accessSql(credential: Credential['kind'], target: Target): Sql {
+  const source = sources[credential];
+  const kind = kindOf(target);
+  const columns = { ...of_caller, ...source.columns, ...(kind === 'none' ? {} : of_target) };
+  const record = target?.record?.select(place);
+  return sql`
+    SELECT ${raw(named(columns))}${record === undefined ? empty : raw(', record.*')}
+    FROM unnest(${marks.hashes}::bytea[], ${marks.ids}::text[], ${marks.record_ids}::uuid[])
+      WITH ORDINALITY AS asked (hash, id, record_id, number)
+    ${raw(source.join)} JOIN users u ON u.id = k.user_id AND u.is_active
+    ${kind === 'none' ? empty : raw(`LEFT JOIN LATERAL (${targets[kind]}) target ON true`)}
+    ${record === undefined ? empty : sql`LEFT JOIN LATERAL (${record}) record ON true`}
+    WHERE k.expires_at IS NULL OR k.expires_at > ${marks.now}::timestamptz`;
+}

@@ -1,0 +1,66 @@
+import type { FastifyRequest } from 'fastify';
+import sql from 'sql-template-tag';
+import { isoInstant } from '../clock.ts';
+import type { Transaction } from '../postgres/database.ts';
+import type { Access } from './caller/access.ts';
+import { isClosedToAgent } from './caller/agent.ts';
+import { requireLevel } from './caller/guard.ts';
+import { isOpenTo } from './caller/second_factor.ts';
+import { notFound, secondFactorRequired, unauthenticated } from './errors.ts';
+
+type Standing = Pick<Access, 'level'> & {
+  is_valid: boolean;
+  is_closed: boolean;
+  has_project: boolean;
+};
+
+/**
+ * Holds the caller's membership as it is until the transaction ends (FOR SHARE), and takes over a
+ * level that changed since the request came in. Because the request may have waited for a lock, the
+ * key or session must still hold, the organization still let them in without a second factor, and
+ * the project still be there. Locks go from the organization to the member, everywhere. Gives
+ * whether the organization is closed to the agent that asks.
+ */
+export async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<boolean> {
+  const { access, caller } = request;
+  if (access === undefined) return false;
+  const { level: wanted = 1, locks_organization = false } = request.routeOptions.config;
+  // All in one go: each statement sees what was committed while the ones before it waited.
+  const locked = locks_organization
+    ? tx.row(
+        sql`SELECT 1 FROM organizations WHERE id = ${access.organization_id}::uuid
+          FOR NO KEY UPDATE`,
+      )
+    : undefined;
+  const closing = isClosedToAgent(tx, request, access.organization_id);
+  const now = isoInstant(request.server.context.clock.now());
+  const credential =
+    caller.key_id === null
+      ? sql`SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id AND u.is_active
+        WHERE c.id = ${caller.session_id}::uuid AND c.expires_at > ${now}::timestamptz`
+      : sql`SELECT 1 FROM personal_api_keys c JOIN users u ON u.id = c.user_id AND u.is_active
+          WHERE c.id = ${caller.key_id}::uuid AND (c.expires_at IS NULL
+            OR c.expires_at > ${now}::timestamptz)`;
+  const holding = tx.row(
+    sql`SELECT 1 FROM members m WHERE m.user_id = ${caller.user_id}
+      AND m.organization_id = ${access.organization_id}::uuid FOR SHARE`,
+  );
+  const looking = tx.row<Standing>(sql`
+    SELECT m.level, EXISTS (${credential}) AS is_valid, NOT ${isOpenTo(caller)} AS is_closed,
+      ${access.team_id ?? null}::integer IS NULL
+        OR EXISTS (SELECT 1 FROM projects WHERE id = ${access.team_id ?? null}) AS has_project
+    FROM members m WHERE m.user_id = ${caller.user_id}
+      AND m.organization_id = ${access.organization_id}::uuid`);
+  const [, is_closed, member, standing] = await Promise.all([locked, closing, holding, looking]);
+  if (member === undefined) throw notFound();
+  if (standing === undefined || !standing.has_project) throw notFound();
+  if (!standing.is_valid)
+    throw unauthenticated(
+      'authentication_failed',
+      'The key or session ended while the request waited.',
+    );
+  if (standing.is_closed) throw secondFactorRequired();
+  requireLevel(standing.level, wanted);
+  request.access = { ...access, level: standing.level };
+  return is_closed;
+}

@@ -1,0 +1,20 @@
+import type pg from 'pg';
+import { currentSpan, inSpan } from '../tracing/span.ts';
+
+/** So much of a statement stands in its span. */
+const query_text_max = 2_000;
+
+/** A statement as a part of what is traced; only the text of a prepared one is free of values. */
+export function traced<Result>(
+  { name, text }: Pick<pg.QueryConfig, 'name' | 'text'>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (currentSpan() === undefined) return work();
+  const operation = /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? '';
+  const attributes = {
+    'db.system.name': 'postgresql',
+    'db.operation.name': operation,
+    ...(name === undefined ? {} : { 'db.query.text': text.slice(0, query_text_max) }),
+  };
+  return inSpan(`PostgreSQL ${operation}`, attributes, work, 3);
+}
