@@ -27,26 +27,40 @@ export async function lookAtCluster(clickhouse: ClickHouse): Promise<Finding[]> 
   const found = ok('ClickHouse', `${version}, ${told(mode)}`);
   if (mode.kind === 'one_node' || mode.kind === 'cloud') return [found];
   let versions = [version];
-  const findings: Finding[] = [];
-  try {
+  const findings = await orFault(async () => {
     const states = await onEachReplica(clickhouse, [], () => stateOf(clickhouse));
     versions = states.map((state) => state.version);
-    const lacking = await findLacking(clickhouse);
-    if (lacking !== undefined)
-      findings.push(
-        fault(
-          'tables',
-          `they are not the same on every replica: ${lacking}. See ` +
-            'docs/clickhouse_cluster.md, "Adding a replica".',
-        ),
-      );
-    findings.push(...states.map(judge));
+    return states.map(judge);
+  });
+  const tables = await orFault(async () => tableFindings(await findLacking(clickhouse)));
+  const care = versionWarning(versions);
+  return [
+    found,
+    ...(care === undefined ? [] : [warning('ClickHouse', care)]),
+    // Where a replica is away both say so.
+    ...tables.filter(({ subject }) => !findings.some((one) => one.subject === subject)),
+    ...findings,
+  ];
+}
+
+async function orFault(look: () => Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await look();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    findings.push(fault('replicas', `not all of them could be asked: ${reason}`));
+    return [fault('replicas', `not all of them could be asked: ${reason}`)];
   }
-  const care = versionWarning(versions);
-  return [found, ...(care === undefined ? [] : [warning('ClickHouse', care)]), ...findings];
+}
+
+function tableFindings(lacking: string | undefined): Finding[] {
+  if (lacking === undefined) return [];
+  return [
+    fault(
+      'tables',
+      `they are not the same on every replica: ${lacking}. See ` +
+        'docs/clickhouse_cluster.md, "Adding a replica".',
+    ),
+  ];
 }
 
 function told(mode: Mode): string {
