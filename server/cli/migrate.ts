@@ -31,7 +31,7 @@ export async function migrationStatus(context: CommandContext): Promise<number> 
     context,
     async ({ deps }) => lookAtBackground(deps.db),
     {},
-    (stores) => lookAtSchema(stores, migrations_folder),
+    (stores) => lookAtSchema(context.config, stores, migrations_folder),
   );
   if (findings.length === 0) context.say('Both stores are at this version.');
   for (const { subject, detail } of findings) context.say(`${subject}: ${detail}`);

@@ -1,9 +1,10 @@
 import type { Config } from '../config/config.ts';
-import { addressesOf, openClickHouse } from '../platform/clickhouse/client.ts';
+import { addressesOf } from '../platform/clickhouse/client.ts';
 import { silentLog } from '../platform/log.ts';
 import { readStandbys } from '../platform/postgres/control_store.ts';
 import { splitHosts } from '../platform/postgres/hosts.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
+import { openAnalytics } from './analytics_store.ts';
 import { fault, ok, warning } from './doctor/finding.ts';
 import type { Finding } from './doctor/finding.ts';
 import { standbyFinding } from './doctor/primary_findings.ts';
@@ -40,10 +41,8 @@ export async function lookAtNamedStores(config: Config): Promise<Finding[]> {
   if (config.clickhouse_url !== undefined)
     found.push(
       look('SLUICE_CLICKHOUSE_URL', config.clickhouse_url, running?.clickhouse_url, async (url) => {
-        const clickhouse = openClickHouse(url, {
-          application: 'sluice-doctor',
-          cluster: config.clickhouse_cluster,
-        });
+        const at = { clickhouse_url: url };
+        const clickhouse = openAnalytics(config, at, { application: 'sluice-doctor' });
         const asked = waitForClickHouse(clickhouse, silentLog(), patience_ms);
         await asked.finally(() => clickhouse.close());
         return [];

@@ -8,9 +8,9 @@ import { sealPlainUrls } from '../engine/notices/webhook_url.ts';
 import { openQueryBudget } from '../engine/query/query_budget.ts';
 import { openSandbox } from '../engine/plugins/sandbox/sandbox.ts';
 import { noteBackgroundMigrations } from '../platform/background_migrations/files.ts';
-import { openClickHouse } from '../platform/clickhouse/client.ts';
 import type { ClickHouse } from '../platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../platform/clickhouse/migrate.ts';
+import { openInsertPace } from '../platform/clickhouse/topology/insert_pace.ts';
 import { systemClock } from '../platform/clock.ts';
 import { openDns } from '../platform/dns/dns.ts';
 import { openDiskRoom } from '../platform/disk/disk_room.ts';
@@ -34,6 +34,7 @@ import type { SecretKeys, Secrets } from '../platform/secrets/secrets.ts';
 import { openTracer } from '../platform/tracing/tracer.ts';
 import { openServerSecrets } from '../platform/secrets/server_keys.ts';
 import { withEngine } from '../with_engine.ts';
+import { openAnalytics } from './analytics_store.ts';
 import type { Stores } from './stores.ts';
 import { waitForStores } from './wait_for_stores.ts';
 
@@ -69,10 +70,12 @@ export async function openProcess(
   const mail = openMail({ url: config.smtp_url, from: config.mail_from, log, clock: systemClock });
   const db = openControlStore(config, stores, log, role);
   const metrics = openMetrics({ process_metrics: true });
-  const clickhouse = openClickHouse(stores.clickhouse_url, {
+  const clickhouse = openAnalytics(config, stores, {
     application: `sluice-${role}`,
-    cluster: config.clickhouse_cluster,
     onReplicaChange: () => metrics.replica_changes.inc(),
+    beforeInsert: openInsertPace(db, config.clickhouse_inserts_per_second, (seconds) =>
+      metrics.insert_wait_seconds.inc(seconds),
+    ),
   });
   let secrets: Secrets;
   try {

@@ -56,9 +56,10 @@ export async function waitForClickHouse(
     isPassingInClickHouse,
     async () => (await clickhouse.query({ query: 'SELECT 1', format: 'JSONEachRow' })).text(),
   );
-  const problem = await findMode(clickhouse);
+  const { problem, warning } = await findMode(clickhouse);
   if (problem !== undefined)
     throw new UserError(`ClickHouse (${setting}) cannot be used: ${problem}`);
+  if (warning !== undefined) log.warn(`ClickHouse (${setting}): ${warning}`);
 }
 
 class NoAnswer extends Error {}

@@ -15,6 +15,8 @@ export type LimitConfig = {
   host_runs_max: number;
   /** So long a destination may show no progress before the attempt ends. */
   destination_silence_seconds_max: number;
+  /** What all processes together begin on a ClickHouse with replicas. */
+  clickhouse_inserts_per_second: number;
   /** What one custom query may take of the analytics store. */
   query_seconds_max: number;
   query_memory_mb_max: number;
@@ -81,6 +83,14 @@ export const limit_settings = {
     'How long a destination may show no progress (take no byte, answer nothing) before the ' +
       'attempt ends and another one follows; longer than the longest single statement or job ' +
       'there takes.',
+  ),
+  clickhouse_inserts_per_second: setting(
+    'SLUICE_CLICKHOUSE_INSERTS_PER_SECOND',
+    '200',
+    whole(20, 400),
+    'How many inserts a second all processes together begin on a ClickHouse with replicas: no ' +
+      'more than its coordination service bears; the same on every process. One node has no such ' +
+      'bound.',
   ),
   query_seconds_max: setting(
     'SLUICE_QUERY_SECONDS_MAX',

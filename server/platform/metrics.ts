@@ -14,6 +14,7 @@ export type Metrics = {
   single_sign_ons: Counter<'way' | 'outcome'>;
   spans: Counter<'outcome'>;
   replica_changes: Counter;
+  insert_wait_seconds: Counter;
   disk_free_bytes: Gauge<'place'>;
   disk_state: Gauge;
   background_migration_ratio: Gauge<'name'>;
@@ -77,9 +78,20 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
       registers,
     }),
     spans: spanCounter(registers),
+    ...replicaCounters(registers),
+  };
+}
+
+function replicaCounters(registers: Registry[]) {
+  return {
     replica_changes: new Counter({
       name: 'sluice_clickhouse_replica_changes_total',
       help: 'How often a replica of ClickHouse was left for another one.',
+      registers,
+    }),
+    insert_wait_seconds: new Counter({
+      name: 'sluice_clickhouse_insert_wait_seconds_total',
+      help: 'Seconds for which inserts waited for their turn on a ClickHouse with replicas.',
       registers,
     }),
   };

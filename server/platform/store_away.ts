@@ -26,8 +26,8 @@ const said = [
  * that what it did will last.
  */
 export class StoreAwayError extends Error {
-  constructor(message: string) {
-    super(message);
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
     this.name = 'StoreAwayError';
   }
 }

@@ -230,7 +230,8 @@ function mutationsRelation({ cluster, replica }: Asked): string {
           database,
           table,
           mutation_id: String(number).padStart(10, '0'),
-          command: text,
+          command: text.replace(/^\s*ALTER\s+TABLE\s+\S+\s+/i, ''),
+          create_time: Math.floor(Date.now() / 1_000),
           parts_to_do: 1,
           is_done: 0,
           is_killed: 0,
@@ -239,8 +240,8 @@ function mutationsRelation({ cluster, replica }: Asked): string {
       }),
   );
   const columns =
-    'database String, table String, mutation_id String, command String, parts_to_do Int64, ' +
-    'is_done UInt8, is_killed UInt8, latest_fail_reason String';
+    'database String, table String, mutation_id String, command String, create_time DateTime, ' +
+    'parts_to_do Int64, is_done UInt8, is_killed UInt8, latest_fail_reason String';
   const names = columns
     .split(', ')
     .map((column) => column.split(' ')[0])

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
+import { DOMParser, onErrorStopParsing } from '@xmldom/xmldom';
 import { parse, parseAllDocuments } from 'yaml';
+import { isCancelSafe } from '../../server/platform/clickhouse/topology/versions.ts';
 import { version } from '../../server/platform/version.ts';
 import { root } from './source_files.ts';
 
@@ -13,6 +15,7 @@ const commands = new Set(
 );
 
 type Values = Record<string, unknown>;
+const chart = 'deploy/chart';
 
 /** The value at a path such as `.Values.api.replicas`. Throws for one that `values.yaml` lacks. */
 function valueAt(path: string, context: Values): unknown {
@@ -26,9 +29,13 @@ function valueAt(path: string, context: Values): unknown {
 
 /**
  * Renders what the chart uses of Helm's templates: values, `quote`, `toJson`, `include` with
- * `nindent`, and `range` over a map. Throws for anything else, as there is no Helm to ask.
+ * `nindent`, the files of the chart, `range` over a map, and `if` around a whole file. Throws for
+ * anything else, as there is no Helm to ask.
  */
 function render(text: string, parts: Map<string, string>, context: Values): string {
+  const whole_if = /^\{\{- if (\S+) \}\}\n([\s\S]*)\{\{- end \}\}\n$/.exec(text);
+  if (whole_if !== null)
+    return valueAt(whole_if[1]!, context) === true ? render(whole_if[2]!, parts, context) : '';
   const ranged = text.replaceAll(
     /\n? *\{\{- range \$(\w+), \$(\w+) := (\S+) \}\}([\s\S]*?)\{\{- end \}\}/g,
     (_whole, name: string, value: string, path: string, body: string) =>
@@ -56,6 +63,12 @@ function render(text: string, parts: Map<string, string>, context: Values): stri
         const value = String(valueAt(plain[1]!, context));
         return space + (plain[2] === undefined ? value : JSON.stringify(value));
       }
+      const files = /^\(\.Files\.Glob "(\S+)"\)\.AsConfig \| indent (\d+)$/.exec(said);
+      if (files !== null)
+        return globSync(files[1]!, { cwd: join(root, chart) })
+          .map((path) => `${basename(path)}: ${JSON.stringify(read(`${chart}/${path}`))}`)
+          .map((line) => `\n${' '.repeat(Number(files[2]))}${line}`)
+          .join('');
       const json = /^toJson (\.[\w.]+)$/.exec(said);
       assert.ok(json, `the test does not know ${said}`);
       return space + JSON.stringify(valueAt(json[1]!, context));
@@ -65,7 +78,7 @@ function render(text: string, parts: Map<string, string>, context: Values): stri
 
 /** The objects that the chart makes with these values beside its own. */
 function renderChart(more: Values): any[] {
-  const folder = 'deploy/chart/templates';
+  const folder = `${chart}/templates`;
   const parts = new Map(
     [
       ...read(`${folder}/_pod.tpl`).matchAll(
@@ -74,13 +87,13 @@ function renderChart(more: Values): any[] {
     ].map(([, name, body]) => [name!, body!]),
   );
   const context = {
-    Values: { ...(parse(read('deploy/chart/values.yaml')) as Values), ...more },
+    Values: { ...(parse(read(`${chart}/values.yaml`)) as Values), ...more },
     Release: { Name: 'mine' },
   };
   return globSync(`${folder}/*.yaml`, { cwd: root }).flatMap((path) =>
-    parseAllDocuments(render(read(path), parts, context)).map((document) => {
+    parseAllDocuments(render(read(path), parts, context)).flatMap((document) => {
       assert.deepEqual(document.errors, [], path);
-      return document.toJS() as unknown;
+      return document.contents === null ? [] : [document.toJS() as unknown];
     }),
   );
 }
@@ -119,9 +132,143 @@ test('the chart renders to objects that belong together, with our settings and c
   assert.equal((parse(read('deploy/chart/values.yaml')) as Values)['image'], `sluice:${version}`);
 });
 
+/** A compose file of the folder, or what `standby` and `cluster` lay over others. */
+function composed(name: string): { services: Record<string, any>; volumes: Values } {
+  const layers = {
+    standby: ['compose.stores.yaml', 'compose.standby.yaml'],
+    cluster: ['compose.stores.yaml', 'compose.standby.yaml', 'compose.cluster.yaml'],
+  }[name] ?? [name];
+  const all = layers.map((path) => parse(read(`deploy/${path}`), { merge: true }));
+  const services: Record<string, any> = {};
+  for (const [service, own] of all.flatMap((layer) => Object.entries<any>(layer.services))) {
+    const before = services[service] ?? {};
+    services[service] = {
+      ...before,
+      ...own,
+      environment: { ...before.environment, ...own.environment },
+      depends_on: { ...before.depends_on, ...own.depends_on },
+      volumes: [...(before.volumes ?? []), ...(own.volumes ?? [])],
+    };
+  }
+  return { services, volumes: Object.assign({}, ...all.map((layer) => layer.volumes)) };
+}
+
+/** A ClickHouse, a Keeper or a PostgreSQL, by the name that others reach it by. */
+type Store = {
+  host: string;
+  image: string;
+  variables: string[];
+  keepers: unknown[];
+  /** What lies where, by the path in the container. */
+  files: Map<string, string>;
+};
+
+function composedStores(): Store[] {
+  return Object.entries<any>(composed('cluster').services)
+    .filter(([, { image }]) => !String(image).startsWith('sluice'))
+    .map(([host, { image, environment, volumes, hostname = host }]) => {
+      assert.equal(hostname, host, 'the others reach it by the name that it says of itself');
+      return {
+        host,
+        image,
+        variables: ['HOSTNAME', ...Object.keys(environment)],
+        keepers: [1, 2, 3].map((number) => environment[`KEEPER_${number}`]),
+        files: new Map(
+          volumes
+            .map((volume: string) => volume.split(':'))
+            .filter(([from]: string[]) => from!.startsWith('.'))
+            .map(([from, to]: string[]) => [to, read(join('deploy', from!))]),
+        ),
+      };
+    });
+}
+
+function chartedStores(): Store[] {
+  const objects = renderChart(parse(read(`${chart}/values.cluster.yaml`)) as Values);
+  const config = objects.find(({ kind }) => kind === 'ConfigMap');
+  return objects
+    .filter(({ kind }) => kind === 'StatefulSet')
+    .flatMap(({ metadata, spec }) => {
+      const service = objects.find(
+        (one) => one.kind === 'Service' && one.metadata.name === spec.serviceName,
+      );
+      assert.deepEqual(service.spec.selector, spec.template.metadata.labels);
+      assert.deepEqual(spec.selector.matchLabels, spec.template.metadata.labels);
+      const [{ image, env, command, volumeMounts }] = spec.template.spec.containers;
+      const value = (name: string) => env.find((one: Values) => one['name'] === name)?.value;
+      const mounted = volumeMounts.filter(({ name }: Values) => name === 'files');
+      const [claim] = spec.volumeClaimTemplates;
+      assert.ok(volumeMounts.some(({ name }: Values) => name === claim.metadata.name));
+      const set = /\(\( (\w+) = /.exec(String(command))?.[1];
+      return Array.from({ length: spec.replicas }, (_, number) => ({
+        host: `${metadata.name}-${number}.${spec.serviceName}`,
+        image,
+        variables: [...env.map(({ name }: Values) => name), ...(set === undefined ? [] : [set])],
+        keepers: [1, 2, 3].map((keeper) => value(`KEEPER_${keeper}`)),
+        files: new Map(
+          mounted.map(({ mountPath, subPath }: any) => [mountPath, config.data[subPath]]),
+        ),
+      }));
+    });
+}
+
+for (const [name, storesOf, urls] of [
+  ['the compose files', composedStores, () => composed('cluster').services['api'].environment],
+  ['the chart', chartedStores, () => namedInComment()],
+] as const)
+  test(`${name} of a cluster: who is named is there, with files that fit`, () => {
+    const stores = storesOf();
+    const of = (image: string) => stores.filter((one) => one.image.startsWith(image));
+    const servers = of('clickhouse/clickhouse-server:');
+    const keepers = of('clickhouse/clickhouse-keeper:');
+    const postgres = of('postgres:');
+    assert.deepEqual([servers.length, keepers.length, postgres.length], [3, 3, 2]);
+    const { SLUICE_CLICKHOUSE_URL: clickhouse, SLUICE_DATABASE_URL: database } = urls();
+    const hosts = [...clickhouse.matchAll(/@([\w.-]+):8123\/sluice/g)].map(([, host]) => host);
+    assert.deepEqual(hosts, servers.map(({ host }) => host).toSorted());
+    const named = /@([\w.,-]+)\/sluice$/.exec(database)![1]!.split(',');
+    assert.deepEqual(named, postgres.map(({ host }) => host).toSorted());
+    for (const { image, keepers: known, variables, files } of [...servers, ...keepers]) {
+      assert.ok(isCancelSafe(image.split(':')[1]!), `${image} may lose an insert that is cut off`);
+      assert.deepEqual(known, keepers.map(({ host }) => host).toSorted());
+      for (const [path, text] of files) {
+        if (!path.endsWith('.xml')) continue;
+        const wanted = [...text.matchAll(/from_env="(\w+)"/g)].map(([, variable]) => variable!);
+        assert.deepEqual(
+          wanted.filter((one) => !variables.includes(one)),
+          [],
+          path,
+        );
+        new DOMParser({ onError: onErrorStopParsing }).parseFromString(text, 'text/xml');
+      }
+    }
+    for (const { files, variables } of servers) {
+      assert.match(files.get('/docker-entrypoint-initdb.d/cluster.sql')!, /ENGINE = Replicated\(/);
+      assert.ok(files.has('/etc/clickhouse-server/config.d/cluster.xml'));
+      assert.ok(variables.includes('CLICKHOUSE_ALWAYS_RUN_INITDB_SCRIPTS'));
+    }
+    for (const { files } of keepers)
+      assert.match(
+        files.get('/etc/clickhouse-keeper/keeper_config.xml')!,
+        /<quorum_reads>true<\/quorum_reads>/,
+      );
+    assert.match(
+      postgres.map(({ files }) => [...files.values()].join('')).join(''),
+      /synchronous_standby_names = '\*'/,
+    );
+  });
+
+/** The addresses that the comment of the values tells to put into the Secret. */
+function namedInComment(): Record<string, string> {
+  const said = read(`${chart}/values.cluster.yaml`).replaceAll(/ *\\\n# +/g, '');
+  return Object.fromEntries(
+    [...said.matchAll(/(SLUICE_\w+_URL)=(.*?)(?=--|\n|$)/g)].map(([, key, url]) => [key!, url!]),
+  );
+}
+
 test('the compose files, the image and the unit name settings and commands of ours', () => {
-  for (const path of ['deploy/compose.yaml', 'deploy/compose.stores.yaml']) {
-    const { services, volumes = {} } = parse(read(path), { merge: true });
+  for (const path of ['compose.yaml', 'compose.stores.yaml', 'standby', 'cluster']) {
+    const { services, volumes } = composed(path);
     for (const [name, service] of Object.entries<any>(services)) {
       if (!String(service.image).startsWith('sluice')) continue;
       for (const word of service.command ?? []) assert.ok(commands.has(word), `${path}: ${word}`);

@@ -283,3 +283,18 @@ test('the rule itself: what each layer is refused', () => {
   for (const [path, module, is_type] of allowed)
     assert.deepEqual(violationsOf(path, [{ module, is_type }]), []);
 });
+
+test('commands open the analytics store with its cluster', () => {
+  // migrate-store opens one that has none, and another one; fixtures of the query language lie in
+  // the engine.
+  const others = /^server\/(?:platform\/clickhouse|cli\/migrate_store|engine\/query\/cases)\//;
+  const openers = listSourceFiles()
+    .filter(({ path, text }) => path.startsWith('server/') && text.includes(' openClickHouse('))
+    .map(({ path }) => path)
+    .filter((path) => !path.endsWith('.test.ts') && !others.test(path));
+  assert.deepEqual(
+    openers,
+    ['server/cli/analytics_store.ts'],
+    'Open it by openAnalytics or openAnalyticsAsIs: without its cluster one replica is asked.',
+  );
+});

@@ -1,4 +1,4 @@
-{{/* What the pods of both deployments have alike. */}}
+{{/* What pods have alike. */}}
 {{- define "sluice.pod" -}}
 securityContext: {runAsNonRoot: true, runAsUser: 1000, fsGroup: 1000}
 terminationGracePeriodSeconds: 45
@@ -17,4 +17,10 @@ env:
   {{- end }}
 volumeMounts: [{name: work, mountPath: /data}]
 securityContext: {allowPrivilegeEscalation: false, readOnlyRootFilesystem: false}
+{{- end }}
+{{- define "sluice.keepers" -}}
+- {name: HOSTNAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+- {name: KEEPER_1, value: {{ .Release.Name }}-keeper-0.{{ .Release.Name }}-keeper}
+- {name: KEEPER_2, value: {{ .Release.Name }}-keeper-1.{{ .Release.Name }}-keeper}
+- {name: KEEPER_3, value: {{ .Release.Name }}-keeper-2.{{ .Release.Name }}-keeper}
 {{- end }}

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { caughtUpForAnswer } from '../../platform/clickhouse/topology/caught_up.ts';
 import type { EventCounts, StoredEvent } from './schema.ts';
 
 /**
@@ -13,15 +14,13 @@ export async function listNewestEvents(
 ): Promise<Static<typeof StoredEvent>[]> {
   const instant = (column: string) =>
     `formatDateTime(e.${column}, '%Y-%m-%dT%H:%i:%S.%fZ', 'UTC') AS ${column}`;
-  const found = await clickhouse.query({
+  return ask(clickhouse, {
     query:
       `SELECT toString(e.uuid) AS uuid, e.event, e.distinct_id, ${instant('timestamp')}, ` +
       `${instant('inserted_at')} FROM events e WHERE e.team_id = {team_id:Int64} ` +
       'ORDER BY e.team_id DESC, e.inserted_at DESC, e.uuid DESC LIMIT {limit:UInt32}',
     query_params: { team_id, limit },
-    format: 'JSONEachRow',
   });
-  return found.json();
 }
 
 /**
@@ -34,7 +33,7 @@ export async function countEvents(
   { after, before, interval }: Omit<Static<typeof EventCounts>, 'results'>,
   limit: number,
 ): Promise<Static<typeof EventCounts>['results']> {
-  const found = await clickhouse.query({
+  return ask(clickhouse, {
     query:
       `SELECT formatDateTime(date_trunc('${interval}', e.inserted_at), ` +
       `'%Y-%m-%dT%H:%i:%S.000000Z', 'UTC') AS start_at, toUInt32(count()) AS events ` +
@@ -43,9 +42,17 @@ export async function countEvents(
       "AND e.inserted_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC') " +
       'GROUP BY start_at ORDER BY start_at LIMIT {limit:UInt32}',
     query_params: { team_id, from: known(after), to: known(before), limit },
-    format: 'JSONEachRow',
   });
-  return found.json();
+}
+
+/** Rows of events; none that was answered for is missing. */
+function ask<Row>(
+  clickhouse: ClickHouse,
+  question: { query: string; query_params: Record<string, unknown> },
+): Promise<Row[]> {
+  return caughtUpForAnswer(clickhouse, ['events'], async () =>
+    (await clickhouse.query({ ...question, format: 'JSONEachRow' })).json<Row>(),
+  );
 }
 
 /** The instant in milliseconds, within the years that events are stored in. */

@@ -1,5 +1,4 @@
 import { counted } from '../../platform/counted.ts';
-import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { isoInstant, systemClock } from '../../platform/clock.ts';
@@ -9,6 +8,7 @@ import { openDatabase } from '../../platform/postgres/database.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { openServerSecrets } from '../../platform/secrets/server_keys.ts';
 import { version } from '../../platform/version.ts';
+import { openAnalytics } from '../analytics_store.ts';
 import type { CommandContext } from '../command_context.ts';
 import { secretKeysOf } from '../process.ts';
 import { joinStores } from '../stores.ts';
@@ -100,10 +100,7 @@ export async function makeBackup(
     connections_max: 2,
     application_name: 'sluice-backup',
   });
-  const clickhouse = openClickHouse(stores.clickhouse_url, {
-    application: 'sluice-backup',
-    cluster: config.clickhouse_cluster,
-  });
+  const clickhouse = openAnalytics(config, stores, { application: 'sluice-backup' });
   let lock: CopySession | undefined;
   try {
     await waitForStores(db, clickhouse, log);

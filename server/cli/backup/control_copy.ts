@@ -10,7 +10,7 @@ import type { BackupPlace } from './place.ts';
  * What belongs to processes and browsers and not to what was decided: who restores a server has
  * other processes, and everybody signs in again.
  */
-const left_out = new Set(['workers', 'rate_counts', 'sessions']);
+const left_out = new Set(['workers', 'rate_counts', 'insert_pace', 'sessions']);
 
 /** What of the control store goes into a manifest. */
 type ControlCopy = Pick<Manifest, 'control_taken_at' | 'migrations' | 'tables' | 'sequences'>;

@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { counted } from '../../platform/counted.ts';
+import { openAnalyticsAsIs } from '../analytics_store.ts';
 import type { CommandContext } from '../command_context.ts';
 import { joinStores, openStores } from '../stores.ts';
 import { analytics_tables, rows_per_file } from './analytics_copy.ts';
@@ -61,7 +62,12 @@ function noBackup({ say }: CommandContext, name: string): number {
 
 /** The same settings, but for the stores. */
 function restoredContext({ config, log, say }: CommandContext, data_dir: string): CommandContext {
-  const own = { database_url: undefined, clickhouse_url: undefined, secret_key: undefined };
+  const own = {
+    database_url: undefined,
+    clickhouse_url: undefined,
+    clickhouse_cluster: undefined,
+    secret_key: undefined,
+  };
   return { log, say, config: { ...config, ...own, previous_secret_keys: [], data_dir } };
 }
 
@@ -89,9 +95,9 @@ async function compareAnalytics(
 ): Promise<number> {
   const server = await joinStores(context.config, context.log, { start: 'existing' });
   const copy = await openStores(restored.config, restored.log);
-  const [source, found] = [server, copy].map((stores) =>
-    openClickHouse(stores.clickhouse_url, { application: 'sluice-drill' }),
-  ) as [ClickHouse, ClickHouse];
+  const options = { application: 'sluice-drill' };
+  const source = await openAnalyticsAsIs(context.config, server, options);
+  const found = await openAnalyticsAsIs(restored.config, copy, options);
   let differing = 0;
   try {
     for (const table of analytics_tables) {
@@ -121,13 +127,15 @@ async function sumOf(
   { stretches, taken_at }: Manifest,
 ): Promise<Sum> {
   const columns = stretches.findLast((stretch) => stretch.table === table)?.columns ?? [];
-  const answer = await clickhouse.query({
-    query: `SELECT count() AS rows, toString(sum(cityHash64(${columns.join(', ')}))) AS digest
-      FROM ${table} WHERE inserted_at < {taken_at:DateTime64(6, 'UTC')}`,
-    query_params: { taken_at: taken_at.slice(0, -1).replace('T', ' ') },
-    format: 'JSONEachRow',
-    clickhouse_settings: { max_threads: 2 },
+  const [row] = await caughtUp(clickhouse, [table], async () => {
+    const answer = await clickhouse.query({
+      query: `SELECT count() AS rows, toString(sum(cityHash64(${columns.join(', ')}))) AS digest
+        FROM ${table} WHERE inserted_at < {taken_at:DateTime64(6, 'UTC')}`,
+      query_params: { taken_at: taken_at.slice(0, -1).replace('T', ' ') },
+      format: 'JSONEachRow',
+      clickhouse_settings: { max_threads: 2 },
+    });
+    return answer.json<{ rows: string; digest: string }>();
   });
-  const [row] = await answer.json<{ rows: string; digest: string }>();
   return { rows: Number(row?.rows ?? 0), digest: row?.digest ?? '' };
 }

@@ -8,7 +8,6 @@ import { keepClear, removeAgain } from '../../engine/reconcile/kept_store.ts';
 import { setAside } from '../../engine/runs/set_aside.ts';
 import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
 import type { Reconciled } from '../../engine/reconcile/reconcile.ts';
-import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../../platform/clickhouse/migrate.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { commandLine } from '../../platform/command_line.ts';
@@ -17,6 +16,7 @@ import { openDatabase } from '../../platform/postgres/database.ts';
 import { migratePostgres } from '../../platform/postgres/migrate.ts';
 import { writeKeptSecretKeys } from '../../platform/secrets/kept_secret_keys.ts';
 import { version } from '../../platform/version.ts';
+import { openAnalytics } from '../analytics_store.ts';
 import type { CommandContext } from '../command_context.ts';
 import { migrations_folder, openProcess } from '../process.ts';
 import { openStores, restoring_name } from '../stores.ts';
@@ -235,10 +235,7 @@ async function fillStores(
     connections_max: 2,
     application_name: 'sluice-restore',
   });
-  const clickhouse = openClickHouse(stores.clickhouse_url, {
-    application: 'sluice-restore',
-    cluster: config.clickhouse_cluster,
-  });
+  const clickhouse = openAnalytics(config, stores, { application: 'sluice-restore' });
   try {
     await waitForStores(db, clickhouse, log);
     if (lost !== 'clickhouse') await requireEmptyControl(db);

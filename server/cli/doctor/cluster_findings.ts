@@ -2,7 +2,7 @@ import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { onEachReplica } from '../../platform/clickhouse/topology/caught_up.ts';
 import { findLacking } from '../../platform/clickhouse/topology/require_everywhere.ts';
 import { findFacts } from '../../platform/clickhouse/topology/detect.ts';
-import { isCancelSafe } from '../../platform/clickhouse/topology/versions.ts';
+import { versionWarning } from '../../platform/clickhouse/topology/versions.ts';
 import type { Mode } from '../../platform/clickhouse/topology/mode.ts';
 import { fault, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
@@ -12,6 +12,7 @@ const delay_seconds_max = 60;
 
 type ReplicaState = {
   host: string;
+  version: string;
   is_readonly: number;
   delay: number;
   queue: number;
@@ -23,33 +24,43 @@ type ReplicaState = {
 export async function lookAtCluster(clickhouse: ClickHouse): Promise<Finding[]> {
   const { mode } = clickhouse;
   const { version } = await findFacts(clickhouse);
-  const findings = [ok('ClickHouse', `${version}, ${told(mode)}`)];
-  if (mode.kind === 'one_node' || mode.kind === 'cloud') return findings;
-  if (!isCancelSafe(version))
-    findings.push(
-      warning(
-        'ClickHouse',
-        `${version} may drop the rows of an insert that is cut off, and keep its token. Events ` +
-          'are not lost by it, because they are looked for after each failure; update it all ' +
-          'the same.',
-      ),
-    );
-  try {
+  const found = ok('ClickHouse', `${version}, ${told(mode)}`);
+  if (mode.kind === 'one_node' || mode.kind === 'cloud') return [found];
+  let versions = [version];
+  const findings = await orFault(async () => {
     const states = await onEachReplica(clickhouse, [], () => stateOf(clickhouse));
-    const lacking = await findLacking(clickhouse);
-    if (lacking !== undefined)
-      findings.push(
-        fault(
-          'tables',
-          `they are not the same on every replica: ${lacking}. See ` +
-            'docs/clickhouse_cluster.md, "Adding a replica".',
-        ),
-      );
-    return [...findings, ...states.map(judge)];
+    versions = states.map((state) => state.version);
+    return states.map(judge);
+  });
+  const tables = await orFault(async () => tableFindings(await findLacking(clickhouse)));
+  const care = versionWarning(versions);
+  return [
+    found,
+    ...(care === undefined ? [] : [warning('ClickHouse', care)]),
+    // Where a replica is away both say so.
+    ...tables.filter(({ subject }) => !findings.some((one) => one.subject === subject)),
+    ...findings,
+  ];
+}
+
+async function orFault(look: () => Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await look();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return [...findings, fault('replicas', `not all of them could be asked: ${reason}`)];
+    return [fault('replicas', `not all of them could be asked: ${reason}`)];
   }
+}
+
+function tableFindings(lacking: string | undefined): Finding[] {
+  if (lacking === undefined) return [];
+  return [
+    fault(
+      'tables',
+      `they are not the same on every replica: ${lacking}. See ` +
+        'docs/clickhouse_cluster.md, "Adding a replica".',
+    ),
+  ];
 }
 
 function told(mode: Mode): string {
@@ -67,7 +78,7 @@ function told(mode: Mode): string {
 
 async function stateOf(clickhouse: ClickHouse): Promise<ReplicaState> {
   const found = await clickhouse.query({
-    query: `SELECT hostName() AS host, max(is_readonly) AS is_readonly,
+    query: `SELECT hostName() AS host, version() AS version, max(is_readonly) AS is_readonly,
         toUInt32(max(absolute_delay)) AS delay, toUInt32(max(queue_size)) AS queue,
         toUInt32(min(active_replicas)) AS active, toUInt32(max(total_replicas)) AS total
       FROM system.replicas WHERE database = currentDatabase()`,

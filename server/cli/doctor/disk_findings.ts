@@ -34,7 +34,7 @@ async function endlessLogs(clickhouse: ClickHouse): Promise<Finding[]> {
     warning(
       'ClickHouse log',
       `system.${name} (${size ?? 'size unknown'}) has no end. Give it one in the server's ` +
-        `configuration (deploy/clickhouse/system_logs.xml), or now: ALTER TABLE system.${name} ` +
+        `configuration (deploy/chart/files/system_logs.xml), or now: ALTER TABLE system.${name} ` +
         'MODIFY TTL event_date + INTERVAL 14 DAY.',
     ),
   );

@@ -114,7 +114,7 @@ async function stores({ config }: CommandContext): Promise<Finding[]> {
     // What went wrong is a finding; a log between the findings would say it twice.
     findings.push(
       ...(await withProcess({ config, log: silentLog() }, contents, {}, (at) =>
-        lookAtSchema(at, migrations_folder),
+        lookAtSchema(config, at, migrations_folder),
       )),
     );
   } catch (error) {

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import sql from 'sql-template-tag';
 import { readBackgroundMigrations } from '../../platform/background_migrations/files.ts';
 import { partitionsOf } from '../../platform/background_migrations/store.ts';
-import { openClickHouse } from '../../platform/clickhouse/client.ts';
+import type { Config } from '../../config/config.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { pendingMigrations } from '../../platform/postgres/migrate.ts';
@@ -20,6 +21,7 @@ import {
   costsOf,
   secondsOf,
 } from './migration_costs.ts';
+import { openAnalyticsAsIs } from '../analytics_store.ts';
 import type { Stores } from '../stores.ts';
 
 /** A pending migration as it is told, and how long a start waits for it. */
@@ -31,10 +33,14 @@ type Told = { text: string; seconds: number };
  * none. Rejects with `SchemaTooNewError` where this release cannot work.
  * Nothing is changed.
  */
-export async function lookAtSchema(stores: Stores, folder: string): Promise<Finding[] | undefined> {
+export async function lookAtSchema(
+  config: Pick<Config, 'clickhouse_cluster'>,
+  stores: Stores,
+  folder: string,
+): Promise<Finding[] | undefined> {
   const options = { connections_max: 1, application_name: 'sluice-doctor' };
   const db = openDatabase(stores.database_url, options);
-  const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-doctor' });
+  const clickhouse = await openAnalyticsAsIs(config, stores, { application: 'sluice-doctor' });
   try {
     const control = await pendingMigrations(db, folder);
     if (!(await hasTable(db, 'migrations')))
@@ -105,7 +111,10 @@ async function pendingAnalytics(clickhouse: ClickHouse, folder: string): Promise
   const [table] = await ask(
     "SELECT name FROM system.tables WHERE database = currentDatabase() AND name = 'migrations'",
   );
-  const applied = table === undefined ? [] : await ask('SELECT name FROM migrations');
+  const applied =
+    table === undefined
+      ? []
+      : await caughtUp(clickhouse, ['migrations'], () => ask('SELECT name FROM migrations'));
   const known = new Set(applied.map(({ name }) => name));
   const names = readdirSync(folder).filter((name) => /^\d{4}_.+\.sql$/.test(name));
   return names.filter((name) => !known.has(name)).sort();

@@ -1,11 +1,12 @@
 import { mkdtempSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { create } from 'tar';
-import { addressesOf, openClickHouse } from '../../platform/clickhouse/client.ts';
+import { addressesOf } from '../../platform/clickhouse/client.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { silentLog } from '../../platform/log.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { passwordOf } from '../../platform/postgres/hosts.ts';
+import { openAnalyticsAsIs } from '../analytics_store.ts';
 import type { CommandContext } from '../command_context.ts';
 import { doctor } from '../doctor/doctor.ts';
 import { joinStores } from '../stores.ts';
@@ -120,7 +121,7 @@ async function withStores(
     connections_max: 2,
     application_name: 'sluice-support-bundle',
   });
-  const clickhouse = openClickHouse(stores.clickhouse_url, {
+  const clickhouse = await openAnalyticsAsIs(config, stores, {
     application: 'sluice-support-bundle',
   });
   const passwords = [

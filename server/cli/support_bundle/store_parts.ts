@@ -118,6 +118,12 @@ export function clickHouseParts(clickhouse: ClickHouse): Part[] {
         'FROM system.parts WHERE active GROUP BY database, table ORDER BY bytes DESC LIMIT 200',
     ),
     asked(
+      'replicas',
+      'how the replica that was asked follows the others; of one node nothing',
+      'SELECT table, replica_name, is_readonly, absolute_delay, queue_size, active_replicas, ' +
+        'total_replicas, hostName() AS host FROM system.replicas ORDER BY table',
+    ),
+    asked(
       'mutations',
       'changes of rows that are under way',
       'SELECT table, create_time, parts_to_do, latest_fail_time, latest_fail_reason ' +

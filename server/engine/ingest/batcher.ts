@@ -6,7 +6,6 @@ import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
 import type { IncomingEvent } from './parse/event.ts';
 import { flushEvents } from './flush.ts';
 import type { Fate, FlushDeps, FlushFailure, FlushOutcome } from './flush.ts';
-import { batches_per_second_max, openPace } from './pace.ts';
 import { openPersonStore } from './persons/person_store.ts';
 
 /**
@@ -110,7 +109,6 @@ export function openIngestion(
   const flushDeps = flushDepsOf(deps, bounds, warnings.note);
   const room = openRoom(bounds.queue_bytes_max);
   const flushes = openSlots(bounds.flushes_max);
-  const pace = openPace(batches_per_second_max);
   const queues = new Map<number, Group[]>();
   const flushers = new Set<Promise<void>>();
 
@@ -118,7 +116,6 @@ export function openIngestion(
     // Whatever arrives in the same turn of the event loop goes into the first batch.
     await new Promise((resume) => setImmediate(resume));
     while (queue.length > 0) {
-      if (deps.clickhouse.mode.kind !== 'one_node') await pace();
       await flushes.take(1);
       const groups = takeGroups(queue, bounds);
       const outcome = await flushEvents(

@@ -1,12 +1,16 @@
 import { ClickHouseError } from '@clickhouse/client';
 import type { ClickHouse } from '../clickhouse/client.ts';
+import { onEachReplica } from '../clickhouse/topology/caught_up.ts';
 import type { BackgroundMigration } from './files.ts';
 
 type Asked = Pick<BackgroundMigration, 'table_name' | 'statement'>;
 
-/** What the store makes of a partition: a mutation, which outlives kills of the store. */
+/**
+ * What the store makes of a partition: a mutation, which outlives kills of the store. Of replicas
+ * each carries it out by itself: it is done when it is so on all, and `parts_to_do` are those of
+ * the one that has most.
+ */
 export type FoundMutation = {
-  mutation_id: string;
   is_done: boolean;
   parts_to_do: number;
   reason: string;
@@ -33,18 +37,21 @@ export async function partitionsOf(
   return result.json<FoundPartition>();
 }
 
-/** The store's own instant, as ISO 8601 text. */
+/** The store's own instant, as ISO 8601 text; of replicas that of the clock furthest behind. */
 export async function storeInstant(
   clickhouse: ClickHouse,
   abort_signal: AbortSignal,
 ): Promise<string> {
-  const result = await clickhouse.query({
-    query: "SELECT formatDateTime(now('UTC'), '%Y-%m-%dT%H:%i:%SZ') AS instant",
-    format: 'JSONEachRow',
-    abort_signal,
+  const all = await onEachReplica(clickhouse, [], async () => {
+    const result = await clickhouse.query({
+      query: "SELECT formatDateTime(now('UTC'), '%Y-%m-%dT%H:%i:%SZ') AS instant",
+      format: 'JSONEachRow',
+      abort_signal,
+    });
+    const [row] = await result.json<{ instant: string }>();
+    return row!.instant;
   });
-  const [row] = await result.json<{ instant: string }>();
-  return row!.instant;
+  return all.toSorted()[0]!;
 }
 
 /**
@@ -70,30 +77,61 @@ export async function openMutation(
   }
 }
 
-/** Takes a mutation back: as long as it fails, those after it wait. */
+/** A mutation of a partition that was asked for since an instant. */
+export type AskedMutation = Asked & { partition: string; since: string };
+
+/** Takes a mutation back, on every replica: as long as it fails, those after it wait. */
 export async function killMutation(
   clickhouse: ClickHouse,
-  { table_name }: Asked,
-  mutation_id: string,
+  asked: AskedMutation,
+  abort_signal: AbortSignal,
 ): Promise<void> {
-  await clickhouse.command({
-    query: `KILL MUTATION WHERE database = currentDatabase() AND table = {table:String}
-      AND mutation_id = {mutation_id:String} SYNC`,
-    query_params: { table: table_name, mutation_id },
+  await onEachReplica(clickhouse, [], async () => {
+    const found = await mutationHere(clickhouse, asked, abort_signal);
+    // The first one that is asked takes it from the others too.
+    if (found === undefined || found.is_done === 1) return;
+    await clickhouse.command({
+      query: `KILL MUTATION WHERE database = currentDatabase() AND table = {table:String}
+        AND mutation_id = {mutation_id:String} SYNC`,
+      query_params: { table: asked.table_name, mutation_id: found.mutation_id },
+    });
   });
 }
 
 /**
- * What has become of the mutation of a partition that was asked for since an instant; undefined
- * where the store knows of none.
+ * What has become of it; undefined where the store knows of none. Each replica is asked, because
+ * one may not have heard of it yet; throws where one is away.
  */
 export async function askedMutation(
   clickhouse: ClickHouse,
-  { table_name, statement }: Asked,
-  partition: string,
-  since: string,
+  asked: AskedMutation,
   abort_signal: AbortSignal,
 ): Promise<FoundMutation | undefined> {
+  const all = await onEachReplica(clickhouse, [], async () => ({
+    found: await mutationHere(clickhouse, asked, abort_signal),
+  }));
+  const known = all.flatMap(({ found }) => found ?? []);
+  if (known.length === 0) return undefined;
+  return {
+    is_done: known.length === all.length && known.every(({ is_done }) => is_done === 1),
+    parts_to_do: Math.max(...known.map(({ parts_to_do }) => parts_to_do)),
+    reason: known.find(({ is_done, reason }) => is_done === 0 && reason !== '')?.reason ?? '',
+  };
+}
+
+type MutationRow = {
+  mutation_id: string;
+  command: string;
+  is_done: number;
+  parts_to_do: number;
+  reason: string;
+};
+
+async function mutationHere(
+  clickhouse: ClickHouse,
+  { table_name, statement, partition, since }: AskedMutation,
+  abort_signal: AbortSignal,
+): Promise<MutationRow | undefined> {
   const result = await clickhouse.query({
     query: `SELECT mutation_id, command, is_done, toInt32(parts_to_do) AS parts_to_do,
         latest_fail_reason AS reason
@@ -104,23 +142,9 @@ export async function askedMutation(
     format: 'JSONEachRow',
     abort_signal,
   });
-  const rows = await result.json<{
-    mutation_id: string;
-    command: string;
-    is_done: number;
-    parts_to_do: number;
-    reason: string;
-  }>();
+  const rows = await result.json<MutationRow>();
   const wanted = plainOf(statementFor(statement, partition).replace(/^ALTER TABLE \w+ /, ''));
-  const found = rows.find(({ command }) => plainOf(command) === wanted);
-  return (
-    found && {
-      mutation_id: found.mutation_id,
-      is_done: found.is_done === 1,
-      parts_to_do: found.parts_to_do,
-      reason: found.reason,
-    }
-  );
+  return rows.find(({ command }) => plainOf(command) === wanted);
 }
 
 /**

@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import type { ClickHouse } from '../clickhouse/client.ts';
+import { caughtUp } from '../clickhouse/topology/caught_up.ts';
 import type { DiskRoom } from '../disk/disk_room.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
@@ -81,7 +82,9 @@ async function begin(
   { name, table_name }: Migration,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const found = await partitionsOf(clickhouse, table_name, signal);
+  const found = await caughtUp(clickhouse, [table_name], () =>
+    partitionsOf(clickhouse, table_name, signal),
+  );
   await tx.run(sql`
     INSERT INTO background_migration_partitions (name, partition, rows, bytes, parts)
     SELECT ${name}, one.partition, one.rows, one.bytes, one.parts
@@ -113,7 +116,9 @@ async function followPartition(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { clickhouse } = work;
-  const asked = await askedMutation(clickhouse, migration, partition, started_at, signal);
+  const { table_name, statement } = migration;
+  const wanted = { table_name, statement, partition, since: started_at };
+  const asked = await askedMutation(clickhouse, wanted, signal);
   if (asked === undefined) {
     const refusal = await openMutation(clickhouse, migration, partition, signal);
     await (refusal === undefined
@@ -121,8 +126,8 @@ async function followPartition(
       : tellFailure(tx, work, migration, refusal));
     return false;
   }
-  if (asked.reason !== '' && !asked.is_done) {
-    await killMutation(clickhouse, migration, asked.mutation_id);
+  if (asked.reason !== '') {
+    await killMutation(clickhouse, wanted, signal);
     await tellFailure(tx, work, migration, asked.reason);
     return false;
   }

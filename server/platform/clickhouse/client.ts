@@ -1,7 +1,7 @@
 import { createClient } from '@clickhouse/client';
 import { inSpan } from '../tracing/span.ts';
 import { joinReplicas } from './topology/replicas.ts';
-import type { Client, Replicas } from './topology/replicas.ts';
+import type { Client, ReplicaOptions, Replicas } from './topology/replicas.ts';
 
 /** The official client of the analytics store, on all of its addresses; one object per process. */
 export type ClickHouse = Replicas;
@@ -9,19 +9,14 @@ export type ClickHouse = Replicas;
 /**
  * Opens the client on a ClickHouse HTTP URL (`http://user:password@host:port/database`), or on
  * several with commas between them, which are replicas of one store, perhaps of a cluster of this
- * name; `onReplicaChange` is called when another one of them is taken. It is taken for one node
- * until its mode was found. Guarantee: no query result is compressed or decoded on the way, so that
- * bytes pass as the store writes them, and an idle socket that the store closed is not used again.
- * What is asked while something is traced is a part of it: until the answer begins, and without its
- * text, which may be a tenant's.
+ * name. It is taken for one node until its mode was found. Guarantee: no query result is compressed
+ * or decoded on the way, so that bytes pass as the store writes them, and an idle socket that the
+ * store closed is not used again. What is asked while something is traced is a part of it: until
+ * the answer begins, and without its text, which may be a tenant's.
  */
 export function openClickHouse(
   urls: string,
-  options: {
-    application: string;
-    cluster?: string | undefined;
-    onReplicaChange?: () => void;
-  },
+  options: ReplicaOptions & { application: string },
 ): ClickHouse {
   const clients = addressesOf(urls).map((url) => openAddress(url, options));
   return joinReplicas(clients, options);

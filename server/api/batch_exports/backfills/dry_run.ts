@@ -2,6 +2,7 @@ import type { BackfillRange } from '../../../engine/planning/backfill.ts';
 import { backfillArea } from '../../../engine/planning/backfill_area.ts';
 import { countByRun, listed_runs_max } from '../../../engine/planning/backfill_counts.ts';
 import type { BackfillCounts } from '../../../engine/planning/backfill_counts.ts';
+import { row_tables } from '../../../engine/erasure/delete_rows.ts';
 import { undelivered } from '../../../engine/ledger/ledger.ts';
 import { removedFrom } from '../../../engine/ledger/removed.ts';
 import type { Engine } from '../../../engine/engine.ts';
@@ -11,6 +12,7 @@ import type { Rectangle } from '../../../engine/ledger/rectangles.ts';
 import { openSourceQuery } from '../../../engine/source/source_query.ts';
 import type { Source } from '../../../engine/source/source_query.ts';
 import { countRecords } from '../../../engine/source/source.ts';
+import { caughtUp } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { invalid } from '../../../platform/http/errors.ts';
 import { isDatabaseError } from '../../../platform/postgres/database.ts';
@@ -65,7 +67,9 @@ export async function outlookOf(
   if (row.custom_query !== null) return undefined;
   const signal = AbortSignal.timeout(outlook_ms_max);
   try {
-    return await planOf(tx, row, range, (wanted) => count(engine, signal, row, wanted));
+    return await planOf(tx, row, range, (wanted) =>
+      caughtUp(engine.clickhouse, row_tables, () => count(engine, signal, row, wanted)),
+    );
   } catch (error) {
     if (isDatabaseError(error)) throw error;
     engine.log.info({ err: error }, 'a backfill is started without a look at what it will do');

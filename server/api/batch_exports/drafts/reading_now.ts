@@ -1,5 +1,7 @@
 import { NonRetryableError } from '../../../engine/destination/errors.ts';
 import type { Engine } from '../../../engine/engine.ts';
+import { row_tables } from '../../../engine/erasure/delete_rows.ts';
+import { caughtUpForAnswer } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { invalid } from '../../../platform/http/errors.ts';
 import { whileWaiting } from '../../../platform/http/while_waiting.ts';
 
@@ -13,9 +15,9 @@ const seconds_max = 25;
 export type StoreNow = Pick<Engine, 'clickhouse' | 'query_limits' | 'query_budget'>;
 
 /**
- * The result of reading rows while a request waits, which may take less time than a run. Throws a
- * 400 for `attr` where a query fails or takes too much, and 503 when the store does not answer in
- * time.
+ * The result of reading rows while a request waits, which may take less time than a run; of
+ * replicas, on one that has everything that was answered for. Throws a 400 for `attr` where a
+ * query fails or takes too much, and 503 when the store does not answer in time.
  */
 export function readingNow<Result>(
   engine: Engine,
@@ -33,7 +35,7 @@ export function readingNow<Result>(
   };
   return whileWaiting(async (signal) => {
     try {
-      return await work(store, signal);
+      return await caughtUpForAnswer(clickhouse, row_tables, () => work(store, signal));
     } catch (error) {
       throw error instanceof NonRetryableError
         ? invalid(attr, 'invalid_input', error.message)

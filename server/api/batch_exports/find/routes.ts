@@ -4,6 +4,8 @@ import type { Static } from 'typebox';
 import { findRemoved, removedSentence } from '../../../engine/ledger/removed.ts';
 import type { Removed } from '../../../engine/ledger/removed.ts';
 import type { Engine } from '../../../engine/engine.ts';
+import { row_tables } from '../../../engine/erasure/delete_rows.ts';
+import { caughtUpForAnswer } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { counted } from '../../../platform/counted.ts';
 import { invalid } from '../../../platform/http/errors.ts';
@@ -33,7 +35,8 @@ export function findRoutes(app: FastifyInstance, engine: Engine): void {
   app.get(
     '/api/projects/:project_id/find/',
     { config: { scope: 'batch_export:read', within: 'project' }, schema },
-    (request) => answerFound(engine, request),
+    (request) =>
+      caughtUpForAnswer(engine.clickhouse, row_tables, () => answerFound(engine, request)),
   );
 }
 

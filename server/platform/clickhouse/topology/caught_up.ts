@@ -1,4 +1,5 @@
 import { batchCalls } from '../../batched_calls.ts';
+import { StoreAwayError } from '../../store_away.ts';
 import type { ClickHouse } from '../client.ts';
 import { replicasOf } from './require_everywhere.ts';
 
@@ -19,6 +20,29 @@ export async function caughtUp<Result>(
   // In the cloud each read asks by itself for what is newest: there is one storage.
   if (kind === 'one_node' || kind === 'cloud') return work();
   return clickhouse.onOne((replica) => requireSynced(replica, { clickhouse, tables }), work);
+}
+
+/**
+ * The same for who waits for an answer, which shows everything that was acknowledged before. Throws
+ * `StoreAwayError` where no replica catches up in time.
+ */
+export async function caughtUpForAnswer<Result>(
+  clickhouse: ClickHouse,
+  tables: readonly string[],
+  work: () => Promise<Result>,
+): Promise<Result> {
+  let is_ready = false;
+  const begun = () => {
+    is_ready = true;
+    return work();
+  };
+  try {
+    return await caughtUp(clickhouse, tables, begun);
+  } catch (error) {
+    if (is_ready) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StoreAwayError(`No replica of the analytics store has caught up: ${reason}`);
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { ClickHouse } from '../client.ts';
 import { deduplication_windows, judgeMode, stored_tables } from './mode.ts';
 import type { StoreFacts } from './mode.ts';
+import { versionWarning } from './versions.ts';
 
 /**
  * Asks the store how it is built; a single node, of which nobody says that it is more, by one
@@ -62,13 +63,17 @@ export async function findFacts(clickhouse: ClickHouse): Promise<StoreFacts> {
 
 /**
  * Finds out how the store is built, so that everything that is asked of it from here on is right
- * for it; gives a sentence where it cannot be used, and undefined where it can.
+ * for it; gives a sentence where it cannot be used, or where its version asks for care.
  */
-export async function findMode(clickhouse: ClickHouse): Promise<string | undefined> {
-  const judged = judgeMode(await findFacts(clickhouse), clickhouse);
-  if (judged.problem !== undefined) return judged.problem;
+export async function findMode(
+  clickhouse: ClickHouse,
+): Promise<{ problem?: string; warning?: string | undefined }> {
+  const facts = await findFacts(clickhouse);
+  const judged = judgeMode(facts, clickhouse);
+  if (judged.problem !== undefined) return { problem: judged.problem };
   clickhouse.mode = judged.mode;
-  return undefined;
+  const has_replicas = judged.mode.kind !== 'one_node' && judged.mode.kind !== 'cloud';
+  return has_replicas ? { warning: versionWarning([facts.version]) } : {};
 }
 
 function listed(names: string[]): string {

@@ -35,7 +35,7 @@ export type ModeWanted = { cluster: string | undefined; addresses: number };
 /**
  * Blocks and seconds for which replicas remember what was inserted. A batch of unknown fate is
  * settled by its token, so a token must outlive every insert that may still be under way: at the
- * 100 inserts a second of a process, 10,000 blocks are 100 s.
+ * most inserts a second that may be set, 400, 10,000 blocks are 25 s.
  */
 export const deduplication_windows = {
   replicated_deduplication_window: 10_000,

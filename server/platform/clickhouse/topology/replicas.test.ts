@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { StoreAwayError } from '../../store_away.ts';
 import { openClickHouse } from '../client.ts';
 import type { ClickHouse } from '../client.ts';
 import { caughtUp } from './caught_up.ts';
@@ -34,6 +35,7 @@ describe('replicas', () => {
   let peers: Peer[];
   let clickhouse: ClickHouse;
   let changes = 0;
+  let turns = 0;
   before(async () => {
     peers = [await openPeer('a'), await openPeer('b')];
     const urls = peers.map(
@@ -42,6 +44,7 @@ describe('replicas', () => {
     clickhouse = openClickHouse(urls.join(','), {
       application: 'sluice-test',
       onReplicaChange: () => (changes += 1),
+      beforeInsert: async () => void (turns += 1),
     });
     clickhouse.mode = { kind: 'on_cluster', cluster: 'main', database: 'analytics' };
   });
@@ -74,6 +77,22 @@ describe('replicas', () => {
     first.is_behind = other.is_behind = false;
   });
 
+  test('an insert waits for its turn where there are replicas, and nothing else does', async () => {
+    const { mode } = clickhouse;
+    const insert = () =>
+      clickhouse.insert({ table: 'events', values: [{ a: 1 }], format: 'JSONEachRow' });
+    await ask('SELECT 5');
+    await clickhouse.command({ query: 'ALTER TABLE events DELETE WHERE 0' });
+    assert.equal(turns, 0);
+    await clickhouse.command({ query: ' insert INTO events SELECT 1' });
+    await insert();
+    assert.equal(turns, 2);
+    clickhouse.mode = { kind: 'one_node' };
+    await insert();
+    clickhouse.mode = mode;
+    assert.equal(turns, 2);
+  });
+
   test('work under way stays where it is, also when others move on', async () => {
     await caughtUp(clickhouse, ['events'], async () => {
       const first = await ask('SELECT 10');
@@ -102,7 +121,7 @@ describe('replicas', () => {
       await new Promise((done) => first!.server.close(done));
       await assert.rejects(ask('SELECT 31'));
       // Another one would be one that nobody waited for, so the work has to be begun anew.
-      await assert.rejects(ask('SELECT 32'));
+      await assert.rejects(ask('SELECT 32'), StoreAwayError);
     });
     assert.notEqual(await ask('SELECT 33'), first);
     assert.equal(changes, before_it + 1);

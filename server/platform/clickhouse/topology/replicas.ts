@@ -3,6 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { addAbortSignal } from 'node:stream';
 import type { Readable } from 'node:stream';
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
+import { StoreAwayError } from '../../store_away.ts';
 import { one_node } from './mode.ts';
 import type { Mode } from './mode.ts';
 import { requestSettings } from './request_settings.ts';
@@ -61,7 +62,7 @@ const look_ms = 2_000;
 const away_errors = new Set(['KEEPER_EXCEPTION', 'NO_ZOOKEEPER', 'TABLE_IS_READ_ONLY']);
 
 /** Another replica answered than the one that was asked before; what was begun is begun anew. */
-class ReplicaChangedError extends Error {
+class ReplicaChangedError extends StoreAwayError {
   constructor() {
     super(
       'Another replica of the analytics store answered than before, so the work is begun anew. ' +
@@ -72,20 +73,36 @@ class ReplicaChangedError extends Error {
 }
 
 /**
+ * The cluster's name; who is told when a replica is left; and what every insert waits for where
+ * there are replicas.
+ */
+export type ReplicaOptions = {
+  cluster?: string | undefined;
+  onReplicaChange?: () => void;
+  beforeInsert?: () => Promise<void>;
+};
+
+/**
  * Joins clients of all addresses of a store into one, which asks one of them until it is away,
  * falls silent or cannot work, and then the next. Guarantees: what failed is never sent twice; when
  * a replica is left, what is read from it ends with an error; inserts are not ended.
  */
 export function joinReplicas(
   clients: Client[],
-  { cluster, onReplicaChange }: { cluster?: string | undefined; onReplicaChange?: () => void } = {},
+  { cluster, onReplicaChange, beforeInsert }: ReplicaOptions = {},
 ): Replicas {
   const pool = openPool(clients, () => {
     joined.changes += 1;
     onReplicaChange?.();
   });
-  const ask = (operation: Operation) => (params: unknown) =>
-    askReplica(pool, joined.mode, operation, params as Request);
+  const ask = (operation: Operation) => async (params: unknown) => {
+    const given = params as Request;
+    if (joined.mode.kind !== 'one_node' && isInsert(given)) {
+      await beforeInsert?.();
+      given.abort_signal?.throwIfAborted();
+    }
+    return askReplica(pool, joined.mode, operation, given);
+  };
   const watch = setInterval(
     () => void Promise.all(pool.all().map((one) => look(pool, one))),
     look_ms,
@@ -153,7 +170,10 @@ function openPool(clients: Client[], onChange: () => void): Pool {
       if (index === -1 || replicas.length === 1) return;
       pass(replica);
       replicas[index] = { ...fresh(replica.client), is_up: false };
-      replica.lost.abort(reason);
+      const text = reason instanceof Error ? reason.message : String(reason);
+      replica.lost.abort(
+        new StoreAwayError(`A replica of the analytics store was left: ${text}`, { cause: reason }),
+      );
     },
   };
 }
@@ -169,7 +189,7 @@ async function askReplica(
     given: Request,
   ) => Promise<object>;
   if (mode.kind === 'one_node' && pool.size === 1) return send(given);
-  const reads = !/^\s*(INSERT|ALTER|CREATE)/i.test(given.query ?? 'INSERT');
+  const reads = !isInsert(given) && !/^\s*(ALTER|CREATE)/i.test(given.query ?? '');
   // The client does not look at a signal that was aborted before.
   if (reads) replica.lost.signal.throwIfAborted();
   const signals = [given.abort_signal, reads ? replica.lost.signal : undefined].filter(
@@ -186,9 +206,16 @@ async function askReplica(
       addAbortSignal(replica.lost.signal, (answer as { stream: Readable }).stream);
     return answer;
   } catch (error) {
-    if (given.abort_signal?.aborted !== true && isAway(error)) pool.leave(replica, error);
-    throw error;
+    if (given.abort_signal?.aborted === true) throw error;
+    if (isAway(error)) pool.leave(replica, error);
+    // What else was asked of it did not fail by itself.
+    throw reads && replica.lost.signal.aborted ? replica.lost.signal.reason : error;
   }
+}
+
+/** The client's own `insert` has no text. */
+function isInsert({ query }: Request): boolean {
+  return query === undefined || /^\s*INSERT/i.test(query);
 }
 
 async function onOne<Result>(

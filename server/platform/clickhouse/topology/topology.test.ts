@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import { openOwnClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
@@ -10,7 +11,7 @@ import { findMode } from './detect.ts';
 import { deduplication_windows, judgeMode, one_node } from './mode.ts';
 import type { Mode, StoreFacts } from './mode.ts';
 import { batchSettings, requestSettings } from './request_settings.ts';
-import { isCancelSafe } from './versions.ts';
+import { isCancelSafe, versionWarning } from './versions.ts';
 import { everywhere, statementFor } from './statements.ts';
 
 const replicated: Mode = {
@@ -21,6 +22,27 @@ const replicated: Mode = {
 const on_cluster: Mode = { kind: 'on_cluster', cluster: 'main', database: 'analytics' };
 const modes: Mode[] = [one_node, replicated, on_cluster, { kind: 'cloud' }];
 const folder = new URL('../../../../migrations/clickhouse/', import.meta.url);
+
+const checkout = new URL('../../../../', import.meta.url);
+
+/** Those that the server sends, by its source, with something in the place of what is filled in. */
+function changingStatements(): string[] {
+  const verbs = 'ALTER TABLE|SYSTEM|KILL|INSERT INTO|RENAME TABLE';
+  const written = new RegExp(
+    String.raw`(?<!sql)(?:\`\s*((?:${verbs}) [^\`]*)\`|'((?:${verbs}) [^'\n]*)'(?! \+))`,
+    'g',
+  );
+  return globSync('server/{api,cli,engine,platform}/**/*.ts', { cwd: checkout })
+    .filter(
+      (path) => !/\.test\.ts$|\/(?:destinations|sql_tables|cases|embedded|postgres)\//.test(path),
+    )
+    .flatMap((path) => [...readFileSync(new URL(path, checkout), 'utf8').matchAll(written)])
+    .map(([, template, text]) =>
+      (template ?? text ?? '')
+        .replaceAll(/PARTITION \$\{\w+\}/g, 'PARTITION 202601')
+        .replaceAll(/\$\{(?:[^{}]|\{[^}]*\})*\}/g, 'x'),
+    );
+}
 
 const plain: StoreFacts = {
   version: '26.8.3.98',
@@ -137,6 +159,11 @@ test('versions that may lose an insert which is cut off', () => {
     assert.equal(isCancelSafe(version), true, version);
   for (const version of ['26.3.33.60', '26.5.9.999', '26.7.7.86', '25.8.1.1', 'v26'])
     assert.equal(isCancelSafe(version), false, version);
+  assert.equal(versionWarning(['26.8.3.98', '26.9.1.1']), undefined);
+  assert.match(
+    versionWarning(['26.8.3.98', '26.7.7.86', '26.3.1.1', '26.7.7.86'])!,
+    /^26\.3\.1\.1 and 26\.7\.7\.86 may .*26\.6\.5\.114, .* proxy repeat/,
+  );
 });
 
 describe('with the engine that we have', () => {
@@ -154,7 +181,7 @@ describe('with the engine that we have', () => {
   const parsed = (query: string) => own.rows(`EXPLAIN AST ${query}`);
 
   test('it is one node', async () => {
-    assert.equal(await findMode(clickhouse), undefined);
+    assert.deepEqual(await findMode(clickhouse), {});
     assert.deepEqual(clickhouse.mode, one_node);
   });
 
@@ -179,6 +206,23 @@ describe('with the engine that we have', () => {
         await parsed(text);
       }
     await assert.rejects(parsed("CREATE TABLE t ON CLUSTERS 'main' (a Int8) ENGINE = MergeTree"));
+  });
+
+  test('it takes every statement that changes something', async () => {
+    // They are the same in every mode, but for those that make a table.
+    const statements = changingStatements();
+    for (const known of ['SYSTEM SYNC REPLICA x LIGHT', 'ALTER TABLE x DELETE', 'KILL MUTATION'])
+      assert.ok(
+        statements.some((text) => text.startsWith(known)),
+        known,
+      );
+    statements.push(readFileSync(new URL('deploy/chart/files/cluster.sql', checkout), 'utf8'));
+    const takes = (text: string) =>
+      own.rows('SELECT formatQuery({text:String})', {
+        query_params: { text: text.trim().replace(/;$/, '') },
+      });
+    for (const text of statements) await takes(text);
+    await assert.rejects(takes("ALTER TABLE x DROP PARTITIONS 'x'"));
   });
 
   test('it knows the settings of every mode', async () => {

@@ -17,6 +17,23 @@ export function isCancelSafe(version: string): boolean {
   return compare(parts, same ?? fixed.at(-1)!) >= 0;
 }
 
+/**
+ * What somebody has to know who uses servers of these versions with replicas; undefined where all
+ * of them keep an insert that is cut off.
+ */
+export function versionWarning(versions: readonly string[]): string | undefined {
+  const unsafe = [...new Set(versions)].filter((version) => !isCancelSafe(version)).sort();
+  if (unsafe.length === 0) return undefined;
+  const good = fixed.map((version) => version.join('.')).join(', ');
+  return (
+    `${unsafe.join(' and ')} may drop the rows of an insert that is cut off and keep its token ` +
+    '(ClickHouse#112149). We cut none off, and look for rows after each failure. But where a ' +
+    'proxy between sends an insert again by itself, the second try is answered like one that was ' +
+    `stored, and its events are lost. Update to ${good} or later of the same line, and let no ` +
+    'proxy repeat a POST.'
+  );
+}
+
 function compare(one: number[], other: number[]): number {
   for (const [index, part] of one.entries())
     if (part !== other[index]) return part - (other[index] ?? 0);
