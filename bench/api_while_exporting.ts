@@ -106,6 +106,7 @@ async function compare(commands: string[]): Promise<void> {
 }
 
 const [first] = process.argv.slice(2);
-const options = readOptions(first === 'load' ? {} : { events: '8000000', rounds: '1' });
+const defaults = { events: '8000000', rounds: '1' };
+const options = first === 'load' ? defaults : readOptions(defaults);
 if (first === 'load') process.send?.(await load(process.argv[3]!, process.argv[4]!));
 else for (const commands of [['start'], ['api', 'worker']]) await compare(commands);

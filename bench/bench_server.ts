@@ -73,15 +73,15 @@ export async function fillYesterday(
 }
 
 /**
- * Delivers yesterday by one run of a backfill of a new export, and gives the seconds from its
- * attempt to its end; `look` is called meanwhile.
+ * Delivers yesterday by one run of a backfill of a new export, and gives the seconds from when its
+ * rows are counted to its end, and where they went; `look` is called meanwhile.
  */
 export async function exportYesterday(
   { api }: BenchServer,
   team_id: number,
   destination: object,
   look: () => void = () => undefined,
-): Promise<number> {
+): Promise<{ seconds: number; steps: string }> {
   const path = await beginYesterday({ api }, team_id, destination);
   const run = await until(`the export of project ${team_id}`, 1_800_000, 200, async () => {
     look();
@@ -94,10 +94,14 @@ export async function exportYesterday(
     message: string;
   }[];
   const begun = logs.find(({ message }) => message.startsWith('Attempt'))!;
-  return (Date.parse(logs[0]!.timestamp) - Date.parse(begun.timestamp)) / 1000;
+  const steps = Object.entries(run.steps.at(-1) ?? {})
+    .filter(([name]) => name.endsWith('_ms'))
+    .map(([name, ms]) => `${name.slice(0, -3)} ${ms} ms`)
+    .join(', ');
+  return { seconds: (Date.parse(logs[0]!.timestamp) - Date.parse(begun.timestamp)) / 1000, steps };
 }
 
-type RunRow = { id: string; status: string };
+type RunRow = { id: string; status: string; steps: object[] };
 
 /** Asks for a backfill of yesterday by a new export, and gives the export's path in the API. */
 export async function beginYesterday(

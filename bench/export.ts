@@ -1,4 +1,4 @@
-// Events of one day to each kind of destination by one run, from its attempt to its end, against
+// Events of one day to each kind of destination by one run, from when they are counted to its end, against
 // what else would bring the same bytes to the same place, in turn in each round
 // (export_places.ts). About 800 bytes a row; a million rows are one slice, 2.5 million are three.
 //   npm run bench export [--way Parquet] [--events 1000000,2500000] [--rounds 3]
@@ -48,11 +48,13 @@ async function compare(
   for (let round = 0; round < Number(options.rounds); round += 1) {
     const destination = await place.destination();
     ours.push(
-      await measured(events, () =>
-        exportYesterday(server, team_id, destination, () => {
+      await measured(events, async () => {
+        const { seconds, steps } = await exportYesterday(server, team_id, destination, () => {
           most = Math.max(most, memoryOfServer(server, tree));
-        }),
-      ),
+        });
+        console.log(`  ${place.name}: ${seconds.toFixed(1)} s (${steps})`);
+        return seconds;
+      }),
     );
     own.push(
       await measured(events, async () => {

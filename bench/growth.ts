@@ -4,6 +4,8 @@
 //   npm run bench growth [-- --way runs] [--exports 10,1000,10000] [--runs 1000,100000,1000000]
 //   [--members 10,10000,100000] [--rectangles 10,1000,100000]
 import { buildApp } from '../server/app.ts';
+import sql from 'sql-template-tag';
+import { addDelivered, undelivered } from '../server/engine/ledger/ledger.ts';
 import { claimRuns } from '../server/engine/workers/claims.ts';
 import { planDueExports } from '../server/engine/planning/plan.ts';
 import { newExport, projectBase } from '../test/factories/batch_exports.ts';
@@ -62,6 +64,38 @@ const worker_ways: Record<string, Way> = {
     ),
 };
 
+const hour_ms = 3_600_000;
+
+/**
+ * What a run asks of the ledger, of an hour that was left out; `share` is where in the history. The
+ * ledger stays as it was.
+ */
+const planAndComplete =
+  (share: number): Way =>
+  async ({ house, id }) => {
+    const row = await house.deps.db.row<{ from: string }>(
+      sql`SELECT created_at AS from FROM batch_exports WHERE id = ${id}`,
+    );
+    const hours = Math.floor((Date.now() - Date.parse(row!.from)) / hour_ms);
+    const from = Date.parse(row!.from) + Math.floor((hours * share) / 2) * 2 * hour_ms + hour_ms;
+    const base = {
+      event_from: -Infinity,
+      event_to: Infinity,
+      inserted_from: from,
+      inserted_to: from + hour_ms,
+    };
+    const nothing_is_kept = new Error('rolled back');
+    await house.deps.db
+      .transaction(async (tx) => {
+        const selection = await undelivered(tx, id, 1, [base]);
+        await addDelivered(tx, [{ batch_export_id: id, revision: 1, selection }]);
+        throw nothing_is_kept;
+      })
+      .catch((error: unknown) => {
+        if (error !== nothing_is_kept) throw error;
+      });
+  };
+
 type Dimension = {
   plant: (place: Place, size: number, before: number) => Promise<void>;
   ways: Record<string, Way>;
@@ -105,6 +139,8 @@ const dimensions: Record<'exports' | 'runs' | 'members' | 'rectangles', Dimensio
     plant: ({ house, id }, size) => plantRectangles(house.deps.db, id, size),
     ways: {
       'an export': of_export(''),
+      'a run planned and completed': planAndComplete(1),
+      'the same, years back': planAndComplete(0.5),
       'slots of the newest day': of_export('slots/'),
       timeline: of_export('timeline/'),
       'overview, first 10': overview,
