@@ -91,9 +91,11 @@ export async function mySqlPlace(server: BenchServer): Promise<Place> {
   await admin.query('CREATE DATABASE warehouse');
   await admin.query('SET GLOBAL local_infile = 1');
   const select = selectFor({ format: 'TabSeparated', compression: null, is_exact: true }, tables);
-  const fields = tables.map(({ name, type }) => (type === 'timestamp' ? '@' : '') + name);
+  const fields = tables.map(({ name, type }) =>
+    type === 'timestamp' ? `@${name}` : `\`${name}\``,
+  );
   const set = tables.flatMap(({ name, type }) =>
-    type === 'timestamp' ? [`${name} = REPLACE(REPLACE(@${name}, 'T', ' '), 'Z', '')`] : [],
+    type === 'timestamp' ? [`\`${name}\` = REPLACE(REPLACE(@${name}, 'T', ' '), 'Z', '')`] : [],
   );
   let file = '';
   return {
