@@ -86,7 +86,8 @@ export async function exportYesterday(
   const run = await until(`the export of project ${team_id}`, 1_800_000, 200, async () => {
     look();
     const [newest] = (await api('GET', `${path}/runs/`))['results'] as RunRow[];
-    if (newest?.status.startsWith('Failed')) throw new Error(JSON.stringify(newest));
+    // Another try would make the figure worthless.
+    if (typeof newest?.latest_error === 'string') throw new Error(newest.latest_error);
     return newest?.status === 'Completed' ? newest : undefined;
   });
   const logs = (await api('GET', `${path}/runs/${run.id}/logs/?limit=100`))['results'] as {
@@ -101,7 +102,7 @@ export async function exportYesterday(
   return { seconds: (Date.parse(logs[0]!.timestamp) - Date.parse(begun.timestamp)) / 1000, steps };
 }
 
-type RunRow = { id: string; status: string; steps: object[] };
+type RunRow = { id: string; status: string; latest_error: string | null; steps: object[] };
 
 /** Asks for a backfill of yesterday by a new export, and gives the export's path in the API. */
 export async function beginYesterday(

@@ -59,7 +59,7 @@ const benches: Record<string, Bench> = {
   },
   slots: {
     what: 'what became of 200,000 slots of one export with 1,000,000 runs',
-    quick: ['--slots', '20000', '--backfill-runs', '80000'],
+    quick: ['--slots', '20000', '--backfill_runs', '80000'],
   },
   console: {
     what: 'the console over 10,000 exports and 1,000,000 runs, in Chromium',

@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Readable } from 'node:stream';
+import { giveBack } from '../../platform/memory/buffer_pool.ts';
 import type { ValueRow } from '../destination/content_source.ts';
 
 const unescapes: Record<string, string> = {
@@ -27,6 +28,7 @@ export async function* lineBatches(bytes: Readable): AsyncGenerator<string[]> {
   let begun: string[] = [];
   for await (const chunk of bytes as AsyncIterable<Buffer>) {
     const text = decoder.write(chunk);
+    giveBack(chunk);
     const end = text.lastIndexOf('\n');
     if (end === -1) {
       if (text !== '') begun.push(text);

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { giveBack } from '../../../platform/memory/buffer_pool.ts';
+import { openMinorCollection } from '../../../platform/memory/minor_collection.ts';
 import type { HttpConfig } from './config.ts';
 
 /** The body of one request before compression; `digest` is a hash of its rows alone. */
@@ -61,6 +63,7 @@ export async function* bodiesOf(config: HttpConfig, lines: Readable): AsyncGener
   const { start, end } = envelopeOf(config);
   // Rows are parted by one byte, as long as the line end of each but the last, which goes.
   const lines_max = bytes_max - Buffer.byteLength(start) - Buffer.byteLength(end) + 1;
+  const noteGarbage = openMinorCollection();
   let held = openHeld(megabyte);
   let records = 0;
   /** Where the next line of the body begins in `held`. */
@@ -68,13 +71,15 @@ export async function* bodiesOf(config: HttpConfig, lines: Readable): AsyncGener
   for await (const chunk of lines as AsyncIterable<Buffer>) {
     let seen = held.length();
     held.add(chunk);
+    giveBack(chunk);
     for (let at = held.lineEnd(seen); at !== -1; at = held.lineEnd(seen)) {
       seen = at + 1;
       if (records > 0 && (records === records_max || seen > lines_max)) {
         yield bodyOfLines(config, held.first(next), records);
         // The body may still be in use, so what is left goes to a place of its own.
         const rest = held.from(next);
-        held = openHeld(held.size());
+        noteGarbage(held.size());
+        held = openHeld(next + megabyte);
         held.add(rest);
         seen -= next;
         records = 0;
