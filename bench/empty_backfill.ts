@@ -22,7 +22,8 @@ async function backfill(): Promise<void> {
     distinct_id: 'd',
     timestamp: at(share),
   }));
-  const project = `/api/projects/${String((await api('POST', '/api/projects/', { name: 'Years' }))['id'])}`;
+  const { id: team_id } = await api('POST', '/api/projects/', { name: 'Years' });
+  const project = `/api/projects/${String(team_id)}`;
   await api('POST', `${project}/events/`, { events });
   const created = await api('POST', `${project}/batch_exports/`, {
     name: 'Years',

@@ -1,5 +1,5 @@
-// Events of one day to each kind of destination by one run, from when they are counted to its end, against
-// what else would bring the same bytes to the same place, in turn in each round
+// Events of one day to each kind of destination by one run, from when they are counted to its end,
+// against what else would bring the same bytes to the same place, in turn in each round
 // (export_places.ts). About 800 bytes a row; a million rows are one slice, 2.5 million are three.
 //   npm run bench export [--way Parquet] [--events 1000000,2500000] [--rounds 3]
 // Processor time is that of all that takes part: our server and its stores, the loader beside it,

@@ -38,10 +38,14 @@ async function writeBytes(
   return file;
 }
 
-/** Against `psql \\copy`: both go through one door, because the embedded PostgreSQL listens on a Unix socket only. */
+/**
+ * Against `psql \\copy`: both go through one door, because the embedded PostgreSQL listens on a Unix
+ * socket only.
+ */
 export async function postgresPlace(server: BenchServer): Promise<Place> {
   const url = new URL(server.database_url.replace('@/', '@host/'));
-  const socket = `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`;
+  const port = url.searchParams.get('port') ?? '5432';
+  const socket = `${url.searchParams.get('host')}/.s.PGSQL.${port}`;
   const door = await openPostgresProxy(socket, { tls: false });
   const pool = new pg.Pool({ connectionString: server.database_url, max: 1 });
   await pool.query('CREATE SCHEMA IF NOT EXISTS warehouse');

@@ -72,7 +72,9 @@ for (const { path, table, large, fresh } of lists) {
     held.push(turns.longest().processor_ms);
   }
   tell({
-    what: `${path.split('/').at(-2)!}, a page of ${megabytes.toFixed(0)} MB: longest turn of the loop`,
+    what:
+      `${path.split('/').at(-2)!}, a page of ${megabytes.toFixed(0)} MB: ` +
+      'longest turn of the loop',
     unit: 'ms',
     better: 'less',
     ours: held,

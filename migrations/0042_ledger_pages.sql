@@ -14,4 +14,5 @@ CREATE TABLE batch_export_ledger_pages (
   inserted_to double precision NOT NULL,
   delivered jsonb NOT NULL
 );
-CREATE INDEX batch_export_ledger_pages_export ON batch_export_ledger_pages (batch_export_id, revision);
+CREATE INDEX batch_export_ledger_pages_export
+  ON batch_export_ledger_pages (batch_export_id, revision);

@@ -55,8 +55,8 @@ export async function writePages(
   await tx.run(sql`
     INSERT INTO batch_export_ledger_pages (batch_export_id, revision, event_from, event_to,
       inserted_from, inserted_to, delivered)
-    SELECT ${batch_export_id}::uuid, ${revision}::int, page.* FROM unnest(${side('event_from')}::float8[],
-      ${side('event_to')}::float8[], ${side('inserted_from')}::float8[],
-      ${side('inserted_to')}::float8[],
+    SELECT ${batch_export_id}::uuid, ${revision}::int, page.*
+    FROM unnest(${side('event_from')}::float8[], ${side('event_to')}::float8[],
+      ${side('inserted_from')}::float8[], ${side('inserted_to')}::float8[],
       ${pages.map((page) => JSON.stringify(page.delivered))}::jsonb[]) AS page`);
 }
