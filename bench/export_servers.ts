@@ -39,8 +39,8 @@ async function writeBytes(
 }
 
 /**
- * Against `psql \\copy`: both go through one door, because the embedded PostgreSQL listens on a Unix
- * socket only.
+ * Against `psql \copy`: both go through one door, because the embedded PostgreSQL listens on a
+ * Unix socket only.
  */
 export async function postgresPlace(server: BenchServer): Promise<Place> {
   const url = new URL(server.database_url.replace('@/', '@host/'));
