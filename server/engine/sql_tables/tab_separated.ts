@@ -14,9 +14,9 @@ const unescapes: Record<string, string> = {
 };
 
 /**
- * The lines of ClickHouse's tab-separated text, without their ends, in the memory of one line, or of
- * one piece of the stream where that is more.
- * Rejects with the error of the stream, and when the text ends inside a line.
+ * The lines of ClickHouse's tab-separated text, without their ends, in the memory of one line, or
+ * of one piece of the stream where that is more. The pieces are given back. Rejects with the error
+ * of the stream, and when the text ends inside a line.
  */
 export async function* linesOf(bytes: Readable): AsyncGenerator<string> {
   for await (const lines of lineBatches(bytes)) yield* lines;
