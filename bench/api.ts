@@ -12,24 +12,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import sql from 'sql-template-tag';
 import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
 import { call, main, serverEnvironment, startServer } from '../test/processes/server_process.ts';
+import { readOptions, tell } from './figures.ts';
 import { median, spreadOf } from './median.ts';
 import { plantExports } from './planted_runs.ts';
 import { processorTime } from './processor_time.ts';
 import type { Load, LoadAsked } from './api_load.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    way: { type: 'string', default: '' },
-    rounds: { type: 'string', default: '5' },
-    share: { type: 'string', default: '1' },
-    before: { type: 'string', default: '' },
-  },
-});
+const options = readOptions({ way: '', rounds: '5', share: '1', before: '' });
 
 /** What is asked for, and the share of the bare server that is aimed at. */
 const ways = [
@@ -213,15 +206,29 @@ function row(name: string, found: Measured[]): void {
 }
 
 /** Medians of the ratios of each round: rounds that follow each other had the same machine. */
-function ratios(name: string, ours: Measured[], other: Measured[], more: string): void {
+function ratios(name: string, ours: Measured[], other: Measured[]): void {
   const of = (value: (one: Measured) => number) =>
     ours.map((one, at) => value(one) / value(other[at]!));
   const [clock, least, most] = spreadOf(of((one) => one.per_second)).map((one) => one.toFixed(2));
   const processor = 1 / median(of((one) => one.server_us + one.postgres_us));
   console.log(
     `  ours / ${name}: ${clock} (${least} to ${most}) by the clock, ` +
-      `${processor.toFixed(2)} by processor time${more}`,
+      `${processor.toFixed(2)} by processor time`,
   );
+}
+
+function tellFigure({ name, aim }: Way, ours: Measured[], bare: Measured[]): void {
+  const rates = (found: Measured[]) => found.map(({ per_second }) => per_second);
+  const processor = (found: Measured[]) => found.map((one) => one.server_us + one.postgres_us);
+  tell({
+    what: `API: ${name}`,
+    unit: 'a second',
+    better: 'more',
+    ours: rates(ours),
+    beside: { name: 'bare node:http with its SQL', rounds: rates(bare) },
+    processor: { ours: processor(ours), beside: processor(bare) },
+    aim: { ratio: aim },
+  });
 }
 
 const program = join(options.before, 'server/main.ts');
@@ -237,8 +244,8 @@ try {
     for (let round = 0; round < Number(options.rounds); round += 1)
       for (const [at, side] of sides.entries()) found[at]!.push(await measure(side, way));
     for (const [at, { name }] of sides.entries()) row(name, found[at]!);
-    ratios('bare', found[1]!, found[0]!, `; the aim is ${way.aim}`);
-    if (found[2] !== undefined) ratios('before', found[1]!, found[2], '');
+    tellFigure(way, found[1]!, found[0]!);
+    if (found[2] !== undefined) ratios('before', found[1]!, found[2]);
   }
 } finally {
   for (const close of closing.toReversed()) await close();

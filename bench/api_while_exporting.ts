@@ -1,25 +1,20 @@
 // What readers of the API notice of an export: 99th percentile of GET of a list of exports at 300
 // requests a second, idle and while millions of events are exported to `File`, with API and worker
-// in one process (`start`) and in two (`api`, `worker`). Run: npm run bench api_while_exporting [--
-// events]
+// in one process (`start`) and in two (`api`, `worker`). Run:
+//   npm run bench api_while_exporting [-- --events 8000000 --rounds 1]
 import { fork } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, get } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { openClickHouse } from '../server/platform/clickhouse/client.ts';
-import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
-import { fillEvents } from '../test/factories/fill_events.ts';
-import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
+import { until } from '../test/processes/server_process.ts';
+import { beginYesterday, fillYesterday, openBenchServer } from './bench_server.ts';
+import { readOptions, tell } from './figures.ts';
 
 type Result = { failed: number; p50: number; p99: number };
 
 const requests_per_second = 300;
 const warm_up_seconds = 4;
 const duration_seconds = 10;
-const day_ms = 24 * 3_600_000;
 
 /** The load comes from a process of its own, so that its waits are not this process's. */
 async function measure(url: string, key: string): Promise<Result> {
@@ -72,64 +67,46 @@ async function load(url: string, key: string): Promise<Result> {
   return { failed, p50: at(0.5), p99: at(0.99) };
 }
 
-async function compare(commands: string[], events: number): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
-  const key = makeApiKey();
-  const environment = serverEnvironment(folder, key);
-  const processes = [await startServer([commands[0]!], environment)];
+async function compare(commands: string[]): Promise<void> {
+  const server = await openBenchServer(commands);
+  const { address, key, api } = server;
   try {
-    for (const command of commands.slice(1))
-      processes.push(await startServer([command], environment));
-    const { address } = processes[0]!;
-    const stores = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as {
-      clickhouse_url: string;
-    };
-    const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'bench' });
-    const to = Math.floor(Date.now() / day_ms) * day_ms;
-    await fillEvents(clickhouse, {
-      team_id: 1,
-      events,
-      from: to - day_ms,
-      to,
-      inserted_from: to - day_ms,
-      inserted_to: to,
-    });
-    await clickhouse.close();
-    const list = '/api/projects/1/batch_exports/';
-    const created = await call(address, key, 'POST', list, {
-      name: 'Large',
-      interval: 'day',
-      destination: { type: 'File', config: { prefix: 'large' } },
-    });
-    const path = `${list}${String(created.body['id'])}`;
-    const idle = await measure(`${address}${list}`, key);
-    await call(address, key, 'POST', `${path}/backfill/`, {
-      start_at: new Date(to - day_ms).toISOString(),
-      end_at: new Date(to).toISOString(),
-    });
-    const status = async () =>
-      (
-        (await call(address, key, 'GET', `${path}/runs/`)).body['results'] as { status: string }[]
-      )[0]?.status;
-    await until('the run to begin', 60_000, 50, async () =>
-      (await status()) === 'Running' ? true : undefined,
-    );
-    const busy = await measure(`${address}${list}`, key);
-    const ended = await status();
-    console.log(
-      `${commands.join(' + ')}: p50 and p99 idle ${idle.p50}, ${idle.p99} ms; while exporting ` +
-        `${busy.p50}, ${busy.p99} ms` +
-        (ended === 'Running'
-          ? ''
-          : ` (the run was over before the measurement: ${ended}; take more events)`),
-    );
+    const team_id = await fillYesterday(server, Number(options.events));
+    const list = `${address}/api/projects/${team_id}/batch_exports/`;
+    const idle: Result[] = [];
+    const busy: Result[] = [];
+    for (let round = 0; round < Number(options.rounds); round += 1) {
+      idle.push(await measure(list, key));
+      const path = await beginYesterday(server, team_id, {
+        type: 'File',
+        config: { prefix: 'large' },
+      });
+      const status = async () =>
+        ((await api('GET', `${path}/runs/`))['results'] as { status: string }[])[0]?.status;
+      await until('the run to begin', 60_000, 50, async () =>
+        (await status()) === 'Running' ? true : undefined,
+      );
+      busy.push(await measure(list, key));
+      if ((await status()) !== 'Running')
+        throw new Error('The run was over before the measurement: take more events.');
+      await api('DELETE', `${path}/`);
+    }
+    for (const share of ['p50', 'p99'] as const)
+      tell({
+        what: `300 reads a second beside an export, ${commands.join(' and ')}: ${share}`,
+        unit: 'ms',
+        better: 'less',
+        ours: busy.map((one) => one[share]),
+        beside: { name: 'without the export', rounds: idle.map((one) => one[share]) },
+        aim: share === 'p99' ? { value: 25 } : undefined,
+      });
   } finally {
-    for (const one of processes.toReversed()) await one.stop();
-    rmSync(folder, { recursive: true, force: true });
+    await server.close();
   }
 }
 
-if (process.argv[2] === 'load') process.send?.(await load(process.argv[3]!, process.argv[4]!));
-else
-  for (const commands of [['start'], ['api', 'worker']])
-    await compare(commands, Number(process.argv[2] ?? '5000000'));
+const [first] = process.argv.slice(2);
+const defaults = { events: '8000000', rounds: '1' };
+const options = first === 'load' ? defaults : readOptions(defaults);
+if (first === 'load') process.send?.(await load(process.argv[3]!, process.argv[4]!));
+else for (const commands of [['start'], ['api', 'worker']]) await compare(commands);

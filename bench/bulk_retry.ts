@@ -1,15 +1,15 @@
 // Retries failed runs of one export by a bulk action, in one process: time and processor time for
-// each. Run: npm run bench bulk_retry [5000]
-import os from 'node:os';
-import { readFileSync, readdirSync } from 'node:fs';
+// each. Run: npm run bench bulk_retry [-- --runs 5000 --rounds 3]
 import sql from 'sql-template-tag';
 import { workBulkActions } from '../server/api/batch_exports/bulk_actions/work.ts';
 import { newExport, projectBase } from '../test/factories/batch_exports.ts';
 import { openHarness } from '../test/harness.ts';
 import type { Harness } from '../test/harness.ts';
+import { readOptions, tell } from './figures.ts';
+import { processorTime } from './processor_time.ts';
 
-const runs = Number(process.argv[2] ?? 5_000);
-const rounds = 3;
+const options = readOptions({ runs: '5000', rounds: '3' });
+const runs = Number(options.runs);
 
 async function plantFailed({ deps: { db } }: Harness, id: string): Promise<void> {
   await db.run(sql`
@@ -26,59 +26,37 @@ async function plantFailed({ deps: { db } }: Harness, id: string): Promise<void>
       CROSS JOIN LATERAL (SELECT '2020-01-01'::timestamptz + n * interval '1 hour' AS at) hour`);
 }
 
-/**
- * Processor time of all of PostgreSQL, in ms, to the hundredth of a second: of the processes that
- * it has, and of those that it had.
- */
-async function postgresTime({ deps: { db } }: Harness): Promise<number> {
-  const backend = await db.row<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`);
-  const statOf = (pid: string) => {
-    try {
-      // What stands behind the name of the program, which may have blanks in it.
-      return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ').map(Number);
-    } catch {
-      return [];
-    }
-  };
-  const server = statOf(String(backend!.pid))[1]!;
-  const ticks = readdirSync('/proc').reduce((sum, pid) => {
-    const stat = /^\d+$/.test(pid) ? statOf(pid) : [];
-    if (stat[1] === server) return sum + stat[11]! + stat[12]!;
-    return Number(pid) === server ? sum + stat[13]! + stat[14]! : sum;
-  }, 0);
-  return ticks * 10;
-}
+type Retried = { clock: number; processor: number };
 
-async function round(house: Harness): Promise<void> {
+/** Milliseconds for each run, by the clock and of processor time of this process and PostgreSQL. */
+async function round(house: Harness): Promise<Retried> {
   const home = await house.newOrganization();
   const { id } = await newExport(house, home);
   await plantFailed(house, id);
-  const asked_at = performance.now();
   const { status, text } = await house.request('POST', `${projectBase(home)}${id}/runs/bulk/`, {
     key: home.key,
     body: { action: 'retry_runs', filter: { error_code: 'down' } },
   });
   if (status !== 201) throw new Error(text);
-  const [began_at, before, postgres] = [
-    performance.now(),
-    process.cpuUsage(),
-    await postgresTime(house),
-  ];
+  const before = processorTime(process.pid, 'with children');
+  const began_at = performance.now();
   const done = await workBulkActions(house.deps);
-  const took = performance.now() - began_at;
-  const { user, system } = process.cpuUsage(before);
-  const each = (milliseconds: number) => `${(milliseconds / done).toFixed(2)} ms`;
-  console.log(
-    `${done} runs: asked for in ${Math.round(began_at - asked_at)} ms, retried in ` +
-      `${(took / 1000).toFixed(1)} s, ${each(took)} each; processor time of the server ` +
-      `${each((user + system) / 1000)}, of PostgreSQL ` +
-      `${each((await postgresTime(house)) - postgres)}; load ${os.loadavg()[0]!.toFixed(1)}`,
-  );
+  const clock = (performance.now() - began_at) / done;
+  const processor = (processorTime(process.pid, 'with children') - before) / done / 1_000;
+  return { clock, processor };
 }
 
 const house = await openHarness({ clickhouse: false });
 try {
-  for (let count = 0; count < rounds; count += 1) await round(house);
+  const found: Retried[] = [];
+  for (let count = 0; count < Number(options.rounds); count += 1) found.push(await round(house));
+  for (const part of ['clock', 'processor'] as const)
+    tell({
+      what: `${runs} failed runs retried by a bulk action, each, by the ${part}`,
+      unit: 'ms',
+      better: 'less',
+      ours: found.map((one) => one[part]),
+    });
 } finally {
   await house.close();
 }

@@ -5,18 +5,12 @@ import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import type { Asked, Target, Told } from './capture_sender.ts';
+import { readOptions, tell } from './figures.ts';
 import type { Opened, Used } from './ingestion_server.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    way: { type: 'string', default: '' },
-    rounds: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '3' },
-  },
-});
+const options = readOptions({ way: '', rounds: '3', seconds: '3' });
 const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
 async function hear<Message>(from: ChildProcess | Worker): Promise<Message> {
@@ -56,7 +50,7 @@ async function openSide(name: string, server: ChildProcess, target: Target) {
 
 type Measured = Awaited<ReturnType<Awaited<ReturnType<typeof openSide>>['measure']>>;
 
-function show(name: string, found: Measured[]): number {
+function show(name: string, found: Measured[]): void {
   const sum = (field: 'events' | 'ms') => found.reduce((all, one) => all + one[field], 0);
   const latencies = found.flatMap(({ latencies_ms }) => latencies_ms).toSorted((a, b) => a - b);
   const at = (share: number) => latencies[Math.floor(latencies.length * share)]!.toFixed(0);
@@ -67,7 +61,6 @@ function show(name: string, found: Measured[]): number {
       `event, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, memory ` +
       `${Math.max(...found.map(({ memory_mb }) => memory_mb)).toFixed(0)} MB`,
   );
-  return per_second;
 }
 
 const server = fork(path('./ingestion_server.ts'), [path('..')]);
@@ -83,8 +76,17 @@ for (const way of ours.ways) {
   for (const side of found.keys()) await side.send({ way, ms: 1_000 });
   for (let round = 0; round < Number(options.rounds); round += 1)
     for (const [side, measured] of found) measured.push(await side.measure(way));
-  const [mine, other] = [...found].map(([side, measured]) => show(side.name, measured));
-  console.log(`  ratio ${(mine! / other!).toFixed(2)} by the clock`);
+  for (const [side, measured] of found) show(side.name, measured);
+  const [mine, other] = [...found.values()];
+  const rates = (measured: Measured[]) => measured.map(({ events, ms }) => (events / ms) * 1_000);
+  tell({
+    what: `Events of SDKs: ${way}`,
+    unit: 'events/s',
+    better: 'more',
+    ours: rates(mine!),
+    beside: { name: 'bare node:http with one INSERT', rounds: rates(other!) },
+    processor: { ours: mine!.map(({ us }) => us), beside: other!.map(({ us }) => us) },
+  });
 }
 bare_server.send('insert');
 console.log(`the store's own INSERT: ${(await hear<number>(bare_server)).toFixed(0)} rows/s`);

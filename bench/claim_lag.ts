@@ -1,8 +1,7 @@
 // How long exports that are all due at the same moment wait until they are worked on: 10,000 of 100
-// projects, with one worker and with two. Prints the time from due to planned and from due to
-// claimed, median and 99th percentile, and the time until all are completed. Run: npm run
-// bench claim_lag [-- 10000 100 1,2 10]; the last number is how many of the projects have events to
-// deliver (default 0).
+// projects, of which some have events to deliver, with so many workers. From due to planned and to
+// claimed, median and 99th percentile, and until all are completed. Run:
+//   npm run bench claim_lag [-- --exports 10000 --projects 100 --workers 2 --busy 0,10 --rounds 2]
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,8 +12,17 @@ import { openDatabase } from '../server/platform/postgres/database.ts';
 import { fillEvents } from '../test/factories/fill_events.ts';
 import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
 import type { ServerProcess } from '../test/processes/server_process.ts';
+import { numbersOf, readOptions, tell } from './figures.ts';
 
-const [exports = 10_000, projects = 100, , busy_projects = 0] = process.argv.slice(2).map(Number);
+const options = readOptions({
+  exports: '10000',
+  projects: '100',
+  workers: '2',
+  busy: '0,100',
+  rounds: '1',
+});
+const exports = Number(options.exports);
+const projects = Number(options.projects);
 const hour_ms = 3_600_000;
 type Lag = {
   completed: number;
@@ -26,7 +34,7 @@ type Lag = {
 };
 
 /** Gives each busy project ten events that came in during the hour that will be due. */
-async function fillBusyProjects(url: string): Promise<void> {
+async function fillBusyProjects(url: string, busy_projects: number): Promise<void> {
   const clickhouse = openClickHouse(url, { application: 'bench' });
   const to = Math.floor(Date.now() / hour_ms) * hour_ms;
   for (let team_id = 1; team_id <= busy_projects; team_id += 1)
@@ -34,7 +42,7 @@ async function fillBusyProjects(url: string): Promise<void> {
   await clickhouse.close();
 }
 
-async function measure(workerCount: number): Promise<Lag> {
+async function measure(workerCount: number, busy_projects: number): Promise<Lag> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   const key = makeApiKey();
   const environment = serverEnvironment(folder, key);
@@ -54,7 +62,7 @@ async function measure(workerCount: number): Promise<Lag> {
       SELECT gen_random_uuid(), (SELECT min(id)
         FROM projects) + number % ${projects}, 'Export ' || number, 'events', 'NoOp', '{}', 'hour',
         'UTC', now(), NULL FROM generate_series(0, ${exports - 1}::int) number`);
-    await fillBusyProjects(stores.clickhouse_url);
+    await fillBusyProjects(stores.clickhouse_url, busy_projects);
     for (let count = 0; count < workerCount; count += 1)
       workers.push(await startServer(['worker'], environment));
     const due = (await db.row<{ at: string }>(sql`
@@ -86,14 +94,23 @@ async function measure(workerCount: number): Promise<Lag> {
   }
 }
 
-for (const workers of (process.argv[4] ?? '1,2').split(',').map(Number)) {
-  const lag = await measure(workers);
-  const seconds = (value: number) => `${value.toFixed(1)} s`;
-  console.log(
-    `${exports} exports of ${projects} projects (${busy_projects} with events), ${workers} ` +
-      `worker(s): due to planned p50 ${seconds(lag.planned_p50)}, p99 ` +
-      `${seconds(lag.planned_p99)}; due to claimed p50 ${seconds(lag.claimed_p50)}, p99 ` +
-      `${seconds(lag.claimed_p99)}; all completed after ${seconds(lag.completed_last)} ` +
-      `(${Math.round(exports / lag.completed_last)} runs/s)`,
-  );
-}
+for (const busy of numbersOf(options.busy))
+  for (const workers of numbersOf(options.workers)) {
+    const found: Lag[] = [];
+    for (let round = 0; round < Number(options.rounds); round += 1)
+      found.push(await measure(workers, busy));
+    const what =
+      `${exports} due exports of ${projects} projects, ${busy} with rows, ` + `${workers} workers`;
+    const share = (name: string, of: (lag: Lag) => number, aim?: number) =>
+      tell({
+        what: `${what}: ${name}`,
+        unit: 's',
+        better: 'less',
+        ours: found.map(of),
+        aim: aim === undefined ? undefined : { value: aim },
+      });
+    share('planned, p99', (lag) => lag.planned_p99);
+    share('claimed, median', (lag) => lag.claimed_p50);
+    share('claimed, p99', (lag) => lag.claimed_p99, projects > 100 ? 8 : 5);
+    share('all completed', (lag) => lag.completed_last);
+  }

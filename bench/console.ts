@@ -1,7 +1,6 @@
 // The console over 10,000 exports and 1,000,000 runs, in Chromium: from the navigation to the first
 // painted list and to the painted map of 200,000 slots, and how long interactions take until the
-// next picture. Run: npm run bench console [rounds]
-import os from 'node:os';
+// next picture. Run: npm run bench console [-- --rounds 5]
 import type { Browser, CDPSession, Page } from 'playwright-core';
 import { newExport } from '../test/factories/batch_exports.ts';
 import { openTestClock } from '../test/factories/people.ts';
@@ -9,12 +8,13 @@ import { openPageServer } from '../test/console/page_server.ts';
 import { openSignedIn } from '../test/console/visitor.ts';
 import type { Visitor } from '../test/console/visitor.ts';
 import { startChromium } from '../test/processes/chromium.ts';
+import { readOptions, tell } from './figures.ts';
 import { history_start, plantExports, plantHistory } from './planted_runs.ts';
 
 const exports = 10_000;
 const slots = 200_000;
 const runs_each = 80;
-const rounds = Number(process.argv[2] ?? 10);
+const rounds = Number(readOptions({ rounds: '5' }).rounds);
 
 /** What is on the screen at first, by its selector. */
 const first_row = '.export_row a';
@@ -69,25 +69,16 @@ async function navigations(
     warm.push(await open(page, path, selector));
     await context.close();
   }
-  tell(`${name}, cold`, cold);
-  tell(`${name}, warm`, warm);
+  tellPainted(`${name}, cold`, cold);
+  tellPainted(`${name}, warm`, warm);
 }
 
-function tell(name: string, measured: Measured[]): void {
-  const of = (key: keyof Measured) => spread(measured.map((one) => one[key]));
-  console.log(
-    `${name}: painted after ${of('painted')}; answers of the API ${of('answers')}; ` +
-      `processor time of the server ${of('processor')}`,
-  );
-}
-
-/** The median with the least and the most, in ms. */
-function spread(values: number[]): string {
-  const sorted = values.toSorted((one, other) => one - other);
-  const [least, median, most] = [0, sorted.length >> 1, sorted.length - 1].map((at) =>
-    Math.round(sorted[at]!),
-  );
-  return `${median} ms (${least} to ${most})`;
+function tellPainted(name: string, measured: Measured[]): void {
+  const told = (what: string, key: keyof Measured) =>
+    tell({ what, unit: 'ms', better: 'less', ours: measured.map((one) => one[key]) });
+  told(`Console, ${name}: painted after`, 'painted');
+  told(`Console, ${name}: of these the answers of the API`, 'answers');
+  told(`Console, ${name}: processor time of the server`, 'processor');
 }
 
 /** What a person does, one after the other, each followed by its picture. */
@@ -115,11 +106,19 @@ async function interact(
   // What is not told took less than 16 ms.
   const all = [...long, ...Array.from({ length: Math.max(0, count - long.length) }, () => 8)];
   const sorted = all.toSorted((one, other) => one - other);
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, (sorted.length * share) | 0)];
-  console.log(
-    `${name}: ${sorted.length} interactions, median ${at(0.5)} ms, 95 % ${at(0.95)} ms, ` +
-      `most ${sorted.at(-1)} ms; processor time of the page ${processor.toFixed(1)} ms each`,
-  );
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, (sorted.length * share) | 0)]!;
+  tell({
+    what: `Console, ${name}: interactions until the next picture (median, 95 %, most)`,
+    unit: 'ms',
+    better: 'less',
+    ours: [at(0.5), at(0.95), sorted.at(-1)!],
+  });
+  tell({
+    what: `Console, ${name}: processor time of the page for an interaction`,
+    unit: 'ms',
+    better: 'less',
+    ours: [processor],
+  });
 }
 
 /** Processor time of the page's main thread, in ms. */
@@ -149,7 +148,6 @@ async function main(browser: Browser): Promise<void> {
     const list = `${server.address}/projects/${home.project.id}/exports`;
     const end = new Date(Date.parse(history_start) + slots * 300_000).toISOString();
     const whole = `${list}/${id}?from=${history_start}&to=${end}`;
-    console.log(`load of the machine before: ${os.loadavg()[0]!.toFixed(1)}`);
     await navigations(newVisitor, 'list', list, first_row);
     await navigations(newVisitor, 'list, worst first', `${list}?ordering=health`, first_row);
     await navigations(newVisitor, `map of ${slots} slots`, whole, map);
@@ -174,7 +172,6 @@ async function main(browser: Browser): Promise<void> {
       [whole, map],
       [click(300), ...on_map.map(key), press('Later'), click(500)],
     );
-    console.log(`load of the machine after: ${os.loadavg()[0]!.toFixed(1)}`);
   } finally {
     await server.close();
   }

@@ -1,12 +1,14 @@
 // Draws the console's map of 200,000 slots in Chromium: as one range, and where every slot is a
-// range of its own. Run: npm run bench console_map
+// range of its own. Run: npm run bench console_map [-- --rounds 60]
 import { join } from 'node:path';
 import { build } from 'vite';
 import { root } from '../scripts/child.ts';
+import { readOptions, tell } from './figures.ts';
 import { startChromium } from '../test/processes/chromium.ts';
 
 const slots = 200_000;
-const rounds = 60;
+/** So often each is drawn. */
+const rounds = Number(readOptions({ rounds: '60' }).rounds);
 
 /** The modules of the map as one script that leaves what the bench calls in `globalThis.map`. */
 async function bundleMap(): Promise<string> {
@@ -65,7 +67,7 @@ const measure = `({ slots, rounds, is_apart }) => {
   };
   const times = (length) => {
     const all = Array.from({ length: rounds }, () => draw(length)).sort((a, b) => a - b);
-    return [all[rounds / 2], all[Math.floor(rounds * 0.95)], all.at(-1)];
+    return all;
   };
   const first = draw(slots);
   return { read, first, whole: times(slots), month: times(8640), day: times(288) };
@@ -84,15 +86,12 @@ async function main(): Promise<void> {
       const { read, first, ...views } = await page.evaluate<Measured>(
         `(${measure})(${JSON.stringify({ slots, rounds, is_apart })})`,
       );
-      console.log(
-        `${slots} slots in ${is_apart ? slots : 1} ranges: read in ${read.toFixed(1)} ms, first ` +
-          `drawn in ${first.toFixed(1)} ms`,
-      );
-      for (const [name, [median, p95, most]] of Object.entries(views))
-        console.log(
-          `  ${name}: median ${median!.toFixed(1)} ms, 95 % ${p95!.toFixed(1)} ms, ` +
-            `most ${most!.toFixed(1)} ms`,
-        );
+      const what = `Console: map of ${slots} slots in ${is_apart ? slots : 1} ranges`;
+      const told = (part: string, ours: number[]) =>
+        tell({ what: `${what}, ${part}`, unit: 'ms', better: 'less', ours });
+      told('read', [read]);
+      told('drawn first', [first]);
+      for (const [name, times] of Object.entries(views)) told(`drawn, its ${name}`, times);
     }
   } finally {
     await browser.close();

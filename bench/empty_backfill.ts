@@ -1,18 +1,19 @@
 // How long a backfill takes whose runs have no rows but for a few: one export every five minutes,
 // and as many intervals as the argument says. Prints how long an answer of the API took at most
-// meanwhile. Run: npm run bench empty_backfill [500000]
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
-import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
+// meanwhile. Run: npm run bench empty_backfill [-- --runs 500000 --rounds 1]
+import { until } from '../test/processes/server_process.ts';
+import { openBenchServer } from './bench_server.ts';
+import { readOptions, tell } from './figures.ts';
 
-const runs = Number(process.argv[2] ?? '500000');
+const options = readOptions({ runs: '500000', rounds: '1' });
+const runs = Number(options.runs);
 const five_minutes_ms = 300_000;
-const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
-const key = makeApiKey();
-const server = await startServer(['start'], serverEnvironment(folder, key));
-try {
+const server = await openBenchServer();
+const { api } = server;
+const rates: number[] = [];
+const slowest: number[] = [];
+
+async function backfill(): Promise<void> {
   const to = Math.floor(Date.now() / five_minutes_ms) * five_minutes_ms;
   const from = to - runs * five_minutes_ms;
   const at = (share: number) => new Date(from + share * (to - from)).toISOString();
@@ -21,40 +22,39 @@ try {
     distinct_id: 'd',
     timestamp: at(share),
   }));
-  await call(server.address, key, 'POST', '/api/projects/@current/events/', { events });
-  const created = await call(server.address, key, 'POST', '/api/projects/@current/batch_exports/', {
+  const { id: team_id } = await api('POST', '/api/projects/', { name: 'Years' });
+  const project = `/api/projects/${String(team_id)}`;
+  await api('POST', `${project}/events/`, { events });
+  const created = await api('POST', `${project}/batch_exports/`, {
     name: 'Years',
     interval: 'every 5 minutes',
     destination: { type: 'File', config: { prefix: 'years' } },
   });
-  const path = `/api/projects/@current/batch_exports/${String(created.body['id'])}`;
+  const path = `${project}/batch_exports/${String(created['id'])}`;
   const started = performance.now();
-  const answer = await call(server.address, key, 'POST', `${path}/backfill/`, {
+  const answer = await api('POST', `${path}/backfill/`, {
     start_at: at(0),
     end_at: at(1),
   });
-  const { id, detail } = answer.body['backfill'] as { id: string; detail: string };
-  console.log(detail);
-  let slowest = 0;
-  const ended = await until('the backfill', 1_800_000, 50, async () => {
+  const { id } = answer['backfill'] as { id: string };
+  let most = 0;
+  await until('the backfill', 1_800_000, 50, async () => {
     const asked = performance.now();
-    await call(server.address, key, 'GET', '/api/projects/@current/');
-    slowest = Math.max(slowest, performance.now() - asked);
-    const { body } = await call(server.address, key, 'GET', `${path}/backfills/?limit=1`);
-    const [backfill] = body['results'] as {
-      id: string;
-      finished_at: string | null;
-      detail: string;
-      progress: object;
-    }[];
-    return backfill!.id === id && backfill!.finished_at !== null ? backfill! : undefined;
+    await api('GET', `${project}/`);
+    most = Math.max(most, performance.now() - asked);
+    const listed = await api('GET', `${path}/backfills/?limit=1`);
+    const [newest] = listed['results'] as { id: string; finished_at: string | null }[];
+    return newest!.id === id && newest!.finished_at !== null ? newest! : undefined;
   });
-  const seconds = (performance.now() - started) / 1000;
-  console.log(
-    `${ended.detail} ${JSON.stringify(ended.progress)} After ${seconds.toFixed(1)} s, ` +
-      `${(runs / seconds).toFixed(0)} runs/s; the slowest answer took ${slowest.toFixed(0)} ms.`,
-  );
+  rates.push((runs * 1_000) / (performance.now() - started));
+  slowest.push(most);
+}
+
+try {
+  for (let round = 0; round < Number(options.rounds); round += 1) await backfill();
+  const what = `A backfill of ${runs} intervals, three with rows`;
+  tell({ what, unit: 'runs/s', better: 'more', ours: rates });
+  tell({ what: `${what}: slowest answer of the API`, unit: 'ms', better: 'less', ours: slowest });
 } finally {
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
+  await server.close();
 }

@@ -3,25 +3,27 @@
 // page must not cost more where more is stored beside it. Run:
 //   npm run bench growth [-- --way runs] [--exports 10,1000,10000] [--runs 1000,100000,1000000]
 //   [--members 10,10000,100000] [--rectangles 10,1000,100000]
-import { parseArgs } from 'node:util';
 import { buildApp } from '../server/app.ts';
+import sql from 'sql-template-tag';
+import { addDelivered, undelivered } from '../server/engine/ledger/ledger.ts';
 import { claimRuns } from '../server/engine/workers/claims.ts';
 import { planDueExports } from '../server/engine/planning/plan.ts';
 import { newExport, projectBase } from '../test/factories/batch_exports.ts';
 import { openHarness } from '../test/harness.ts';
 import type { Harness, TestOrganization } from '../test/harness.ts';
+import { numbersOf, readOptions, tell } from './figures.ts';
+import { median } from './median.ts';
 import { plantExports } from './planted_runs.ts';
 import { plantMembers, plantRectangles, plantRuns } from './planted_sizes.ts';
 import { processorTime } from './processor_time.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    way: { type: 'string', default: '' },
-    exports: { type: 'string', default: '10,1000,10000' },
-    runs: { type: 'string', default: '1000,100000,1000000' },
-    members: { type: 'string', default: '10,10000,100000' },
-    rectangles: { type: 'string', default: '10,1000,100000' },
-  },
+const options = readOptions({
+  way: '',
+  exports: '10,1000,10000',
+  runs: '1000,100000,1000000',
+  members: '10,10000,100000',
+  rectangles: '10,1000,100000',
+  rounds: '3',
 });
 /** So many times each is asked for; the accounts of processor time go in steps of 10 ms. */
 const repeats = 20;
@@ -61,6 +63,38 @@ const worker_ways: Record<string, Way> = {
       4,
     ),
 };
+
+const hour_ms = 3_600_000;
+
+/**
+ * What a run asks of the ledger, of an hour that was left out; `share` is where in the history. The
+ * ledger stays as it was.
+ */
+const planAndComplete =
+  (share: number): Way =>
+  async ({ house, id }) => {
+    const row = await house.deps.db.row<{ from: string }>(
+      sql`SELECT created_at AS from FROM batch_exports WHERE id = ${id}`,
+    );
+    const hours = Math.floor((Date.now() - Date.parse(row!.from)) / hour_ms);
+    const from = Date.parse(row!.from) + Math.floor((hours * share) / 2) * 2 * hour_ms + hour_ms;
+    const base = {
+      event_from: -Infinity,
+      event_to: Infinity,
+      inserted_from: from,
+      inserted_to: from + hour_ms,
+    };
+    const nothing_is_kept = new Error('rolled back');
+    await house.deps.db
+      .transaction(async (tx) => {
+        const selection = await undelivered(tx, id, 1, [base]);
+        await addDelivered(tx, [{ batch_export_id: id, revision: 1, selection }]);
+        throw nothing_is_kept;
+      })
+      .catch((error: unknown) => {
+        if (error !== nothing_is_kept) throw error;
+      });
+  };
 
 type Dimension = {
   plant: (place: Place, size: number, before: number) => Promise<void>;
@@ -105,17 +139,24 @@ const dimensions: Record<'exports' | 'runs' | 'members' | 'rectangles', Dimensio
     plant: ({ house, id }, size) => plantRectangles(house.deps.db, id, size),
     ways: {
       'an export': of_export(''),
+      'a run planned and completed': planAndComplete(1),
+      'the same, years back': planAndComplete(0.5),
       'slots of the newest day': of_export('slots/'),
       timeline: of_export('timeline/'),
       'overview, first 10': overview,
     },
   },
 };
-async function cost(way: Way, place: Place): Promise<number> {
+/** Milliseconds of processor time of one, in each round. */
+async function cost(way: Way, place: Place): Promise<number[]> {
   for (let count = 0; count < 6; count += 1) await way(place);
-  const before = processorTime(process.pid, 'with children');
-  for (let count = 0; count < repeats; count += 1) await way(place);
-  return (processorTime(process.pid, 'with children') - before) / repeats / 1_000;
+  const found: number[] = [];
+  for (let round = 0; round < Number(options.rounds); round += 1) {
+    const before = processorTime(process.pid, 'with children');
+    for (let count = 0; count < repeats; count += 1) await way(place);
+    found.push((processorTime(process.pid, 'with children') - before) / repeats / 1_000);
+  }
+  return found;
 }
 
 async function grow(name: keyof typeof dimensions): Promise<void> {
@@ -125,23 +166,28 @@ async function grow(name: keyof typeof dimensions): Promise<void> {
     const home = await house.newOrganization();
     const { id } = await newExport(house, home, { interval: 'every 5 minutes', paused: true });
     const place = { house, home, id, cookie: await house.newSession(home.user) };
-    const sizes = options[name].split(',').map(Number);
-    const found = new Map(Object.keys(ways).map((way) => [way, [] as string[]]));
+    const sizes = numbersOf(options[name]);
+    const found = new Map(Object.keys(ways).map((way) => [way, [] as number[][]]));
     let before = 0;
     for (const size of sizes) {
       await plant(place, size, before);
       await house.deps.db.text('VACUUM ANALYZE');
       before = size;
-      for (const [way, costs] of found) {
-        const ms = await cost(ways[way]!, place).catch((error: Error) =>
-          error.message.slice(0, 60),
-        );
-        costs.push(typeof ms === 'number' ? ms.toFixed(1) : ms);
-      }
+      for (const [way, costs] of found) costs.push(await cost(ways[way]!, place));
     }
-    console.log(`\n| ms of processor time, by ${name} | ${sizes.join(' | ')} |`);
-    console.log(`| --- |${' --- |'.repeat(sizes.length)}`);
-    for (const [way, costs] of found) console.log(`| ${way} | ${costs.join(' | ')} |`);
+    const cells = (values: readonly (number | string)[]) => `| ${values.join(' | ')} |`;
+    console.log(cells([`ms of processor time, by ${name}`, ...sizes]));
+    console.log(cells(['---', ...sizes.map(() => '---')]));
+    for (const [way, costs] of found)
+      console.log(cells([way, ...costs.map((rounds) => median(rounds).toFixed(1))]));
+    for (const [way, costs] of found)
+      tell({
+        what: `Growth: ${way}, where there are ${sizes.at(-1)} ${name}`,
+        unit: 'ms of processor',
+        better: 'less',
+        ours: costs.at(-1)!,
+        beside: { name: `where there are ${sizes[0]}`, rounds: costs[0]! },
+      });
   } finally {
     await house.close();
   }

@@ -1,6 +1,5 @@
 // The longest time for which an answer holds the event loop: pages of records as large as they may
-// be. npm run bench hostile_answers [--limit 1000]
-import { parseArgs } from 'node:util';
+// be. Run: npm run bench hostile_answers [-- --limit 1000 --rounds 3]
 import sql from 'sql-template-tag';
 import { request } from 'undici';
 import { buildApp } from '../server/app.ts';
@@ -8,9 +7,10 @@ import { openLog } from '../server/platform/log.ts';
 import { openEra } from '../test/fuzz/era.ts';
 import { openRandom } from '../test/chaos/random.ts';
 import { openHarness } from '../test/harness.ts';
-import { turnRow, turn_head, watchTurns } from './turn_watch.ts';
+import { readOptions, tell } from './figures.ts';
+import { watchTurns } from './turn_watch.ts';
 
-const { values } = parseArgs({ options: { limit: { type: 'string', default: '100' } } });
+const options = readOptions({ limit: '100', rounds: '3' });
 const text = (length: number) => 'a "quoted" text, '.repeat(length / 17);
 const house = await openHarness({ deps: { log: openLog('error') } });
 const era = await openEra(house);
@@ -49,7 +49,6 @@ const lists: { path: string; table: string; large: object; fresh: string }[] = [
   },
 ];
 const turns = watchTurns();
-console.log(turn_head);
 for (const { path, table, large, fresh } of lists) {
   await house.deps.db.text(
     `INSERT INTO ${table} OVERRIDING SYSTEM VALUE
@@ -57,19 +56,30 @@ for (const { path, table, large, fresh } of lists) {
        to_jsonb(one) || $1::jsonb || jsonb_build_object(${fresh}))).*
      FROM (SELECT * FROM ${table} ORDER BY id LIMIT 1) AS one,
        generate_series(1, $2::integer) AS copies (number)`,
-    [JSON.stringify(large), Number(values.limit)],
+    [JSON.stringify(large), Number(options.limit)],
   );
-  for (let round = 1; round <= 2; round += 1) {
+  const held: number[] = [];
+  let megabytes = 0;
+  for (let round = 0; round < Number(options.rounds); round += 1) {
     turns.longest();
-    const { statusCode, body } = await request(`${address}${path}?limit=${values.limit}`, {
+    const { statusCode, body } = await request(`${address}${path}?limit=${options.limit}`, {
       headers: era.credentials[0]!,
     });
     let bytes = 0;
     for await (const chunk of body) bytes += (chunk as Buffer).length;
-    console.log(
-      `${turnRow(turns.longest())}  ${statusCode} ${path} ${(bytes / 1e6).toFixed(0)} MB`,
-    );
+    if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}.`);
+    megabytes = bytes / 1e6;
+    held.push(turns.longest().processor_ms);
   }
+  tell({
+    what:
+      `${path.split('/').at(-2)!}, a page of ${megabytes.toFixed(0)} MB: ` +
+      'longest turn of the loop',
+    unit: 'ms',
+    better: 'less',
+    ours: held,
+    aim: { value: 50 },
+  });
 }
 turns.end();
 await app.close();

@@ -4,19 +4,13 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import type { Asked, Sent } from './ingestion_sender.ts';
+import { readOptions, tell } from './figures.ts';
+import { median } from './median.ts';
 import type { Opened, Used } from './ingestion_server.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    before: { type: 'string' },
-    way: { type: 'string', default: '' },
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '2' },
-  },
-});
+const options = readOptions({ before: '', way: '', rounds: '3', seconds: '2' });
 const warm_up_ms = 1_500;
 const here = fileURLToPath(new URL('..', import.meta.url));
 
@@ -58,26 +52,7 @@ async function openSide(folder: string) {
   };
 }
 
-function share(numbers: number[], of: number): number {
-  return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length * of)] ?? NaN;
-}
-
-function show(label: string, found: Measured[]): void {
-  const median = (field: 'per_second' | 'us' | 'memory_mb') =>
-    share(
-      found.map((one) => one[field]),
-      0.5,
-    );
-  const latencies = found.flatMap(({ latencies_ms }) => latencies_ms);
-  console.log(
-    `${label.padEnd(8)} ${median('per_second').toFixed(0)} events/s, ` +
-      `${median('us').toFixed(2)} us of processor an event, latency p50 ` +
-      `${share(latencies, 0.5).toFixed(1)} ms, p99 ${share(latencies, 0.99).toFixed(1)} ms, ` +
-      `memory ${median('memory_mb').toFixed(0)} MB`,
-  );
-}
-
-const folders = options.before === undefined ? [here] : [options.before, here];
+const folders = options.before === '' ? [here] : [options.before, here];
 const sides = await Promise.all(folders.map(openSide));
 for (const way of sides[0]!.ways) {
   if (!way.includes(options.way)) continue;
@@ -90,16 +65,28 @@ for (const way of sides[0]!.ways) {
       const index = (turn + round) % sides.length;
       found[index]!.push(await sides[index]!.measure(way));
     }
-  const [before, now] = found;
-  if (now === undefined) show('now', before!);
-  else {
-    show('before', before!);
-    show('now', now);
-    const ratios = (ratio: (index: number) => number) => share([...now.keys()].map(ratio), 0.5);
-    console.log(
-      `ratio    ${ratios((at) => now[at]!.per_second / before![at]!.per_second).toFixed(2)} by ` +
-        `the clock, ${ratios((at) => before![at]!.us / now[at]!.us).toFixed(2)} by the processor`,
-    );
-  }
+  const now = found.at(-1)!;
+  const before = found.length === 1 ? undefined : found[0]!;
+  const of = (field: 'per_second' | 'us', measured: Measured[]) =>
+    measured.map((one) => one[field]);
+  tell({
+    what: `Events by the API: ${way}`,
+    unit: 'events/s',
+    better: 'more',
+    ours: of('per_second', now),
+    ...(before === undefined
+      ? {}
+      : {
+          beside: { name: options.before, rounds: of('per_second', before) },
+          processor: { ours: of('us', now), beside: of('us', before) },
+        }),
+  });
+  const latencies = now.flatMap(({ latencies_ms }) => latencies_ms).toSorted((a, b) => a - b);
+  const at = (share: number) => latencies[Math.floor(latencies.length * share)]!.toFixed(1);
+  const memory_mb = Math.max(...now.map((one) => one.memory_mb)).toFixed(0);
+  console.log(
+    `  ${median(of('us', now)).toFixed(2)} us of the loop an event, p50 ${at(0.5)} ms, p99 ` +
+      `${at(0.99)} ms, memory ${memory_mb} MB`,
+  );
 }
 for (const side of sides) await side.close();

@@ -1,5 +1,6 @@
 // What growth.ts plants by SQL: runs of one export, members and keys, rectangles of a ledger.
 import sql from 'sql-template-tag';
+import { addDelivered } from '../server/engine/ledger/ledger.ts';
 import type { Database } from '../server/platform/postgres/database.ts';
 import type { TestOrganization } from '../test/harness.ts';
 import { history_start } from './planted_runs.ts';
@@ -55,15 +56,15 @@ export async function plantMembers(
 export async function plantRectangles(db: Database, id: string, size: number): Promise<void> {
   const hour = 3_600_000;
   const end = Math.floor(Date.now() / hour) * hour;
-  const delivered = Array.from({ length: size }, (_, at) => ({
-    event_from: null,
-    event_to: null,
+  const selection = Array.from({ length: size }, (_, at) => ({
+    event_from: -Infinity,
+    event_to: Infinity,
     inserted_from: end - (size - at) * 2 * hour,
     inserted_to: end - (size - at) * 2 * hour + hour,
   }));
-  await db.run(sql`INSERT INTO batch_export_ledgers (batch_export_id, revision, delivered)
-    VALUES (${id}, 1, ${JSON.stringify(delivered)})
-    ON CONFLICT (batch_export_id, revision) DO UPDATE SET delivered = EXCLUDED.delivered`);
+  await db.run(sql`DELETE FROM batch_export_ledgers WHERE batch_export_id = ${id}`);
+  await db.run(sql`DELETE FROM batch_export_ledger_pages WHERE batch_export_id = ${id}`);
+  await db.transaction((tx) => addDelivered(tx, [{ batch_export_id: id, revision: 1, selection }]));
   const start = new Date(end - size * 2 * hour).toISOString();
   await db.run(sql`UPDATE batch_exports SET created_at = ${start}, planned_until = now()
     WHERE id = ${id}`);

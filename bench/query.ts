@@ -1,6 +1,6 @@
 // Reads, prints and checks queries as an export does, on one core. What is compared is the text's
-// own time, which is ours, with that of the engine's answer to the printed text. Run: node
-// bench/query.ts
+// own time, which is ours, with that of the engine's answer to the printed text. Run:
+//   npm run bench query [-- --rounds 5]
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,9 +12,11 @@ import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../server/platform/clickhouse/migrate.ts';
 import { openEmbeddedClickHouse } from '../server/platform/embedded/clickhouse/clickhouse.ts';
 import { silentLog } from '../server/platform/log.ts';
+import { readOptions, tell } from './figures.ts';
 
-const rounds = 2_000;
-const engine_rounds = 20;
+const options = readOptions({ rounds: '3' });
+const calls = 1_000;
+const engine_calls = 10;
 const run = {
   team_id: 1,
   selection: [
@@ -51,19 +53,18 @@ const queries = {
       ORDER BY day, place`,
 };
 
-/** Microseconds of one call, the mean of many after some to warm up. */
-function microseconds(work: () => unknown): number {
-  for (let round = 0; round < rounds / 4; round += 1) work();
-  const began = performance.now();
-  for (let round = 0; round < rounds; round += 1) work();
-  return ((performance.now() - began) * 1000) / rounds;
-}
-
-async function milliseconds(work: () => Promise<unknown>): Promise<number> {
-  await work();
-  const began = performance.now();
-  for (let round = 0; round < engine_rounds; round += 1) await work();
-  return (performance.now() - began) / engine_rounds;
+/** Milliseconds of one call in each round, the mean of many, after some to warm up. */
+async function milliseconds(times: number, work: () => unknown): Promise<number[]> {
+  const found: number[] = [];
+  for (let round = 0; round <= Number(options.rounds); round += 1) {
+    const began = performance.now();
+    for (let count = 0; count < times; count += 1) {
+      const result = work();
+      if (result instanceof Promise) await result;
+    }
+    found.push((performance.now() - began) / times);
+  }
+  return found.slice(1);
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-'));
@@ -77,17 +78,20 @@ try {
   for (const [name, text] of Object.entries(queries)) {
     const query = resolveQuery(text, { model: 'events' });
     const relation = queryRelation(query, run);
-    const parsed = microseconds(() => parseQuery(text));
-    const resolved = microseconds(() => resolveQuery(text, { model: 'events' }));
-    const printed = microseconds(() => queryRelation(query, run));
-    const gated = await milliseconds(() => gateRelation({ clickhouse, settings }, relation));
-    const checked = await milliseconds(() => checkByEngine({ clickhouse, settings }, query));
-    console.log(
-      `${name} (${text.length} characters, ${relation.text.length} printed): parse ` +
-        `${parsed.toFixed(0)} us, parse and resolve ${resolved.toFixed(0)} us, print for a run ` +
-        `${printed.toFixed(0)} us, gate ${gated.toFixed(1)} ms, all checks ` +
-        `${checked.toFixed(1)} ms`,
-    );
+    const steps: [string, number, () => unknown][] = [
+      ['parse', calls, () => parseQuery(text)],
+      ['parse and resolve', calls, () => resolveQuery(text, { model: 'events' })],
+      ['print for a run', calls, () => queryRelation(query, run)],
+      ['gate before a run', engine_calls, () => gateRelation({ clickhouse, settings }, relation)],
+      ['all checks', engine_calls, () => checkByEngine({ clickhouse, settings }, query)],
+    ];
+    for (const [step, times, work] of steps)
+      tell({
+        what: `A ${name} query (${text.length} characters): ${step}`,
+        unit: 'ms',
+        better: 'less',
+        ours: await milliseconds(times, work),
+      });
   }
 } finally {
   await clickhouse.close();

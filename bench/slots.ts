@@ -1,13 +1,15 @@
 // Asks for the slots of an export with a long history: 200,000 slots of five minutes, 5 % of which
-// failed or are missing, and a million runs. Run: npm run bench slots
+// failed or are missing, and a million runs. Run:
+//   npm run bench slots [-- --slots 200000 --backfill_runs 800000 --rounds 3]
 import { newExport, projectBase } from '../test/factories/batch_exports.ts';
 import { buildApp } from '../server/app.ts';
 import { openHarness } from '../test/harness.ts';
+import { readOptions, tell } from './figures.ts';
 import { history_start, plantHistory } from './planted_runs.ts';
 
-const slots = 200_000;
-const backfill_runs = 800_000;
-const rounds = 3;
+const options = readOptions({ slots: '200000', backfill_runs: '800000', rounds: '3' });
+const slots = Number(options.slots);
+const backfill_runs = Number(options.backfill_runs);
 
 async function main(): Promise<void> {
   const house = await openHarness({ clickhouse: false });
@@ -19,20 +21,21 @@ async function main(): Promise<void> {
     // Not the harness's own app, which checks every answer against its schema.
     const app = buildApp(house.deps);
     const to = new Date(Date.parse(history_start) + slots * 300_000).toISOString();
-    for (let round = 0; round < rounds; round += 1) {
+    const took: number[] = [];
+    let what = '';
+    for (let round = 0; round < Number(options.rounds); round += 1) {
       const began = performance.now();
       const answer = await app.inject({
         method: 'GET',
         url: `${projectBase(home)}${id}/slots/?after=${history_start}&before=${to}`,
         headers: { authorization: `Bearer ${home.key}` },
       });
-      const took = Math.round(performance.now() - began);
-      const body = answer.json<{ slots: number; ranges: unknown[]; next: string | null }>();
-      console.log(
-        `${answer.statusCode}: ${body.slots} slots, ${body.ranges.length} ranges, ` +
-          `${answer.body.length} bytes in ${took} ms; more: ${body.next !== null}`,
-      );
+      took.push(performance.now() - began);
+      if (answer.statusCode !== 200) throw new Error(answer.body);
+      const body = answer.json<{ slots: number; ranges: unknown[] }>();
+      what = `${body.ranges.length} ranges of ${slots} slots of one export`;
     }
+    tell({ what, unit: 'ms', better: 'less', ours: took });
     await app.close();
   } finally {
     await house.close();

@@ -1,40 +1,28 @@
 // How long a server takes until it is ready, on an empty data folder and on one that is there, and
 // what its processes weigh when nobody asks; and how long `sluice --help` takes. By the clock, and
 // by the processor time of everything that was started. The limit beside them is a bare Node.
-//   npm run bench start [--rounds 3] [--idle 20] [--npm] [--program <main of another checkout>]
-// `--npm` goes through `npm start`.
+//   npm run bench start [-- --rounds 3 --idle 20 --program <main of another checkout>]
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
 import { main, serverEnvironment } from '../test/processes/server_process.ts';
-import { median, spreadOf } from './median.ts';
+import { readOptions, tell } from './figures.ts';
 import { memoryOf, treeOf } from './process_memory.ts';
 import { processorTime } from './processor_time.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '3' },
-    idle: { type: 'string', default: '20' },
-    npm: { type: 'boolean', default: false },
-    program: { type: 'string', default: main },
-  },
-});
+const options = readOptions({ rounds: '3', idle: '20', program: main });
 const rounds = Number(options.rounds);
 
 type Took = { seconds: number; processor: number };
 
 /** The command `start` until it says that it is ready. */
 async function start(environment: Record<string, string>): Promise<Took & { child: ChildProcess }> {
-  const words = options.npm
-    ? ['npm', 'start', '--silent']
-    : [process.execPath, options.program, 'start'];
   const begun = performance.now();
-  const child = spawn(words[0]!, words.slice(1), {
+  const child = spawn(process.execPath, [options.program, 'start'], {
     env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -67,50 +55,56 @@ function run(words: string[]): Took {
   return { seconds, processor: (processorTime(process.pid, 'with children') - before) / 1e6 };
 }
 
-function tell(name: string, took: Took[], aim = ''): void {
-  const [middle, least, most] = spreadOf(took.map(({ seconds }) => seconds));
-  const processor = median(took.map((one) => one.processor));
-  console.log(
-    `${name.padEnd(28)} ${middle.toFixed(2)} s (${least.toFixed(2)} to ${most.toFixed(2)}), ` +
-      `processor ${processor.toFixed(2)} s${aim}`,
-  );
-}
-
-async function tellMemory(child: ChildProcess, folder: string): Promise<void> {
+/** What every process weighs when nobody asks, and of it the server itself. */
+async function weigh(child: ChildProcess): Promise<{ server: number; together: number }> {
   await pause(Number(options.idle) * 1000);
   const memory = memoryOf('proportional', treeOf(child.pid!));
-  console.log(
-    `memory ${options.idle} s later (proportional set size); the aim is 450 MB, the server 150:`,
-  );
-  for (const one of memory.by_process.toSorted((a, b) => b.megabytes - a.megabytes))
-    console.log(
-      `  ${one.megabytes.toFixed(0).padStart(5)} MB  ` +
-        one.command.replaceAll(folder, '<folder>').slice(0, 80),
-    );
-  console.log(`  ${memory.total.toFixed(0).padStart(5)} MB  together`);
+  const server = memory.by_process.find(({ command }) => command.includes(options.program));
+  return { server: server?.megabytes ?? NaN, together: memory.total };
 }
 
-const help = Array.from({ length: rounds * 3 }, () => run([options.program, '--help']));
-tell('sluice --help', help, '; the aim is 0.3 s');
-const bare = Array.from({ length: rounds * 3 }, () => run(['-e', '0']));
-tell('a bare node', bare);
-
-const first: Took[] = [];
-const again: Took[] = [];
+const starts = { first: [] as Took[], again: [] as Took[] };
+const helps = { ours: [] as Took[], bare: [] as Took[] };
+const memory = { server: [] as number[], together: [] as number[] };
 for (let round = 0; round < rounds; round += 1) {
+  helps.ours.push(run([options.program, '--help']));
+  helps.bare.push(run(['-e', '0']));
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   try {
     const environment = serverEnvironment(folder, makeApiKey());
     const made = await start(environment);
-    first.push(made);
+    starts.first.push(made);
     await stop(made.child);
     const kept = await start(environment);
-    again.push(kept);
-    if (round === rounds - 1) await tellMemory(kept.child, folder);
+    starts.again.push(kept);
+    const { server, together } = await weigh(kept.child);
+    memory.server.push(server);
+    memory.together.push(together);
     await stop(kept.child);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
-tell('ready, first start', first, '; the aim is 4 s');
-tell('ready, data folder is there', again, '; the aim is 2.5 s');
+
+const secondsOf = (took: Took[]) => took.map(({ seconds }) => seconds);
+tell({
+  what: '`sluice --help`',
+  unit: 's',
+  better: 'less',
+  ours: secondsOf(helps.ours),
+  beside: { name: 'a bare Node', rounds: secondsOf(helps.bare) },
+  aim: { value: 0.3 },
+});
+for (const [what, took, value] of [
+  ['Ready, first start', starts.first, 4],
+  ['Ready, data folder is there', starts.again, 2.5],
+] as const) {
+  tell({ what, unit: 's', better: 'less', ours: secondsOf(took), aim: { value } });
+  const ours = took.map(({ processor }) => processor);
+  tell({ what: `${what}: processor time of all`, unit: 's', better: 'less', ours });
+}
+for (const [what, ours, value] of [
+  ['Memory of the server, idle', memory.server, 150],
+  ['Memory of all processes, idle', memory.together, 450],
+] as const)
+  tell({ what, unit: 'MB', better: 'less', ours, aim: { value } });

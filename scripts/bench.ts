@@ -1,37 +1,155 @@
-/** Runs a benchmark of bench/ by its name: `npm run bench export 10000,1000000`. */
+/**
+ * The benches. `npm run bench` runs all, one after the other, and writes one table of what they
+ * found to `bench/table.md`; `npm run bench <name> [-- options]` runs one of them.
+ *   --quick         fewer rounds and smaller sizes, in some five minutes
+ *   --rounds 5      so many rounds, in place of each bench's own number
+ *   --only a,b      these alone
+ *   --docs          puts the table into docs/performance.md as well
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import process from 'node:process';
+import { parseArgs } from 'node:util';
 import './require_node.mjs';
-import { interrupt, runNode } from './child.ts';
+import { tableOf } from '../bench/figures.ts';
+import type { Figure } from '../bench/figures.ts';
+import { describeMachine, machineLoad } from '../bench/machine.ts';
+import { interrupt, isInterrupted, root, runNode } from './child.ts';
 
-const benchmarks = {
-  api: 'reads and changes of the API, beside a bare server',
-  api_while_exporting: 'readers of the API beside an export',
-  backfill_memory: 'memory during weeks of backfill',
-  bulk_retry: 'thousands of failed runs, retried by a bulk action',
-  capture: 'events of SDKs in a second, beside bare node:http',
-  claim_lag: 'how late due exports are claimed',
-  console: 'the console over 10,000 exports and 1,000,000 runs, in Chromium',
-  console_map: "drawing the console's map of 200,000 slots",
-  empty_backfill: 'a backfill over a range without events',
-  export: 'events and bytes in a second, by format',
-  export_elsewhere: 'exports to databases and stores, beside their own loaders',
-  first_export: 'the first minute: from an empty folder to an export',
-  growth: 'what grows with the exports, runs, members and rectangles that are stored',
-  hostile_answers: 'how long pages of the largest records hold the event loop',
-  ingestion: 'events taken in, in a second, beside another checkout',
-  query: 'a query of the query language, parsed and resolved',
-  start: 'until a server is ready, and what it weighs when nobody asks',
-  slots: 'what became of 200,000 slots of one export with 1,000,000 runs',
+/** `quick`: its options where all shall be over soon; false leaves it out then. */
+type Bench = { what: string; all?: string[]; quick: string[] | false };
+
+/** In the order in which they run. */
+const benches: Record<string, Bench> = {
+  export: {
+    what: 'events to each kind of destination, beside what else would bring them there',
+    all: ['--events', '1000000,2500000'],
+    quick: ['--events', '200000', '--rounds', '1'],
+  },
+  api: {
+    what: 'reads and changes of the API, beside a bare server',
+    quick: ['--rounds', '2', '--share', '0.3'],
+  },
+  api_while_exporting: { what: 'readers of the API beside an export', quick: false },
+  claim_lag: {
+    what: 'how late due exports are claimed',
+    quick: ['--exports', '1000', '--busy', '5'],
+  },
+  capture: {
+    what: 'events of SDKs, beside bare node:http',
+    quick: ['--rounds', '1', '--seconds', '1'],
+  },
+  ingestion: {
+    what: 'events taken in by the API, or beside another checkout',
+    quick: ['--rounds', '1', '--seconds', '1'],
+  },
+  first_export: { what: 'the first minute: from an empty folder to an export', quick: [] },
+  start: {
+    what: 'until a server is ready, and what it weighs when nobody asks',
+    quick: ['--rounds', '1', '--idle', '5'],
+  },
+  growth: {
+    what: 'what grows with what is stored',
+    quick: ['--runs', '1000,30000', '--members', '10,10000', '--rectangles', '10,10000'],
+  },
+  empty_backfill: {
+    what: 'a backfill over a range without events',
+    quick: ['--runs', '50000'],
+  },
+  backfill_memory: { what: 'memory during weeks of backfill', quick: ['--hours', '100'] },
+  bulk_retry: {
+    what: 'failed runs, retried by a bulk action',
+    quick: ['--runs', '1000', '--rounds', '1'],
+  },
+  slots: {
+    what: 'what became of 200,000 slots of one export with 1,000,000 runs',
+    quick: ['--slots', '20000', '--backfill_runs', '80000'],
+  },
+  console: {
+    what: 'the console over 10,000 exports and 1,000,000 runs, in Chromium',
+    all: ['--rounds', '5'],
+    quick: false,
+  },
+  console_map: { what: "drawing the console's map of 200,000 slots", quick: [] },
+  query: { what: 'a query of the query language, parsed and resolved', quick: [] },
+  hostile_answers: {
+    what: 'how long pages of the largest records hold the event loop',
+    quick: false,
+  },
 };
 
-const [name = '', ...options] = process.argv.slice(2);
-if (Object.hasOwn(benchmarks, name)) {
-  process.on('SIGINT', interrupt);
-  process.on('SIGTERM', interrupt);
-  process.exitCode = (await runNode([`bench/${name}.ts`, ...options], {})) ? 0 : 1;
-} else {
-  console.log('npm run bench <name> [-- options]. The names:');
-  for (const [known, what] of Object.entries(benchmarks))
-    console.log(`  ${known.padEnd(20)} ${what}`);
-  process.exitCode = name === '' ? 0 : 2;
+const [first = '', ...rest] = process.argv.slice(2);
+const name = first.startsWith('--') ? '' : first;
+const { values } = parseArgs({
+  args: name === '' ? process.argv.slice(2) : [],
+  options: {
+    quick: { type: 'boolean', default: false },
+    docs: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
+    rounds: { type: 'string' },
+  },
+});
+
+function optionsOf({ all = [], quick }: Bench): string[] {
+  const own = values.quick && quick !== false ? quick : all;
+  return values.rounds === undefined ? own : [...own, '--rounds', values.rounds];
 }
+
+async function runAll(chosen: [string, Bench][]): Promise<void> {
+  const figures: Figure[] = [];
+  const failed: string[] = [];
+  const machine = describeMachine();
+  const load = machineLoad();
+  const began = performance.now();
+  for (const [name, bench] of chosen) {
+    const options = optionsOf(bench);
+    console.log(`\n${name} ${options.join(' ')}: ${bench.what}`);
+    const took = performance.now();
+    const isDone = await runNode([`bench/${name}.ts`, ...options], {}, undefined, (message) =>
+      figures.push(message as Figure),
+    );
+    console.log(`${name} took ${Math.round((performance.now() - took) / 1_000)} s.`);
+    if (isInterrupted()) process.exit(1);
+    if (!isDone) failed.push(name);
+  }
+  const minutes = ((performance.now() - began) / 60_000).toFixed(0);
+  const text = [
+    `${machine}. ${new Date().toISOString().slice(0, 10)}, in ${minutes} minutes; ` +
+      `${load} processes wanted a core before, ${machineLoad()} after.`,
+    tableOf(figures),
+    ...(failed.length === 0 ? [] : [`Without figures, because they failed: ${failed.join(', ')}.`]),
+  ].join('\n\n');
+  console.log(`\n${text}`);
+  writeFileSync(join(root, 'bench/table.md'), `${text}\n`);
+  if (values.docs) putIntoDocs(text);
+  if (failed.length > 0) process.exitCode = 1;
+}
+
+/** The table of the page stands between two marks. */
+function putIntoDocs(text: string): void {
+  const page = join(root, 'docs/performance.md');
+  const marks = /(<!-- table -->)[^]*(<!-- end of table -->)/;
+  writeFileSync(page, readFileSync(page, 'utf8').replace(marks, `$1\n\n${text}\n\n$2`));
+}
+
+function listThem(problem: string): void {
+  console.log(`${problem} npm run bench <name> [-- options], or npm run bench for all. The names:`);
+  for (const [known, { what }] of Object.entries(benches))
+    console.log(`  ${known.padEnd(20)} ${what}`);
+  process.exitCode = 2;
+}
+
+process.on('SIGINT', interrupt);
+process.on('SIGTERM', interrupt);
+const only = values.only.split(',').filter(Boolean);
+const unknown = [...only, ...(name === '' ? [] : [name])].find(
+  (one) => !Object.hasOwn(benches, one),
+);
+if (unknown !== undefined) listThem(`There is no bench ${unknown}.`);
+else if (name !== '') process.exitCode = (await runNode([`bench/${name}.ts`, ...rest], {})) ? 0 : 1;
+else
+  await runAll(
+    Object.entries(benches).filter(([one, { quick }]) =>
+      only.length > 0 ? only.includes(one) : !values.quick || quick !== false,
+    ),
+  );

@@ -38,26 +38,27 @@ export function interrupt(signal: NodeJS.Signals): void {
  * Go have memory to waste: they look for garbage seldom.
  */
 export function runTool(name: string, options: string[], write: Write): Promise<boolean> {
-  return run(join(tools, name), options, { GOGC: '400' }, write);
+  return run(join(tools, name), options, { GOGC: '400' }, { write });
 }
 
 /**
  * Runs the Node that runs this process, and gives whether it succeeded. Its output is this
- * process's, or goes to `write`.
+ * process's, or goes to `write`; `hear` gets the messages that it sends.
  */
 export function runNode(
   options: string[],
   environment: Record<string, string>,
   write?: Write,
+  hear?: (message: unknown) => void,
 ): Promise<boolean> {
-  return run(process.execPath, options, environment, write);
+  return run(process.execPath, options, environment, { write, hear });
 }
 
 function run(
   program: string,
   options: string[],
   environment: Record<string, string>,
-  write: Write | undefined,
+  { write, hear }: { write?: Write; hear?: (message: unknown) => void },
 ): Promise<boolean> {
   return new Promise((resolve) => {
     // The tools are scripts for `node`: they shall get this one. A process group of its own lets a
@@ -68,13 +69,14 @@ function run(
     const child = spawn(program, options, {
       cwd: root,
       env: { ...process.env, ...colors, ...environment, PATH: path },
-      stdio: ['ignore', output, output],
+      stdio: ['ignore', output, output, ...(hear === undefined ? [] : ['ipc' as const])],
       detached: true,
     });
     const { pid } = child;
     if (pid !== undefined) child_pids.add(pid);
     for (const stream of [child.stdout, child.stderr])
       stream?.setEncoding('utf8').on('data', (part: string) => write?.(part));
+    if (hear !== undefined) child.on('message', hear);
     child.on('error', (error) => {
       console.log(`${program} did not start: ${error.message}. Is everything installed? (npm ci)`);
       resolve(false);

@@ -7,9 +7,10 @@ export type Compression = 'gzip' | 'brotli' | 'zstd' | 'snappy' | 'lz4';
 /**
  * How the bytes of a slice are written. `TabSeparated` is the text that PostgreSQL's COPY reads, of
  * values that PostgreSQL holds; `is_exact` where the database holds every text as it is.
+ * `is_unpacked`: the receiver unpacks it at once, so what counts is time.
  */
 export type Encoding =
-  | { format: FileFormat; compression: Compression | null }
+  | { format: FileFormat; compression: Compression | null; is_unpacked?: true }
   | { format: 'TabSeparated'; compression: null; is_exact?: true };
 
 /** All file formats, the default first. */

@@ -1,8 +1,12 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import { fromStored, subtract, toStored, union } from './rectangles.ts';
+import { addToPages, movesToPages, writePages } from './pages.ts';
+import { boundsOf, fromStored, subtract, toStored, union } from './rectangles.ts';
 import type { Rectangle, StoredRectangle } from './rectangles.ts';
+
+/** Whose ledger; of a very long one only what lies near `within`, where that is given. */
+export type Wanted = { id: string; revision: number; within?: Rectangle[] };
 
 /**
  * What is left of `base` for a new run: without what this revision has delivered, what its open
@@ -15,34 +19,44 @@ export async function undelivered(
   revision: number,
   base: Rectangle[],
 ): Promise<Rectangle[]> {
-  return subtract(base, (await takenOf(tx, [{ id: exportId, revision }])).get(exportId) ?? []);
+  const wanted = { id: exportId, revision, within: base };
+  return subtract(base, (await takenOf(tx, [wanted])).get(exportId) ?? []);
 }
 
 /**
  * What must be left out of new runs of these exports, as `undelivered` says, by export. It stays so
  * while the caller holds the locks on their rows.
  */
-export async function takenOf(
-  db: Queryable,
-  exports: { id: string; revision: number }[],
-): Promise<Map<string, Rectangle[]>> {
-  return areasOf(
-    db,
-    exports,
-    sql`
-    SELECT wanted.id, ledger.delivered AS area FROM wanted JOIN batch_export_ledgers ledger
-      ON ledger.batch_export_id = wanted.id AND ledger.revision = wanted.revision
-    UNION ALL ${in_hand}`,
-  );
+export async function takenOf(db: Queryable, exports: Wanted[]): Promise<Map<string, Rectangle[]>> {
+  return areasOf(db, exports, sql`${in_ledgers} UNION ALL ${in_hand}`);
 }
 
 /** Of what `takenOf` gives, what is not in the ledgers. */
 export async function inHandOf(
   db: Queryable,
-  exports: { id: string; revision: number }[],
+  exports: Wanted[],
 ): Promise<Map<string, Rectangle[]>> {
   return areasOf(db, exports, in_hand);
 }
+
+/** Of what `takenOf` gives, what is in the ledgers: what was delivered. */
+export async function deliveredOf(
+  db: Queryable,
+  exports: Wanted[],
+): Promise<Map<string, Rectangle[]>> {
+  return areasOf(db, exports, in_ledgers);
+}
+
+// A page is near where it touches the bounds of what is wanted.
+const in_ledgers = sql`
+  SELECT wanted.id, coalesce(page.delivered, ledger.delivered) AS area
+  FROM wanted JOIN batch_export_ledgers ledger
+    ON ledger.batch_export_id = wanted.id AND ledger.revision = wanted.revision
+  LEFT JOIN batch_export_ledger_pages page ON ledger.delivered = 'null'
+    AND page.batch_export_id = wanted.id AND page.revision = wanted.revision
+    AND page.event_from <= wanted.event_to AND page.event_to >= wanted.event_from
+    AND page.inserted_from <= wanted.inserted_to AND page.inserted_to >= wanted.inserted_from
+  WHERE ledger.delivered <> 'null' OR page.id IS NOT NULL`;
 
 // Answered by the index batch_export_runs_taken, which has the same condition.
 const in_hand = sql`
@@ -51,19 +65,33 @@ const in_hand = sql`
   WHERE run.status IN ('Starting', 'Running') OR (run.status <> 'Completed'
     AND run.committing_at IS NOT NULL)`;
 
+const everything: Rectangle = {
+  event_from: -Infinity,
+  event_to: Infinity,
+  inserted_from: -Infinity,
+  inserted_to: Infinity,
+};
+
 async function areasOf(
   db: Queryable,
-  exports: { id: string; revision: number }[],
+  exports: Wanted[],
   areas: Sql,
 ): Promise<Map<string, Rectangle[]>> {
+  const bounds = exports.map(({ within }) =>
+    within === undefined ? everything : boundsOf(within),
+  );
+  const side = (name: keyof Rectangle) => bounds.map((one) => one[name]);
   const rows = await db.rows<{ id: string; area: StoredRectangle[] }>(sql`
     WITH wanted AS (
-      SELECT id, revision FROM unnest(${exports.map(({ id }) => id)}::uuid[],
-        ${exports.map(({ revision }) => revision)}::int[]) AS wanted (id, revision)
+      SELECT * FROM unnest(${exports.map(({ id }) => id)}::uuid[],
+        ${exports.map(({ revision }) => revision)}::int[], ${side('event_from')}::float8[],
+        ${side('event_to')}::float8[], ${side('inserted_from')}::float8[],
+        ${side('inserted_to')}::float8[])
+        AS wanted (id, revision, event_from, event_to, inserted_from, inserted_to)
     ) ${areas}`);
-  const taken = new Map<string, Rectangle[]>();
-  for (const { id, area } of rows) taken.set(id, [...(taken.get(id) ?? []), ...fromStored(area)]);
-  return taken;
+  const found = new Map<string, Rectangle[][]>();
+  for (const { id, area } of rows) found.set(id, [...(found.get(id) ?? []), fromStored(area)]);
+  return new Map([...found].map(([id, parts]) => [id, parts.flat()]));
 }
 
 /** What a completed run has delivered. */
@@ -78,24 +106,35 @@ export async function addDelivered(tx: Transaction, added: Delivered[]): Promise
   const known = await tx.rows<{
     batch_export_id: string;
     revision: number;
-    delivered: StoredRectangle[];
+    delivered: StoredRectangle[] | null;
   }>(sql`
     SELECT ledger.batch_export_id, ledger.revision, ledger.delivered
       FROM batch_export_ledgers ledger
     JOIN unnest(${added.map((one) => one.batch_export_id)}::uuid[],
       ${added.map((one) => one.revision)}::int[]) AS wanted (batch_export_id, revision)
       ON wanted.batch_export_id = ledger.batch_export_id AND wanted.revision = ledger.revision`);
-  const before = new Map(
-    known.map((ledger) => [ledger.batch_export_id, fromStored(ledger.delivered)]),
-  );
-  const ledgers = added.map(({ batch_export_id, revision, selection }) => ({
-    batch_export_id,
-    revision,
-    delivered: toStored(union(before.get(batch_export_id) ?? [], selection)),
-  }));
+  const before = new Map(known.map((ledger) => [ledger.batch_export_id, ledger.delivered]));
+  const ledgers: { batch_export_id: string; revision: number; delivered: object | null }[] = [];
+  for (const { batch_export_id, revision, selection } of added) {
+    const stored = before.get(batch_export_id);
+    if (stored === null) {
+      await addToPages(tx, { batch_export_id, revision, selection });
+      continue;
+    }
+    const delivered = union(fromStored(stored ?? []), selection);
+    const isLong = movesToPages(delivered);
+    if (isLong) await writePages(tx, { batch_export_id, revision }, delivered);
+    ledgers.push({
+      batch_export_id,
+      revision,
+      delivered: isLong ? null : toStored(delivered),
+    });
+  }
+  if (ledgers.length === 0) return;
+  // Of JSON null a record has no value; the ledger says it as JSON.
   await tx.run(sql`
     INSERT INTO batch_export_ledgers (batch_export_id, revision, delivered)
-    SELECT batch_export_id, revision, delivered
+    SELECT batch_export_id, revision, coalesce(delivered, 'null')
       FROM jsonb_to_recordset(${JSON.stringify(ledgers)}::jsonb) AS ledger (batch_export_id uuid,
       revision int, delivered jsonb)
     ON CONFLICT (batch_export_id, revision) DO UPDATE

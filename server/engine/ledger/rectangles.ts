@@ -1,3 +1,6 @@
+import { along_event, along_insertion, openSweep } from './sweep.ts';
+import type { Axis } from './sweep.ts';
+
 /**
  * A half-open range of event time x insertion time, in milliseconds since the epoch; ±Infinity
  * where it has no bound. What an export has delivered is a set of these, and a run delivers its own
@@ -36,29 +39,39 @@ export function toStored(rectangles: Rectangle[]): StoredRectangle[] {
 
 /**
  * What is in `base` and in none of `taken`, as disjoint rectangles in a fixed order; the rectangles
- * of `base` must be disjoint.
+ * of `base` must be disjoint. The time goes with the rectangles and what is left, not with every
+ * pair of them.
  */
 export function subtract(base: Rectangle[], taken: Rectangle[]): Rectangle[] {
-  let rest = base.filter(isNotEmpty);
-  for (const hole of taken) rest = rest.flatMap((rectangle) => without(rectangle, hole));
-  return merge(rest);
+  const whole = base.filter(isNotEmpty);
+  const around = boundsOf(whole);
+  const holes = openSweep(taken.filter((hole) => isNotEmpty(overlap(hole, around))));
+  return merge(whole.flatMap((one) => withoutAll(one, holes.near(one), holes.axis)));
 }
 
 /** What is both in one of `areas` and in one of `others`, as disjoint merged rectangles. */
 export function intersect(areas: Rectangle[], others: Rectangle[]): Rectangle[] {
-  return areas.reduce<Rectangle[]>(
-    (sum, area) =>
-      others.reduce<Rectangle[]>(
-        (inner, other) => union(inner, [overlap(area, other)].filter(isNotEmpty)),
-        sum,
-      ),
-    [],
+  const known = openSweep(others.filter(isNotEmpty));
+  return unionOf(
+    areas.flatMap((area) =>
+      known
+        .near(area)
+        .map((other) => overlap(area, other))
+        .filter(isNotEmpty),
+    ),
   );
 }
 
-/** `delivered` and `added` together, as disjoint merged rectangles. */
+/** `delivered` and `added` together, as disjoint merged rectangles; both must be disjoint. */
 export function union(delivered: Rectangle[], added: Rectangle[]): Rectangle[] {
   return merge([...delivered, ...subtract(added, delivered)]);
+}
+
+/** All of them together, whether they overlap or not, as disjoint merged rectangles. */
+export function unionOf(rectangles: Rectangle[]): Rectangle[] {
+  if (rectangles.length <= 1) return rectangles.filter(isNotEmpty);
+  const half = rectangles.length >> 1;
+  return union(unionOf(rectangles.slice(0, half)), unionOf(rectangles.slice(half)));
 }
 
 /**
@@ -98,24 +111,49 @@ function overlap(one: Rectangle, other: Rectangle): Rectangle {
   };
 }
 
-function without(whole: Rectangle, hole: Rectangle): Rectangle[] {
+/** The smallest rectangle around all of them; nothing touches that of none. */
+export function boundsOf(rectangles: Rectangle[]): Rectangle {
+  const bounds = {
+    event_from: Infinity,
+    event_to: -Infinity,
+    inserted_from: Infinity,
+    inserted_to: -Infinity,
+  };
+  for (const one of rectangles) {
+    bounds.event_from = Math.min(bounds.event_from, one.event_from);
+    bounds.event_to = Math.max(bounds.event_to, one.event_to);
+    bounds.inserted_from = Math.min(bounds.inserted_from, one.inserted_from);
+    bounds.inserted_to = Math.max(bounds.inserted_to, one.inserted_to);
+  }
+  return bounds;
+}
+
+/** Holes lie along the axis, in order, so what one of them has passed is of no use to the next. */
+function withoutAll(whole: Rectangle, holes: Rectangle[], axis: Axis): Rectangle[] {
+  const passed: Rectangle[] = [];
+  let ahead = [whole];
+  for (const hole of holes) {
+    const cut: Rectangle[] = [];
+    for (const one of ahead)
+      if (one[axis.to] <= hole[axis.from]) passed.push(one);
+      else cut.push(...without(one, hole, axis));
+    ahead = cut;
+  }
+  return [...passed, ...ahead];
+}
+
+/** What is beside the hole keeps the width of the hole alone, along the axis. */
+function without(whole: Rectangle, hole: Rectangle, axis: Axis): Rectangle[] {
   const inner = overlap(whole, hole);
   if (!isNotEmpty(inner)) return [whole];
+  const { from, to } = axis;
+  const across = axis === along_event ? along_insertion : along_event;
+  const beside = { ...whole, [from]: inner[from], [to]: inner[to] };
   return [
-    { ...whole, inserted_to: inner.inserted_from },
-    {
-      ...whole,
-      inserted_from: inner.inserted_from,
-      inserted_to: inner.inserted_to,
-      event_to: inner.event_from,
-    },
-    {
-      ...whole,
-      inserted_from: inner.inserted_from,
-      inserted_to: inner.inserted_to,
-      event_from: inner.event_to,
-    },
-    { ...whole, inserted_from: inner.inserted_to },
+    { ...whole, [to]: inner[from] },
+    { ...beside, [across.to]: inner[across.from] },
+    { ...beside, [across.from]: inner[across.to] },
+    { ...whole, [from]: inner[to] },
   ].filter(isNotEmpty);
 }
 

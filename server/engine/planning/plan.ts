@@ -170,24 +170,21 @@ async function planExports(
 }
 
 async function planScheduledRuns(tx: Transaction, due: DueExport[]): Promise<void> {
-  const taken = await takenOf(tx, due);
-  const planned = due.map((item) => {
+  const wanted = due.map((item) => {
     const [from, to] = [Date.parse(item.planned_until), Date.parse(item.next_run_at)];
-    const base: Rectangle = {
-      event_from: -Infinity,
-      event_to: Infinity,
-      inserted_from: from,
-      inserted_to: to,
-    };
-    return {
-      export: item,
-      backfill_id: null,
-      from,
-      to,
-      selection: subtract([base], taken.get(item.id) ?? []),
-      look_seconds: look_seconds_max,
-    };
+    const inserted = { inserted_from: from, inserted_to: to };
+    const within = [{ event_from: -Infinity, event_to: Infinity, ...inserted }];
+    return { ...item, from, to, within };
   });
+  const taken = await takenOf(tx, wanted);
+  const planned = wanted.map(({ within, from, to, ...item }) => ({
+    export: item,
+    backfill_id: null,
+    from,
+    to,
+    selection: subtract(within, taken.get(item.id) ?? []),
+    look_seconds: look_seconds_max,
+  }));
   await insertRuns(tx, planned);
   const next = due.map(({ interval, timezone, end_at, next_run_at }) =>
     nextSchedule(

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { addDelivered } from '../ledger/ledger.ts';
-import { fromStored, subtract, toStored, union } from '../ledger/rectangles.ts';
+import { fromStored, subtract, toStored, unionOf } from '../ledger/rectangles.ts';
 import type { Rectangle, StoredRectangle } from '../ledger/rectangles.ts';
 import type { StoredSlice } from '../run.ts';
 import { writeRunLog } from '../run_log.ts';
@@ -65,8 +65,7 @@ export async function addToLedger(
   area: Rectangle[],
 ): Promise<void> {
   if (area.length === 0) return;
-  const selection = area.reduce<Rectangle[]>((sum, one) => union(sum, [one]), []);
-  await addDelivered(tx, [{ batch_export_id, revision, selection }]);
+  await addDelivered(tx, [{ batch_export_id, revision, selection: unionOf(area) }]);
 }
 
 /**

@@ -1,7 +1,8 @@
 import sql from 'sql-template-tag';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { deliveredOf } from '../ledger/ledger.ts';
 import { fromStored } from '../ledger/rectangles.ts';
-import type { StoredRectangle } from '../ledger/rectangles.ts';
+import type { Rectangle, StoredRectangle } from '../ledger/rectangles.ts';
 import type { ModelName } from '../models/model.ts';
 import { backfillArea } from '../planning/backfill_area.ts';
 import type { BackfillBy } from '../planning/backfill_area.ts';
@@ -19,7 +20,6 @@ type ExportRow = {
   planned_until: string;
   next_run_at: string | null;
   wanted_from: string;
-  delivered: StoredRectangle[] | null;
 };
 type RunRow = { batch_export_id: string; selection: StoredRectangle[]; is_open: boolean };
 type BackfillRow = {
@@ -45,6 +45,7 @@ export async function readFacts(db: Queryable, team_id: number, lock?: 'lock'): 
   }
   const rows = await listExports(db, team_id);
   const ids = rows.map(({ id }) => id);
+  const delivered = await deliveredOf(db, rows);
   const [runs, backfills] = [await listTaken(db, ids), await listBackfills(db, ids)];
   const plugins = await db.rows<{ name: string; inserted_at: string }>(sql`
     SELECT p.name, cursor.inserted_at FROM plugin_configs c
@@ -52,21 +53,26 @@ export async function readFacts(db: Queryable, team_id: number, lock?: 'lock'): 
       JOIN plugins p ON p.id = c.plugin_id
     WHERE c.team_id = ${team_id} AND c.enabled`);
   return {
-    exports: rows.map((row) => factsOf(row, runs, backfills)),
+    exports: rows.map((row) => factsOf(row, delivered.get(row.id) ?? [], runs, backfills)),
     plugins: plugins.map(({ name, inserted_at }) => ({ name, from: Date.parse(inserted_at) })),
   };
 }
 
-function factsOf(row: ExportRow, runs: RunRow[], backfills: BackfillRow[]): ExportFacts {
+function factsOf(
+  row: ExportRow,
+  delivered: Rectangle[],
+  runs: RunRow[],
+  backfills: BackfillRow[],
+): ExportFacts {
   const own = <Part extends { batch_export_id: string }>(parts: Part[]) =>
     parts.filter(({ batch_export_id }) => batch_export_id === row.id);
-  const { planned_until, next_run_at, wanted_from, delivered, ...rest } = row;
+  const { planned_until, next_run_at, wanted_from, ...rest } = row;
   return {
     ...rest,
     planned_until: Date.parse(planned_until),
     goes_on: next_run_at !== null,
     wanted_from: Date.parse(wanted_from),
-    delivered: fromStored(delivered ?? []),
+    delivered,
     runs: own(runs).map(({ selection, is_open }) => ({ area: fromStored(selection), is_open })),
     backfills: own(backfills).map((backfill) => ({
       is_open: backfill.is_open,
@@ -87,13 +93,12 @@ function factsOf(row: ExportRow, runs: RunRow[], backfills: BackfillRow[]): Expo
 function listExports(db: Queryable, team_id: number): Promise<ExportRow[]> {
   return db.rows<ExportRow>(sql`
     SELECT e.id, e.name, e.model, e.revision, e.paused, e.custom_query, e.destination_type,
-      e.destination_config, e.planned_until, e.next_run_at, ledger.delivered,
+      e.destination_config, e.planned_until, e.next_run_at,
       least(e.planned_until, (SELECT run.data_interval_start FROM batch_export_runs run
         WHERE run.batch_export_id = e.id AND run.revision = e.revision
           AND run.backfill_id IS NULL AND run.id = run.delivery_id
         ORDER BY run.data_interval_end LIMIT 1)) AS wanted_from
-    FROM batch_exports e LEFT JOIN batch_export_ledgers ledger
-      ON ledger.batch_export_id = e.id AND ledger.revision = e.revision
+    FROM batch_exports e
     WHERE e.team_id = ${team_id} AND e.deleted_at IS NULL ORDER BY e.created_at, e.id`);
 }
 

@@ -100,7 +100,7 @@ async function advanceOne(engine: Engine, key: BackfillKey): Promise<number> {
     // Before the watermark has settled a look would see too little.
     const ahead =
       seen.status === 'Running'
-        ? await lookAhead(engine, seen, spans, await takenFrom(engine.db, seen))
+        ? await lookAhead(engine, seen, spans, await takenFrom(engine.db, seen, spans))
         : undefined;
     const step = await engine.db.transaction((tx) => advance(engine, tx, key, seen, spans, ahead));
     if (step.left_out.length > 0) await noteElsewhere(engine, seen, step.left_out);

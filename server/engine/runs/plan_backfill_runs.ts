@@ -43,10 +43,18 @@ export type BackfillRow = {
  */
 export type Stepped = { planned: number; goes_on: boolean; left_out: Rectangle[] };
 
-/** What the runs of the backfill do without. */
-export async function takenFrom(db: Queryable, backfill: BackfillRow): Promise<Rectangle[]> {
-  const { batch_export_id: id, revision, mode } = backfill;
-  return mode === 'all' ? [] : ((await takenOf(db, [{ id, revision }])).get(id) ?? []);
+/** What the runs of the backfill over these spans, which follow each other, do without. */
+export async function takenFrom(
+  db: Queryable,
+  backfill: BackfillRow,
+  spans: Span[],
+): Promise<Rectangle[]> {
+  const { batch_export_id: id, revision, mode, selects_by, watermark } = backfill;
+  const [first, last] = [spans[0], spans.at(-1)];
+  if (mode === 'all' || first === undefined || last === undefined) return [];
+  const whole = backfillArea(selects_by, first.from, last.to, Date.parse(watermark));
+  const taken = (await takenOf(db, [{ id, revision, within: [whole] }])).get(id) ?? [];
+  return intersect(taken, [whole]);
 }
 
 type Step = {
@@ -71,7 +79,7 @@ export async function planSpans(
     backfillArea(backfill.selects_by, from, to, watermark);
   const whole_from = spans[0]!.from;
   const whole = areaOf(whole_from, spans.at(-1)!.to);
-  const taken = intersect(await takenFrom(tx, backfill), [whole]);
+  const taken = await takenFrom(tx, backfill, spans);
   // A run that ended without delivering since the look has given back what the look took for taken.
   const isTrue = ahead !== undefined && subtract(subtract([whole], taken), ahead.rest).length === 0;
   const sign = openReceipts(engine, row, backfill.id);

@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Readable } from 'node:stream';
+import { giveBack } from '../../platform/memory/buffer_pool.ts';
 import type { ValueRow } from '../destination/content_source.ts';
 
 const unescapes: Record<string, string> = {
@@ -13,21 +14,30 @@ const unescapes: Record<string, string> = {
 };
 
 /**
- * The lines of ClickHouse's tab-separated text, without their ends, in the memory of one line.
- * Rejects with the error of the stream, and when the text ends inside a line.
+ * The lines of ClickHouse's tab-separated text, without their ends, in the memory of one line, or
+ * of one piece of the stream where that is more. The pieces are given back. Rejects with the error
+ * of the stream, and when the text ends inside a line.
  */
 export async function* linesOf(bytes: Readable): AsyncGenerator<string> {
+  for await (const lines of lineBatches(bytes)) yield* lines;
+}
+
+/** The same, all those together that a piece of the stream has ended. */
+export async function* lineBatches(bytes: Readable): AsyncGenerator<string[]> {
   const decoder = new StringDecoder('utf8');
   let begun: string[] = [];
   for await (const chunk of bytes as AsyncIterable<Buffer>) {
     const text = decoder.write(chunk);
-    let from = 0;
-    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', from)) {
-      yield begun.join('') + text.slice(from, at);
-      begun = [];
-      from = at + 1;
+    giveBack(chunk);
+    const end = text.lastIndexOf('\n');
+    if (end === -1) {
+      if (text !== '') begun.push(text);
+      continue;
     }
-    if (from < text.length) begun.push(text.slice(from));
+    const lines = text.slice(0, end).split('\n');
+    lines[0] = begun.join('') + lines[0]!;
+    yield lines;
+    begun = end + 1 < text.length ? [text.slice(end + 1)] : [];
   }
   if (begun.length > 0) throw new Error('The source ended in the middle of a line.');
 }

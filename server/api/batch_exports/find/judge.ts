@@ -7,7 +7,7 @@ import { ask } from '../../../engine/source/source.ts';
 import { openSourceQuery } from '../../../engine/source/source_query.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { listSlotRanges } from '../slots/slots.ts';
-import { findScheduled, inOneLook } from '../slots/store.ts';
+import { findSchedule, inOneLook, withDelivered } from '../slots/store.ts';
 import type { FoundExport } from './schema.ts';
 import { sliceOf } from './slice.ts';
 import { findSelectingRun, hasLaterVersion, listRunSlices } from './store.ts';
@@ -174,13 +174,14 @@ async function inSlot(
 ): Promise<Judged> {
   const inserted = Math.floor(inserted_us / 1000);
   return inOneLook(engine.db, async (tx) => {
-    const scheduled = await findScheduled(tx, organization_id, id);
-    if (scheduled === undefined)
+    const schedule = await findSchedule(tx, id);
+    if (schedule === undefined)
       return { state: 'missing', detail: 'The export was deleted meanwhile.' };
-    const { interval, timezone } = scheduled;
+    const { interval, timezone } = schedule;
     const from = boundaryAtOrBefore(interval, timezone, inserted);
     const to = boundaryAfter(interval, timezone, inserted);
     const wanted = { after: from, before: to, limit: 1 };
+    const scheduled = await withDelivered(tx, organization_id, schedule, wanted);
     const [slot] = await listSlotRanges(engine, tx, scheduled, wanted);
     const { state, reason, detail } = slot!;
     const due_at = isoInstant(to + engine.settle_seconds * 1000);

@@ -13,8 +13,8 @@ import { getPresence, missing } from '../found.ts';
 import type { Mount } from '../mount.ts';
 import { Slots, SlotsQuery } from './schema.ts';
 import { listSlotRanges } from './slots.ts';
-import { findScheduled, inOneLook } from './store.ts';
-import type { Scheduled } from './store.ts';
+import { findSchedule, inOneLook, withDelivered } from './store.ts';
+import type { Schedule } from './store.ts';
 
 const default_days = 30;
 const day_ms = 24 * 3_600_000;
@@ -41,9 +41,10 @@ export function slotRoutes(app: FastifyInstance, engine: Engine, { base, within 
     async (request) => {
       const { id } = await getPresence(request, engine.db);
       return inOneLook(engine.db, async (tx) => {
-        const scheduled =
-          (await findScheduled(tx, request.access.organization_id, id)) ?? missing();
-        const wanted = slotsWanted(request, scheduled);
+        const { organization_id } = request.access;
+        const schedule = (await findSchedule(tx, id)) ?? missing();
+        const wanted = slotsWanted(request, schedule);
+        const scheduled = await withDelivered(tx, organization_id, schedule, wanted);
         const ranges = await listSlotRanges(engine, tx, scheduled, {
           ...wanted,
           limit: ranges_max,
@@ -63,7 +64,7 @@ export function slotRoutes(app: FastifyInstance, engine: Engine, { base, within 
   );
 }
 
-function slotsWanted(request: FastifyRequest, { interval, timezone, now }: Scheduled) {
+function slotsWanted(request: FastifyRequest, { interval, timezone, now }: Schedule) {
   const asked = query(request, SlotsQuery);
   const before = asked.before === undefined ? now : Date.parse(asked.before);
   const after =

@@ -1,8 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import { inHandOf } from '../../../engine/ledger/ledger.ts';
-import { fromStored } from '../../../engine/ledger/rectangles.ts';
-import type { StoredRectangle } from '../../../engine/ledger/rectangles.ts';
+import { deliveredOf, inHandOf } from '../../../engine/ledger/ledger.ts';
 import { coveredSpans, multirangeText } from '../../../engine/ledger/spans.ts';
 import type { Span } from '../../../engine/ledger/spans.ts';
 import type { Interval } from '../../../engine/planning/interval.ts';
@@ -12,8 +10,8 @@ import { databaseInstant } from '../../../platform/postgres/instant.ts';
 /** The longest interval that a run has, and a day for the change of the clocks. */
 const run_days_max = 8;
 
-/** The schedule of an export, and what was delivered: all that decides what a slot is. */
-export type Scheduled = {
+/** The schedule of an export. */
+export type Schedule = {
   id: string;
   team_id: number;
   revision: number;
@@ -24,6 +22,12 @@ export type Scheduled = {
   end_at: string | null;
   paused: boolean;
   planned_until: string;
+  /** The present instant of the control store, ms. */
+  now: number;
+};
+
+/** The schedule, and what was delivered: all that decides what a slot is. */
+export type Scheduled = Schedule & {
   /** Insertion times that are wholly delivered, and those that are so with what runs have. */
   delivered: Span[];
   taken: Span[];
@@ -31,8 +35,6 @@ export type Scheduled = {
   pauses: Span[];
   /** What runs of earlier revisions were for. */
   earlier: Span[];
-  /** The present instant of the control store, ms. */
-  now: number;
 };
 
 /** Runs of the schedule side by side whose slots are alike. */
@@ -58,24 +60,30 @@ export function inOneLook<Result>(
   });
 }
 
-/** The export with what decides about its slots in the range; undefined when it is gone. */
-export async function findScheduled(
+/** The schedule of an export, as it is now; undefined when the export is gone. */
+export async function findSchedule(tx: Transaction, id: string): Promise<Schedule | undefined> {
+  const row = await tx.row<Omit<Schedule, 'now'>>(sql`
+    SELECT id, team_id, revision, "interval", timezone, created_at, start_at, end_at, paused,
+      planned_until FROM batch_exports WHERE id = ${id}`);
+  return row === undefined ? undefined : { ...row, now: await databaseInstant(tx) };
+}
+
+/** The schedule with what decides about its slots in the range (milliseconds), and next to it. */
+export async function withDelivered(
   tx: Transaction,
   organization_id: string,
-  id: string,
-): Promise<Scheduled | undefined> {
-  const row = await tx.row<
-    Omit<Scheduled, 'delivered' | 'taken' | 'pauses' | 'earlier' | 'now'> & {
-      delivered: StoredRectangle[] | null;
-    }
-  >(sql`
-    SELECT e.id, e.team_id, e.revision, e."interval", e.timezone, e.created_at, e.start_at,
-      e.end_at, e.paused, e.planned_until, l.delivered
-    FROM batch_exports e LEFT JOIN batch_export_ledgers l
-      ON l.batch_export_id = e.id AND l.revision = e.revision WHERE e.id = ${id}`);
-  if (row === undefined) return undefined;
-  const now = await databaseInstant(tx);
-  const areas = fromStored(row.delivered ?? []);
+  row: Schedule,
+  { after, before }: { after: number; before: number },
+): Promise<Scheduled> {
+  const { id } = row;
+  const near_ms = run_days_max * 24 * 3_600_000;
+  const within = {
+    event_from: -Infinity,
+    event_to: Infinity,
+    inserted_from: after - near_ms,
+    inserted_to: before + near_ms,
+  };
+  const areas = (await deliveredOf(tx, [{ ...row, within: [within] }])).get(id) ?? [];
   const delivered = coveredSpans(areas);
   const in_hand = (await inHandOf(tx, [row])).get(id);
   return {
@@ -84,7 +92,6 @@ export async function findScheduled(
     taken: in_hand === undefined ? delivered : coveredSpans([...areas, ...in_hand]),
     pauses: await listPauses(tx, organization_id, row),
     earlier: row.revision === 1 ? [] : await listEarlier(tx, row),
-    now,
   };
 }
 

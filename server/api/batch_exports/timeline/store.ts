@@ -6,8 +6,8 @@ import type { Queryable } from '../../../platform/postgres/database.ts';
 import { run_kind } from '../runs/store.ts';
 import type { TimelineEntry, entry_types } from './schema.ts';
 
-/** So many days of runs are grouped by one statement. */
-const window_days = 366;
+/** Days of runs that one statement groups: the first one, and any later one at most. */
+const window_days = { first: 8, most: 366 };
 
 /** Whose timeline is read, from when to when, and what of it. */
 export type TimelineWanted = {
@@ -98,8 +98,9 @@ function sourcesOf({ organization_id, export_id, types, sees_people }: TimelineW
 }
 
 /**
- * The groups of runs of a page and one more: year by year, until there are enough or no runs are
- * left. Leans on batch_export_runs_by_export.
+ * The groups of runs of a page and one more: some days first, then as many as will do by what those
+ * had, until there are enough or no runs are left; so a page costs what it shows, however many runs
+ * a year has. Leans on batch_export_runs_by_export.
  */
 async function listRunGroups(
   db: Queryable,
@@ -109,12 +110,15 @@ async function listRunGroups(
   const isDown = keyset.descending !== keyset.backwards;
   const begin = keyset.from?.value ?? (isDown ? wanted.now : wanted.created_at);
   const groups: Entry[] = [];
-  for (let window = 0; groups.length <= keyset.limit; window += 1) {
+  let days = 0;
+  while (groups.length <= keyset.limit) {
+    const next = days + daysAfter(days, groups.length, keyset.limit);
     // Whole days, so that no group is parted.
-    const edge = (windows: number) => sql`(date_trunc('day', ${begin}::timestamptz)
+    const edge = (count: number) => sql`(date_trunc('day', ${begin}::timestamptz)
       + ${isDown ? 1 : 0}::integer * interval '1 day'
-      + ${(isDown ? -1 : 1) * windows * window_days}::integer * interval '1 day')`;
-    const [from, to] = isDown ? [edge(window + 1), edge(window)] : [edge(window), edge(window + 1)];
+      + ${(isDown ? -1 : 1) * count}::integer * interval '1 day')`;
+    const [from, to] = isDown ? [edge(next), edge(days)] : [edge(days), edge(next)];
+    days = next;
     const found = await db.rows<Entry & { has_more: boolean }>(
       groupsBetween(wanted, keyset, from, to),
     );
@@ -122,6 +126,13 @@ async function listRunGroups(
     if (found[0]?.has_more !== true) break;
   }
   return groups;
+}
+
+/** How many days the next statement groups, when those before had so many groups. */
+function daysAfter(days: number, groups: number, limit: number): number {
+  if (days === 0) return window_days.first;
+  const wanted = groups === 0 ? days * 4 : Math.ceil(((limit + 1 - groups) * days) / groups);
+  return Math.min(window_days.most, Math.max(window_days.first, wanted));
 }
 
 /** One row without an id where the window has no group; `has_more`: runs lie behind the window. */

@@ -23,7 +23,7 @@ export const clickhouse: DestinationDefinition<typeof clickhouse_config> = {
   erases: 'by_key',
   validate: clickHouseViolations,
   columnFaults: clickHouseColumnFaults,
-  encoding: () => ({ format: 'CSV', compression: 'zstd' }),
+  encoding: () => ({ format: 'CSV', compression: 'zstd', is_unpacked: true }),
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openClickHouseSink(config, delivery, deps),
   check: checkClickHouse,

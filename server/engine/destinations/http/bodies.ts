@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { giveBack } from '../../../platform/memory/buffer_pool.ts';
+import { openMinorCollection } from '../../../platform/memory/minor_collection.ts';
 import type { HttpConfig } from './config.ts';
 
 /** The body of one request before compression; `digest` is a hash of its rows alone. */
@@ -31,59 +33,83 @@ export function envelopeOf(config: HttpConfig): Envelope {
 
 /** A body that holds these rows, each without its line end. */
 export function bodyOf(config: HttpConfig, rows: Buffer[]): Body {
+  const line_end = Buffer.from([line_feed]);
+  return bodyOfLines(config, Buffer.concat(rows.flatMap((row) => [row, line_end])), rows.length);
+}
+
+/** A body of whole lines, which it may keep and change. */
+function bodyOfLines(config: HttpConfig, lines: Buffer, records: number): Body {
   const { start, separator, end } = envelopeOf(config);
-  const hash = createHash('sha256');
-  const parts: Buffer[] = [Buffer.from(start)];
-  for (const [index, row] of rows.entries()) {
-    if (index > 0) parts.push(Buffer.from(separator));
-    parts.push(row);
-    hash.update(row).update('\n');
-  }
-  if (rows.length > 0 || start !== '') parts.push(Buffer.from(end));
-  return {
-    records: rows.length,
-    bytes: Buffer.concat(parts),
-    digest: hash.digest('hex').slice(0, 16),
-  };
+  const digest = createHash('sha256').update(lines).digest('hex').slice(0, 16);
+  if (records === 0)
+    return { records, bytes: Buffer.from(start === '' ? '' : start + end), digest };
+  // The lines are the body of a format that parts and ends its rows like them.
+  if (start === '' && separator === '\n' && end === '\n') return { records, bytes: lines, digest };
+  const mark = separator.charCodeAt(0);
+  for (let at = lines.indexOf(line_feed); at !== -1; at = lines.indexOf(line_feed, at + 1))
+    lines[at] = mark;
+  const bytes = Buffer.concat([Buffer.from(start), lines.subarray(0, -1), Buffer.from(end)]);
+  return { records, bytes, digest };
 }
 
 /**
  * Cuts a slice's JSON lines into bodies, in order. The same lines and config give the same bodies,
- * and none is empty. Holds one body and one line in memory. Rejects with the error of the stream;
- * what was not yet given then is dropped.
+ * and none is empty. Holds one body, one piece of the stream and one line in memory; what comes is
+ * copied once. Rejects with the error of the stream; what was not yet given then is dropped.
  */
 export async function* bodiesOf(config: HttpConfig, lines: Readable): AsyncGenerator<Body> {
   const records_max = config.max_request_records ?? 5_000;
   const bytes_max = (config.max_request_size_mb ?? 10) * megabyte;
-  const { start, separator, end } = envelopeOf(config);
-  const empty_bytes = Buffer.byteLength(start) + Buffer.byteLength(end);
-  let rows: Buffer[] = [];
-  let bytes = empty_bytes;
-  for await (const row of rowsOf(lines)) {
-    if (
-      rows.length > 0 &&
-      (rows.length === records_max || bytes + separator.length + row.length > bytes_max)
-    ) {
-      yield bodyOf(config, rows);
-      rows = [];
-      bytes = empty_bytes;
+  const { start, end } = envelopeOf(config);
+  // Rows are parted by one byte, as long as the line end of each but the last, which goes.
+  const lines_max = bytes_max - Buffer.byteLength(start) - Buffer.byteLength(end) + 1;
+  const noteGarbage = openMinorCollection();
+  let held = openHeld(megabyte);
+  let records = 0;
+  /** Where the next line of the body begins in `held`. */
+  let next = 0;
+  for await (const chunk of lines as AsyncIterable<Buffer>) {
+    let seen = held.length();
+    held.add(chunk);
+    giveBack(chunk);
+    for (let at = held.lineEnd(seen); at !== -1; at = held.lineEnd(seen)) {
+      seen = at + 1;
+      if (records > 0 && (records === records_max || seen > lines_max)) {
+        yield bodyOfLines(config, held.first(next), records);
+        // The body may still be in use, so what is left goes to a place of its own.
+        const rest = held.from(next);
+        noteGarbage(held.size());
+        held = openHeld(next + megabyte);
+        held.add(rest);
+        seen -= next;
+        records = 0;
+      }
+      records += 1;
+      next = seen;
     }
-    bytes += row.length + (rows.length === 0 ? 0 : separator.length);
-    rows.push(row);
   }
-  if (rows.length > 0) yield bodyOf(config, rows);
+  if (next < held.length()) throw new Error('The source ended in the middle of a line.');
+  if (records > 0) yield bodyOfLines(config, held.first(next), records);
 }
 
-async function* rowsOf(lines: Readable): AsyncGenerator<Buffer> {
-  let begun: Buffer[] = [];
-  for await (const chunk of lines as AsyncIterable<Buffer>) {
-    let from = 0;
-    for (let at = chunk.indexOf(line_feed); at !== -1; at = chunk.indexOf(line_feed, from)) {
-      yield Buffer.concat([...begun, chunk.subarray(from, at)]);
-      begun = [];
-      from = at + 1;
-    }
-    if (from < chunk.length) begun.push(chunk.subarray(from));
-  }
-  if (begun.length > 0) throw new Error('The source ended in the middle of a line.');
+/** Bytes that come piece by piece, one after the other in one place that grows. */
+function openHeld(size: number) {
+  let place = Buffer.allocUnsafe(size);
+  let length = 0;
+  return {
+    size: () => place.length,
+    length: () => length,
+    add: (piece: Buffer) => {
+      if (length + piece.length > place.length) {
+        const larger = Buffer.allocUnsafe(2 * (length + piece.length));
+        place.copy(larger, 0, 0, length);
+        place = larger;
+      }
+      length += piece.copy(place, length);
+    },
+    /** The first line end from there on, or -1. */
+    lineEnd: (from: number) => place.subarray(0, length).indexOf(line_feed, from),
+    first: (count: number) => place.subarray(0, count),
+    from: (at: number) => place.subarray(at, length),
+  };
 }

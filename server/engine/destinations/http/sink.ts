@@ -1,4 +1,5 @@
 import type { Delivery, Sink } from '../../destination/destination.ts';
+import { handOver } from '../../destination/hand_over.ts';
 import { bodiesOf } from './bodies.ts';
 import type { Body } from './bodies.ts';
 import type { HttpConfig } from './config.ts';
@@ -18,10 +19,11 @@ export function openHttpSink(config: HttpConfig, delivery: Delivery, endpoint: E
     write: async (slice, bytes) => {
       let requests = 0;
       try {
-        for await (const body of bodiesOf(config, bytes)) {
-          await endpoint.send(requestId(delivery, slice.number, requests, body), body);
+        await handOver(bodiesOf(config, bytes), (body) => {
+          const id = requestId(delivery, slice.number, requests, body);
           requests += 1;
-        }
+          return endpoint.send(id, body);
+        });
       } finally {
         bytes.destroy();
       }

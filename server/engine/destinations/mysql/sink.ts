@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
+import { handOver } from '../../destination/hand_over.ts';
 import type {
   Delivery,
   DestinationDeps,
@@ -153,15 +154,12 @@ async function insertRows(
     connection.statement_bytes_max - Buffer.byteLength(before + after) - overhead_bytes;
   const limits = { bytes: Math.min(statement_bytes, row_bytes), row_bytes };
   let written = 0;
-  for await (const { text, records } of valueLists(
-    delivery.columns,
-    bytes,
-    { escape: connection.escape, before: row },
-    limits,
-  )) {
+  const form = { escape: connection.escape, before: row };
+  const lists = valueLists(delivery.columns, bytes, form, limits);
+  await handOver(lists, async ({ text, records }) => {
     await connection.run(`${before}VALUES ${text}${after}`);
     written += records;
-  }
+  });
   if (written !== slice.records)
     throw new RetryableError(
       'count_mismatch',

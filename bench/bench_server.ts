@@ -1,0 +1,121 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ChildProcess } from 'node:child_process';
+import { openClickHouse } from '../server/platform/clickhouse/client.ts';
+import type { ClickHouse } from '../server/platform/clickhouse/client.ts';
+import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
+import { fillEvents } from '../test/factories/fill_events.ts';
+import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
+
+/** A server as users start it, on a folder of its own, and the doors to its stores. */
+export type BenchServer = {
+  /** Where it has everything; `exports` in it is where `File` writes. */
+  folder: string;
+  address: string;
+  key: string;
+  child: ChildProcess;
+  database_url: string;
+  clickhouse: ClickHouse;
+  /** The body of an answer of the API; throws for one that is no success. */
+  api(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
+  close(): Promise<void>;
+};
+
+const day_ms = 24 * 3_600_000;
+const today = Math.floor(Date.now() / day_ms) * day_ms;
+/** The day that `fillYesterday` fills and `exportYesterday` delivers. */
+const yesterday = { from: today - day_ms, to: today };
+
+/** Opens one: `commands` are its processes, the first of which has the stores and the API. */
+export async function openBenchServer(commands: string[] = ['start']): Promise<BenchServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
+  const key = makeApiKey();
+  const environment = serverEnvironment(folder, key);
+  const processes = [await startServer([commands[0]!], environment)];
+  for (const command of commands.slice(1))
+    processes.push(await startServer([command], environment));
+  const { address, child } = processes[0]!;
+  const stores = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as {
+    clickhouse_url: string;
+    database_url: string;
+  };
+  const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'bench' });
+  return {
+    folder,
+    address,
+    key,
+    child,
+    database_url: stores.database_url,
+    clickhouse,
+    api: async (method, path, body) => {
+      const answer = await call(address, key, method, path, body);
+      if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+      return answer.body;
+    },
+    close: async () => {
+      await clickhouse.close();
+      for (const one of processes.toReversed()) await one.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A project with so many events of yesterday, in parts that are merged; gives its id. */
+export async function fillYesterday(
+  { api, clickhouse }: BenchServer,
+  events: number,
+): Promise<number> {
+  const team_id = Number((await api('POST', '/api/projects/', { name: `${events} events` }))['id']);
+  await fillEvents(clickhouse, { team_id, events, ...yesterday });
+  await clickhouse.command({ query: 'OPTIMIZE TABLE events FINAL' });
+  return team_id;
+}
+
+/**
+ * Delivers yesterday by one run of a backfill of a new export, and gives the seconds from when its
+ * rows are counted to its end, and where they went; `look` is called meanwhile.
+ */
+export async function exportYesterday(
+  { api }: BenchServer,
+  team_id: number,
+  destination: object,
+  look: () => void = () => undefined,
+): Promise<{ seconds: number; steps: string }> {
+  const path = await beginYesterday({ api }, team_id, destination);
+  const run = await until(`the export of project ${team_id}`, 1_800_000, 200, async () => {
+    look();
+    const [newest] = (await api('GET', `${path}/runs/`))['results'] as RunRow[];
+    // Another try would make the figure worthless.
+    if (typeof newest?.latest_error === 'string') throw new Error(newest.latest_error);
+    return newest?.status === 'Completed' ? newest : undefined;
+  });
+  const logs = (await api('GET', `${path}/runs/${run.id}/logs/?limit=100`))['results'] as {
+    timestamp: string;
+    message: string;
+  }[];
+  const begun = logs.find(({ message }) => message.startsWith('Attempt'))!;
+  const steps = Object.entries(run.steps.at(-1) ?? {})
+    .filter(([name]) => name.endsWith('_ms'))
+    .map(([name, ms]) => `${name.slice(0, -3)} ${ms} ms`)
+    .join(', ');
+  return { seconds: (Date.parse(logs[0]!.timestamp) - Date.parse(begun.timestamp)) / 1000, steps };
+}
+
+type RunRow = { id: string; status: string; latest_error: string | null; steps: object[] };
+
+/** Asks for a backfill of yesterday by a new export, and gives the export's path in the API. */
+export async function beginYesterday(
+  { api }: Pick<BenchServer, 'api'>,
+  team_id: number,
+  destination: object,
+): Promise<string> {
+  const list = `/api/projects/${team_id}/batch_exports/`;
+  const created = await api('POST', list, { name: 'Bench', interval: 'day', destination });
+  const path = `${list}${String(created['id'])}`;
+  await api('POST', `${path}/backfill/`, {
+    start_at: new Date(yesterday.from).toISOString(),
+    end_at: new Date(yesterday.to).toISOString(),
+  });
+  return path;
+}

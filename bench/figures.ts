@@ -1,0 +1,105 @@
+import { parseArgs } from 'node:util';
+import { median, spreadOf } from './median.ts';
+
+/** What a bench has measured: one line of the table that `npm run bench` makes. */
+export type Figure = {
+  /** What was done, and how much of it, so that it needs no other words around it. */
+  what: string;
+  /** Behind the number; `better` says whether more of it is better, or less. */
+  unit: string;
+  better: 'more' | 'less';
+  /** One number of each round. */
+  ours: number[];
+  /** What else could be used, or what the machine can do, measured in the same rounds. */
+  beside?: { name: string; rounds: number[] };
+  /** Processor time of all that took part, in any unit, of the same rounds. */
+  processor?: { ours: number[]; beside: number[] };
+  /** What is aimed at: a ratio to what stands beside it, or a number of the figure's own unit. */
+  aim?: { ratio: number } | { value: number };
+};
+
+/**
+ * Shows what was measured, and tells it to `npm run bench` where that asked for it. Rounds that are
+ * told in one figure were taken in turn with those beside it.
+ */
+export function tell(figure: Figure): void {
+  const [what, ...cells] = cellsOf(figure);
+  const said = cells.flatMap((cell, at) => (cell === '' ? [] : [`${heads[at + 1]!} ${cell}`]));
+  console.log(`${what}: ${said.join('; ')}`);
+  process.send?.(figure);
+}
+
+/**
+ * The options of a bench, `--name value`, each a text with its default; refuses one that it does
+ * not know.
+ */
+export function readOptions<Name extends string>(
+  defaults: Record<Name, string>,
+): Record<Name, string> {
+  const options = Object.fromEntries(
+    Object.entries(defaults).map(([name, value]) => [
+      name,
+      { type: 'string' as const, default: value as string },
+    ]),
+  );
+  return parseArgs({ options }).values as Record<Name, string>;
+}
+
+/** The numbers of an option that is a list of them. */
+export function numbersOf(list: string): number[] {
+  return list.split(',').map(Number);
+}
+
+const heads = ['what', 'ours', 'beside it', 'ratio', 'by processor time', 'aim'] as const;
+
+/** The figures as a table of Markdown. A ratio above 1 means that ours is better. */
+export function tableOf(figures: readonly Figure[]): string {
+  const rows = [[...heads], heads.map(() => '---'), ...figures.map(cellsOf)];
+  return rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+function cellsOf(figure: Figure): string[] {
+  const { what, unit, ours, beside, processor, aim } = figure;
+  const told = (numbers: number[]) => `${spread(numbers, amount)} ${unit}`.trim();
+  return [
+    what,
+    told(ours),
+    beside === undefined ? '' : `${told(beside.rounds)}, ${beside.name}`,
+    beside === undefined ? '' : spread(ratiosOf(figure), two),
+    // Less of it is better, whatever the figure itself counts.
+    processor === undefined
+      ? ''
+      : two(median(processor.ours.map((one, at) => processor.beside[at]! / one))),
+    aimText(figure, aim),
+  ];
+}
+
+/** A ratio for each round: rounds that follow each other had the same machine. */
+function ratiosOf({ ours, beside, better }: Figure): number[] {
+  return ours.map((one, at) => {
+    const other = beside!.rounds[at]!;
+    return better === 'more' ? one / other : other / one;
+  });
+}
+
+function aimText(figure: Figure, aim: Figure['aim']): string {
+  if (aim === undefined) return '';
+  const [found, wanted] =
+    'ratio' in aim ? [median(ratiosOf(figure)), aim.ratio] : [median(figure.ours), aim.value];
+  const isMet = 'ratio' in aim || figure.better === 'more' ? found >= wanted : found <= wanted;
+  return `${amount(wanted)}${'ratio' in aim ? '' : ` ${figure.unit}`}${isMet ? '' : ', missed'}`;
+}
+
+/** The median, with the least and the most where they are not the same. */
+function spread(numbers: number[], written: (number: number) => string): string {
+  const [middle, least, most] = spreadOf(numbers).map(written);
+  return least === most ? middle! : `${middle} (${least} to ${most})`;
+}
+
+const two = (number: number) => number.toFixed(2);
+
+/** Three digits that count. */
+function amount(number: number): string {
+  const digits = number === 0 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.abs(number))));
+  return Number(number.toFixed(Math.min(digits, 2))).toLocaleString('en-US');
+}

@@ -1,0 +1,78 @@
+/** One of the two times, by the names of its bounds in a rectangle. */
+export type Axis = { from: 'event_from' | 'inserted_from'; to: 'event_to' | 'inserted_to' };
+
+/** Event time. */
+export const along_event: Axis = { from: 'event_from', to: 'event_to' };
+/** Insertion time. */
+export const along_insertion: Axis = { from: 'inserted_from', to: 'inserted_to' };
+
+/** The bounds of an area, in both times. */
+type Bounds = Record<Axis['from'] | Axis['to'], number>;
+
+/**
+ * Rectangles in order along the axis on which fewest of them lie beside each other: pieces of a
+ * backfill by event time, those of a schedule by insertion time.
+ */
+export type Sweep<Area extends Bounds> = {
+  axis: Axis;
+  sorted: Area[];
+  /** Those that overlap the other one on the axis, in order; found without looking at the rest. */
+  near(other: Bounds): Area[];
+};
+
+/** Puts rectangles in order, once for any number of questions. */
+export function openSweep<Area extends Bounds>(rectangles: Area[]): Sweep<Area> {
+  const orders = [along_insertion, along_event].map((axis) => {
+    const sorted = rectangles.toSorted((one, other) => ascending(one[axis.from], other[axis.from]));
+    return { axis, sorted, depth: depthOf(sorted, axis) };
+  });
+  const [one, other] = orders as [(typeof orders)[0], (typeof orders)[0]];
+  const { axis, sorted } = other.depth < one.depth ? other : one;
+  const reach = reachOf(sorted, axis);
+  return {
+    axis,
+    sorted,
+    near: (wanted) => {
+      const found: Area[] = [];
+      collect(found, 1, 0, reach.length >> 1);
+      return found;
+
+      /** The part of `sorted` below a node of `reach`. */
+      function collect(into: Area[], node: number, from: number, to: number): void {
+        if (from >= sorted.length || sorted[from]![axis.from] >= wanted[axis.to]) return;
+        if (reach[node]! <= wanted[axis.from]) return;
+        if (to - from === 1) return void into.push(sorted[from]!);
+        const middle = (from + to) >> 1;
+        collect(into, 2 * node, from, middle);
+        collect(into, 2 * node + 1, middle, to);
+      }
+    },
+  };
+}
+
+/** How many lie beside each other at most; those of one start count as such. */
+function depthOf(sorted: Bounds[], { from, to }: Axis): number {
+  const ends = sorted.map((one) => one[to]).sort(ascending);
+  let [ended, depth] = [0, 0];
+  for (const [begun, one] of sorted.entries()) {
+    while (ends[ended]! <= one[from]) ended += 1;
+    depth = Math.max(depth, begun + 1 - ended);
+  }
+  return depth;
+}
+
+/** A tree over the order: of each node the furthest end of what is below it. */
+function reachOf(sorted: Bounds[], { to }: Axis): Float64Array {
+  let leaves = 1;
+  while (leaves < sorted.length) leaves *= 2;
+  const reach = new Float64Array(2 * leaves).fill(-Infinity);
+  for (const [index, one] of sorted.entries()) reach[leaves + index] = one[to];
+  for (let node = leaves - 1; node > 0; node -= 1)
+    reach[node] = Math.max(reach[2 * node]!, reach[2 * node + 1]!);
+  return reach;
+}
+
+// Infinity - Infinity is NaN, so bounds are compared and not subtracted.
+function ascending(one: number, other: number): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
