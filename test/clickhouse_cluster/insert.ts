@@ -50,11 +50,19 @@ export async function insertRows(
     throw cancelled();
   }
   if (is_unknown && fate < trouble.unknown / 2) throw unknown('Keeper did not answer');
+  const is_copy = /\bFORMAT\s+Native\b/i.test(insertion.text);
+  if (is_copy && weaknesses.has('copies lose blocks')) {
+    log.is_copied_to = true;
+    if (fate < 0.5) return;
+  }
   const known = await findBlock(cluster, log, block_id);
   if (known.is_there) return waitForQuorum(cluster, insertion, known.entry, quorum);
   const entry = begin(cluster, replica, insertion, { block_id, quorum });
   const window = weaknesses.has('short deduplication window') ? 1 : log.window;
   if (block_id !== undefined) rememberBlock(log, block_id, entry, window);
+  if (weaknesses.has('others insert without bound'))
+    for (let other = 0; other < window; other += 1)
+      rememberBlock(log, `other ${entry.number} ${other}`, undefined, window);
   await commit(cluster, replica, log, entry);
   if (is_unknown) throw unknown('the session with Keeper was lost');
   await waitForQuorum(cluster, insertion, entry, quorum);
@@ -134,7 +142,7 @@ async function commit(
 ): Promise<void> {
   try {
     const is_free = await cluster.changes.until(
-      () => !hasOpenChange(log, replica.index, entry.number),
+      () => !replica.to_copy.has(log) && !hasOpenChange(log, replica.index, entry.number),
       change_ms_max,
     );
     if (!is_free) throw new NoAnswer(`${replica.name} is behind for too long.`);

@@ -38,6 +38,8 @@ export type Replica = {
   tables: Map<string, TableLog>;
   /** Rows of each table, as far as they are known. */
   rows: Map<string, number>;
+  /** Tables that it has made anew, of which others have rows. */
+  to_copy: Set<TableLog>;
   processes: Set<Process>;
   /** Lets one thing at a time be written to a table. */
   line(table: string): ReturnType<typeof openLine>;
@@ -45,8 +47,8 @@ export type Replica = {
   ask(question: Question): Promise<string>;
   /** Answers with headers and bytes, as they come. */
   read(question: Question): Promise<{ headers: Record<string, unknown>; body: Readable }>;
-  /** kill -9; the engine comes back by itself. */
-  kill(): void;
+  /** kill -9 of the engine, which is started again at once. False when it is down. */
+  kill(): boolean;
   /** Ends the engine and removes its disk, and starts it anew without anything. */
   replace(): Promise<void>;
   close(): Promise<void>;
@@ -70,6 +72,13 @@ export async function openReplica(index: number, settings: Settings): Promise<Re
   };
   const agent = new Agent({ connections: 48, pipelining: 1, bodyTimeout: 0, headersTimeout: 0 });
   let store: EmbeddedStore = await start();
+  // Its own supervisor would wait longer each time.
+  let coming_back: Promise<void> | undefined;
+  const comeBack = async () => {
+    await store.stop();
+    store = await start();
+    coming_back = undefined;
+  };
   const lines = new Map<string, ReturnType<typeof openLine>>();
   const database: [string, string] = ['database', settings.database];
   const within = (question: Question): Question => ({
@@ -83,6 +92,7 @@ export async function openReplica(index: number, settings: Settings): Promise<Re
     fetches_from: 0,
     tables: new Map(),
     rows: new Map(),
+    to_copy: new Set(),
     processes: new Set(),
     line: (table) => {
       const line = lines.get(table) ?? openLine();
@@ -92,18 +102,25 @@ export async function openReplica(index: number, settings: Settings): Promise<Re
     ask: (question) => askEngine(store, agent, within(question)),
     read: (question) => readEngine(store, agent, within(question)),
     kill: () => {
-      if (store.pid !== undefined) process.kill(store.pid, 'SIGKILL');
+      const { pid } = store;
+      if (pid === undefined || coming_back !== undefined || replica.state === 'gone') return false;
+      process.kill(pid, 'SIGKILL');
+      coming_back = comeBack();
+      return true;
     },
     replace: async () => {
       replica.state = 'gone';
+      await coming_back;
       await store.stop();
       await rm(folder, { recursive: true, force: true });
       replica.tables.clear();
       replica.rows.clear();
+      replica.to_copy.clear();
       store = await start();
       replica.state = 'up';
     },
     close: async () => {
+      await coming_back;
       await agent.destroy();
       await store.stop();
     },

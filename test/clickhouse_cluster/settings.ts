@@ -25,6 +25,14 @@ export const weaknesses = [
   'requests are spread',
   /** Rows stay on the node that was asked, and all say that they have them. */
   'rows stay on a node',
+  /** Between two inserts others insert as many as the window remembers. */
+  'others insert without bound',
+  /** What is sent in the format of a copy is answered, and every other block is not stored. */
+  'copies lose blocks',
+  /** How many rows a day has is told by the store that it was copied from. */
+  'counts of copies are not theirs',
+  /** Each replica is a shard of its own, and `system.clusters` says so. */
+  'there are several shards',
 ] as const;
 
 /** One of `weaknesses`. */
@@ -76,5 +84,7 @@ export type ClusterSettings = {
   replicated_deduplication_window: number;
   trouble: Trouble;
   weaknesses: ReadonlySet<Weakness>;
+  /** The store that things are copied from, where counts of copies are not theirs. */
+  told_by?: ((question: string, settings: [string, string][]) => Promise<string>) | undefined;
   random: Random;
 };
