@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { openRandom } from '../chaos/random.ts';
 import { copyTable } from './copy_table.ts';
 import { openFront } from './front.ts';
-import { forgetReplica, isDoneAt, openEntries, openKeeper } from './keeper.ts';
+import { firstOpen, forgetReplica, isDoneAt, openEntries, openKeeper } from './keeper.ts';
 import { openReplica } from './replica.ts';
 import type { Replica } from './replica.ts';
 import { joinCluster, replicate } from './replication.ts';
@@ -162,11 +162,8 @@ function controls(cluster: Cluster) {
 function isAllDone({ keeper }: Cluster, replica: number): boolean {
   return (
     keeper.definitions.every(({ outcomes }) => outcomes.has(replica)) &&
-    [...keeper.tables.values()].every(({ entries, members }) =>
-      entries.every(
-        ({ state, holders }) =>
-          !members.has(replica) || state === 'void' || (state === 'agreed' && holders.has(replica)),
-      ),
+    [...keeper.tables.values()].every(
+      (log) => !log.members.has(replica) || firstOpen(log, replica) === log.entries.length,
     )
   );
 }

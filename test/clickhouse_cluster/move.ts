@@ -55,13 +55,12 @@ export async function moveToCluster(campaign: Campaign): Promise<string> {
       weaknesses: new Set<Weakness>(given),
       random: openRandom(seed, 4),
       told_by: async (query, settings) => {
-        const answer = await one.exec({
-          query,
-          clickhouse_settings: Object.fromEntries(
-            settings.filter(([name]) => name === 'default_format'),
-          ),
-        });
-        return Buffer.concat(await answer.stream.toArray()).toString();
+        const asked = settings.filter(
+          ([name]) => !/^(database|default_format|param_.*)$/.test(name),
+        );
+        const clickhouse_settings = Object.fromEntries(asked);
+        const { stream } = await one.exec({ query, clickhouse_settings });
+        return Buffer.concat((await stream.toArray()) as Buffer[]).toString();
       },
     });
     closing.push(() => cluster.close());
