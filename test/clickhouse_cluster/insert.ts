@@ -43,8 +43,9 @@ export async function insertRows(
   // Everything that decides is asked before the pause, so that it is by the seed alone.
   const [fate, commit_ms] = [random.next(), random.between(0, trouble.commit_ms_max)];
   const is_unknown = fate < trouble.unknown;
-  if (commit_ms > 0) await pause(commit_ms);
-  if (process.cancelled.signal.aborted) {
+  const { signal } = process.cancelled;
+  if (commit_ms > 0) await pause(commit_ms, undefined, { signal }).catch(() => undefined);
+  if (signal.aborted) {
     if (block_id !== undefined && weaknesses.has('cancelled inserts leave a hash'))
       if (!log.blocks.has(block_id)) rememberBlock(log, block_id, undefined);
     throw cancelled();
