@@ -84,8 +84,13 @@ export async function runControls(
     const began = performance.now();
     const found = await work({
       ...campaign,
-      ...{ seed, kinds, trouble, persons, kills: 0, cuts: plan.cuts ?? cuts_default },
-      weaknesses: plan.weaknesses ?? [name as Weakness],
+      seed,
+      kinds,
+      trouble,
+      persons,
+      kills: 0,
+      cuts: plan.cuts ?? cuts_default,
+      weaknesses: plan.weaknesses ?? [name],
     });
     controls.push({ name, points, seed, found });
     const seconds = ((performance.now() - began) / 1_000).toFixed(1);
@@ -125,9 +130,8 @@ async function workWithout(
   const { 'receipts that do not hold': spoiled, ...faults } = faultsOf(outcome);
   const found = { ...faults, ...(before.holds ? { 'receipts that do not hold': spoiled! } : {}) };
   before.holds &&= spoiled === 0;
-  return [
-    ...Object.entries(found)
-      .filter(([, count]) => count > 0)
-      .map(([what, count]) => `${what}: ${count}`),
-  ].join(', ');
+  return Object.entries(found)
+    .filter(([, count]) => count > 0)
+    .map(([what, count]) => `${what}: ${count}`)
+    .join(', ');
 }

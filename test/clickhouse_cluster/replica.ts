@@ -56,35 +56,10 @@ export type Replica = {
 
 type Settings = { folder: string; database: string };
 
-/** Starts an engine of its own for one replica. */
+/** A replica around an engine of its own, which is started. */
 export async function openReplica(index: number, settings: Settings): Promise<Replica> {
-  const folder = join(settings.folder, `replica_${index + 1}`);
-  const start = async () => {
-    const store = await openEmbeddedClickHouse({
-      folder,
-      log: silentLog(),
-      memory_bytes_max: 1_000_000_000,
-    });
-    await askEngine(store, agent, {
-      text: `CREATE DATABASE IF NOT EXISTS ${settings.database} ENGINE = Atomic`,
-    });
-    return store;
-  };
-  const agent = new Agent({ connections: 48, pipelining: 1, bodyTimeout: 0, headersTimeout: 0 });
-  let store: EmbeddedStore = await start();
-  // Its own supervisor would wait longer each time.
-  let coming_back: Promise<void> | undefined;
-  const comeBack = async () => {
-    await store.stop();
-    store = await start();
-    coming_back = undefined;
-  };
+  const engine = await openEngine(join(settings.folder, `replica_${index + 1}`), settings.database);
   const lines = new Map<string, ReturnType<typeof openLine>>();
-  const database: [string, string] = ['database', settings.database];
-  const within = (question: Question): Question => ({
-    ...question,
-    settings: [...(question.settings ?? []), database],
-  });
   const replica: Replica = {
     index,
     name: `replica-${index + 1}`,
@@ -99,25 +74,64 @@ export async function openReplica(index: number, settings: Settings): Promise<Re
       lines.set(table, line);
       return line;
     },
-    ask: (question) => askEngine(store, agent, within(question)),
-    read: (question) => readEngine(store, agent, within(question)),
+    ask: (question) => engine.ask(question),
+    read: (question) => engine.read(question),
+    kill: () => replica.state !== 'gone' && engine.kill(),
+    replace: async () => {
+      replica.state = 'gone';
+      await engine.replace(() => {
+        replica.tables.clear();
+        replica.rows.clear();
+        replica.to_copy.clear();
+      });
+      replica.state = 'up';
+    },
+    close: () => engine.close(),
+  };
+  return replica;
+}
+
+/** The embedded engine in a folder, with a database. `replace` calls back when it has nothing. */
+async function openEngine(folder: string, database: string) {
+  const agent = new Agent({ connections: 48, pipelining: 1, bodyTimeout: 0, headersTimeout: 0 });
+  const within = (question: Question): Question => ({
+    ...question,
+    settings: [...(question.settings ?? []), ['database', database]],
+  });
+  const start = async () => {
+    const started = await openEmbeddedClickHouse({
+      folder,
+      log: silentLog(),
+      memory_bytes_max: 1_000_000_000,
+    });
+    const text = `CREATE DATABASE IF NOT EXISTS ${database} ENGINE = Atomic`;
+    await askEngine(started, agent, { text });
+    return started;
+  };
+  let store: EmbeddedStore = await start();
+  // Its own supervisor would wait longer each time.
+  let coming_back: Promise<void> | undefined;
+  const comeBack = async () => {
+    await store.stop();
+    store = await start();
+    coming_back = undefined;
+  };
+  return {
+    ask: (question: Question) => askEngine(store, agent, within(question)),
+    read: (question: Question) => readEngine(store, agent, within(question)),
     kill: () => {
       const { pid } = store;
-      if (pid === undefined || coming_back !== undefined || replica.state === 'gone') return false;
+      if (pid === undefined || coming_back !== undefined) return false;
       process.kill(pid, 'SIGKILL');
       coming_back = comeBack();
       return true;
     },
-    replace: async () => {
-      replica.state = 'gone';
+    replace: async (onEmpty: () => void) => {
       await coming_back;
       await store.stop();
       await rm(folder, { recursive: true, force: true });
-      replica.tables.clear();
-      replica.rows.clear();
-      replica.to_copy.clear();
+      onEmpty();
       store = await start();
-      replica.state = 'up';
     },
     close: async () => {
       await coming_back;
@@ -125,7 +139,6 @@ export async function openReplica(index: number, settings: Settings): Promise<Re
       await store.stop();
     },
   };
-  return replica;
 }
 
 async function readEngine(
