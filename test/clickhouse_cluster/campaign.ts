@@ -106,7 +106,7 @@ export async function play(world: World, campaign: Campaign): Promise<Outcome> {
   try {
     const note = (line: string) =>
       appendFileSync(join(folder, 'acts.log'), `${new Date().toISOString()} ${line}\n`);
-    await afflict(deployment, { ...campaign, note }, done);
+    await afflict(deployment, { ...campaign, note, progress: () => traffic.sent.size }, done);
     await operations.stop();
     await traffic.stop();
     await tell();

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { openRandom } from '../chaos/random.ts';
 import type { Random } from '../chaos/random.ts';
+import { until } from '../processes/server_process.ts';
 import type { ClusterDeployment } from './deployment.ts';
 import type { Trouble } from './settings.ts';
 
@@ -44,25 +45,32 @@ export type Affliction = {
   seed: number;
   /** Cuts of no other kinds than these. */
   kinds?: readonly Cut[] | undefined;
+  /** How much of the work is done: each kill and each cut falls into some of it. */
+  progress(): number;
   /** Told of each, as it begins and when it is over. */
   note(line: string): void;
 };
 
 /**
  * Does so many kills and, at the same time, so many cuts, each one after the other in an order by
- * the seed. Returns when everything is given back; `done` counts them as they come.
+ * the seed, and each once the work has gone on after the one before. Returns when everything is
+ * given back; `done` counts them as they come.
  */
 export async function afflict(
   deployment: ClusterDeployment,
-  { kills, cuts: cut_count, seed, kinds = cuts, note }: Affliction,
+  { kills, cuts: cut_count, seed, kinds = cuts, progress, note }: Affliction,
   done: Done,
 ): Promise<void> {
   const all = async (count: number, ms_max: number, random: Random, one: Act) => {
     for (let left = count; left > 0; left -= 1) {
-      await pause(random.between(100, ms_max));
+      await pause(random.between(20, ms_max));
       const name = await one(deployment, random, note);
       done[name] = (done[name] ?? 0) + 1;
       note(`over: ${name}`);
+      const so_far = progress();
+      await until('the work to go on', standstill_ms_max, 20, async () =>
+        progress() > so_far ? true : undefined,
+      );
     }
   };
   await Promise.all([
@@ -79,8 +87,9 @@ type Act = (
   note: (line: string) => void,
 ) => Promise<string>;
 
-const kill_pause_ms_max = 1_200;
-const cut_pause_ms_max = 600;
+const kill_pause_ms_max = 400;
+const cut_pause_ms_max = 300;
+const standstill_ms_max = 300_000;
 
 const kill: Act = async (deployment, random, note) => {
   const victim = random.one(victims);
