@@ -98,8 +98,12 @@ export async function runControls(
   };
   const those = (at: Plan['at']) => names.filter((name) => (plans[name] as Plan).at === at);
   const folderOf = (name: string) => join(campaign.folder, name.replaceAll(' ', '_'));
-  for (const name of those('start'))
-    await during(name, (one) => startWithout({ ...one, folder: folderOf(name) }));
+  // Most of the time a server waits for the replicas before it gives up.
+  await Promise.all(
+    those('start').map((name) =>
+      during(name, (one) => startWithout({ ...one, folder: folderOf(name) })),
+    ),
+  );
   for (const name of those('move'))
     await during(name, (one) => moveToCluster({ ...one, folder: folderOf(name) }));
   const working = those(undefined);

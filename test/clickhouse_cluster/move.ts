@@ -15,7 +15,8 @@ import { openStandIn } from './cluster.ts';
 import { no_trouble } from './settings.ts';
 import type { Weakness } from './settings.ts';
 
-const events = 20_000;
+/** A day. */
+const events = 1_000;
 const day_ms = 86_400_000;
 /** Ten days of one month. */
 const range = { from: Date.parse('2026-03-02T00:00:00Z'), days: 10 };
@@ -85,10 +86,14 @@ export async function moveToCluster(campaign: Campaign): Promise<string> {
 
 async function fill(url: string): Promise<void> {
   const clickhouse = openClickHouse(url, { application: 'campaign' });
-  const to = range.from + range.days * day_ms;
-  await fillEvents(clickhouse, { team_id: 1, events, from: range.from, to }).finally(() =>
-    clickhouse.close(),
-  );
+  try {
+    for (let day = 0; day < range.days; day += 1) {
+      const from = range.from + day * day_ms;
+      await fillEvents(clickhouse, { team_id: 1, events, from, to: from + day_ms });
+    }
+  } finally {
+    await clickhouse.close();
+  }
 }
 
 async function differences(one: ClickHouseClient, urls: string[]): Promise<string> {
