@@ -9,7 +9,6 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../server/platform/clickhouse/migrate.ts';
-import { findMode } from '../server/platform/clickhouse/topology/detect.ts';
 import { openRandom } from '../test/chaos/random.ts';
 import { openStandIn } from '../test/clickhouse_cluster/cluster.ts';
 import { campaign_trouble } from '../test/clickhouse_cluster/nemesis.ts';
@@ -34,8 +33,8 @@ async function openCluster() {
   const trouble = { ...no_trouble };
   const stand_in = await openStandIn({ folder, trouble, random: openRandom(seed, 4) });
   const clickhouse = openClickHouse(stand_in.urls, { application: 'sluice-histories' });
-  const problem = await findMode(clickhouse);
-  if (problem !== undefined) throw new Error(problem);
+  const { cluster: name, database } = stand_in.cluster.settings;
+  clickhouse.mode = { kind: 'replicated_database', cluster: name, database };
   await migrateClickHouse(clickhouse, migrations);
   Object.assign(trouble, campaign_trouble, { fetch_ms_max: 150, late_ms_max: 150 });
   const close = async () => {
