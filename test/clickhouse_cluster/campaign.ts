@@ -94,11 +94,11 @@ export async function withWorld<Result>(
 /** One campaign on a world that stands, of which only what is new is judged. */
 export async function play(world: World, campaign: Campaign): Promise<Outcome> {
   const { deployment, export_id, trouble, weaknesses, judged } = world;
-  const { seed, say, folder } = campaign;
+  const { seed, say, folder, persons = 500 } = campaign;
   const began = Date.now();
   for (const weakness of campaign.weaknesses ?? []) weaknesses.add(weakness);
   Object.assign(trouble, campaign_trouble, campaign.trouble);
-  const traffic = startTraffic(deployment, openRandom(seed, 1), late_ms_max, campaign.persons);
+  const traffic = startTraffic(deployment, openRandom(seed, 1), late_ms_max, persons);
   const operations = startOperations(deployment, openRandom(seed, 2), [export_id]);
   const done: Done = {};
   const tell = async () => say(await progressOf(deployment, campaign, done, traffic.sent.size));

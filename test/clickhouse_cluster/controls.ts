@@ -35,8 +35,10 @@ const plans = {
   'no waiting for others': {
     points: '8, 9',
     seed: 35,
-    kinds: ['replica refuses', 'replica fetches nothing', 'replica hangs'],
-    trouble: { fetch_ms_max: 5_000 },
+    // Whoever stays with one replica finds there what they wrote: it is left again and again.
+    kinds: ['replica refuses'],
+    cuts: 10,
+    trouble: { fetch_ms_max: 50, straggle_ms: 5_000 },
   },
   'others insert without bound': { points: '10', seed: 71, trouble: repeating },
   'mutations stay on a node': {

@@ -122,12 +122,14 @@ function begin(
   { block_id, quorum }: { block_id: string | undefined; quorum: number },
 ): Entry {
   const now = performance.now();
+  const straggler = (replica.index + random.between(1, replicas.length - 1)) % replicas.length;
+  const late = ({ index }: Replica) => (index === straggler ? trouble.straggle_ms : 0);
   return beginEntry(log, {
     kind: 'rows',
     text,
     settings,
     source: replica.index,
-    due: replicas.map(() => now + random.between(0, trouble.fetch_ms_max)),
+    due: replicas.map((one) => now + random.between(0, trouble.fetch_ms_max) + late(one)),
     body,
     block_id,
     quorum,

@@ -8,6 +8,7 @@ import type { Trouble } from './settings.ts';
 /** What goes wrong by itself while a campaign goes on. */
 export const campaign_trouble: Trouble = {
   fetch_ms_max: 1_500,
+  straggle_ms: 0,
   definition_ms_max: 500,
   commit_ms_max: 15,
   late: 0.02,

@@ -61,7 +61,10 @@ function mayApply(cluster: Cluster, replica: Replica, log: TableLog, entry: Entr
   const { settings, replicas } = cluster;
   const is_source = entry.source === replica.index;
   const kept_back = entry.kind === 'change' ? 'mutations stay on a node' : 'rows stay on a node';
-  if (!is_source && settings.weaknesses.has(kept_back)) entry.holders.add(replica.index);
+  if (!is_source && settings.weaknesses.has(kept_back)) {
+    entry.holders.add(replica.index);
+    cluster.changes.tell();
+  }
   if (entry.holders.has(replica.index)) return false;
   const is_turn =
     entry.kind === 'change'

@@ -42,6 +42,8 @@ export type Weakness = (typeof weaknesses)[number];
 export type Trouble = {
   /** So long a block takes at most until another replica has it. */
   fetch_ms_max: number;
+  /** One replica, another one for each block, gets it so much later still. */
+  straggle_ms: number;
   /** So long a definition takes at most until another replica has it. */
   definition_ms_max: number;
   /** So long an insert takes at most until it is agreed upon. */
@@ -60,6 +62,7 @@ export type Trouble = {
 /** A cluster in which nothing goes wrong. */
 export const no_trouble: Trouble = {
   fetch_ms_max: 0,
+  straggle_ms: 0,
   definition_ms_max: 0,
   commit_ms_max: 0,
   late: 0,
