@@ -142,24 +142,21 @@ async function send(
   if (typeof body === 'string') return void response.end(body);
   if (response.closed) return drop({ headers, body });
   body.on('error', () => response.destroy());
-  response.once('close', () => body.destroy());
+  const closed = new Promise((resolve) => response.once('close', resolve));
+  void closed.then(() => body.destroy());
   for await (const chunk of body as AsyncIterable<Buffer>) {
     if (is_cut) {
       response.write(chunk.subarray(0, chunk.length / 2));
       await pause(1);
       throw new NoAnswer('The answer was cut off.');
     }
-    if (!response.write(chunk)) await Promise.race([drained(response), closed(response)]);
+    if (!response.write(chunk)) await Promise.race([drained(response), closed]);
   }
   response.end();
 }
 
 function drained(response: ServerResponse): Promise<unknown> {
   return new Promise((resolve) => response.once('drain', resolve));
-}
-
-function closed(response: ServerResponse): Promise<unknown> {
-  return new Promise((resolve) => response.once('close', resolve));
 }
 
 async function readAll(data: AsyncIterable<Uint8Array>): Promise<Buffer> {
