@@ -43,8 +43,8 @@ const campaign = { folder, mode, kills, cuts, seed, kinds, say } as const;
 
 async function isFound(): Promise<boolean> {
   const controls = await runControls(campaign, wanted);
-  for (const { name, points, seed: of_play, found } of controls)
-    console.log(`| ${name} | ${points} | ${of_play} | ${found || '**NOTHING**'} |`);
+  for (const { name, protection, seed: of_play, found } of controls)
+    console.log(`| ${protection} | ${name} | ${of_play} | ${found || '**NOTHING**'} |`);
   return controls.every(({ found }) => found !== '');
 }
 

@@ -8,8 +8,8 @@ import type { Trouble, Weakness } from './settings.ts';
 
 /** How a protection is taken away, and what shows it in a short play. */
 type Plan = {
-  /** Points of the list of fifteen (docs/clickhouse_cluster.md). */
-  points: string;
+  /** What the server relies on, with its points in the list of README.md. */
+  protection: string;
   seed: number;
   /** What is taken away; the name alone where there is nothing else. */
   weaknesses?: readonly Weakness[];
@@ -25,38 +25,62 @@ const repeating: Partial<Trouble> = { repeat: 0.8, fetch_ms_max: 100 };
 
 /** Each protection that is taken away, in the order of the points. */
 const plans = {
-  'rows stay on a node': { points: '1', seed: 55 },
-  'definitions stay on a node': { points: '2', seed: 41, at: 'start' },
-  'cancelled inserts leave a hash': { points: '3', seed: 51, trouble: repeating },
-  'no quorum': { points: '4', seed: 32, kinds: ['replica is lost with its disk'] },
-  'no deduplication': { points: '5', seed: 33, trouble: repeating },
-  'short deduplication window': { points: '6', seed: 52, trouble: repeating },
-  'one node answers for all': { points: '2, 7', seed: 42, at: 'start' },
+  'rows stay on a node': { protection: 'replicated tables (1)', seed: 55 },
+  'definitions stay on a node': {
+    protection: 'definitions, looked for on each replica (2)',
+    seed: 41,
+    at: 'start',
+  },
+  'cancelled inserts leave a hash': {
+    protection: 'versions, and inserts that nobody ends (3)',
+    seed: 51,
+    trouble: repeating,
+  },
+  'no quorum': { protection: 'a quorum (4)', seed: 32, kinds: ['replica is lost with its disk'] },
+  'no deduplication': { protection: 'the token of a batch (5)', seed: 33, trouble: repeating },
+  'short deduplication window': {
+    protection: 'a window that is long enough (6)',
+    seed: 52,
+    trouble: repeating,
+  },
+  'one node answers for all': {
+    protection: 'questions to all replicas (2, 7)',
+    seed: 42,
+    at: 'start',
+  },
   'no waiting for others': {
-    points: '8, 9',
+    protection: 'waiting for what others have (8, 9)',
     seed: 35,
     // Whoever stays with one replica finds there what they wrote: it is left again and again.
     kinds: ['replica refuses'],
     cuts: 10,
     trouble: { fetch_ms_max: 50, straggle_ms: 5_000 },
   },
-  'others insert without bound': { points: '10', seed: 71, trouble: repeating },
+  'others insert without bound': {
+    protection: 'a bound on inserts a second (10)',
+    seed: 71,
+    trouble: repeating,
+  },
   'mutations stay on a node': {
-    points: '11',
+    protection: 'removals from every replica (11)',
     seed: 61,
     // Versions of persons are taken back where their events were not stored.
     persons: 1_000_000,
     trouble: { unknown: 0.5, fetch_ms_max: 100 },
     kinds: ['replica fetches nothing'],
   },
-  'requests are spread': { points: '8, 12', seed: 62, kinds: ['replica fetches nothing'] },
+  'requests are spread': {
+    protection: 'one replica for a piece of work (8, 12)',
+    seed: 62,
+    kinds: ['replica fetches nothing'],
+  },
   'counts of copies are not theirs': {
-    points: '13',
+    protection: 'counts and hashes of a move (13)',
     seed: 72,
     at: 'move',
     weaknesses: ['copies lose blocks', 'counts of copies are not theirs'],
   },
-  'there are several shards': { points: '14', seed: 73, at: 'start' },
+  'there are several shards': { protection: 'one shard, or no start (14)', seed: 73, at: 'start' },
 } satisfies Record<string, Plan>;
 
 /** A protection that can be taken away. */
@@ -66,7 +90,7 @@ export type ControlName = keyof typeof plans;
 export const control_names = Object.keys(plans) as ControlName[];
 
 /** What a cluster without one of its protections came to. */
-export type Control = { name: ControlName; points: string; seed: number; found: string };
+export type Control = { name: ControlName; protection: string; seed: number; found: string };
 
 const cuts_default = 6;
 
@@ -82,7 +106,7 @@ export async function runControls(
   const controls: Control[] = [];
   const during = async (name: ControlName, work: (one: Campaign) => Promise<string>) => {
     const plan: Plan = plans[name];
-    const { points, seed, kinds, trouble, persons } = plan;
+    const { protection, seed, kinds, trouble, persons } = plan;
     const began = performance.now();
     const found = await work({
       ...campaign,
@@ -94,7 +118,7 @@ export async function runControls(
       cuts: plan.cuts ?? cuts_default,
       weaknesses: plan.weaknesses ?? [name],
     });
-    controls.push({ name, points, seed, found });
+    controls.push({ name, protection, seed, found });
     const seconds = ((performance.now() - began) / 1_000).toFixed(1);
     campaign.say(`without protection (${name}), seed ${seed}, ${seconds} s: ${found || 'NOTHING'}`);
   };
@@ -120,8 +144,8 @@ export async function runControls(
 /** Why no server starts. */
 async function startWithout(campaign: Campaign): Promise<string> {
   return withWorld(campaign, async () => '').catch((error: unknown) => {
-    const text = String(error);
-    const reason = /(?:Not every replica|the cluster \w+ has)[^"\n]*/.exec(text)?.[0] ?? text;
+    const reason = /(?:Not every replica|the cluster \w+ has)[^"\n]*/.exec(String(error))?.[0];
+    if (reason === undefined) throw error;
     return `the server does not start: ${reason}`;
   });
 }
