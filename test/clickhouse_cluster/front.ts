@@ -17,7 +17,8 @@ const hang_ms_max = 600_000;
 
 /**
  * ClickHouse's HTTP interface in front of a replica, or of whichever one `choose` gives for a
- * statement; `name` is what it says it is called. What goes wrong on the way is by the cluster's `trouble`.
+ * statement; `name` is what it says it is called. What goes wrong on the way is by the cluster's
+ * `trouble`.
  */
 export function openFront(
   cluster: Cluster,

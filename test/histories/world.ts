@@ -47,8 +47,8 @@ export type Source = {
 
 /**
  * One export on the real control store, with the real planning, ledger, claims and ends of runs,
- * and the rows of its source and destination in memory, or in a store. A worker takes the steps of execute.ts, and
- * a fault can come between any two of them.
+ * and the rows of its source and destination in memory, or those of the source in a store. A worker
+ * takes the steps of execute.ts, and a fault can come between any two of them.
  */
 export type World = {
   house: Harness;
