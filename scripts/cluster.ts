@@ -8,9 +8,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { isFaultless, runCampaign, runControls } from '../test/clickhouse_cluster/campaign.ts';
+import { runCampaign } from '../test/clickhouse_cluster/campaign.ts';
+import { control_names, runControls } from '../test/clickhouse_cluster/controls.ts';
+import { isFaultless } from '../test/clickhouse_cluster/judge.ts';
 import { cuts as cuts_known } from '../test/clickhouse_cluster/nemesis.ts';
-import { weaknesses } from '../test/clickhouse_cluster/settings.ts';
 
 const { values } = parseArgs({
   options: {
@@ -29,9 +30,9 @@ const kinds = only === undefined ? undefined : cuts_known.filter((kind) => kind 
 if (kinds?.length === 0)
   throw new Error(`--only takes one of: ${[...new Set(cuts_known)].join(', ')}.`);
 const named = without?.split(', ') ?? [];
-const wanted = weaknesses.filter((name) => without === 'all' || named.includes(name));
+const wanted = control_names.filter((name) => without === 'all' || named.includes(name));
 if (without !== undefined && wanted.length === 0)
-  throw new Error(`--without takes all, or some of: ${weaknesses.join(', ')}.`);
+  throw new Error(`--without takes all, or some of: ${control_names.join(', ')}.`);
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-cluster-'));
 console.log(`${kills} kills, ${cuts} cuts, seed ${seed}, ${mode}; in ${folder}`);
@@ -42,8 +43,8 @@ const campaign = { folder, mode, kills, cuts, seed, kinds, say } as const;
 
 async function isFound(): Promise<boolean> {
   const controls = await runControls(campaign, wanted);
-  for (const { weakness, seed: of_play, found } of controls)
-    console.log(`${weakness}, seed ${of_play}: ${found === '' ? 'NOTHING FOUND' : found}`);
+  for (const { name, protection, seed: of_play, found } of controls)
+    console.log(`| ${protection} | ${name} | ${of_play} | ${found || '**NOTHING**'} |`);
   return controls.every(({ found }) => found !== '');
 }
 

@@ -1,22 +1,59 @@
 // Plays random histories of an export on the real control store and checks each to the row, as
-// server/engine/planning/histories.test.ts does with fewer: npm run histories [-- --histories 1000
-// --seed 7]
+// server/engine/planning/histories.test.ts does with fewer. With --cluster their rows lie on the
+// stand-in for a ClickHouse cluster, which misbehaves meanwhile: npm run histories
+// [-- --histories 1000 --seed 7 --cluster]
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { openClickHouse } from '../server/platform/clickhouse/client.ts';
+import { migrateClickHouse } from '../server/platform/clickhouse/migrate.ts';
+import { openRandom } from '../test/chaos/random.ts';
+import { openStandIn } from '../test/clickhouse_cluster/cluster.ts';
+import { campaign_trouble } from '../test/clickhouse_cluster/nemesis.ts';
+import { no_trouble } from '../test/clickhouse_cluster/settings.ts';
 import { openHarness } from '../test/harness.ts';
 import { checkHistories } from '../test/histories/check.ts';
+import { openClusterSource } from '../test/histories/cluster_source.ts';
 
 const { values } = parseArgs({
   options: {
     histories: { type: 'string', default: '1000' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    cluster: { type: 'boolean', default: false },
   },
 });
 const [histories, seed] = [Number(values.histories), Number(values.seed)];
-const house = await openHarness({ clickhouse: false });
+const migrations = fileURLToPath(new URL('../migrations/clickhouse', import.meta.url));
+
+/** A client of a stand-in, which is made whole first and misbehaves from then on. */
+async function openCluster() {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-histories-'));
+  const trouble = { ...no_trouble };
+  const stand_in = await openStandIn({ folder, trouble, random: openRandom(seed, 4) });
+  const clickhouse = openClickHouse(stand_in.urls, { application: 'sluice-histories' });
+  const { cluster: name, database } = stand_in.cluster.settings;
+  clickhouse.mode = { kind: 'replicated_database', cluster: name, database };
+  await migrateClickHouse(clickhouse, migrations);
+  Object.assign(trouble, campaign_trouble, { fetch_ms_max: 150, late_ms_max: 150 });
+  const close = async () => {
+    await stand_in.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { clickhouse, close };
+}
+
+const cluster = values.cluster ? await openCluster() : undefined;
+const deps = cluster === undefined ? {} : { deps: { clickhouse: cluster.clickhouse } };
+const house = await openHarness({ clickhouse: false, ...deps });
 try {
-  console.log(`${histories} histories, seed ${seed}`);
+  console.log(
+    `${histories} histories, seed ${seed}${cluster === undefined ? '' : ', on a cluster'}`,
+  );
   const began = performance.now();
-  const runs = await checkHistories(house, histories, seed);
+  const source = cluster === undefined ? {} : { source: openClusterSource(cluster.clickhouse) };
+  const runs = await checkHistories(house, histories, { seed, ...source });
   const seconds = Math.round((performance.now() - began) / 1000);
   console.log(
     `seed ${seed}: what was delivered is the source in all ${histories} histories; runs ` +
@@ -24,4 +61,5 @@ try {
   );
 } finally {
   await house.close();
+  await cluster?.close();
 }

@@ -30,13 +30,20 @@ type Sent = {
 const batch_pause_ms = 250;
 const retry_pause_ms = 300;
 const repeats_max = 20;
+const persons_default = 500;
 
 /**
  * Sends batches of events until it is stopped: half of what they tell happened just now, half is
- * late by up to `late_ms_max`, and some were sent before. A batch that was not answered for is sent
+ * late by up to `late_ms_max`, and some were sent before. Where it is said of how many `persons`
+ * they are, a third of them set a property of theirs. A batch that was not answered for is sent
  * again with the same uuids, as clients are told to do.
  */
-export function startTraffic(deployment: Server, random: Random, lateMsMax: number): Traffic {
+export function startTraffic(
+  deployment: Server,
+  random: Random,
+  lateMsMax: number,
+  persons?: number,
+): Traffic {
   const sent = new Map<string, string>();
   let recent: Sent[] = [];
   let repeated = 0;
@@ -45,7 +52,7 @@ export function startTraffic(deployment: Server, random: Random, lateMsMax: numb
   const batch = () => {
     const now = Date.now();
     const fresh = Array.from({ length: random.between(20, 150) }, () =>
-      newEvent(random, now - (random.next() < 0.5 ? 0 : random.between(0, lateMsMax))),
+      newEvent(random, now - (random.next() < 0.5 ? 0 : random.between(0, lateMsMax)), persons),
     );
     const again =
       recent.length === 0
@@ -94,14 +101,17 @@ async function sendUntilAnswered(deployment: Server, first: Sent[], fresh: Sent[
   }
 }
 
-function newEvent(random: Random, instant: number): Sent {
+function newEvent(random: Random, instant: number, persons: number | undefined): Sent {
   return {
     uuid: randomUUID(),
     event: random.one(['$pageview', 'signed in', 'order completed']),
-    distinct_id: `user_${random.between(1, 500)}`,
+    distinct_id: `user_${random.between(1, persons ?? persons_default)}`,
     timestamp: new Date(instant).toISOString(),
     properties: {
       number: random.between(0, 1_000_000),
+      ...(persons !== undefined && random.next() < 1 / 3
+        ? { $set: { number: random.between(0, 1_000) } }
+        : {}),
       text: 'tab\t "quoted" \\ line\n 😀'.repeat(random.between(0, 10)),
     },
   };

@@ -3,8 +3,9 @@ import { mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openRandom } from '../chaos/random.ts';
+import { copyTable } from './copy_table.ts';
 import { openFront } from './front.ts';
-import { forgetReplica, isDoneAt, openKeeper } from './keeper.ts';
+import { firstOpen, forgetReplica, isDoneAt, openEntries, openKeeper } from './keeper.ts';
 import { openReplica } from './replica.ts';
 import type { Replica } from './replica.ts';
 import { joinCluster, replicate } from './replication.ts';
@@ -26,8 +27,8 @@ export type StandIn = {
   setKeeper(is_away: boolean): void;
   /** Has a replica fetch nothing for so long. */
   stopFetches(replica: number, ms: number): void;
-  /** kill -9 of an engine. */
-  kill(replica: number): void;
+  /** kill -9 of an engine, which is started again at once. False when it is down. */
+  kill(replica: number): boolean;
   /** A replica is lost with its disk, and an empty one takes its place. */
   replace(replica: number): Promise<void>;
   /** Resolves when the replica has done all that is agreed on now. */
@@ -59,7 +60,7 @@ export async function openStandIn(
   const numbers = Array.from({ length: settings.replicas }, (_, index) => index);
   const replicas = await Promise.all(numbers.map((index) => openReplica(index, settings)));
   const cluster = joinCluster(settings, openKeeper(), replicas);
-  const followers = replicas.map((replica) => replicate(cluster, replica));
+  const followers = replicas.map((replica) => replicate(cluster, replica, copyTable));
   const fronts = await openFronts(cluster);
   const url = (server: Server) =>
     `http://default@127.0.0.1:${(server.address() as AddressInfo).port}/${settings.database}`;
@@ -88,9 +89,12 @@ async function openFronts(cluster: Cluster): Promise<{ own: Server[]; balancer: 
     const up = replicas.filter(({ state }) => state === 'up');
     return up.length === 0 ? undefined : settings.random.one(up);
   };
-  const is_spread = settings.weaknesses.has('requests are spread');
   const own = replicas.map((replica) =>
-    openFront(cluster, is_spread ? any : () => replica, () => replica.name),
+    openFront(
+      cluster,
+      (text) => (settings.weaknesses.has('requests are spread') ? spread(cluster, text) : replica),
+      () => replica.name,
+    ),
   );
   const balancer = openFront(cluster, any, ({ name }) => name);
   for (const server of [...own, balancer]) {
@@ -98,6 +102,19 @@ async function openFronts(cluster: Cluster): Promise<{ own: Server[]; balancer: 
     await once(server, 'listening');
   }
   return { own, balancer };
+}
+
+/**
+ * The worst that taking turns can come to: who waits is sent to the replica that lacks least, and
+ * who reads to the one that lacks most.
+ */
+function spread({ replicas, keeper }: Cluster, text: string): Replica | undefined {
+  const lacks = ({ index }: Replica) =>
+    [...keeper.tables.values()].reduce((sum, log) => sum + openEntries(log, index).length, 0);
+  const up = replicas
+    .filter(({ state }) => state === 'up')
+    .toSorted((one, other) => lacks(one) - lacks(other));
+  return /^\s*SYSTEM\s+SYNC\b/i.test(text) ? up[0] : up.at(-1);
 }
 
 function controls(cluster: Cluster) {
@@ -128,9 +145,7 @@ function controls(cluster: Cluster) {
       changes.tell();
     },
     caughtUp: async (replica: number) => {
-      const wanted = [...keeper.tables.values()].flatMap(({ entries }) =>
-        entries.filter(({ state }) => state === 'agreed'),
-      );
+      const wanted = [...keeper.tables.values()].flatMap((log) => openEntries(log, replica));
       const isDone = () => wanted.every((entry) => isDoneAt(entry, replica));
       if (!(await changes.until(isDone, settle_ms_max)))
         throw new Error(`Replica ${replica + 1} did not catch up.`);
@@ -147,11 +162,8 @@ function controls(cluster: Cluster) {
 function isAllDone({ keeper }: Cluster, replica: number): boolean {
   return (
     keeper.definitions.every(({ outcomes }) => outcomes.has(replica)) &&
-    [...keeper.tables.values()].every(({ entries, members }) =>
-      entries.every(
-        ({ state, holders }) =>
-          !members.has(replica) || state === 'void' || (state === 'agreed' && holders.has(replica)),
-      ),
+    [...keeper.tables.values()].every(
+      (log) => !log.members.has(replica) || firstOpen(log, replica) === log.entries.length,
     )
   );
 }

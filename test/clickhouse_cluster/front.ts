@@ -16,12 +16,13 @@ const address_bytes_max = 1024 * 1024;
 const hang_ms_max = 600_000;
 
 /**
- * ClickHouse's HTTP interface in front of a replica, or of whichever one `choose` gives; `name` is
- * what it says it is called. What goes wrong on the way is by the cluster's `trouble`.
+ * ClickHouse's HTTP interface in front of a replica, or of whichever one `choose` gives for a
+ * statement; `name` is what it says it is called. What goes wrong on the way is by the cluster's
+ * `trouble`.
  */
 export function openFront(
   cluster: Cluster,
-  choose: () => Replica | undefined,
+  choose: (text: string) => Replica | undefined,
   name: (replica: Replica) => string,
 ): Server {
   const options = { maxHeaderSize: address_bytes_max, keepAliveTimeout: 30_000, requestTimeout: 0 };
@@ -43,21 +44,22 @@ function sendFailure(response: ServerResponse, { code, status, message }: Failur
 
 async function serve(
   cluster: Cluster,
-  choose: () => Replica | undefined,
+  choose: (text: string) => Replica | undefined,
   name: (replica: Replica) => string,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const replica = choose();
-  if (replica === undefined || replica.state === 'refusing' || replica.state === 'gone')
+  const first = choose('');
+  if (first === undefined || first.state === 'refusing' || first.state === 'gone')
     throw new NoAnswer('Nobody is here.');
-  if (request.url === '/ping' && replica.state === 'up') return void response.end('Ok.\n');
+  if (request.url === '/ping' && first.state === 'up') return void response.end('Ok.\n');
   const { trouble, random } = cluster.settings;
   const [late, cut, repeat] = [random.next(), random.next(), random.next()];
   const [late_ms, cut_at] = [random.between(1, Math.max(1, trouble.late_ms_max)), random.next()];
   const read = await readRequest(request);
   if ('fault' in read) throw new Failure(read.fault.code, 'BAD_ARGUMENTS', read.fault.text, 400);
   const body = read.data === undefined ? undefined : await readAll(read.data);
+  const replica = choose(read.text) ?? first;
   const is_cut = cut < trouble.cut;
   // A third of those that are cut off never arrive.
   if (is_cut && cut_at < 1 / 3) throw new NoAnswer('The request was lost.');
@@ -141,24 +143,21 @@ async function send(
   if (typeof body === 'string') return void response.end(body);
   if (response.closed) return drop({ headers, body });
   body.on('error', () => response.destroy());
-  response.once('close', () => body.destroy());
+  const closed = new Promise((resolve) => response.once('close', resolve));
+  void closed.then(() => body.destroy());
   for await (const chunk of body as AsyncIterable<Buffer>) {
     if (is_cut) {
       response.write(chunk.subarray(0, chunk.length / 2));
       await pause(1);
       throw new NoAnswer('The answer was cut off.');
     }
-    if (!response.write(chunk)) await Promise.race([drained(response), closed(response)]);
+    if (!response.write(chunk)) await Promise.race([drained(response), closed]);
   }
   response.end();
 }
 
 function drained(response: ServerResponse): Promise<unknown> {
   return new Promise((resolve) => response.once('drain', resolve));
-}
-
-function closed(response: ServerResponse): Promise<unknown> {
-  return new Promise((resolve) => response.once('close', resolve));
 }
 
 async function readAll(data: AsyncIterable<Uint8Array>): Promise<Buffer> {

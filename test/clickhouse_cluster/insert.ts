@@ -43,18 +43,27 @@ export async function insertRows(
   // Everything that decides is asked before the pause, so that it is by the seed alone.
   const [fate, commit_ms] = [random.next(), random.between(0, trouble.commit_ms_max)];
   const is_unknown = fate < trouble.unknown;
-  if (commit_ms > 0) await pause(commit_ms);
-  if (process.cancelled.signal.aborted) {
+  const { signal } = process.cancelled;
+  if (commit_ms > 0) await pause(commit_ms, undefined, { signal }).catch(() => undefined);
+  if (signal.aborted) {
     if (block_id !== undefined && weaknesses.has('cancelled inserts leave a hash'))
       if (!log.blocks.has(block_id)) rememberBlock(log, block_id, undefined);
     throw cancelled();
   }
   if (is_unknown && fate < trouble.unknown / 2) throw unknown('Keeper did not answer');
+  const is_copy = /\bFORMAT\s+Native\b/i.test(insertion.text);
+  if (is_copy && weaknesses.has('copies lose blocks')) {
+    log.is_copied_to = true;
+    if (fate < 0.5) return;
+  }
   const known = await findBlock(cluster, log, block_id);
   if (known.is_there) return waitForQuorum(cluster, insertion, known.entry, quorum);
   const entry = begin(cluster, replica, insertion, { block_id, quorum });
   const window = weaknesses.has('short deduplication window') ? 1 : log.window;
   if (block_id !== undefined) rememberBlock(log, block_id, entry, window);
+  if (weaknesses.has('others insert without bound'))
+    for (let other = 0; other < window; other += 1)
+      rememberBlock(log, `other ${entry.number} ${other}`, undefined, window);
   await commit(cluster, replica, log, entry);
   if (is_unknown) throw unknown('the session with Keeper was lost');
   await waitForQuorum(cluster, insertion, entry, quorum);
@@ -113,12 +122,14 @@ function begin(
   { block_id, quorum }: { block_id: string | undefined; quorum: number },
 ): Entry {
   const now = performance.now();
+  const straggler = (replica.index + random.between(1, replicas.length - 1)) % replicas.length;
+  const late = ({ index }: Replica) => (index === straggler ? trouble.straggle_ms : 0);
   return beginEntry(log, {
     kind: 'rows',
     text,
     settings,
     source: replica.index,
-    due: replicas.map(() => now + random.between(0, trouble.fetch_ms_max)),
+    due: replicas.map((one) => now + random.between(0, trouble.fetch_ms_max) + late(one)),
     body,
     block_id,
     quorum,
@@ -134,7 +145,7 @@ async function commit(
 ): Promise<void> {
   try {
     const is_free = await cluster.changes.until(
-      () => !hasOpenChange(log, replica.index, entry.number),
+      () => !replica.to_copy.has(log) && !hasOpenChange(log, replica.index, entry.number),
       change_ms_max,
     );
     if (!is_free) throw new NoAnswer(`${replica.name} is behind for too long.`);

@@ -36,6 +36,10 @@ export type TableLog = {
   blocks: Map<string, Entry | undefined>;
   members: Set<number>;
   window: number;
+  /** By replica: all entries before this one are done there. */
+  done_to: number[];
+  /** Something was sent to it in the format of a copy. */
+  is_copied_to: boolean;
 };
 
 /** A definition that every replica has to follow, and how it went there. */
@@ -67,9 +71,19 @@ export function isDoneAt(entry: Entry, replica: number): boolean {
   return entry.state === 'void' || entry.holders.has(replica);
 }
 
+/** The number of the first entry that is not done at the replica. */
+export function firstOpen(log: TableLog, replica: number): number {
+  let at = log.done_to[replica] ?? 0;
+  while (at < log.entries.length && isDoneAt(log.entries[at]!, replica)) at += 1;
+  log.done_to[replica] = at;
+  return at;
+}
+
 /** What was agreed on and is not done at the replica. */
 export function openEntries(log: TableLog, replica: number): Entry[] {
-  return log.entries.filter((entry) => entry.state === 'agreed' && !entry.holders.has(replica));
+  return log.entries
+    .slice(firstOpen(log, replica))
+    .filter((entry) => entry.state === 'agreed' && !entry.holders.has(replica));
 }
 
 /** Remembers a block; of more than so many the oldest ones are forgotten. */
@@ -93,6 +107,7 @@ export function rememberBlock(
  */
 export function forgetReplica(keeper: Keeper, replica: number): void {
   for (const log of keeper.tables.values()) {
+    log.done_to[replica] = 0;
     for (const entry of log.entries) {
       entry.holders.delete(replica);
       if (entry.state !== 'agreed' || entry.holders.size > 0) continue;

@@ -1,11 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { openRandom } from '../chaos/random.ts';
 import type { Random } from '../chaos/random.ts';
-import type { ClusterDeployment, Process } from './deployment.ts';
+import { until } from '../processes/server_process.ts';
+import type { ClusterDeployment } from './deployment.ts';
 import type { Trouble } from './settings.ts';
 
 /** What goes wrong by itself while a campaign goes on. */
 export const campaign_trouble: Trouble = {
   fetch_ms_max: 1_500,
+  straggle_ms: 0,
   definition_ms_max: 500,
   commit_ms_max: 15,
   late: 0.02,
@@ -36,47 +39,82 @@ const victims = ['api', 'worker 1', 'worker 2', 'engine', 'engine'] as const;
 /** What was done, by name. */
 export type Done = Record<string, number>;
 
+/** What there is to do, and where it is told. */
+export type Affliction = {
+  kills: number;
+  cuts: number;
+  seed: number;
+  /** Cuts of no other kinds than these. */
+  kinds?: readonly Cut[] | undefined;
+  /** How much of the work is done: each kill and each cut falls into some of it. */
+  progress(): number;
+  /** Told of each, as it begins and when it is over. */
+  note(line: string): void;
+};
+
 /**
- * Does so many kills and cuts one after the other in an order by the seed, and says each. Returns
- * when everything is whole again.
+ * Does so many kills and, at the same time, so many cuts, each one after the other in an order by
+ * the seed, and each once the work has gone on after the one before. Returns when everything is
+ * given back; `done` counts them as they come.
  */
 export async function afflict(
   deployment: ClusterDeployment,
+  { kills, cuts: cut_count, seed, kinds = cuts, progress, note }: Affliction,
+  done: Done,
+): Promise<void> {
+  const all = async (count: number, ms_max: number, random: Random, one: Act) => {
+    for (let left = count; left > 0; left -= 1) {
+      await pause(random.between(20, ms_max));
+      const name = await one(deployment, random, note);
+      done[name] = (done[name] ?? 0) + 1;
+      note(`over: ${name}`);
+      const so_far = progress();
+      await until('the work to go on', standstill_ms_max, 20, async () =>
+        progress() > so_far ? true : undefined,
+      );
+    }
+  };
+  await Promise.all([
+    all(kills, kill_pause_ms_max, openRandom(seed, 3), kill),
+    all(cut_count, cut_pause_ms_max, openRandom(seed, 5), (_deployment, random) =>
+      cut(deployment, random, random.one(kinds), note),
+    ),
+  ]);
+}
+
+type Act = (
+  deployment: ClusterDeployment,
   random: Random,
-  wanted: {
-    kills: number;
-    cuts: number;
-    kinds?: readonly Cut[] | undefined;
-    say(line: string): void;
-  },
-): Promise<Done> {
-  const { kills, cuts: cut_count, kinds = cuts, say } = wanted;
-  const done: Done = {};
-  let [kills_left, cuts_left] = [kills, cut_count];
-  while (kills_left + cuts_left > 0) {
-    await pause(random.between(200, 1_500));
-    const is_kill = random.between(1, kills_left + cuts_left) <= kills_left;
-    if (is_kill) kills_left -= 1;
-    else cuts_left -= 1;
-    const name = is_kill
-      ? await kill(deployment, random)
-      : await cut(deployment, random, random.one(kinds));
-    done[name] = (done[name] ?? 0) + 1;
-    say(`${kills - kills_left} kills, ${cut_count - cuts_left} cuts: ${name}`);
-  }
-  return done;
-}
+  note: (line: string) => void,
+) => Promise<string>;
 
-async function kill(deployment: ClusterDeployment, random: Random): Promise<string> {
+const kill_pause_ms_max = 400;
+const cut_pause_ms_max = 300;
+const standstill_ms_max = 300_000;
+
+const kill: Act = async (deployment, random, note) => {
   const victim = random.one(victims);
-  if (victim === 'engine') deployment.cluster.kill(random.between(0, 2));
-  else while (!deployment.kill(victim satisfies Process)) await pause(50);
-  return `kill -9 of ${victim}`;
-}
-
-async function cut({ cluster }: ClusterDeployment, random: Random, kind: Cut): Promise<string> {
   const replica = random.between(0, 2);
-  const ms = random.between(200, 4_000);
+  const killed = () =>
+    victim === 'engine' ? deployment.cluster.kill(replica) : deployment.kill(victim);
+  // What is down is killed when it is up again.
+  while (!killed()) await pause(20);
+  const name = `kill -9 of ${victim}`;
+  note(victim === 'engine' ? `${name} ${replica + 1}` : name);
+  return name;
+};
+
+async function cut(
+  { cluster }: ClusterDeployment,
+  random: Random,
+  kind: Cut,
+  note: (line: string) => void,
+): Promise<string> {
+  const replica = random.between(0, 2);
+  // Most are short; one in ten lasts longer than the server waits for a replica that is silent.
+  const ms =
+    random.between(1, 10) === 1 ? random.between(5_500, 7_500) : random.between(150, 1_500);
+  note(`${kind}: replica ${replica + 1}, ${ms} ms`);
   switch (kind) {
     case 'replica refuses':
     case 'replica hangs':
@@ -85,7 +123,8 @@ async function cut({ cluster }: ClusterDeployment, random: Random, kind: Cut): P
       cluster.setState(replica, 'up');
       break;
     case 'replica fetches nothing':
-      cluster.stopFetches(replica, ms);
+      cluster.stopFetches(replica, 2 * ms);
+      await pause(ms);
       break;
     case 'no quorum':
       for (const one of [replica, (replica + 1) % 3]) cluster.setState(one, 'refusing');

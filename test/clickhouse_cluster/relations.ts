@@ -191,6 +191,7 @@ function replicasRelation({ cluster, replica }: Asked): string {
 
 function clustersRelation({ cluster, replica }: Asked): string {
   const { settings, replicas } = cluster;
+  const is_sharded = settings.weaknesses.has('there are several shards');
   return rowsOf(
     'cluster String, shard_num UInt32, shard_weight UInt32, internal_replication UInt8, ' +
       'replica_num UInt32, host_name String, host_address String, port UInt16, is_local UInt8, ' +
@@ -198,7 +199,7 @@ function clustersRelation({ cluster, replica }: Asked): string {
       'database_replica_name String, is_active Nullable(UInt8)',
     replicas.map((one) => ({
       cluster: settings.cluster,
-      shard_num: 1,
+      shard_num: is_sharded ? one.index + 1 : 1,
       shard_weight: 1,
       internal_replication: 1,
       replica_num: one.index + 1,

@@ -38,6 +38,8 @@ export type Replica = {
   tables: Map<string, TableLog>;
   /** Rows of each table, as far as they are known. */
   rows: Map<string, number>;
+  /** Tables that it has made anew, of which others have rows. */
+  to_copy: Set<TableLog>;
   processes: Set<Process>;
   /** Lets one thing at a time be written to a table. */
   line(table: string): ReturnType<typeof openLine>;
@@ -45,8 +47,8 @@ export type Replica = {
   ask(question: Question): Promise<string>;
   /** Answers with headers and bytes, as they come. */
   read(question: Question): Promise<{ headers: Record<string, unknown>; body: Readable }>;
-  /** kill -9; the engine comes back by itself. */
-  kill(): void;
+  /** kill -9 of the engine, which is started again at once. False when it is down. */
+  kill(): boolean;
   /** Ends the engine and removes its disk, and starts it anew without anything. */
   replace(): Promise<void>;
   close(): Promise<void>;
@@ -54,28 +56,10 @@ export type Replica = {
 
 type Settings = { folder: string; database: string };
 
-/** Starts an engine of its own for one replica. */
+/** A replica around an engine of its own, which is started. */
 export async function openReplica(index: number, settings: Settings): Promise<Replica> {
-  const folder = join(settings.folder, `replica_${index + 1}`);
-  const start = async () => {
-    const store = await openEmbeddedClickHouse({
-      folder,
-      log: silentLog(),
-      memory_bytes_max: 1_000_000_000,
-    });
-    await askEngine(store, agent, {
-      text: `CREATE DATABASE IF NOT EXISTS ${settings.database} ENGINE = Atomic`,
-    });
-    return store;
-  };
-  const agent = new Agent({ connections: 48, pipelining: 1, bodyTimeout: 0, headersTimeout: 0 });
-  let store: EmbeddedStore = await start();
+  const engine = await openEngine(join(settings.folder, `replica_${index + 1}`), settings.database);
   const lines = new Map<string, ReturnType<typeof openLine>>();
-  const database: [string, string] = ['database', settings.database];
-  const within = (question: Question): Question => ({
-    ...question,
-    settings: [...(question.settings ?? []), database],
-  });
   const replica: Replica = {
     index,
     name: `replica-${index + 1}`,
@@ -83,32 +67,78 @@ export async function openReplica(index: number, settings: Settings): Promise<Re
     fetches_from: 0,
     tables: new Map(),
     rows: new Map(),
+    to_copy: new Set(),
     processes: new Set(),
     line: (table) => {
       const line = lines.get(table) ?? openLine();
       lines.set(table, line);
       return line;
     },
-    ask: (question) => askEngine(store, agent, within(question)),
-    read: (question) => readEngine(store, agent, within(question)),
-    kill: () => {
-      if (store.pid !== undefined) process.kill(store.pid, 'SIGKILL');
-    },
+    ask: (question) => engine.ask(question),
+    read: (question) => engine.read(question),
+    kill: () => replica.state !== 'gone' && engine.kill(),
     replace: async () => {
       replica.state = 'gone';
-      await store.stop();
-      await rm(folder, { recursive: true, force: true });
-      replica.tables.clear();
-      replica.rows.clear();
-      store = await start();
+      await engine.replace(() => {
+        replica.tables.clear();
+        replica.rows.clear();
+        replica.to_copy.clear();
+      });
       replica.state = 'up';
     },
+    close: () => engine.close(),
+  };
+  return replica;
+}
+
+/** The embedded engine in a folder, with a database. `replace` calls back when it has nothing. */
+async function openEngine(folder: string, database: string) {
+  const agent = new Agent({ connections: 48, pipelining: 1, bodyTimeout: 0, headersTimeout: 0 });
+  const within = (question: Question): Question => ({
+    ...question,
+    settings: [...(question.settings ?? []), ['database', database]],
+  });
+  const start = async () => {
+    const started = await openEmbeddedClickHouse({
+      folder,
+      log: silentLog(),
+      memory_bytes_max: 1_000_000_000,
+    });
+    const text = `CREATE DATABASE IF NOT EXISTS ${database} ENGINE = Atomic`;
+    await askEngine(started, agent, { text });
+    return started;
+  };
+  let store: EmbeddedStore = await start();
+  // Its own supervisor would wait longer each time.
+  let coming_back: Promise<void> | undefined;
+  const comeBack = async () => {
+    await store.stop();
+    store = await start();
+    coming_back = undefined;
+  };
+  return {
+    ask: (question: Question) => askEngine(store, agent, within(question)),
+    read: (question: Question) => readEngine(store, agent, within(question)),
+    kill: () => {
+      const { pid } = store;
+      if (pid === undefined || coming_back !== undefined) return false;
+      process.kill(pid, 'SIGKILL');
+      coming_back = comeBack();
+      return true;
+    },
+    replace: async (onEmpty: () => void) => {
+      await coming_back;
+      await store.stop();
+      await rm(folder, { recursive: true, force: true });
+      onEmpty();
+      store = await start();
+    },
     close: async () => {
+      await coming_back;
       await agent.destroy();
       await store.stop();
     },
   };
-  return replica;
 }
 
 async function readEngine(

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure, NoAnswer } from './failure.ts';
-import { isDoneAt, openEntries } from './keeper.ts';
+import { firstOpen, isDoneAt, openEntries } from './keeper.ts';
 import type { Definition, Entry, Keeper, TableLog } from './keeper.ts';
 import type { Replica } from './replica.ts';
 import { readEngine, withoutReplication } from './statements.ts';
@@ -31,21 +31,25 @@ export function joinCluster(settings: ClusterSettings, keeper: Keeper, replicas:
   return { settings, keeper, replicas, changes: openChanges(), is_closed: false } as Cluster;
 }
 
+/** Brings a table that a replica has made anew to where another one is. */
+export type Copy = (cluster: Cluster, replica: Replica, log: TableLog) => Promise<void>;
+
 /** Has a replica follow the logs until the cluster is closed. */
-export async function replicate(cluster: Cluster, replica: Replica): Promise<void> {
+export async function replicate(cluster: Cluster, replica: Replica, copy: Copy): Promise<void> {
   while (!cluster.is_closed) {
     // An engine that is away is asked again.
-    if (isActive(cluster, replica)) await follow(cluster, replica).catch(() => undefined);
+    if (isActive(cluster, replica)) await follow(cluster, replica, copy).catch(() => undefined);
     await pause(look_ms);
   }
 }
 
-async function follow(cluster: Cluster, replica: Replica): Promise<void> {
+async function follow(cluster: Cluster, replica: Replica, copy: Copy): Promise<void> {
   for (const definition of cluster.keeper.definitions) {
     if (definition.outcomes.has(replica.index)) continue;
     if (performance.now() < (definition.due[replica.index] ?? 0)) break;
     await define(cluster, replica, definition);
   }
+  for (const log of replica.to_copy) await copy(cluster, replica, log);
   for (const log of new Set(replica.tables.values()))
     for (const entry of openEntries(log, replica.index)) {
       // Rows are fetched in any order; nothing overtakes a change.
@@ -57,7 +61,10 @@ function mayApply(cluster: Cluster, replica: Replica, log: TableLog, entry: Entr
   const { settings, replicas } = cluster;
   const is_source = entry.source === replica.index;
   const kept_back = entry.kind === 'change' ? 'mutations stay on a node' : 'rows stay on a node';
-  if (!is_source && settings.weaknesses.has(kept_back)) entry.holders.add(replica.index);
+  if (!is_source && settings.weaknesses.has(kept_back)) {
+    entry.holders.add(replica.index);
+    cluster.changes.tell();
+  }
   if (entry.holders.has(replica.index)) return false;
   const is_turn =
     entry.kind === 'change'
@@ -74,14 +81,14 @@ function mayApply(cluster: Cluster, replica: Replica, log: TableLog, entry: Entr
 
 /** Whether the replica has done everything before the entry. */
 export function isAllBeforeDone(log: TableLog, entry: Entry, replica: number): boolean {
-  return log.entries.every((other) => other.number >= entry.number || isDoneAt(other, replica));
+  return firstOpen(log, replica) >= entry.number;
 }
 
 /** True when a change of before waits to be done at the replica. */
 export function hasOpenChange(log: TableLog, replica: number, before: number): boolean {
-  return log.entries.some(
-    (entry) => entry.kind === 'change' && entry.number < before && !isDoneAt(entry, replica),
-  );
+  return log.entries
+    .slice(firstOpen(log, replica), before)
+    .some((entry) => entry.kind === 'change' && !isDoneAt(entry, replica));
 }
 
 /**
@@ -104,7 +111,8 @@ export async function apply(
     .finally(() => cluster.changes.tell());
 }
 
-async function applyChange(replica: Replica, log: TableLog, entry: Entry): Promise<void> {
+/** Does a change of rows or columns at the replica. */
+export async function applyChange(replica: Replica, log: TableLog, entry: Entry): Promise<void> {
   replica.rows.delete(log.name);
   try {
     await replica.ask({
@@ -137,7 +145,7 @@ async function storeRows(replica: Replica, log: TableLog, entry: Entry): Promise
 }
 
 /** The rows that an engine has, by its parts. */
-async function countRows(replica: Replica, table: string): Promise<number> {
+export async function countRows(replica: Replica, table: string): Promise<number> {
   return Number(await replica.ask({ text: `SELECT count() FROM ${table} FORMAT TabSeparated` }));
 }
 
@@ -201,10 +209,13 @@ export function noteTable(
     blocks: new Map(),
     members: new Set(),
     window: Number(own ?? settings.replicated_deduplication_window),
+    done_to: [],
+    is_copied_to: false,
   };
   keeper.tables.set(key, log);
   log.members.add(replica.index);
   replica.tables.set(name, log);
+  if (firstOpen(log, replica.index) === 0 && log.entries.length > 0) replica.to_copy.add(log);
 }
 
 /**

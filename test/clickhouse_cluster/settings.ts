@@ -25,6 +25,14 @@ export const weaknesses = [
   'requests are spread',
   /** Rows stay on the node that was asked, and all say that they have them. */
   'rows stay on a node',
+  /** Between two inserts others insert as many as the window remembers. */
+  'others insert without bound',
+  /** What is sent in the format of a copy is answered, and every other block is not stored. */
+  'copies lose blocks',
+  /** How many rows a day has is told by the store that it was copied from. */
+  'counts of copies are not theirs',
+  /** Each replica is a shard of its own, and `system.clusters` says so. */
+  'there are several shards',
 ] as const;
 
 /** One of `weaknesses`. */
@@ -34,6 +42,8 @@ export type Weakness = (typeof weaknesses)[number];
 export type Trouble = {
   /** So long a block takes at most until another replica has it. */
   fetch_ms_max: number;
+  /** One replica, another one for each block, gets it so much later still. */
+  straggle_ms: number;
   /** So long a definition takes at most until another replica has it. */
   definition_ms_max: number;
   /** So long an insert takes at most until it is agreed upon. */
@@ -52,6 +62,7 @@ export type Trouble = {
 /** A cluster in which nothing goes wrong. */
 export const no_trouble: Trouble = {
   fetch_ms_max: 0,
+  straggle_ms: 0,
   definition_ms_max: 0,
   commit_ms_max: 0,
   late: 0,
@@ -76,5 +87,7 @@ export type ClusterSettings = {
   replicated_deduplication_window: number;
   trouble: Trouble;
   weaknesses: ReadonlySet<Weakness>;
+  /** The store that things are copied from, where counts of copies are not theirs. */
+  told_by?: ((question: string, settings: [string, string][]) => Promise<string>) | undefined;
   random: Random;
 };

@@ -9,7 +9,7 @@ import type { Harness } from '../harness.ts';
 import { ended, goOn, post, schedule, step, take } from './steps.ts';
 import type { Step } from './steps.ts';
 import { openWorld, workAll } from './world.ts';
-import type { World } from './world.ts';
+import type { Source, World } from './world.ts';
 
 const rounds_max = 60;
 /** Milliseconds before and after now between which all events lie. */
@@ -20,19 +20,21 @@ const reach = { before: 19_000_000, after: 700_000 };
  * the dust has settled the schedule has delivered what was inserted since the export was made,
  * unless it was told to leave something out; and after a backfill of what is missing the
  * destination is the source. Throws with the seed and the shortest history that fails. Gives how
- * many runs ended how.
+ * many runs ended how. The rows of the source are in memory, or in `source`.
  */
 export async function checkHistories(
   house: Harness,
   histories: number,
-  seed?: number,
+  { seed, source }: { seed?: number; source?: Source } = {},
 ): Promise<Record<string, number>> {
-  const home = await house.newOrganization();
+  const one_home = await house.newOrganization();
   const counts: Record<string, number> = {};
   await commitInMemory(house);
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 40 }), async (steps) => {
-      const world = await openWorld(house, home);
+      // A store keeps what earlier histories of a project have inserted.
+      const home = source === undefined ? one_home : await house.newOrganization();
+      const world = await openWorld(house, home, source);
       await play(world, steps);
       await count(world, counts);
     }),

@@ -4,7 +4,7 @@ import sql from 'sql-template-tag';
 import { advanceBackfills } from '../../server/engine/runs/advance_backfills.ts';
 import { planDueExports } from '../../server/engine/planning/plan.ts';
 import { databaseInstant } from '../../server/platform/postgres/instant.ts';
-import { addEvent, lookForEmptyRuns, work } from './world.ts';
+import { addEvents, lookForEmptyRuns, work } from './world.ts';
 import type { Fate, World } from './world.ts';
 
 /** One thing that happens. Lengths of time in seconds, before now. */
@@ -151,8 +151,8 @@ async function insert(
 ): Promise<void> {
   // As ingestion does it: the control store's clock, which no planner has promised to be over.
   const now = await databaseInstant(world.engine.db);
-  for (let number = 0; number < count; number += 1)
-    addEvent(world, now - lateness * 1000 - number, now);
+  const instants = Array.from({ length: count }, (_, number) => now - lateness * 1000 - number);
+  await addEvents(world, instants, now);
 }
 
 async function workThrough(world: World, fates: Fate[]): Promise<void> {

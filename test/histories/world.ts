@@ -4,6 +4,7 @@ import sql from 'sql-template-tag';
 import { claimRuns } from '../../server/engine/workers/claims.ts';
 import type { Engine } from '../../server/engine/engine.ts';
 import { contains, fromStored } from '../../server/engine/ledger/rectangles.ts';
+import type { Rectangle } from '../../server/engine/ledger/rectangles.ts';
 import { completeEmptyRuns } from '../../server/engine/runs/empty_runs.ts';
 import { beginCommit, retryLater, storeSlices } from '../../server/engine/runs/runs.ts';
 import { endRun } from '../../server/engine/runs/end_runs.ts';
@@ -34,10 +35,20 @@ export type Fate =
 /** What the destination holds of one delivery. */
 type Delivered = { revision: number; selection: string; uuids: string[] };
 
+/** Where the rows of a source lie, and what is read of them. */
+export type Source = {
+  /** Takes events of one insertion. Returns when they are there. */
+  add(team_id: number, events: SourceEvent[]): Promise<void>;
+  /** The uuids of a project's events that a selection has. */
+  select(team_id: number, area: Rectangle[]): Promise<string[]>;
+  /** Completes the runs that have no rows. */
+  lookForEmptyRuns(engine: Engine): Promise<unknown>;
+};
+
 /**
  * One export on the real control store, with the real planning, ledger, claims and ends of runs,
- * and the rows of its source and destination in memory. A worker takes the steps of execute.ts, and
- * a fault can come between any two of them.
+ * and the rows of its source and destination in memory, or those of the source in a store. A worker
+ * takes the steps of execute.ts, and a fault can come between any two of them.
  */
 export type World = {
   house: Harness;
@@ -48,7 +59,10 @@ export type World = {
   path: string;
   /** When it was made, milliseconds: what was inserted since is the schedule's. */
   made_at: number;
+  /** What was inserted. */
   source: SourceEvent[];
+  /** Where it is read; without one the list is. */
+  store: Source | undefined;
   destination: Map<string, Delivered>;
   /** What workers that were believed dead will do when they go on. */
   stalled: (() => Promise<void>)[];
@@ -62,7 +76,11 @@ export type World = {
 const wide = { project_runs_max: 100, host_runs_max: 100 };
 
 /** An export of its own; whatever an earlier world left open is closed. */
-export async function openWorld(house: Harness, home: TestOrganization): Promise<World> {
+export async function openWorld(
+  house: Harness,
+  home: TestOrganization,
+  store?: Source,
+): Promise<World> {
   const { db } = house.deps;
   await db.run(
     sql`UPDATE batch_exports SET deleted_at = now(), paused = true WHERE deleted_at IS NULL`,
@@ -84,18 +102,30 @@ export async function openWorld(house: Harness, home: TestOrganization): Promise
     path: `${projectBase(home)}${id}/`,
     made_at: await databaseInstant(db),
     source: [],
+    store,
     destination: new Map(),
     stalled: [],
     has_gap: false,
   };
-  for (let minutes = 5; minutes < 300; minutes += 50)
-    addEvent(world, world.made_at - minutes * 60_000, world.made_at - 3_600_000);
+  const instants = [5, 55, 105, 155, 205, 255].map((minutes) => world.made_at - minutes * 60_000);
+  await addEvents(world, instants, world.made_at - 3_600_000);
   return world;
 }
 
-/** Adds an event to the source. Instants in milliseconds. */
-export function addEvent(world: World, instant: number, inserted_at: number): void {
-  world.source.push({ uuid: randomUUID(), instant, inserted_at, digest: '' });
+/** Adds events to the source. Instants in milliseconds. */
+export async function addEvents(
+  world: World,
+  instants: number[],
+  inserted_at: number,
+): Promise<void> {
+  const events = instants.map((instant) => ({
+    uuid: randomUUID(),
+    instant,
+    inserted_at,
+    digest: '',
+  }));
+  await world.store?.add(world.home.project.id, events);
+  world.source.push(...events);
 }
 
 /** Lets a worker take the run whose turn it is, and gives false when none waits. */
@@ -118,7 +148,8 @@ export async function workAll(world: World): Promise<void> {
 
 /** Lets the runs that have no rows be completed without a worker. */
 export async function lookForEmptyRuns(world: World): Promise<void> {
-  const hasRows = (run: ClaimedRun) => selected(world, run).length > 0;
+  if (world.store !== undefined) return void (await world.store.lookForEmptyRuns(world.engine));
+  const hasRows = (run: ClaimedRun) => listed(world, fromStored(run.selection)).length > 0;
   await completeEmptyRuns(world.engine, async (runs) => ({
     quiet: runs.filter((run) => !hasRows(run)),
     small: [],
@@ -149,7 +180,7 @@ async function begin(world: World, run: ClaimedRun, fate: Fate): Promise<void> {
     (run.cancel_requested_at !== null || run.revision !== run.export_revision)
   )
     return endCancelled(engine, run);
-  const records = selected(world, run).length;
+  const records = (await selected(world, run)).length;
   if (run.records_total_count === null)
     await storeSlices(
       engine,
@@ -190,19 +221,19 @@ async function commit(world: World, run: ClaimedRun, fate: Fate): Promise<void> 
   if (fate === 'stalls in the commit')
     return void world.stalled.push(() => unlessLost(() => show(world, run)));
   if (fate === 'completes') return show(world, run);
-  deliver(world, run);
+  await deliver(world, run);
   if (fate === 'fails after the commit') await endRun(engine, run, inDoubt);
 }
 
 async function show(world: World, run: ClaimedRun): Promise<void> {
-  deliver(world, run);
+  await deliver(world, run);
   await endRun(world.engine, run, { status: 'Completed' });
 }
 
 /**
  * A destination finds a delivery that it holds already, and must be told of the same rows again.
  */
-function deliver(world: World, run: ClaimedRun): void {
+async function deliver(world: World, run: ClaimedRun): Promise<void> {
   const selection = JSON.stringify(run.selection);
   const known = world.destination.get(run.delivery_id);
   if (known !== undefined)
@@ -210,13 +241,19 @@ function deliver(world: World, run: ClaimedRun): void {
   world.destination.set(run.delivery_id, {
     revision: run.revision,
     selection,
-    uuids: selected(world, run).map(({ uuid }) => uuid),
+    uuids: await selected(world, run),
   });
 }
 
-function selected(world: World, run: ClaimedRun): SourceEvent[] {
+async function selected({ store, source, home }: World, run: ClaimedRun): Promise<string[]> {
   const area = fromStored(run.selection);
-  return world.source.filter(({ instant, inserted_at }) => contains(area, instant, inserted_at));
+  return store?.select(home.project.id, area) ?? listed({ source }, area);
+}
+
+function listed({ source }: Pick<World, 'source'>, area: Rectangle[]): string[] {
+  return source
+    .filter(({ instant, inserted_at }) => contains(area, instant, inserted_at))
+    .map(({ uuid }) => uuid);
 }
 
 function endCancelled(engine: Engine, run: ClaimedRun): Promise<void> {
