@@ -99,8 +99,8 @@ for (const busy of numbersOf(options.busy))
     const found: Lag[] = [];
     for (let round = 0; round < Number(options.rounds); round += 1)
       found.push(await measure(workers, busy));
-    const what =
-      `${exports} due exports of ${projects} projects, ${busy} with rows, ` + `${workers} workers`;
+    const due = `${exports} due exports of ${projects} projects`;
+    const what = `${due}, ${busy} with rows, ${workers} workers`;
     const share = (name: string, of: (lag: Lag) => number, aim?: number) =>
       tell({
         what: `${what}: ${name}`,

@@ -112,6 +112,7 @@ export async function writeFound<Found, Answer>(
 ): Promise<Answer | FastifyReply> {
   const { db, log } = request.server.context;
   const inner = innerCall();
+  const is_validate_only = isValidateOnly(request);
   let effects: Effect[] = [];
   const inTransaction = () =>
     db.transaction(async (tx) => {
@@ -126,7 +127,7 @@ export async function writeFound<Found, Answer>(
       const is_closed = confirmed.value;
       const record = openRecord(request, tx);
       const answer = await work(finding.value, tx, record, (effect) => void effects.push(effect));
-      return keepWrite(request, tx, { status, answer, is_closed, record });
+      return keepWrite(request, tx, { status, answer, is_validate_only, is_closed, record });
     });
   let answer: Answer;
   try {
@@ -192,17 +193,22 @@ function openRecord(request: FastifyRequest, tx: Transaction): OpenRecord {
 async function keepWrite<Answer>(
   request: FastifyRequest,
   tx: Transaction,
-  done: { status: number; answer: Answer; is_closed: boolean; record: OpenRecord },
+  done: {
+    status: number;
+    answer: Answer;
+    is_validate_only: boolean;
+    is_closed: boolean;
+    record: OpenRecord;
+  },
 ): Promise<Answer> {
-  const { answer, record } = done;
-  const validateOnly = isValidateOnly(request);
+  const { answer, record, is_validate_only } = done;
   const inner = innerCall();
   const { entry, before } = onlyOne(request, record.entries);
   if (inner !== undefined) inner.changes = entry === 'nothing' ? [] : entry.changes;
   if (changesNothing(request, entry)) throw new NothingKept(before ?? answer);
-  if (!validateOnly) keepUnderKey(request, tx, done.status, answer);
+  if (!is_validate_only) keepUnderKey(request, tx, done.status, answer);
   await keepEntry(request, tx, entry, done);
-  if (validateOnly) throw new NothingKept(answer);
+  if (is_validate_only) throw new NothingKept(answer);
   return answer;
 }
 
