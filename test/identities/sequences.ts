@@ -13,15 +13,16 @@ export type SentEvent = {
 export const nobody = ['null', 'Guest', '0', '"undefined"'];
 
 const events_per_sequence_max = 16;
+// A forced merge begins a batch of its own: with more of them no batch would hold much.
 const kinds = [
-  ...Array(5).fill('seen'),
-  ...Array(3).fill('$set'),
-  ...Array(2).fill('$set_once'),
-  '$unset',
-  ...Array(5).fill('$identify'),
-  ...Array(2).fill('$create_alias'),
+  ...Array(15).fill('seen'),
+  ...Array(9).fill('$set'),
+  ...Array(6).fill('$set_once'),
+  ...Array(3).fill('$unset'),
+  ...Array(15).fill('$identify'),
+  ...Array(6).fill('$create_alias'),
   '$merge_dangerously',
-  '$groupidentify',
+  ...Array(3).fill('$groupidentify'),
 ] as string[];
 
 /**
