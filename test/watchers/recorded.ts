@@ -7,18 +7,20 @@ const tries = 'Tries a destination; what it writes there it takes away again.';
 const reads = 'Reads events and changes nothing.';
 
 const doors = protocols.flatMap(({ match, settings }) => [...match, ...settings]);
-const event_doors = protocols
-  .flatMap(({ match }) => match)
-  .filter(({ methods = ['POST'] }) => methods.includes('POST'))
+const posted = protocols
+  .flatMap(({ match, settings }) => [
+    ...match.filter(({ methods }) => methods?.includes('POST') ?? true),
+    ...settings.filter(({ methods }) => methods?.includes('POST') ?? false),
+  ])
   .flatMap(({ paths }) => paths)
-  .map((path) => [`POST ${path}`, 'Events are the data of a project.'] as const);
+  .map((path) => [`POST ${path}`, 'Events are the data of a project; settings are read.'] as const);
 
 /**
  * Routes that change nothing that the activity log is about, and why. Every other change goes
  * through `write()` and leaves exactly one entry.
  */
 export const not_recorded: Record<string, string> = {
-  ...Object.fromEntries(event_doors),
+  ...Object.fromEntries(posted),
   'POST /api/projects/:project_id/events/':
     'Events are the data of a project, many in one request; the store of events has them.',
   'POST /api/projects/:project_id/batch_exports/test/': tries,

@@ -1,7 +1,7 @@
 import type { FastifySchema } from 'fastify';
 import { Type } from 'typebox';
 import { Problem } from '../../platform/http/responses.ts';
-import type { Door } from './protocol.ts';
+import type { Door, SettingsDoor } from './protocol.ts';
 
 const description =
   'The key is a write key of the project, where the SDK puts its key. 200 means that every event ' +
@@ -13,15 +13,19 @@ const refused = {
   503: 'Too busy; Retry-After says when to send again.',
 };
 
+const refused_settings = {
+  400: 'The request cannot be read, or shows several keys.',
+  401: 'No key where one is needed, or an unknown, expired or revoked one.',
+  413: refused[413],
+  503: refused[503],
+};
+
 /** What the OpenAPI document says of a door of an SDK; bodies are the SDK's own. */
 export function doorSchema(
   { summary, answers = ['application/json'], refusals }: Door,
   method: string,
   path: string,
 ): FastifySchema {
-  const name = path.replaceAll(/\W+/g, '_').replaceAll(/^_|_$/g, '');
-  const contentOf = (types: readonly string[]) =>
-    Object.fromEntries(types.map((type) => [type, { schema: Type.Unknown() }]));
   const problems = Object.entries(refused).map(([status, told]) => [
     status,
     refusals === undefined
@@ -29,7 +33,7 @@ export function doorSchema(
       : { description: told, content: contentOf(refusals) },
   ]);
   return {
-    operationId: `capture_${name}_${method.toLowerCase()}`,
+    operationId: `capture_${nameOf(path)}_${method.toLowerCase()}`,
     tags: ['capture'],
     summary,
     description,
@@ -41,4 +45,36 @@ export function doorSchema(
       ...Object.fromEntries(problems),
     },
   };
+}
+
+/** What the OpenAPI document says of where an SDK asks for its settings. */
+export function settingsSchema(
+  { summary, answers = 'application/json' }: SettingsDoor,
+  method: string,
+  path: string,
+): FastifySchema {
+  const problems = Object.entries(refused_settings).map(([status, told]) => [
+    status,
+    { ...Problem, description: told },
+  ]);
+  return {
+    operationId: `sdk_${nameOf(path)}_${method.toLowerCase()}`,
+    tags: ['capture'],
+    summary,
+    description:
+      'An SDK asks for this beside sending events. The answer is the same for everybody.',
+    response: {
+      200: { description: 'What the SDK expects.', content: contentOf([answers]) },
+      ...(method === 'GET' ? { 304: { description: 'As it was.', type: 'null' } } : {}),
+      ...Object.fromEntries(problems),
+    },
+  };
+}
+
+function nameOf(path: string): string {
+  return path.replaceAll(/\W+/g, '_').replaceAll(/^_|_$/g, '');
+}
+
+function contentOf(types: readonly string[]) {
+  return Object.fromEntries(types.map((type) => [type, { schema: Type.Unknown() }]));
 }

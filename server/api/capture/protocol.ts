@@ -81,6 +81,9 @@ export type Asked = {
 export type SettingsDoor = {
   paths: readonly string[];
   methods?: readonly ('GET' | 'POST')[];
+  summary: string;
+  /** The media type of the answer; default JSON. */
+  answers?: string;
   key?: boolean;
   /** What is sent there is taken and not kept. */
   keeps_nothing?: boolean;

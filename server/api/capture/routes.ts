@@ -1,4 +1,10 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchema,
+  RouteOptions,
+} from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { basePath } from '../../platform/http/base_path.ts';
@@ -7,7 +13,7 @@ import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import { etagOf } from '../../platform/http/etag.ts';
 import { busyCapture } from './busy.ts';
 import { allowPages, answerPreflight } from './cross_origin.ts';
-import { doorSchema } from './door_schema.ts';
+import { doorSchema, settingsSchema } from './door_schema.ts';
 import { oneKey, shownKeys } from './keys.ts';
 import { openCaptureLimits } from './limits.ts';
 import { protocolsOf } from './message.ts';
@@ -22,7 +28,10 @@ import { capture_size_bytes_max, dataOf } from './unpack.ts';
 import { openWriteAccess } from './write_access.ts';
 import type { WriteAccessFinder } from './write_access.ts';
 
-const open_door = { scope: 'public', accepts_anything: true } as const;
+const foreign_route = {
+  config: { scope: 'public', accepts_anything: true, foreign: true },
+  bodyLimit: capture_size_bytes_max,
+} as const;
 
 /**
  * The paths of the SDKs that people already have: events in under a write key, and the settings
@@ -65,13 +74,8 @@ export function captureRoutes(app: FastifyInstance, deps: Deps): void {
   });
 }
 
-const json = 'application/json';
 const script = 'application/javascript';
-/** A protocol may tell errors in its own form. */
-const either = [problem, json];
-const refused = { 400: either, 401: either, 413: either, 503: either };
 const preflight_route = hiddenRoute({ 200: [] });
-const settings_route = hiddenRoute({ 200: [json, script], 304: [], ...refused });
 const script_route = hiddenRoute({ 200: [script], 404: [problem], 503: [problem] });
 
 function allPaths(): string[] {
@@ -98,28 +102,33 @@ function eventDoor(
     const bytes = Buffer.isBuffer(body) ? body : dataOf(sent.query['data'] ?? '');
     return send(reply, await take(bytes, request.headers['content-encoding'], sent));
   };
-  const route = {
-    config: { ...open_door, foreign: true },
-    bodyLimit: capture_size_bytes_max,
-    handler,
-  };
+  const route = { ...foreign_route, handler };
   for (const method of door.methods ?? ['POST'])
     for (const path of door.paths) {
       // Protocols that share a path are told apart by the body.
       if (known.has(`${method} ${path}`)) continue;
       known.add(`${method} ${path}`);
-      const [whole = '', bare = ''] = spellings(path);
-      const schema = doorSchema(door, method, path);
-      room.route({ ...route, method, url: whole, schema });
-      room.route({ ...route, method, url: bare, schema: { ...schema, hide: true } });
+      twice(room, { ...route, method }, path, doorSchema(door, method, path));
     }
+}
+
+/** Registers a path in both spellings, of which the document names the first. */
+function twice(
+  room: FastifyInstance,
+  route: Omit<RouteOptions, 'url'>,
+  path: string,
+  schema: FastifySchema,
+): void {
+  for (const [index, url] of spellings(path).entries())
+    room.route({ ...route, url, schema: index === 0 ? schema : { ...schema, hide: true } });
 }
 
 function settingsDoor(
   room: FastifyInstance,
-  { paths, methods = ['GET'], key: needs_key = false, keeps_nothing, answer }: SettingsDoor,
+  door: SettingsDoor,
   { findAccess, refusals }: { findAccess: WriteAccessFinder; refusals: Refusals },
 ): void {
+  const { paths, methods = ['GET'], key: needs_key = false, keeps_nothing, answer } = door;
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const sent = sentOf(request, 0);
     const { path, query, headers } = sent;
@@ -131,19 +140,12 @@ function settingsDoor(
     const host = `${request.host}${basePath(request.server.context)}`;
     const has_bearer = /^bearer /i.test(headers.authorization ?? '');
     const answered = answer({ key, path, query, has_bearer, scheme, host });
-    if (request.method === 'GET' && answered.status === undefined)
-      return sendTagged(request, reply, answered);
-    return send(reply, answered);
+    return request.method === 'GET' ? sendTagged(request, reply, answered) : send(reply, answered);
   };
+  const route = { ...foreign_route, handler: handle };
   for (const method of methods)
-    for (const url of paths.flatMap(spellings))
-      room.route({
-        ...settings_route,
-        method,
-        url,
-        bodyLimit: capture_size_bytes_max,
-        handler: handle,
-      });
+    for (const path of paths)
+      twice(room, { ...route, method }, path, settingsSchema(door, method, path));
 }
 
 /** Scripts that a client loads for what is switched off: there is nothing in them. */

@@ -1,3 +1,4 @@
+import { unauthenticated } from '../../../platform/http/errors.ts';
 import { jsonAnswer } from '../answers.ts';
 import type { Answer, Asked, SettingsDoor } from '../protocol.ts';
 
@@ -44,32 +45,46 @@ function configScript({ key }: Asked): Answer {
 }
 
 function definitions({ has_bearer }: Asked): Answer {
-  return has_bearer
-    ? jsonAnswer({ flags: [], group_type_mapping: {}, cohorts: {} })
-    : { ...jsonAnswer({ detail: 'Send a personal key as Bearer.' }), status: 401 };
+  if (!has_bearer) throw unauthenticated('not_authenticated', 'Send a personal key as Bearer.');
+  return jsonAnswer({ flags: [], group_type_mapping: {}, cohorts: {} });
 }
 
 /** The answers to everything that is not an event: flags, surveys, recordings and metrics. */
 export const posthogSettings: readonly SettingsDoor[] = [
-  { paths: ['/array/:key/config'], key: true, answer: () => jsonAnswer(config) },
-  { paths: ['/array/:key/config.js'], key: true, answer: configScript },
+  {
+    paths: ['/array/:key/config'],
+    summary: "Read the settings of PostHog's clients",
+    key: true,
+    answer: () => jsonAnswer(config),
+  },
+  {
+    paths: ['/array/:key/config.js'],
+    summary: "Read the settings of PostHog's clients as a script",
+    answers: 'application/javascript',
+    key: true,
+    answer: configScript,
+  },
   {
     paths: ['/flags/', '/decide/'],
+    summary: 'Ask for feature flags: there are none',
     methods: ['POST', 'GET'],
     answer: () =>
       jsonAnswer({ ...no_flags, ...config, config: { enable_collect_everything: true } }),
   },
   {
     paths: ['/flags/definitions/', '/api/feature_flag/local_evaluation/'],
+    summary: 'Ask for the definitions of feature flags: there are none',
     answer: definitions,
   },
   // Clients hand the body to the program as the flag's payload, whatever the status is.
   {
     paths: ['/api/projects/@current/feature_flags/:name/remote_config/'],
+    summary: 'Ask for the payload of a feature flag: it is null',
     answer: () => jsonAnswer(null),
   },
   {
     paths: ['/api/surveys/', '/api/early_access_features/', '/api/web_experiments/'],
+    summary: 'Ask for what is switched off: the list is empty',
     answer: ({ path }) =>
       jsonAnswer(
         path.includes('surveys')
@@ -81,6 +96,7 @@ export const posthogSettings: readonly SettingsDoor[] = [
   },
   {
     paths: ['/s/', '/i/v1/metrics/', '/i/v1/traces/'],
+    summary: 'Send recordings, metrics or traces: they are taken and not kept',
     methods: ['POST', 'GET'],
     keeps_nothing: true,
     answer: taken,

@@ -14,7 +14,14 @@ export const rudderstack: Protocol = {
   ],
   decode: decodeMessages,
   answer: () => ({ type: 'text/plain; charset=utf-8', body: 'OK' }),
-  settings: [{ paths: ['/sourceConfig/'], key: true, answer: sourceConfig }],
+  settings: [
+    {
+      paths: ['/sourceConfig/'],
+      summary: "Read the settings of RudderStack's library",
+      key: true,
+      answer: sourceConfig,
+    },
+  ],
 };
 
 function sourceConfig({ key }: Asked) {

@@ -29,9 +29,18 @@ export const segment: Protocol = {
   decode: decodeMessages,
   answer: ({ method }) => (method === 'GET' ? pixelAnswer() : jsonAnswer({ success: true })),
   settings: [
-    { paths: ['/v1/projects/:key/settings'], key: true, answer: settings },
-    // The library's own metrics.
-    { paths: ['/v1/m/'], methods: ['POST'], answer: () => jsonAnswer({ success: true }) },
+    {
+      paths: ['/v1/projects/:key/settings'],
+      summary: "Read the settings of Segment's library",
+      key: true,
+      answer: settings,
+    },
+    {
+      paths: ['/v1/m/'],
+      methods: ['POST'],
+      summary: 'Send metrics of the library itself: they are taken and not kept',
+      answer: () => jsonAnswer({ success: true }),
+    },
   ],
 };
 
