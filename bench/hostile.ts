@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { buildApp } from '../server/app.ts';
-import { capture_size_bytes_max } from '../server/api/capture/unpack.ts';
+import { capture_size_bytes_max } from '../server/api/capture/read/unpack.ts';
 import { openLog } from '../server/platform/log.ts';
 import { openRandom } from '../test/chaos/random.ts';
 import { openEra } from '../test/fuzz/era.ts';

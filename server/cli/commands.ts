@@ -81,7 +81,7 @@ function build(wrap: Wrap): Command {
     .option('--json', 'one JSON object instead of text')
     .action(
       wrap(async (context, options: { export?: string; json?: boolean }) =>
-        (await import('./verify.ts')).verify(context, options),
+        (await import('./verify/verify.ts')).verify(context, options),
       ),
     );
   program

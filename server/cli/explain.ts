@@ -3,7 +3,7 @@ import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.t
 import { ControlStoreError } from '../platform/postgres/control_store.ts';
 import { SchemaTooNewError } from '../platform/postgres/migrate.ts';
 import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
-import { NoStoreError, RestoreUnfinishedError } from './stores.ts';
+import { NoStoreError, RestoreUnfinishedError } from './stores/stores.ts';
 import { UserError } from './user_error.ts';
 
 /** Faults whose message is made for the person at the terminal. */

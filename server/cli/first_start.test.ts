@@ -11,7 +11,7 @@ import { makeApiKey } from '../platform/http/caller/api_key.ts';
 import { isPassword } from '../platform/passwords/password.ts';
 import { firstStart } from './first_start.ts';
 import { UserError } from './user_error.ts';
-import { waitForStores } from './wait_for_stores.ts';
+import { waitForStores } from './stores/wait_for_stores.ts';
 
 let harness: Harness;
 before(async () => {

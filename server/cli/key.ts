@@ -11,7 +11,7 @@ import { all_scopes, isScope } from '../platform/http/caller/scopes.ts';
 import type { Queryable } from '../platform/postgres/database.ts';
 import type { CommandContext } from './command_context.ts';
 import { UserError } from './user_error.ts';
-import { sayWith } from './with_process.ts';
+import { sayWith } from './process/with_process.ts';
 
 const day_ms = 24 * 3_600_000;
 

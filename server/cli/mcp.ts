@@ -5,7 +5,7 @@ import type { ApiCall } from '../api/mcp/api_call.ts';
 import { agent_header } from '../platform/http/caller/agent.ts';
 import { version } from '../platform/version.ts';
 import type { CommandContext } from './command_context.ts';
-import { stopSignal } from './stop_signal.ts';
+import { stopSignal } from './process/stop_signal.ts';
 import { UserError } from './user_error.ts';
 
 const headers_timeout_ms = 60_000;

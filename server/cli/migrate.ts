@@ -1,8 +1,8 @@
 import type { CommandContext } from './command_context.ts';
 import { lookAtBackground } from './doctor/background_findings.ts';
-import { migrations_folder } from './process.ts';
+import { migrations_folder } from './process/process.ts';
 import { lookAtSchema } from './doctor/schema_findings.ts';
-import { withProcess } from './with_process.ts';
+import { withProcess } from './process/with_process.ts';
 
 /**
  * Brings both stores to this version. With `acceptStore` the database may have come from another

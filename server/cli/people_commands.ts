@@ -7,7 +7,7 @@ async function sayWith(
   context: CommandContext,
   work: (deps: Deps) => Promise<string>,
 ): Promise<number> {
-  return (await import('./with_process.ts')).sayWith(context, work);
+  return (await import('./process/with_process.ts')).sayWith(context, work);
 }
 
 /** `sluice removals`: what became of the rows of deleted projects. */

@@ -9,9 +9,9 @@ import { rewrapField } from '../platform/secrets/rewrap.ts';
 import type { Rewrapped } from '../platform/secrets/rewrap.ts';
 import type { Secrets } from '../platform/secrets/secrets.ts';
 import type { CommandContext } from './command_context.ts';
-import type { OpenProcess } from './process.ts';
+import type { OpenProcess } from './process/process.ts';
 import { sealed_fields } from './sealed_fields.ts';
-import { withProcess } from './with_process.ts';
+import { withProcess } from './process/with_process.ts';
 
 /**
  * While others work, a row can be written under the former key behind the place that was reached;

@@ -10,11 +10,11 @@ import { serveHealth } from '../platform/http/health.ts';
 import { lowerPriority } from '../platform/process_priority.ts';
 import type { Logger } from '../platform/log.ts';
 import { firstStart } from './first_start.ts';
-import { closeApp, listenAt } from './listen.ts';
-import { openProcess } from './process.ts';
-import type { OpenProcess } from './process.ts';
+import { closeApp, listenAt } from './process/listen.ts';
+import { openProcess } from './process/process.ts';
+import type { OpenProcess } from './process/process.ts';
 import { runPlugins } from './run_plugins.ts';
-import type { Stores } from './stores.ts';
+import type { Stores } from './stores/stores.ts';
 
 /**
  * A worker beside an API stands back: measured, its share counts for more than that of the

@@ -1,9 +1,9 @@
 import { collectYoungHeapAlone, withSmallYoungHeap } from '../platform/memory/young_heap.ts';
 import type { CommandContext } from './command_context.ts';
-import { keepCompiledModules } from './compiled_modules.ts';
+import { keepCompiledModules } from './process/compiled_modules.ts';
 import type { Parts } from './serve.ts';
-import { stopSignal } from './stop_signal.ts';
-import { joinStores, openStores } from './stores.ts';
+import { stopSignal } from './process/stop_signal.ts';
+import { joinStores, openStores } from './stores/stores.ts';
 
 /** So long after its last answers a server may take to stop. */
 const stop_ms_max = 30_000;

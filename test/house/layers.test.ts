@@ -294,7 +294,7 @@ test('commands open the analytics store with its cluster', () => {
     .filter((path) => !path.endsWith('.test.ts') && !others.test(path));
   assert.deepEqual(
     openers,
-    ['server/cli/analytics_store.ts'],
+    ['server/cli/stores/analytics_store.ts'],
     'Open it by openAnalytics or openAnalyticsAsIs: without its cluster one replica is asked.',
   );
 });

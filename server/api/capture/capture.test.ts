@@ -11,7 +11,7 @@ import {
 import { storedEvents } from '../../../test/factories/stored_events.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, Sent, TestOrganization } from '../../../test/harness.ts';
-import { capture_size_bytes_max } from './unpack.ts';
+import { capture_size_bytes_max } from './read/unpack.ts';
 
 let harness: Harness;
 let home: TestOrganization;

@@ -1,5 +1,5 @@
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { capture_size_bytes_max } from './unpack.ts';
+import { capture_size_bytes_max } from './read/unpack.ts';
 
 /**
  * A body that nobody's SDK sends, and what it is answered. `empty` says that it is a message

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { startChores } from '../../platform/chores.ts';
 import { openLimiter } from '../../platform/http/limits/rate_limit.ts';
-import { openArrivals } from './arriving.ts';
-import type { Arrivals } from './arriving.ts';
+import { openArrivals } from './read/arriving.ts';
+import type { Arrivals } from './read/arriving.ts';
 import { busyCapture } from './busy.ts';
 
 /** How many bytes of unpacked bodies are worked on at once; beyond that it is too busy. */

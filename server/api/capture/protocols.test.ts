@@ -6,17 +6,17 @@ import type { PlainEvent } from '../../engine/ingest/parse/event.ts';
 import { warning_reasons } from '../../engine/ingestion_warnings/warning.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { jitsu_cases } from './jitsu/cases.ts';
-import { openMessage } from './message.ts';
+import { openMessage } from './read/message.ts';
 import { opentelemetry_cases } from './opentelemetry/cases.ts';
 import { posthog_cases } from './posthog/cases.ts';
 import { case_key, case_now } from './protocol_case.ts';
 import type { ProtocolCase, WantedEvent } from './protocol_case.ts';
 import { protocols } from './protocols.ts';
-import type { Read } from './read_draft.ts';
+import type { Read } from './read/read_draft.ts';
 import { rudderstack_cases } from './rudderstack/cases.ts';
 import { segment_cases } from './segment/cases.ts';
 import { snowplow_cases } from './snowplow/cases.ts';
-import { dataOf } from './unpack.ts';
+import { dataOf } from './read/unpack.ts';
 
 const tables = {
   posthog: posthog_cases,

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts';
 import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { shownKeys } from './keys.ts';
-import { protocolsOf } from './message.ts';
+import { protocolsOf } from './read/message.ts';
 import type { Sent } from './protocol.ts';
 import type { WriteAccessFinder } from './write_access.ts';
 

@@ -16,7 +16,7 @@ import { allowPages, answerPreflight } from './cross_origin.ts';
 import { doorSchema, settingsSchema } from './door_schema.ts';
 import { oneKey, shownKeys } from './keys.ts';
 import { openCaptureLimits } from './limits.ts';
-import { protocolsOf } from './message.ts';
+import { protocolsOf } from './read/message.ts';
 import { protocols } from './protocols.ts';
 import type { Answer, Door, Sent, SettingsDoor } from './protocol.ts';
 import { openRefusals } from './refusals.ts';
@@ -24,7 +24,7 @@ import type { Refusals } from './refusals.ts';
 import { sentOf } from './sent.ts';
 import { openTake } from './take.ts';
 import type { TakeSent } from './take.ts';
-import { capture_size_bytes_max, dataOf } from './unpack.ts';
+import { capture_size_bytes_max, dataOf } from './read/unpack.ts';
 import { openWriteAccess } from './write_access.ts';
 import type { WriteAccessFinder } from './write_access.ts';
 

@@ -9,17 +9,17 @@ import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
 import { diskFull } from '../../platform/http/disk_full.ts';
 import { invalidMany } from '../../platform/http/errors.ts';
 import type { WriteAccess } from '../write_keys/store.ts';
-import { readMessage } from './aside.ts';
-import type { OpenedMessage } from './aside.ts';
+import { readMessage } from './read/aside.ts';
+import type { OpenedMessage } from './read/aside.ts';
 import { busyCapture } from './busy.ts';
 import { unknownKey } from './keys.ts';
 import type { CaptureLimits } from './limits.ts';
 import { protocols } from './protocols.ts';
 import type { Answer, Sent, Verdict } from './protocol.ts';
-import type { Read } from './read_draft.ts';
+import type { Read } from './read/read_draft.ts';
 import type { Refusals } from './refusals.ts';
-import type { Traffic } from './traffic.ts';
-import { unpackBody } from './unpack.ts';
+import type { Traffic } from './read/traffic.ts';
+import { unpackBody } from './read/unpack.ts';
 import type { WriteAccessFinder } from './write_access.ts';
 
 /** Takes the events of a request and gives what its client is answered. */

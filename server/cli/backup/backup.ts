@@ -8,13 +8,13 @@ import { openDatabase } from '../../platform/postgres/database.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { openServerSecrets } from '../../platform/secrets/server_keys.ts';
 import { version } from '../../platform/version.ts';
-import { openAnalytics } from '../analytics_store.ts';
+import { openAnalytics } from '../stores/analytics_store.ts';
 import type { CommandContext } from '../command_context.ts';
-import { secretKeysOf } from '../process.ts';
-import { joinStores } from '../stores.ts';
-import type { Stores } from '../stores.ts';
+import { secretKeysOf } from '../process/process.ts';
+import { joinStores } from '../stores/stores.ts';
+import type { Stores } from '../stores/stores.ts';
 import { UserError } from '../user_error.ts';
-import { waitForStores } from '../wait_for_stores.ts';
+import { waitForStores } from '../stores/wait_for_stores.ts';
 import { analytics_tables, copyAnalytics, findCut, rows_per_file } from './analytics_copy.ts';
 import { copyControl } from './control_copy.ts';
 import {

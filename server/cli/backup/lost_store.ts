@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { lockDataFolder } from '../../platform/data_folder.ts';
-import { restoring_name } from '../stores.ts';
+import { restoring_name } from '../stores/stores.ts';
 import { UserError } from '../user_error.ts';
 
 /** The store that was lost while the other one was kept. */

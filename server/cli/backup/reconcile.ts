@@ -2,7 +2,7 @@ import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
 import type { Assumption } from '../../engine/reconcile/assume.ts';
 import type { CommandContext } from '../command_context.ts';
 import { UserError } from '../user_error.ts';
-import { withProcess } from '../with_process.ts';
+import { withProcess } from '../process/with_process.ts';
 import { tellReconciled } from './tell_reconciled.ts';
 
 /** The options of `sluice reconcile`. */

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import type { Plan } from '../../api/configuration/schema.ts';
 import { environmentVariable } from '../../config/config.ts';
 import type { CommandContext } from '../command_context.ts';
-import { signal_exit_codes, stopSignal } from '../stop_signal.ts';
+import { signal_exit_codes, stopSignal } from '../process/stop_signal.ts';
 import { UserError } from '../user_error.ts';
 import { ConfigurationRefused, openClient } from './client.ts';
 import type { Client } from './client.ts';

@@ -14,13 +14,13 @@ import { lookAtCluster } from './cluster_findings.ts';
 import { lookAtDisk } from './disk_findings.ts';
 import { fault, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
-import { lookAtNamedStores } from '../named_stores.ts';
+import { lookAtNamedStores } from '../stores/named_stores.ts';
 import { lookAtPrimary } from './primary_findings.ts';
-import { migrations_folder } from '../process.ts';
-import type { OpenProcess } from '../process.ts';
+import { migrations_folder } from '../process/process.ts';
+import type { OpenProcess } from '../process/process.ts';
 import { lookAtSchema } from './schema_findings.ts';
-import { NoStoreError, findRunning } from '../stores.ts';
-import { withProcess } from '../with_process.ts';
+import { NoStoreError, findRunning } from '../stores/stores.ts';
+import { withProcess } from '../process/with_process.ts';
 
 const gibibyte = 2 ** 30;
 /** Faults of the activity log that are told one by one. */

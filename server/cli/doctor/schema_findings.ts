@@ -21,8 +21,8 @@ import {
   costsOf,
   secondsOf,
 } from './migration_costs.ts';
-import { openAnalyticsAsIs } from '../analytics_store.ts';
-import type { Stores } from '../stores.ts';
+import { openAnalyticsAsIs } from '../stores/analytics_store.ts';
+import type { Stores } from '../stores/stores.ts';
 
 /** A pending migration as it is told, and how long a start waits for it. */
 type Told = { text: string; seconds: number };

@@ -1,6 +1,6 @@
 import type { CommandContext } from '../command_context.ts';
 import { importFile } from './import.ts';
-import { stopSignal } from '../stop_signal.ts';
+import { stopSignal } from '../process/stop_signal.ts';
 import { UserError } from '../user_error.ts';
 
 /** The options of `sluice import` as the command line gives them. */

@@ -11,8 +11,8 @@ import { openProgress } from './state.ts';
 import type { ImportProgress, ImportState } from './state.ts';
 import { openComplaints, openImportBar } from './terminal.ts';
 import type { Complaints, ImportBar, ImportTerminal } from './terminal.ts';
-import { signal_exit_codes } from '../stop_signal.ts';
-import type { StopSignal } from '../stop_signal.ts';
+import { signal_exit_codes } from '../process/stop_signal.ts';
+import type { StopSignal } from '../process/stop_signal.ts';
 import { UserError } from '../user_error.ts';
 
 /** What to import, where to, and how its lines are to be read. */

@@ -14,7 +14,7 @@ import type { TestOrganization } from '../../../test/harness.ts';
 import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { UserError } from '../user_error.ts';
-import { waitForClickHouse } from '../wait_for_stores.ts';
+import { waitForClickHouse } from '../stores/wait_for_stores.ts';
 import { migrateStore } from './command.ts';
 import { copyRows } from './copy_rows.ts';
 import type { Move } from './copy_rows.ts';

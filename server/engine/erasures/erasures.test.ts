@@ -8,7 +8,7 @@ import { eventsIn, openDeliveringHouse } from '../../../test/factories/deliverin
 import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
 import { erasing } from '../../../test/factories/erasures.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
-import { verifyExports } from '../../cli/verify.ts';
+import { verifyExports } from '../../cli/verify/verify.ts';
 import { isSigned } from '../../platform/secrets/secrets.ts';
 import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
 import { retainRows } from '../retention/look.ts';

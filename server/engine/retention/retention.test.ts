@@ -7,7 +7,7 @@ import type { TestOrganization } from '../../../test/harness.ts';
 import { openPostgresServer } from '../../../test/servers/postgres_destination.ts';
 import type { PostgresServer } from '../../../test/servers/postgres_destination.ts';
 import { listRemovals } from '../../cli/removals.ts';
-import { verifyExports } from '../../cli/verify.ts';
+import { verifyExports } from '../../cli/verify/verify.ts';
 import { retainRows } from './look.ts';
 import { removeDecided } from './remove.ts';
 

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
 import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
-import { verifyExports } from '../../../cli/verify.ts';
+import { verifyExports } from '../../../cli/verify/verify.ts';
 import { RetryableError } from '../../../engine/destination/errors.ts';
 import { slice_encoding } from '../../../engine/destinations/bigquery/stage.ts';
 import { destinationDeps } from '../../../engine/engine.ts';

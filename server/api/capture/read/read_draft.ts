@@ -1,13 +1,13 @@
-import type { IncomingEvent, PlainEvent, ReadEvent } from '../../engine/ingest/parse/event.ts';
-import { isJsonObject, isTooDeep } from '../../engine/ingest/parse/exact_json.ts';
-import type { JsonObject } from '../../engine/ingest/parse/exact_json.ts';
-import { parseInstant, storeInstant } from '../../engine/ingest/parse/instant.ts';
-import { makeUuid, namespaceOf, nameUuid } from '../../engine/ingest/parse/make_uuid.ts';
-import { eventOf } from '../../engine/ingest/parse/parse.ts';
-import { isoInstant } from '../../platform/clock.ts';
-import { isUuid } from '../../platform/http/caller/access.ts';
-import type { WarningReason } from '../../engine/ingestion_warnings/warning.ts';
-import type { Draft } from './draft.ts';
+import type { IncomingEvent, PlainEvent, ReadEvent } from '../../../engine/ingest/parse/event.ts';
+import { isJsonObject, isTooDeep } from '../../../engine/ingest/parse/exact_json.ts';
+import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import { parseInstant, storeInstant } from '../../../engine/ingest/parse/instant.ts';
+import { makeUuid, namespaceOf, nameUuid } from '../../../engine/ingest/parse/make_uuid.ts';
+import { eventOf } from '../../../engine/ingest/parse/parse.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import { isUuid } from '../../../platform/http/caller/access.ts';
+import type { WarningReason } from '../../../engine/ingestion_warnings/warning.ts';
+import type { Draft } from '../draft.ts';
 import { future_ms_max, readTime } from './times.ts';
 import type { Judged, TrafficJudge } from './traffic.ts';
 

@@ -1,15 +1,15 @@
-import { arrived } from '../../engine/ingest/parse/carried.ts';
-import type { CarriedRead } from '../../engine/ingest/parse/carried.ts';
-import { aside_bytes_min, aside_memory_mb_max } from '../../engine/ingest/parse/aside.ts';
-import { eachPiece } from '../../engine/ingest/parse/pieces.ts';
-import type { Piece } from '../../engine/ingest/parse/pieces.ts';
-import { ApiError } from '../../platform/http/errors.ts';
-import type { ErrorType, Violation } from '../../platform/http/errors.ts';
-import { moduleBeside } from '../../platform/module_beside.ts';
-import { openThread, wholeBuffer } from '../../platform/thread.ts';
+import { arrived } from '../../../engine/ingest/parse/carried.ts';
+import type { CarriedRead } from '../../../engine/ingest/parse/carried.ts';
+import { aside_bytes_min, aside_memory_mb_max } from '../../../engine/ingest/parse/aside.ts';
+import { eachPiece } from '../../../engine/ingest/parse/pieces.ts';
+import type { Piece } from '../../../engine/ingest/parse/pieces.ts';
+import { ApiError } from '../../../platform/http/errors.ts';
+import type { ErrorType, Violation } from '../../../platform/http/errors.ts';
+import { moduleBeside } from '../../../platform/module_beside.ts';
+import { openThread, wholeBuffer } from '../../../platform/thread.ts';
 import { openMessage } from './message.ts';
 import type { Message } from './message.ts';
-import type { Sent } from './protocol.ts';
+import type { Sent } from '../protocol.ts';
 import type { Read } from './read_draft.ts';
 import type { Traffic } from './traffic.ts';
 

@@ -3,11 +3,11 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { changedFile } from '../../test/factories/changed_files.ts';
-import { openPostgresServer } from '../../test/servers/postgres_destination.ts';
-import type { PostgresServer } from '../../test/servers/postgres_destination.ts';
-import { openQueryHouse } from '../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../test/factories/query_exports.ts';
+import { changedFile } from '../../../test/factories/changed_files.ts';
+import { openPostgresServer } from '../../../test/servers/postgres_destination.ts';
+import type { PostgresServer } from '../../../test/servers/postgres_destination.ts';
+import { openQueryHouse } from '../../../test/factories/query_exports.ts';
+import type { QueryHouse } from '../../../test/factories/query_exports.ts';
 import { verifyExports } from './verify.ts';
 import type { Finding } from './verify.ts';
 

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
-import { tooLarge, unparsable } from '../../platform/http/errors.ts';
+import { tooLarge, unparsable } from '../../../platform/http/errors.ts';
 
 /** Largest body of a request, in bytes, packed and unpacked: 20 MiB. */
 export const capture_size_bytes_max = 20 * 1024 * 1024;

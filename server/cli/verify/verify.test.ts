@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { newExport } from '../../test/factories/batch_exports.ts';
-import { openQueryHouse } from '../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../test/factories/query_exports.ts';
-import { storeConfig } from '../engine/destination/stored_config.ts';
+import { newExport } from '../../../test/factories/batch_exports.ts';
+import { openQueryHouse } from '../../../test/factories/query_exports.ts';
+import type { QueryHouse } from '../../../test/factories/query_exports.ts';
+import { storeConfig } from '../../engine/destination/stored_config.ts';
 import { verifyExports } from './verify.ts';
 
 let exporting: QueryHouse;

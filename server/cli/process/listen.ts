@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import { beginDrain } from '../platform/http/drain.ts';
-import { UserError } from './user_error.ts';
+import { beginDrain } from '../../platform/http/drain.ts';
+import { UserError } from '../user_error.ts';
 
 const close_ms_max = 10_000;
 

@@ -1,11 +1,11 @@
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../config/config.ts';
-import { commandLine } from '../platform/command_line.ts';
-import { findFolderHolder, lockDataFolder } from '../platform/data_folder.ts';
-import { openEmbeddedClickHouse } from '../platform/embedded/clickhouse/clickhouse.ts';
-import { openEmbeddedPostgres } from '../platform/embedded/postgres/postgres.ts';
-import type { Logger } from '../platform/log.ts';
+import type { Config } from '../../config/config.ts';
+import { commandLine } from '../../platform/command_line.ts';
+import { findFolderHolder, lockDataFolder } from '../../platform/data_folder.ts';
+import { openEmbeddedClickHouse } from '../../platform/embedded/clickhouse/clickhouse.ts';
+import { openEmbeddedPostgres } from '../../platform/embedded/postgres/postgres.ts';
+import type { Logger } from '../../platform/log.ts';
 
 /** Where the two stores are, and how to let go of them. */
 export type Stores = {

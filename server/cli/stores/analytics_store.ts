@@ -1,8 +1,8 @@
-import type { Config } from '../config/config.ts';
-import { openClickHouse } from '../platform/clickhouse/client.ts';
-import type { ClickHouse } from '../platform/clickhouse/client.ts';
-import type { ReplicaOptions } from '../platform/clickhouse/topology/replicas.ts';
-import { findMode } from '../platform/clickhouse/topology/detect.ts';
+import type { Config } from '../../config/config.ts';
+import { openClickHouse } from '../../platform/clickhouse/client.ts';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import type { ReplicaOptions } from '../../platform/clickhouse/topology/replicas.ts';
+import { findMode } from '../../platform/clickhouse/topology/detect.ts';
 import type { Stores } from './stores.ts';
 
 /**

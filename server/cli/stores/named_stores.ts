@@ -1,15 +1,15 @@
-import type { Config } from '../config/config.ts';
-import { addressesOf } from '../platform/clickhouse/client.ts';
-import { silentLog } from '../platform/log.ts';
-import { readStandbys } from '../platform/postgres/control_store.ts';
-import { splitHosts } from '../platform/postgres/hosts.ts';
-import { openDatabase } from '../platform/postgres/database.ts';
+import type { Config } from '../../config/config.ts';
+import { addressesOf } from '../../platform/clickhouse/client.ts';
+import { silentLog } from '../../platform/log.ts';
+import { readStandbys } from '../../platform/postgres/control_store.ts';
+import { splitHosts } from '../../platform/postgres/hosts.ts';
+import { openDatabase } from '../../platform/postgres/database.ts';
 import { openAnalytics } from './analytics_store.ts';
-import { fault, ok, warning } from './doctor/finding.ts';
-import type { Finding } from './doctor/finding.ts';
-import { standbyFinding } from './doctor/primary_findings.ts';
+import { fault, ok, warning } from '../doctor/finding.ts';
+import type { Finding } from '../doctor/finding.ts';
+import { standbyFinding } from '../doctor/primary_findings.ts';
 import { findRunning } from './stores.ts';
-import { UserError } from './user_error.ts';
+import { UserError } from '../user_error.ts';
 import { waitForClickHouse, waitForPostgres } from './wait_for_stores.ts';
 
 /** Somebody sits before the answer: a store that does not come up in this time is told. */

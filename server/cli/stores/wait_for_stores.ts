@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
-import type { ClickHouse } from '../platform/clickhouse/client.ts';
-import { findMode } from '../platform/clickhouse/topology/detect.ts';
-import type { Logger } from '../platform/log.ts';
-import { isDatabaseError } from '../platform/postgres/database.ts';
-import type { Database } from '../platform/postgres/database.ts';
-import { UserError } from './user_error.ts';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { findMode } from '../../platform/clickhouse/topology/detect.ts';
+import type { Logger } from '../../platform/log.ts';
+import { isDatabaseError } from '../../platform/postgres/database.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { UserError } from '../user_error.ts';
 
 const patience_default_ms = 30_000;
 const pause_ms = 250;

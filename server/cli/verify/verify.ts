@@ -1,29 +1,29 @@
 import sql from 'sql-template-tag';
-import { NonRetryableError, RetryableError } from '../engine/destination/errors.ts';
+import { NonRetryableError, RetryableError } from '../../engine/destination/errors.ts';
 import type {
   Delivery,
   DeliveredSlices,
   DestinationDefinition,
   Difference,
-} from '../engine/destination/destination.ts';
-import { findDestination } from '../engine/destinations/index.ts';
-import { row_tables } from '../engine/erasure/delete_rows.ts';
-import { destinationDeps } from '../engine/engine.ts';
-import type { Engine } from '../engine/engine.ts';
-import { fromStored } from '../engine/ledger/rectangles.ts';
-import { earliestOf, findRemoved, removedSentence } from '../engine/ledger/removed.ts';
-import type { Removed } from '../engine/ledger/removed.ts';
-import { openConfig } from '../engine/runs/run_input.ts';
-import { readReceipt } from '../engine/runs/receipt.ts';
-import { columnsOf } from '../engine/source/source_query.ts';
-import { listSlices } from '../engine/runs/runs.ts';
-import { caughtUp } from '../platform/clickhouse/topology/caught_up.ts';
-import type { CommandContext } from './command_context.ts';
-import { UserError } from './user_error.ts';
+} from '../../engine/destination/destination.ts';
+import { findDestination } from '../../engine/destinations/index.ts';
+import { row_tables } from '../../engine/erasure/delete_rows.ts';
+import { destinationDeps } from '../../engine/engine.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { fromStored } from '../../engine/ledger/rectangles.ts';
+import { earliestOf, findRemoved, removedSentence } from '../../engine/ledger/removed.ts';
+import type { Removed } from '../../engine/ledger/removed.ts';
+import { openConfig } from '../../engine/runs/run_input.ts';
+import { readReceipt } from '../../engine/runs/receipt.ts';
+import { columnsOf } from '../../engine/source/source_query.ts';
+import { listSlices } from '../../engine/runs/runs.ts';
+import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
+import type { CommandContext } from '../command_context.ts';
+import { UserError } from '../user_error.ts';
 import { openContentSource } from './verify_source.ts';
 import type { KnownDelivery } from './verify_source.ts';
-import { withProcess } from './with_process.ts';
-import type { ModelName } from '../engine/models/model.ts';
+import { withProcess } from '../process/with_process.ts';
+import type { ModelName } from '../../engine/models/model.ts';
 
 const silence_milliseconds = 3_600_000;
 const progress_milliseconds = 10_000;

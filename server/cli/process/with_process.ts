@@ -1,9 +1,9 @@
-import type { Deps } from '../deps.ts';
-import type { CommandContext } from './command_context.ts';
+import type { Deps } from '../../deps.ts';
+import type { CommandContext } from '../command_context.ts';
 import { openProcess } from './process.ts';
 import type { OpenProcess } from './process.ts';
-import { joinStores } from './stores.ts';
-import type { Stores } from './stores.ts';
+import { joinStores } from '../stores/stores.ts';
+import type { Stores } from '../stores/stores.ts';
 
 /**
  * `start`: which folders embedded stores are started on (see `joinStores`); by default one that has

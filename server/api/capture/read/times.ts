@@ -1,4 +1,4 @@
-import { parseInstant } from '../../engine/ingest/parse/instant.ts';
+import { parseInstant } from '../../../engine/ingest/parse/instant.ts';
 
 /** Differences below this are the way of the request and its repeats, not a wrong clock. */
 const skew_ms_min = 30_000;

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { version } from '../platform/version.ts';
+import { version } from '../../platform/version.ts';
 
 const program = `
   const { keepCompiledModules } = await import(process.argv[1]);
@@ -24,7 +24,7 @@ test('a start keeps what it compiled in a data folder that is there, of its vers
         program,
         new URL('compiled_modules.ts', import.meta.url).href,
         data,
-        new URL('../platform/folders.ts', import.meta.url).href,
+        new URL('../../platform/folders.ts', import.meta.url).href,
       ],
       { env: environment },
     );

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { enableCompileCache, getCompileCacheDir } from 'node:module';
 import { join } from 'node:path';
-import { version } from '../platform/version.ts';
+import { version } from '../../platform/version.ts';
 
 /**
  * Keeps what is compiled of the modules loaded from here on in the data folder, where the next

@@ -1,12 +1,12 @@
-import type { PlainEvent } from '../../engine/ingest/parse/event.ts';
-import { carried } from '../../engine/ingest/parse/carried.ts';
-import { nextPiece } from '../../engine/ingest/parse/pieces.ts';
-import { ApiError } from '../../platform/http/errors.ts';
-import { answerQuestions } from '../../platform/thread.ts';
+import type { PlainEvent } from '../../../engine/ingest/parse/event.ts';
+import { carried } from '../../../engine/ingest/parse/carried.ts';
+import { nextPiece } from '../../../engine/ingest/parse/pieces.ts';
+import { ApiError } from '../../../platform/http/errors.ts';
+import { answerQuestions } from '../../../platform/thread.ts';
 import type { AsideQuestion, AsideReply, CarriedPart } from './aside.ts';
 import { openMessage } from './message.ts';
 import type { Message } from './message.ts';
-import type { Sent } from './protocol.ts';
+import type { Sent } from '../protocol.ts';
 import type { Read } from './read_draft.ts';
 import type { Traffic } from './traffic.ts';
 

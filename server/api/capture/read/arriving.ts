@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import type { Clock } from '../../platform/clock.ts';
-import { tooLarge } from '../../platform/http/errors.ts';
-import { busyCapture } from './busy.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import { tooLarge } from '../../../platform/http/errors.ts';
+import { busyCapture } from '../busy.ts';
 
 /** How long the body of a request may take to come, in milliseconds. */
 const arrival_ms_max = 60_000;

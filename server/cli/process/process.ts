@@ -1,45 +1,45 @@
 import { fileURLToPath } from 'node:url';
 import sql from 'sql-template-tag';
-import type { Config } from '../config/config.ts';
-import { tracingOptions } from '../config/tracing.ts';
-import { plainStoredDomains } from '../api/users/plain_domains.ts';
-import type { Deps } from '../deps.ts';
-import { sealPlainUrls } from '../engine/notices/webhook_url.ts';
-import { openQueryBudget } from '../engine/query/query_budget.ts';
-import { openSandbox } from '../engine/plugins/sandbox/sandbox.ts';
-import { noteBackgroundMigrations } from '../platform/background_migrations/files.ts';
-import type { ClickHouse } from '../platform/clickhouse/client.ts';
-import { migrateClickHouse } from '../platform/clickhouse/migrate.ts';
-import { openInsertPace } from '../platform/clickhouse/topology/insert_pace.ts';
-import { systemClock } from '../platform/clock.ts';
-import { openDns } from '../platform/dns/dns.ts';
-import { openDiskRoom } from '../platform/disk/disk_room.ts';
-import type { DiskRoom } from '../platform/disk/disk_room.ts';
-import { measureStores } from '../platform/disk/measure_stores.ts';
-import type { Logger } from '../platform/log.ts';
-import { keptSecretKeys } from '../platform/secrets/kept_secret_keys.ts';
-import { openMail } from '../platform/mail/mail.ts';
-import { openMetrics } from '../platform/metrics.ts';
-import { openOutbound } from '../platform/outbound/outbound.ts';
-import { openDatabase } from '../platform/postgres/database.ts';
-import type { Database } from '../platform/postgres/database.ts';
+import type { Config } from '../../config/config.ts';
+import { tracingOptions } from '../../config/tracing.ts';
+import { plainStoredDomains } from '../../api/users/plain_domains.ts';
+import type { Deps } from '../../deps.ts';
+import { sealPlainUrls } from '../../engine/notices/webhook_url.ts';
+import { openQueryBudget } from '../../engine/query/query_budget.ts';
+import { openSandbox } from '../../engine/plugins/sandbox/sandbox.ts';
+import { noteBackgroundMigrations } from '../../platform/background_migrations/files.ts';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { migrateClickHouse } from '../../platform/clickhouse/migrate.ts';
+import { openInsertPace } from '../../platform/clickhouse/topology/insert_pace.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { openDns } from '../../platform/dns/dns.ts';
+import { openDiskRoom } from '../../platform/disk/disk_room.ts';
+import type { DiskRoom } from '../../platform/disk/disk_room.ts';
+import { measureStores } from '../../platform/disk/measure_stores.ts';
+import type { Logger } from '../../platform/log.ts';
+import { keptSecretKeys } from '../../platform/secrets/kept_secret_keys.ts';
+import { openMail } from '../../platform/mail/mail.ts';
+import { openMetrics } from '../../platform/metrics.ts';
+import { openOutbound } from '../../platform/outbound/outbound.ts';
+import { openDatabase } from '../../platform/postgres/database.ts';
+import type { Database } from '../../platform/postgres/database.ts';
 import {
   judgeStandbys,
   notePrimary,
   readStandbys,
   requireVersion,
-} from '../platform/postgres/control_store.ts';
-import { migratePostgres } from '../platform/postgres/migrate.ts';
-import type { SecretKeys, Secrets } from '../platform/secrets/secrets.ts';
-import { openTracer } from '../platform/tracing/tracer.ts';
-import { openServerSecrets } from '../platform/secrets/server_keys.ts';
-import { withEngine } from '../with_engine.ts';
-import { openAnalytics } from './analytics_store.ts';
-import type { Stores } from './stores.ts';
-import { waitForStores } from './wait_for_stores.ts';
+} from '../../platform/postgres/control_store.ts';
+import { migratePostgres } from '../../platform/postgres/migrate.ts';
+import type { SecretKeys, Secrets } from '../../platform/secrets/secrets.ts';
+import { openTracer } from '../../platform/tracing/tracer.ts';
+import { openServerSecrets } from '../../platform/secrets/server_keys.ts';
+import { withEngine } from '../../with_engine.ts';
+import { openAnalytics } from '../stores/analytics_store.ts';
+import type { Stores } from '../stores/stores.ts';
+import { waitForStores } from '../stores/wait_for_stores.ts';
 
 /** The migrations of the control store and, in its folder `clickhouse`, of the analytics store. */
-export const migrations_folder = fileURLToPath(new URL('../../migrations', import.meta.url));
+export const migrations_folder = fileURLToPath(new URL('../../../migrations', import.meta.url));
 
 /** Migrations of the analytics store that go on while the server serves; there may be none. */
 const background_folder = `${migrations_folder}/clickhouse/background`;

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { isJsonObject } from '../../engine/ingest/parse/exact_json.ts';
-import type { JsonObject } from '../../engine/ingest/parse/exact_json.ts';
-import type { EventFate, ProjectTraffic } from '../projects/schema.ts';
+import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import type { EventFate, ProjectTraffic } from '../../projects/schema.ts';
 
 /** What a project wants of robots and of its own people, and who sent the request. Plain data. */
 export type Traffic = ProjectTraffic & {
