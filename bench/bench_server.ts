@@ -7,6 +7,7 @@ import type { ClickHouse } from '../server/platform/clickhouse/client.ts';
 import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
 import { fillEvents } from '../test/factories/fill_events.ts';
 import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
+import { benched_program } from './benched_program.ts';
 
 /** A server as users start it, on a folder of its own, and the doors to its stores. */
 export type BenchServer = {
@@ -32,9 +33,9 @@ export async function openBenchServer(commands: string[] = ['start']): Promise<B
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   const key = makeApiKey();
   const environment = serverEnvironment(folder, key);
-  const processes = [await startServer([commands[0]!], environment)];
+  const processes = [await startServer([commands[0]!], environment, benched_program)];
   for (const command of commands.slice(1))
-    processes.push(await startServer([command], environment));
+    processes.push(await startServer([command], environment, benched_program));
   const { address, child } = processes[0]!;
   const stores = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as {
     clickhouse_url: string;

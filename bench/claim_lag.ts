@@ -12,6 +12,7 @@ import { openDatabase } from '../server/platform/postgres/database.ts';
 import { fillEvents } from '../test/factories/fill_events.ts';
 import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
 import type { ServerProcess } from '../test/processes/server_process.ts';
+import { benched_program } from './benched_program.ts';
 import { numbersOf, readOptions, tell } from './figures.ts';
 
 const options = readOptions({
@@ -47,7 +48,7 @@ async function measure(workerCount: number, busy_projects: number): Promise<Lag>
   const key = makeApiKey();
   const environment = serverEnvironment(folder, key);
   const workers: ServerProcess[] = [];
-  const server = await startServer(['api'], environment);
+  const server = await startServer(['api'], environment, benched_program);
   const stores = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as {
     database_url: string;
     clickhouse_url: string;
@@ -64,7 +65,7 @@ async function measure(workerCount: number, busy_projects: number): Promise<Lag>
         'UTC', now(), NULL FROM generate_series(0, ${exports - 1}::int) number`);
     await fillBusyProjects(stores.clickhouse_url, busy_projects);
     for (let count = 0; count < workerCount; count += 1)
-      workers.push(await startServer(['worker'], environment));
+      workers.push(await startServer(['worker'], environment, benched_program));
     const due = (await db.row<{ at: string }>(sql`
       WITH due AS (
         UPDATE batch_exports SET planned_until = date_trunc('hour', now()) - interval '1 hour',

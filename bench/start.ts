@@ -1,7 +1,7 @@
 // How long a server takes until it is ready, on an empty data folder and on one that is there, and
 // what its processes weigh when nobody asks; and how long `sluice --help` takes. By the clock, and
 // by the processor time of everything that was started. The limit beside them is a bare Node.
-//   npm run bench start [-- --rounds 3 --idle 20 --program <main of another checkout>]
+//   npm run bench start [-- --rounds 3 --idle 20]
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,12 +9,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
-import { main, serverEnvironment } from '../test/processes/server_process.ts';
+import { serverEnvironment } from '../test/processes/server_process.ts';
+import { benched_program } from './benched_program.ts';
 import { readOptions, tell } from './figures.ts';
 import { memoryOf, treeOf } from './process_memory.ts';
 import { processorTime } from './processor_time.ts';
 
-const options = readOptions({ rounds: '3', idle: '20', program: main });
+const options = readOptions({ rounds: '3', idle: '20' });
 const rounds = Number(options.rounds);
 
 type Took = { seconds: number; processor: number };
@@ -22,7 +23,7 @@ type Took = { seconds: number; processor: number };
 /** The command `start` until it says that it is ready. */
 async function start(environment: Record<string, string>): Promise<Took & { child: ChildProcess }> {
   const begun = performance.now();
-  const child = spawn(process.execPath, [options.program, 'start'], {
+  const child = spawn(process.execPath, [benched_program, 'start'], {
     env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -59,7 +60,7 @@ function run(words: string[]): Took {
 async function weigh(child: ChildProcess): Promise<{ server: number; together: number }> {
   await pause(Number(options.idle) * 1000);
   const memory = memoryOf('proportional', treeOf(child.pid!));
-  const server = memory.by_process.find(({ command }) => command.includes(options.program));
+  const server = memory.by_process.find(({ command }) => command.includes(benched_program));
   return { server: server?.megabytes ?? NaN, together: memory.total };
 }
 
@@ -67,7 +68,7 @@ const starts = { first: [] as Took[], again: [] as Took[] };
 const helps = { ours: [] as Took[], bare: [] as Took[] };
 const memory = { server: [] as number[], together: [] as number[] };
 for (let round = 0; round < rounds; round += 1) {
-  helps.ours.push(run([options.program, '--help']));
+  helps.ours.push(run([benched_program, '--help']));
   helps.bare.push(run(['-e', '0']));
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   try {

@@ -5,6 +5,7 @@
  *   --rounds 5      so many rounds, in place of each bench's own number
  *   --only a,b      these alone
  *   --docs          puts the table into docs/performance.md as well
+ *   --server folder measures the server of another checkout by these benches
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -87,12 +88,17 @@ const { values } = parseArgs({
     docs: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
     rounds: { type: 'string' },
+    server: { type: 'string' },
   },
 });
 
 function optionsOf({ all = [], quick }: Bench): string[] {
   const own = values.quick && quick !== false ? quick : all;
-  return values.rounds === undefined ? own : [...own, '--rounds', values.rounds];
+  return [
+    ...own,
+    ...(values.rounds === undefined ? [] : ['--rounds', values.rounds]),
+    ...(values.server === undefined ? [] : ['--server', values.server]),
+  ];
 }
 
 async function runAll(chosen: [string, Bench][]): Promise<void> {
