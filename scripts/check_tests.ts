@@ -1,5 +1,5 @@
 import { existsSync, globSync } from 'node:fs';
-import { mkdtemp, rm, statfs } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -12,7 +12,10 @@ import { withDatabase } from '../test/harness_stores.ts';
 import { root } from './child.ts';
 
 const template_database = 'migrated';
-/** A folder in memory, on Linux: a database is copied into it in a third of the time. */
+/**
+ * A folder in memory, on Linux: a database is copied into it in a third of the time, and ext4 looks
+ * ever longer for room for a new file the more were removed in the last minute.
+ */
 const memory_folder = '/dev/shm';
 const memory_bytes_min = 4 * 1024 ** 3;
 
@@ -37,8 +40,8 @@ export function listTestFiles(patterns: string[]): string[] {
 }
 
 /**
- * Starts both stores on empty folders. When one does not start, the other is stopped again and the
- * error is thrown.
+ * Starts both stores on empty folders; where those are in memory, so is what tests write. When one
+ * does not start, the other is stopped again and the error is thrown.
  */
 export async function openTestStores(): Promise<TestStores> {
   const folder = await newFolder();
@@ -60,7 +63,10 @@ export async function openTestStores(): Promise<TestStores> {
       await close();
       throw error;
     }
+    const temporary = join(folder, 'tmp');
+    await mkdir(temporary);
     const environment = {
+      ...(folder.startsWith(memory_folder) ? { TMPDIR: temporary } : {}),
       SLUICE_TEST_DATABASE_URL: postgres.value.url,
       SLUICE_TEST_DATABASE_TEMPLATE: template_database,
       SLUICE_TEST_CLICKHOUSE_URL: clickhouse.value.url,

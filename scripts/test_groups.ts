@@ -83,14 +83,21 @@ export async function writeGroups(
       const suites = files.map(
         (file, index) =>
           `describe(${JSON.stringify(file)}, { timeout: ${seconds_max * 1000} }, async () => {\n` +
-          `  await import(${url(file)});\n` +
+          `  await loaded(import(${url(file)}));\n` +
           (index === files.length - 1 ? `  after(() => endAfter(${seconds_to_end}));\n` : '') +
           '});',
       );
       const path = join(folder, `${String(number).padStart(3, '0')}.test.mjs`);
       const head = [
-        "import { after, describe } from 'node:test';",
+        `import { stopFollowing } from ${url('scripts/test_attribution.ts')};`,
         `import { endAfter } from ${url('scripts/test_deadline.ts')};`,
+        "const { after, describe } = await import('node:test');",
+        `let loading = ${files.length};`,
+        'const loaded = async (file) => {',
+        '  await file;',
+        '  loading -= 1;',
+        '  if (loading === 0) stopFollowing();',
+        '};',
         `endAfter(${seconds_max * files.length});`,
       ];
       await writeFile(path, `${[...head, ...suites].join('\n')}\n`);

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { after, test } from 'node:test';
+import { root } from '../../scripts/child.ts';
+import { writeGroups } from '../../scripts/test_groups.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-groups-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+test('an error that nobody catches fails the process of the files, and is told', async () => {
+  const write = (name: string, code: string) => {
+    writeFileSync(join(folder, name), `import { test } from 'node:test';\n${code}\n`);
+    return relative(root, join(folder, name));
+  };
+  const files = [
+    write('rejects.mjs', "test('one', async () => void Promise.reject(new Error('rejected')));"),
+    write(
+      'throws.mjs',
+      "const thrown = () => { throw new Error('thrown'); };\n" +
+        "test('two', (context, done) => void setImmediate(thrown, setImmediate(done)));",
+    ),
+    write('passes.mjs', "test('three', () => {});"),
+  ];
+  const [group = ''] = await writeGroups([files], folder, 30);
+  const { status, stderr, stdout } = spawnSync(
+    process.execPath,
+    ['--test', '--test-reporter=spec', group],
+    { env: {}, encoding: 'utf8' },
+  );
+  assert.equal(status, 1, stdout + stderr);
+  assert.match(stdout, /pass 3\n.*fail 1\n/);
+  assert.match(stdout, /Error: rejected\n.*rejects\.mjs/);
+  assert.match(stdout, /Error: thrown\n.*throws\.mjs/);
+});
