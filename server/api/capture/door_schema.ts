@@ -62,8 +62,8 @@ export function settingsSchema(
     tags: ['capture'],
     summary,
     description:
-      'An SDK asks for this beside sending events. Scripts that it loads from below `/static/` for ' +
-      'what is switched off are empty.',
+      'An SDK asks for this beside sending events. Scripts that it loads from below `/static/` ' +
+      'for what is switched off are empty.',
     response: {
       200: { description: 'What the SDK expects.', content: contentOf([answers]) },
       ...(method === 'GET' ? { 304: { description: 'As it was.', type: 'null' } } : {}),
