@@ -3,6 +3,7 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../server/platform/postgres/database.ts';
+import { inBulk } from './planted_bulk.ts';
 
 /** The start of the first slot of a planted history. */
 export const history_start = '2024-01-01T00:00:00Z';
@@ -73,15 +74,15 @@ export async function plantExports(
 ): Promise<void> {
   await db.run(sql`
     INSERT INTO batch_exports (id, team_id, name, model, destination_type, destination_config,
-      "interval", timezone, paused, created_at, planned_until, next_run_at)
+      "interval", timezone, paused, created_at, schedule_changed_at, planned_until, next_run_at)
     SELECT made.id, e.team_id, 'Planted export ' || n, e.model, e.destination_type,
       e.destination_config, 'hour', e.timezone, n % 20 = 3, e.created_at - n * interval '1 minute',
-      date_trunc('hour', now()), date_trunc('hour', now()) + interval '1 hour'
+      e.created_at - interval '1 day', date_trunc('hour', now()), date_trunc('hour', now()) + interval '1 hour'
     FROM generate_series(${from}::integer, ${exports}::integer) n
       JOIN batch_exports e ON e.id = ${id} CROSS JOIN ${made}`);
   const number = sql`split_part(e.name, ' ', 3)::integer`;
   const planted = sql`e.name LIKE 'Planted export %' AND ${number} >= ${from}`;
-  await db.run(sql`
+  const runs = sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
       data_interval_start, data_interval_end, selection, created_at, finished_at, latest_error,
       records_total_count, records_completed, receipt)
@@ -93,11 +94,13 @@ export async function plantExports(
       CROSS JOIN batch_exports e CROSS JOIN ${made}
       CROSS JOIN LATERAL (SELECT date_trunc('hour', now()) - n * interval '1 hour' AS at,
         CASE WHEN n = 0 AND ${number} % 10 = 7 THEN 'Failed' ELSE 'Completed' END AS status) ended
-    WHERE ${planted}`);
+    WHERE ${planted}`;
+  await inBulk(db, 'batch_export_runs', (tx) => tx.run(runs));
   await db.run(sql`
     INSERT INTO batch_export_health (batch_export_id, revision, delivered_until,
       consecutive_failures, is_failing, is_late, is_volume_unusual)
-    SELECT e.id, 1, date_trunc('hour', now()) - interval '1 hour', ${number} % 10 / 7 * 3,
+    SELECT e.id, 1, date_trunc('hour', now()) - CASE WHEN ${number} % 20 = 4
+      THEN interval '5 hours' ELSE interval '1 hour' END, ${number} % 10 / 7 * 3,
       ${number} % 10 = 7, ${number} % 20 = 4, false
     FROM batch_exports e WHERE ${planted}`);
 }

@@ -3,30 +3,41 @@ import sql from 'sql-template-tag';
 import { addDelivered } from '../server/engine/ledger/ledger.ts';
 import type { Database } from '../server/platform/postgres/database.ts';
 import type { TestOrganization } from '../test/harness.ts';
-import { history_start } from './planted_runs.ts';
+import { inBulk } from './planted_bulk.ts';
 
-/** Runs of five minutes from number `before` on, of which every fortieth failed. */
+/**
+ * Hourly runs from number `before` on, of which every fortieth failed and none timed out, and a line
+ * of the log for each.
+ */
 export async function plantRuns(
   db: Database,
   id: string,
   before: number,
   size: number,
 ): Promise<void> {
-  const at = sql`${history_start}::timestamptz - n * interval '5 minutes'`;
+  const numbers = sql`generate_series(${before}::integer, ${size - 1}::integer) n`;
+  // Before the export was made, which is now and the same for all sizes.
+  const at = sql`date_trunc('hour', e.created_at) - n * interval '1 hour'`;
+  await inBulk(db, 'batch_export_runs', async (tx) => {
+    await tx.run(sql`
+      INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
+        data_interval_start, data_interval_end, selection, created_at, finished_at,
+        last_updated_at, records_total_count, records_completed, receipt)
+      SELECT made.id, e.id, e.team_id, 1, made.id,
+        CASE WHEN n % 40 = 0 THEN 'Failed' ELSE 'Completed' END, ${at}, ${at} + interval '1 hour',
+        '[]', ${at}, ${at}, ${at}, 100, 100, repeat(md5(n::text), 12)
+      FROM ${numbers} JOIN batch_exports e ON e.id = ${id}
+        CROSS JOIN LATERAL (SELECT uuidv7() AS id WHERE (n, e.id) IS NOT NULL) made`);
+  });
   await db.run(sql`
-    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
-      data_interval_start, data_interval_end, selection, created_at, finished_at, last_updated_at,
-      records_total_count, records_completed, receipt)
-    SELECT made.id, e.id, e.team_id, 1, made.id,
-      CASE WHEN n % 40 = 0 THEN 'Failed' ELSE 'Completed' END, ${at}, ${at} + interval '5 minutes',
-      '[]', ${at}, ${at}, ${at}, 100, 100, repeat(md5(n::text), 12)
-    FROM generate_series(${before}::integer, ${size - 1}::integer) n
-      JOIN batch_exports e ON e.id = ${id}
-      CROSS JOIN LATERAL (SELECT gen_random_uuid() AS id WHERE (n, e.id) IS NOT NULL) made`);
-  await db.run(sql`
-    INSERT INTO batch_export_logs (batch_export_id, run_id, level, message)
-    SELECT ${id}, NULL, 'INFO', 'Line ' || n
-    FROM generate_series(${before}::integer, ${size - 1}::integer) n`);
+    INSERT INTO batch_export_health (batch_export_id, revision, delivered_until, is_failing,
+      consecutive_failures, is_late, is_volume_unusual)
+    VALUES (${id}, 1, now(), false, 0, false, false) ON CONFLICT DO NOTHING`);
+  await inBulk(db, 'batch_export_logs', async (tx) => {
+    await tx.run(sql`
+      INSERT INTO batch_export_logs (batch_export_id, run_id, level, message)
+      SELECT ${id}, NULL, 'INFO', 'Line ' || n FROM ${numbers}`);
+  });
 }
 
 /** People who are members of the organization, and as many keys of the caller. */

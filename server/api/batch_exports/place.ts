@@ -3,6 +3,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { isUuid } from '../../platform/http/caller/access.ts';
 import { notFound } from '../../platform/http/errors.ts';
+import type { Page } from '../../platform/http/lists/pagination.ts';
 
 /**
  * Where a request looks: in one project, or in all projects of an organization. `request.access` is
@@ -18,6 +19,32 @@ export function isInPlace(place: Place): Sql {
         WHERE p.organization_id = ${place.organization_id})`
       : sql`e.team_id = ${place.team_id}`;
   return sql`e.deleted_at IS NULL AND ${within}`;
+}
+
+/** What a page of a place has of export `e`, in which order, and of which exports. */
+type Wanted = {
+  fields: Sql;
+  joined: Sql;
+  condition: Sql;
+  order: Sql;
+  /** The same order by the fields. */
+  order_of_fields: Sql;
+};
+
+/**
+ * One page of the exports of a place. Each project is read by itself, as far as the page goes: with
+ * an index in this order a page costs what it shows, of however many exports.
+ */
+export function pageOfPlace(place: Place, wanted: Wanted, { limit, offset }: Page): Sql {
+  const { fields, joined, condition, order, order_of_fields } = wanted;
+  const ofProject = (id: Sql) => sql`SELECT ${fields} FROM batch_exports e ${joined}
+    WHERE e.deleted_at IS NULL AND e.team_id = ${id} AND ${condition} ORDER BY ${order}`;
+  if (place.team_id !== undefined)
+    return sql`${ofProject(sql`${place.team_id}`)} LIMIT ${limit} OFFSET ${offset}`;
+  return sql`SELECT e.* FROM projects p
+    CROSS JOIN LATERAL (${ofProject(sql`p.id`)} LIMIT ${limit + offset}) e
+    WHERE p.organization_id = ${place.organization_id}
+    ORDER BY ${order_of_fields} LIMIT ${limit} OFFSET ${offset}`;
 }
 
 /**

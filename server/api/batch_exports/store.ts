@@ -10,7 +10,7 @@ import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { instant_column } from '../../platform/postgres/instant.ts';
 import { managedBy } from '../configuration/store.ts';
-import { isInPlace } from './place.ts';
+import { isInPlace, pageOfPlace } from './place.ts';
 import type { Place } from './place.ts';
 import { runColumns } from './runs/store.ts';
 import type { BatchExport } from './schema.ts';
@@ -42,18 +42,27 @@ const wireOf = (table: Sql) => sql`
 const selectExports = wireOf(sql`batch_exports`);
 
 /**
- * One page of the exports of a place, newest first (ties by id). The page is chosen first: only of
- * its exports the runs are looked at.
+ * One page of the exports of a place, newest first (ties by id). The page is chosen first, by
+ * batch_exports_by_project: only of its exports the runs are looked at.
  */
 export function listBatchExports(place: Place, page: Page): Sql {
-  const chosen = sql`(SELECT * FROM batch_exports e WHERE ${isInPlace(place)}
-    ORDER BY e.created_at DESC, e.id DESC LIMIT ${page.limit} OFFSET ${page.offset})`;
-  return sql`${wireOf(chosen)} ORDER BY e.created_at DESC, e.id DESC`;
+  const order = sql`e.created_at DESC, e.id DESC`;
+  const chosen = pageOfPlace(
+    place,
+    { fields: sql`e.*`, joined: empty, condition: sql`true`, order, order_of_fields: order },
+    page,
+  );
+  return sql`${wireOf(sql`(${chosen})`)} ORDER BY ${order}`;
 }
 
-/** The number of the exports of a place. */
+/** The number of the exports of a place: of each project by batch_exports_by_project alone. */
 export function countBatchExports(place: Place): Sql {
-  return sql`SELECT count(*) AS count FROM batch_exports e WHERE ${isInPlace(place)}`;
+  const ofProject = (id: Sql) => sql`(SELECT count(*) FROM batch_exports e
+    WHERE e.deleted_at IS NULL AND e.team_id = ${id})`;
+  return place.team_id === undefined
+    ? sql`SELECT coalesce(sum(${ofProject(sql`p.id`)}), 0)::bigint AS count FROM projects p
+        WHERE p.organization_id = ${place.organization_id}`
+    : sql`SELECT ${ofProject(sql`${place.team_id}`)} AS count`;
 }
 
 /** The export of the place as it is on the wire: of the project, where there is one. */

@@ -1,4 +1,4 @@
-import sql from 'sql-template-tag';
+import sql, { join } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Engine } from '../engine.ts';
@@ -24,11 +24,11 @@ function freshnessLimit(interval: Interval, settle_seconds: number): number {
 
 /** The limit of export `e` in seconds: its own, else that of its rhythm. */
 function limitOf(judge: Judge): Sql {
-  const limits = Object.fromEntries(
-    intervals.map((interval) => [interval, freshnessLimit(interval, judge.settle_seconds)]),
+  const limits = intervals.map(
+    (interval) =>
+      sql`WHEN ${interval} THEN ${freshnessLimit(interval, judge.settle_seconds)}::float8`,
   );
-  return sql`coalesce(e.freshness_seconds, (${JSON.stringify(limits)}::jsonb ->>
-    e."interval")::float8)`;
+  return sql`coalesce(e.freshness_seconds, CASE e."interval" ${join(limits, ' ')} END)`;
 }
 
 /** Since when export `e` with health `h` waits for a delivery: greatest() passes over nulls. */

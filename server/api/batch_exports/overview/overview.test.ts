@@ -7,6 +7,7 @@ import { completed, endedRun, failed } from '../../../../test/factories/ended_ru
 import { openHarness } from '../../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../../test/harness.ts';
 import type { ExportOverview } from './schema.ts';
+import { listOverview } from './store.ts';
 
 let house: Harness;
 before(async () => {
@@ -121,4 +122,55 @@ test('10,000 exports are one short answer a page', async () => {
   const { count, results, counts } = await get(home, '?limit=100&ordering=health');
   assert.deepEqual([count, results.length, counts.waiting], [10_000, 100, 10_000]);
   assert.ok(house.deps.db.statementCount() - before_it <= 6);
+  await house.deps.db.text('ANALYZE batch_exports; ANALYZE batch_export_health; ANALYZE projects');
+  const all = { health: undefined, search: undefined, model: undefined, slots: 30 };
+  for (const ordering of ['-created_at', 'created_at', 'name', '-name'] as const)
+    for (const team_id of [home.project.id, undefined]) {
+      const place = { organization_id: home.organization.id, team_id };
+      const wanted = { ...all, destination_type: undefined, ordering };
+      const page = listOverview(place, wanted, { limit: 10, offset: 0 });
+      const { rows } = await house.deps.db.text(`EXPLAIN ${page.text}`, page.values);
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+      assert.doesNotMatch(plan, /Seq Scan on batch_exports/, plan);
+      assert.match(plan, ordering.includes('name') ? /batch_exports_by_name/ : /_by_project/);
+    }
+});
+
+test('an organization shows the exports of all its projects in each order, page by page', async () => {
+  const home = await house.newOrganization();
+  const project = await house.request('POST', '/api/projects/', {
+    key: home.key,
+    body: { name: 'Second' },
+  });
+  const other = { ...home, project: project.body };
+  for (const [index, name] of ['b', 'D', 'a', 'c'].entries())
+    await newExport(house, index % 2 === 0 ? home : other, { name, paused: index === 3 });
+  const names = async (query: string) => {
+    const url = `/api/organizations/${home.organization.id}/overview/${query}`;
+    const { body } = await house.request('GET', url, { key: home.key });
+    return [body.count, body.results.map(({ name }: ExportOverview) => name).join('')];
+  };
+  for (const [ordering, expected] of [
+    ['created_at', 'bDac'],
+    ['-created_at', 'caDb'],
+    ['name', 'abcD'],
+    ['-name', 'Dcba'],
+    ['health', 'cabD'],
+  ] as const) {
+    assert.deepEqual(await names(`?ordering=${ordering}`), [4, expected]);
+    for (const offset of [0, 1, 2, 3, 4])
+      assert.deepEqual(
+        await names(`?ordering=${ordering}&limit=2&offset=${offset}`),
+        [4, expected.slice(offset, offset + 2)],
+        `${ordering} ${offset}`,
+      );
+  }
+  assert.deepEqual(await names('?health=waiting,late&limit=1&ordering=name'), [3, 'a']);
+  assert.deepEqual(await names('?search=d&limit=1'), [1, 'D']);
+  const url = `/api/organizations/${home.organization.id}/batch_exports/?limit=2&offset=1`;
+  const { body } = await house.request('GET', url, { key: home.key });
+  assert.deepEqual(
+    [body.count, body.results.map(({ name }: ExportOverview) => name)],
+    [4, ['a', 'D']],
+  );
 });

@@ -2,13 +2,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Engine } from '../../../engine/engine.ts';
 import { isoInstant } from '../../../platform/clock.ts';
-import { answerPage } from '../../../platform/http/lists/pagination.ts';
+import { answerPage, pageAnswer, pageAsked } from '../../../platform/http/lists/pagination.ts';
+import type { Page } from '../../../platform/http/lists/pagination.ts';
 import { query } from '../../../platform/http/lists/query.ts';
 import { choicesAsked } from '../body/choices.ts';
 import type { Mount } from '../mount.ts';
 import { Overview, OverviewQuery, default_slots, health_codes } from './schema.ts';
 import type { ExportOverview } from './schema.ts';
-import { countHealth, countOverview, listOverview } from './store.ts';
+import { countByHealth, countHealth, countOverview, listOverview } from './store.ts';
 import type { OverviewRow } from './store.ts';
 
 // The choices of `health` may be repeated, which `choicesAsked` reads.
@@ -45,17 +46,17 @@ async function answerOverview(engine: Engine, request: FastifyRequest) {
     ordering: asked.ordering ?? ('-created_at' as const),
     slots: asked.slots ?? default_slots,
   };
-  const page = await answerPage<OverviewRow>(
-    request,
-    engine.db,
-    (one) => listOverview(request.access, wanted, one),
-    () => countOverview(request.access, wanted),
-  );
-  return {
-    ...page,
-    results: page.results.map((row) => shown(row, engine.settle_seconds)),
-    counts: await countHealth(engine.db, request.access),
-  };
+  const asked_page = pageAsked(request);
+  const counts = await countHealth(engine.db, request.access);
+  const count = countByHealth(wanted, counts);
+  const rows = (one: Page) => listOverview(request.access, wanted, one);
+  const page =
+    count === undefined
+      ? await answerPage<OverviewRow>(request, engine.db, rows, () =>
+          countOverview(request.access, wanted),
+        )
+      : pageAnswer(request, asked_page, count, await engine.db.rows<OverviewRow>(rows(asked_page)));
+  return { ...page, results: page.results.map((row) => shown(row, engine.settle_seconds)), counts };
 }
 
 function shown(row: OverviewRow, settle_seconds: number): ExportOverview {

@@ -3,7 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import type { PauseReason } from '../../../engine/health/pause_automatically.ts';
 import type { Page } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
-import { isInPlace } from '../place.ts';
+import { isInPlace, pageOfPlace } from '../place.ts';
 import type { Place } from '../place.ts';
 import { health_codes } from './schema.ts';
 import type { ExportOverview, HealthCode } from './schema.ts';
@@ -39,23 +39,36 @@ const code = sql`CASE
   WHEN h.delivered_until IS NULL THEN 'waiting'
   ELSE 'up_to_date' END`;
 
-const with_health = sql`batch_exports e LEFT JOIN batch_export_health h
-  ON h.batch_export_id = e.id`;
+const health = sql`LEFT JOIN batch_export_health h ON h.batch_export_id = e.id`;
+const with_health = sql`batch_exports e ${health}`;
 
-const orders: Record<OverviewWanted['ordering'], Sql> = {
-  '-created_at': sql`e.created_at DESC, e.id DESC`,
-  created_at: sql`e.created_at, e.id`,
-  name: sql`lower(e.name), e.id`,
-  '-name': sql`lower(e.name) DESC, e.id DESC`,
-  health: sql`array_position(${[...health_codes]}::text[], ${code}), lower(e.name), e.id`,
+/** The first two are read from batch_exports_by_project, those by name from batch_exports_by_name. */
+const orders: Record<OverviewWanted['ordering'], (code: Sql) => Sql> = {
+  '-created_at': () => sql`e.created_at DESC, e.id DESC`,
+  created_at: () => sql`e.created_at, e.id`,
+  name: () => sql`lower(e.name), e.id`,
+  '-name': () => sql`lower(e.name) DESC, e.id DESC`,
+  health: (of) => sql`array_position(${[...health_codes]}::text[], ${of}), lower(e.name), e.id`,
 };
 
-function conditions(place: Place, wanted: OverviewWanted): Sql {
-  const { health, search, model, destination_type } = wanted;
+/**
+ * How many exports fit, where the counts of all exports say it; undefined where something else than
+ * their health narrows them.
+ */
+export function countByHealth(
+  { health: codes = [...health_codes], search, model, destination_type }: OverviewWanted,
+  counts: Record<HealthCode, number>,
+): number | undefined {
+  if (search !== undefined || model !== undefined || destination_type !== undefined)
+    return undefined;
+  return health_codes.reduce((sum, one) => sum + (codes.includes(one) ? counts[one] : 0), 0);
+}
+
+function conditions({ health: codes, search, model, destination_type }: OverviewWanted): Sql {
   return join(
     [
-      isInPlace(place),
-      health === undefined ? empty : sql`${code} = ANY (${health}::text[])`,
+      sql`true`,
+      codes === undefined ? empty : sql`${code} = ANY (${codes}::text[])`,
       search === undefined ? empty : sql`position(lower(${search}) IN lower(e.name)) > 0`,
       model === undefined ? empty : sql`e.model = ${model}`,
       destination_type === undefined ? empty : sql`e.destination_type = ${destination_type}`,
@@ -65,18 +78,18 @@ function conditions(place: Place, wanted: OverviewWanted): Sql {
 }
 
 /**
- * One page of exports. The page is chosen first; only of its exports the runs are looked at: the
- * latest from batch_export_runs_by_export, the open ones from batch_export_runs_taken, the rows
- * from batch_export_runs_compared.
+ * One page of exports. The page is chosen first, by an index unless the order is that of health;
+ * only of its exports the runs are looked at: the latest from batch_export_runs_by_export, the open
+ * ones from batch_export_runs_taken, the rows from batch_export_runs_compared.
  */
 export function listOverview(place: Place, wanted: OverviewWanted, page: Page): Sql {
+  const order = orders[wanted.ordering](code);
+  const order_of_fields = orders[wanted.ordering](sql`e.code`);
+  const fields = sql`e.*, ${code} AS code, h.delivered_until`;
+  const condition = conditions(wanted);
+  const chosen = { fields, joined: health, condition, order, order_of_fields };
   return sql`
-    WITH page AS MATERIALIZED (
-      SELECT e.*, ${code} AS code, h.delivered_until,
-        row_number() OVER (ORDER BY ${orders[wanted.ordering]}) AS number
-      FROM ${with_health} WHERE ${conditions(place, wanted)}
-      ORDER BY number LIMIT ${page.limit} OFFSET ${page.offset}
-    )
+    WITH page AS MATERIALIZED (${pageOfPlace(place, chosen, page)})
     SELECT e.id, e.team_id, e.name, e.model, e.destination_type, e."interval", e.paused,
       e.created_at, e.code, e.delivered_until, e.last_paused_at, e.pause_reason,
       CASE WHEN e.delivered_until IS NULL THEN (
@@ -106,12 +119,13 @@ export function listOverview(place: Place, wanted: OverviewWanted, page: Page): 
       WHERE e.code = 'failing' AND r.batch_export_id = e.id
         AND r.status IN ('Failed', 'FailedRetryable')
       ORDER BY r.created_at DESC, r.id DESC LIMIT 1) failed ON true
-    ORDER BY e.number`;
+    ORDER BY ${order_of_fields}`;
 }
 
 /** The number of the exports that fit. */
 export function countOverview(place: Place, wanted: OverviewWanted): Sql {
-  return sql`SELECT count(*) AS count FROM ${with_health} WHERE ${conditions(place, wanted)}`;
+  return sql`SELECT count(*) AS count FROM ${with_health}
+    WHERE ${isInPlace(place)} AND ${conditions(wanted)}`;
 }
 
 /** How many exports of the place are how. */

@@ -7,6 +7,7 @@ import type { Harness } from '../../../../test/harness.ts';
 import { subtract, toStored } from '../../../engine/ledger/rectangles.ts';
 import type { Rectangle } from '../../../engine/ledger/rectangles.ts';
 import type { SlotRange } from './schema.ts';
+import { inOneLook } from './store.ts';
 
 const hour_ms = 3_600_000;
 const day_start = Date.parse('2026-01-01T00:00:00Z');
@@ -142,6 +143,15 @@ test('parts of event time make a slot delivered only together', async () => {
     '1-2 delivered',
     '2-3 missing schedule_changed',
   ]);
+});
+
+test('one look is of one instant, and begins no workers', async () => {
+  const look = await inOneLook(house.deps.db, (tx) =>
+    tx.row(sql`SELECT current_setting('transaction_isolation') AS isolation,
+      current_setting('transaction_read_only') AS read_only,
+      current_setting('max_parallel_workers_per_gather') AS workers`),
+  );
+  assert.deepEqual(look, { isolation: 'repeatable read', read_only: 'on', workers: '0' });
 });
 
 test('days follow the zone; ranges that are too long or turned round are 400', async () => {

@@ -56,8 +56,14 @@ function shown({ id, at, type, body }: Entry): TimelineEntry {
 }
 
 function inRange({ after, before }: TimelineWanted, at: Sql): Sql {
-  return sql`(${after ?? null}::timestamptz IS NULL OR ${at} >= ${after ?? null}::timestamptz)
-    AND (${before ?? null}::timestamptz IS NULL OR ${at} < ${before ?? null}::timestamptz)`;
+  return join(
+    [
+      sql`true`,
+      ...(after === undefined ? [] : [sql`${at} >= ${after}::timestamptz`]),
+      ...(before === undefined ? [] : [sql`${at} < ${before}::timestamptz`]),
+    ],
+    ' AND ',
+  );
 }
 
 /** All but runs: few for each export, and each by an index over its export. */
