@@ -114,13 +114,19 @@ async function listRunGroups(
   keyset: Keyset,
 ): Promise<Entry[]> {
   const isDown = keyset.descending !== keyset.backwards;
-  const begin = keyset.from?.value ?? (isDown ? wanted.now : wanted.created_at);
+  const { after, before, now, created_at } = wanted;
+  const begin =
+    keyset.from !== undefined
+      ? sql`${keyset.from.value}::timestamptz`
+      : isDown
+        ? sql`least(${before ?? null}::timestamptz, ${now}::timestamptz)`
+        : sql`greatest(${after ?? null}::timestamptz, ${created_at}::timestamptz)`;
   const groups: Entry[] = [];
   let days = 0;
   while (groups.length <= keyset.limit) {
     const next = days + daysAfter(days, groups.length, keyset.limit);
     // Whole days, so that no group is parted.
-    const edge = (count: number) => sql`(date_trunc('day', ${begin}::timestamptz)
+    const edge = (count: number) => sql`(date_trunc('day', ${begin})
       + ${isDown ? 1 : 0}::integer * interval '1 day'
       + ${(isDown ? -1 : 1) * count}::integer * interval '1 day')`;
     const [from, to] = isDown ? [edge(next), edge(days)] : [edge(days), edge(next)];
@@ -166,8 +172,12 @@ function groupsBetween(wanted: TimelineWanted, keyset: Keyset, from: Sql, to: Sq
     ), page AS (
       SELECT * FROM grouped WHERE ${keysetCondition(keyset)} ${keysetOrder(keyset)}
     )
-    SELECT page.id, page.at, page.type, page.body, EXISTS (SELECT 1 FROM batch_export_runs r
-      WHERE r.batch_export_id = ${export_id}::uuid
-        AND ${isDown ? sql`r.created_at < ${from}` : sql`r.created_at >= ${to}`}) AS has_more
+    -- By the order of the index: EXISTS alone is looked for in the whole table where runs are many,
+    -- and where there is none, to its end.
+    SELECT page.id, page.at, page.type, page.body, (SELECT r.id FROM batch_export_runs r
+      WHERE r.batch_export_id = ${export_id}::uuid AND ${inRange(wanted, sql`r.created_at`)}
+        AND ${isDown ? sql`r.created_at < ${from}` : sql`r.created_at >= ${to}`}
+      ORDER BY r.created_at ${isDown ? sql`DESC, r.id DESC` : sql`, r.id`} LIMIT 1) IS NOT NULL
+        AS has_more
     FROM (SELECT 1) one LEFT JOIN page ON true`;
 }

@@ -122,4 +122,13 @@ test('runs of a day that are alike are one entry; pages meet without gap, both w
   }
   const cut = await timeline('?type=runs&after=2026-01-03T00:00:00Z');
   assert.equal(cut.results.length, 2);
+  const { statementCount } = house.deps.db;
+  const shortest = statementCount();
+  await timeline('?type=pause');
+  const others = statementCount() - shortest;
+  const begun = statementCount();
+  const old = await timeline('?type=runs&before=2023-07-17T00:00:00Z');
+  assert.equal(old.results.length, 2);
+  // From `before` on, and not from now: the first window has them, and none are behind it.
+  assert.ok(statementCount() - begun <= others, `${statementCount() - begun}, not ${others}`);
 });
