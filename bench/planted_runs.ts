@@ -77,7 +77,8 @@ export async function plantExports(
       "interval", timezone, paused, created_at, schedule_changed_at, planned_until, next_run_at)
     SELECT made.id, e.team_id, 'Planted export ' || n, e.model, e.destination_type,
       e.destination_config, 'hour', e.timezone, n % 20 = 3, e.created_at - n * interval '1 minute',
-      e.created_at - interval '1 day', date_trunc('hour', now()), date_trunc('hour', now()) + interval '1 hour'
+      e.created_at - interval '1 day', date_trunc('hour', now()),
+      date_trunc('hour', now()) + interval '1 hour'
     FROM generate_series(${from}::integer, ${exports}::integer) n
       JOIN batch_exports e ON e.id = ${id} CROSS JOIN ${made}`);
   const number = sql`split_part(e.name, ' ', 3)::integer`;

@@ -6,8 +6,8 @@ import type { TestOrganization } from '../test/harness.ts';
 import { inBulk } from './planted_bulk.ts';
 
 /**
- * Hourly runs from number `before` on, of which every fortieth failed and none timed out, and a line
- * of the log for each.
+ * Hourly runs from number `before` on, of which every fortieth failed and none timed out, and for
+ * each a line of the log.
  */
 export async function plantRuns(
   db: Database,

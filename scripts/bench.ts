@@ -51,10 +51,8 @@ const benches: Record<string, Bench> = {
   },
   growth: {
     what: 'what grows with what is stored',
-    quick: [
-      ...['--exports', '10,10000', '--runs', '1000,30000', '--members', '10,10000'],
-      ...['--rectangles', '10,10000', '--rows', '10000,100000'],
-    ],
+    quick: `--exports 10,10000 --runs 1000,30000 --members 10,10000
+      --rectangles 10,10000 --rows 10000,100000`.split(/\s+/),
   },
   empty_backfill: {
     what: 'a backfill over a range without events',

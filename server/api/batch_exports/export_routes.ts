@@ -11,7 +11,7 @@ import { createBatchExport } from './create.ts';
 import { deleteBatchExport } from './delete.ts';
 import { withDestinations } from './body/documented_destination.ts';
 import { getExport, getLockedExport, missing } from './found.ts';
-import { uuidParameter } from './place.ts';
+import { countBatchExports, uuidParameter } from './place.ts';
 import { checkNewExport, noProject } from './body/new_export.ts';
 import { checkContent, contentOfLocked } from './body/query_check.ts';
 import type { QueryCheck } from './body/query_check.ts';
@@ -20,7 +20,6 @@ import type { HowToChange } from './body/changed_export.ts';
 import type { Mount } from './mount.ts';
 import { BatchExport, BatchExportPatch, BatchExportReplacement, NewBatchExport } from './schema.ts';
 import {
-  countBatchExports,
   findBatchExport,
   findTargetProject,
   listBatchExports,

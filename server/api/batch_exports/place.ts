@@ -47,6 +47,16 @@ export function pageOfPlace(place: Place, wanted: Wanted, { limit, offset }: Pag
     ORDER BY ${order_of_fields} LIMIT ${limit} OFFSET ${offset}`;
 }
 
+/** The number of the exports of a place: of each project by batch_exports_by_project alone. */
+export function countBatchExports(place: Place): Sql {
+  const ofProject = (id: Sql) => sql`(SELECT count(*) FROM batch_exports e
+    WHERE e.deleted_at IS NULL AND e.team_id = ${id})`;
+  return place.team_id === undefined
+    ? sql`SELECT coalesce(sum(${ofProject(sql`p.id`)}), 0)::bigint AS count FROM projects p
+        WHERE p.organization_id = ${place.organization_id}`
+    : sql`SELECT ${ofProject(sql`${place.team_id}`)} AS count`;
+}
+
 /**
  * The UUID that a path parameter holds. Throws 404 for other text, because nothing can have such an
  * id.

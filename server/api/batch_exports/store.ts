@@ -55,16 +55,6 @@ export function listBatchExports(place: Place, page: Page): Sql {
   return sql`${wireOf(sql`(${chosen})`)} ORDER BY ${order}`;
 }
 
-/** The number of the exports of a place: of each project by batch_exports_by_project alone. */
-export function countBatchExports(place: Place): Sql {
-  const ofProject = (id: Sql) => sql`(SELECT count(*) FROM batch_exports e
-    WHERE e.deleted_at IS NULL AND e.team_id = ${id})`;
-  return place.team_id === undefined
-    ? sql`SELECT coalesce(sum(${ofProject(sql`p.id`)}), 0)::bigint AS count FROM projects p
-        WHERE p.organization_id = ${place.organization_id}`
-    : sql`SELECT ${ofProject(sql`${place.team_id}`)} AS count`;
-}
-
 /** The export of the place as it is on the wire: of the project, where there is one. */
 export function selectBatchExport({ organization_id, team_id, id }: RecordPlace): Sql {
   return sql`${selectExports} JOIN projects p ON p.id = e.team_id

@@ -136,7 +136,7 @@ test('10,000 exports are one short answer a page', async () => {
     }
 });
 
-test('an organization shows the exports of all its projects in each order, page by page', async () => {
+test('an organization shows exports of all its projects in each order, page by page', async () => {
   const home = await house.newOrganization();
   const project = await house.request('POST', '/api/projects/', {
     key: home.key,

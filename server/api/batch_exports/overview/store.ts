@@ -42,7 +42,7 @@ const code = sql`CASE
 const health = sql`LEFT JOIN batch_export_health h ON h.batch_export_id = e.id`;
 const with_health = sql`batch_exports e ${health}`;
 
-/** The first two are read from batch_exports_by_project, those by name from batch_exports_by_name. */
+/** The first two are read from batch_exports_by_project, the next from batch_exports_by_name. */
 const orders: Record<OverviewWanted['ordering'], (code: Sql) => Sql> = {
   '-created_at': () => sql`e.created_at DESC, e.id DESC`,
   created_at: () => sql`e.created_at, e.id`,

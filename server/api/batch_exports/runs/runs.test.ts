@@ -12,8 +12,6 @@ import type { Harness } from '../../../../test/harness.ts';
 import { addDelivered } from '../../../engine/ledger/ledger.ts';
 import { fromStored } from '../../../engine/ledger/rectangles.ts';
 import type { StoredRectangle } from '../../../engine/ledger/rectangles.ts';
-import type { Queryable, Statement } from '../../../platform/postgres/database.ts';
-import { listRuns } from './store.ts';
 
 let house: Harness;
 before(async () => {
@@ -95,41 +93,6 @@ test('the list of runs is a cursor list with orders and filters', async () => {
   ]) {
     const answer = await get(`?${query}`);
     assert.deepEqual([answer.status, answer.body.attr], [400, query.split('=')[0]], query);
-  }
-});
-
-test('runs of a rare status are found by its index, among however many others', async () => {
-  const { made } = await withExport();
-  const { db } = house.deps;
-  await db.run(sql`
-    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
-      data_interval_start, data_interval_end, selection, created_at)
-    SELECT made.id, e.id, e.team_id, 1, made.id, 'Completed', at, at + interval '1 hour', '[]', at
-    FROM generate_series(timestamptz '2025-01-01', '2025-05-01', '1 hour') at
-      CROSS JOIN LATERAL (SELECT gen_random_uuid() AS id WHERE at IS NOT NULL) made
-      JOIN batch_exports e ON e.id = ${made.id}`);
-  await insertRunRow(house, made.id, { hour: 1, status: 'Failed' });
-  await db.text('ANALYZE batch_export_runs');
-  let plan = '';
-  const explained: Queryable = {
-    ...db,
-    rows: async <Row>({ text, values }: Statement) => {
-      const { rows } = await db.text(`EXPLAIN ${text}`, values);
-      plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-      return [] as Row[];
-    },
-  };
-  const keyset = { column: 'created_at', type: 'timestamptz', descending: true } as const;
-  for (const [statuses, index] of [
-    [['TimedOut'], 'batch_export_runs_not_well'],
-    [['Failed', 'Cancelled'], 'batch_export_runs_not_well'],
-    [['Running'], 'batch_export_runs_taken'],
-    [['Completed', 'Failed'], 'batch_export_runs_by_export'],
-  ] as const) {
-    const page = { ...keyset, backwards: false, from: undefined, limit: 10 };
-    const wanted = { statuses: [...statuses], after: undefined, before: undefined };
-    await listRuns(explained, made.id, page, wanted);
-    assert.match(plan, new RegExp(index), plan);
   }
 });
 

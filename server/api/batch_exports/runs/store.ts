@@ -87,7 +87,7 @@ export function listRuns(
       SELECT * FROM ${matching} AND r.status = asked AND ${of_index} ${order}) r ${order}`);
 }
 
-/** What is not asked for is not in it: a plan for all values reads as far as a condition lets it. */
+/** Without what is not asked for: a plan for all values reads as far as a condition lets it. */
 function ofRuns(exportId: string, keyset: Keyset, { after, before }: RunsWanted): Sql {
   const field = keyset.column === 'created_at' ? sql`r.created_at` : sql`r.data_interval_start`;
   return join(

@@ -55,8 +55,8 @@ export function inOneLook<Result>(
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
   return db.transaction(async (tx) => {
-    // PostgreSQL takes `id <> delivery_id` for true of nearly all runs, and would begin workers, which
-    // takes longer than to read the few.
+    // PostgreSQL takes `id <> delivery_id` for true of nearly all runs, and would begin workers,
+    // which takes longer than to read the few.
     await tx.text(`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
       SET LOCAL max_parallel_workers_per_gather = 0`);
     return work(tx);
