@@ -65,7 +65,7 @@ export async function freshOrders(
       2 ORDER BY n`,
   );
   const slice = (from: number) => ({
-    base64: zstdCompressSync(`"n"\n${from}\n${from + 1}\n`).toString('base64'),
+    base64: zstdCompressSync(`n\n${from}\n${from + 1}\n`).toString('base64'),
     records: 2,
   });
   return {

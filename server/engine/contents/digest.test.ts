@@ -10,7 +10,7 @@ import {
   contractTable,
 } from '../../../test/factories/contract_rows.ts';
 import type { SourceRow } from '../../../test/factories/contract_rows.ts';
-import { digestExpression } from '../formats/digest_expression.ts';
+import { digest_settings, digestExpression } from '../formats/digest_expression.ts';
 import { readCsv } from '../formats/read_csv.ts';
 import { content_encoding, selectFor } from '../formats/select.ts';
 import { canonicalValue } from './canonical.ts';
@@ -22,7 +22,11 @@ before(() => {
 });
 after(() => clickhouse.close());
 
-const select = selectFor(content_encoding, contractColumns);
+const columns = [
+  ...contractColumns,
+  { name: 'set', type: 'json', nullable: true, expression: "nullIf(properties, 'null')" } as const,
+];
+const select = selectFor(content_encoding, columns);
 
 /**
  * What the store makes of the rows of the table `contract` between two positions, and what we make
@@ -31,10 +35,14 @@ const select = selectFor(content_encoding, contractColumns);
 async function bothDigests(from: number, to: number): Promise<{ store: string; ours: string }> {
   const rows = `contract WHERE position >= ${from} AND position < ${to}`;
   const bytes = await clickhouse.bytes(
-    { ...select, expressions: digestExpression(contractColumns), format: 'TSVRaw' },
+    {
+      expressions: digestExpression(columns),
+      format: 'TSVRaw',
+      settings: { ...select.settings, ...digest_settings },
+    },
     `(SELECT ${select.expressions} FROM ${rows})`,
   );
-  const sum = openRowDigest(contractColumns);
+  const sum = openRowDigest(columns);
   for await (const row of readCsv(Readable.from([await clickhouse.bytes(select, rows)])))
     sum.add(row);
   return { store: digestHex(BigInt(bytes.toString().trim())), ours: sum.value() };

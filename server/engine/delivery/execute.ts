@@ -208,7 +208,12 @@ async function slicesOf(attempt: Attempt): Promise<StoredSlice[]> {
 function sizeBoundOf({ definition, config, delivery }: Attempt): SizeBound | undefined {
   const bytes_max = definition.sliceBytes(config);
   if (bytes_max === undefined) return undefined;
-  return { bytes_max, encoding: definition.encoding(config), columns: delivery.columns };
+  return {
+    bytes_max,
+    encoding: definition.encoding(config),
+    columns: delivery.columns,
+    is_rough: definition.slices_are_rough === true,
+  };
 }
 
 function sameOutcomes(receipt: string, outcomes: SliceOutcome[]): boolean {

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { openRowDigest, digestHex } from '../contents/digest.ts';
 import type { Delivery } from '../destination/destination.ts';
 import type { ValueRow } from '../destination/content_source.ts';
-import { digestExpression } from '../formats/digest_expression.ts';
+import { digest_settings, digestExpression } from '../formats/digest_expression.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import { readCsv } from '../formats/read_csv.ts';
 import { openUnmarking } from '../formats/marks.ts';
@@ -82,7 +82,11 @@ async function digestOfBytes(chunks: Buffer[], { columns, encoding }: Slicing): 
   const sum = openRowDigest(columns);
   const bytes = Readable.from(chunks);
   const rows: AsyncIterable<ValueRow> = encoding.format === 'CSV' ? readCsv(bytes) : rowsOf(bytes);
-  for await (const row of rows) sum.add(row);
+  let isName = encoding.format === 'TabSeparated' && encoding.has_names === true;
+  for await (const row of rows) {
+    if (!isName) sum.add(row);
+    isName = false;
+  }
   return sum.value();
 }
 
@@ -96,7 +100,7 @@ async function digestOf(
     query: `SELECT ${digestExpression(columns)} AS digest FROM (SELECT ${expressions}
       FROM ${reading.text}${where})`,
     parameters,
-    settings,
+    settings: { ...settings, ...digest_settings },
     signal,
   });
   return digestHex(BigInt(row?.digest ?? '0'));

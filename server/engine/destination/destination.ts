@@ -275,6 +275,11 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    * bound.
    */
   sliceBytes(config: Static<Schema>): number | undefined;
+  /**
+   * True where `sliceBytes` bounds what is repeated and no file: then the bytes of a row are told
+   * by the lengths of its values, without writing it.
+   */
+  slices_are_rough?: true;
   open(config: Static<Schema>, delivery: Delivery, deps: DestinationDeps): Promise<Sink>;
   /** Named, timed steps up to a row written, read back and removed. */
   check(config: Static<Schema>, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]>;

@@ -6,12 +6,19 @@ export type Compression = 'gzip' | 'brotli' | 'zstd' | 'snappy' | 'lz4';
 
 /**
  * How the bytes of a slice are written. `TabSeparated` is the text that PostgreSQL's COPY reads, of
- * values that PostgreSQL holds; `is_exact` where the database holds every text as it is.
+ * values that PostgreSQL holds; `is_exact` where the database holds every text as it is, `has_names`
+ * with the names of the columns as its first line.
  * `is_unpacked`: the receiver unpacks it at once, so what counts is time.
  */
 export type Encoding =
   | { format: FileFormat; compression: Compression | null; is_unpacked?: true }
-  | { format: 'TabSeparated'; compression: null; is_exact?: true };
+  | {
+      format: 'TabSeparated';
+      compression: 'zstd' | null;
+      is_exact?: true;
+      has_names?: true;
+      is_unpacked?: true;
+    };
 
 /** All file formats, the default first. */
 export const fileFormats = ['JSONLines', 'Parquet', 'CSV'] as const satisfies readonly FileFormat[];

@@ -19,8 +19,9 @@ const tail_block_bytes = 1024 * 1024;
 export function counterOf(encoding: Encoding): RecordCounter {
   switch (encoding.format) {
     case 'JSONLines':
+      return countLines(0);
     case 'TabSeparated':
-      return countLines();
+      return countLines(encoding.has_names === true ? 1 : 0);
     case 'CSV':
       return countCsvRecords();
     case 'Parquet':
@@ -28,7 +29,8 @@ export function counterOf(encoding: Encoding): RecordCounter {
   }
 }
 
-function countLines(): RecordCounter {
+/** Of the first lines `names` are no records. */
+function countLines(names: number): RecordCounter {
   let lines = 0;
   let last = line_feed;
   return {
@@ -40,7 +42,7 @@ function countLines(): RecordCounter {
     },
     total: () => {
       if (last !== line_feed) throw new Error('The source ended in the middle of a line.');
-      return lines;
+      return Math.max(0, lines - names);
     },
   };
 }

@@ -1,9 +1,10 @@
 import type { Column } from '../models/column.ts';
 import type { Encoding } from '../destination/encoding.ts';
+import { common_settings } from './expression.ts';
 import { selectFor } from './select.ts';
 
 /**
- * ClickHouse text that gives a row as a file has it, the settings that it needs, and the bytes that
+ * ClickHouse text that gives the bytes of a row as a file has it, the settings that it needs, and the bytes that
  * each file has beside its rows.
  */
 export type Measure = {
@@ -28,20 +29,41 @@ export function measureFor(encoding: Encoding, columns: Column[]): Measure {
   switch (encoding.format) {
     case 'JSONLines':
     case 'TabSeparated':
-      return { expression: `formatRow('${format}', ${expressions})`, settings, bytes_of_file: 0 };
+      return {
+        expression: `length(formatRow('${format}', ${expressions}))`,
+        settings,
+        bytes_of_file: 0,
+      };
     case 'CSV':
       return {
-        expression: `formatRow('CSV', ${expressions})`,
+        expression: `length(formatRow('CSV', ${expressions}))`,
         settings,
         bytes_of_file: headerBytes(columns),
       };
     case 'Parquet':
       return {
-        expression: `formatRow('RowBinary', ${expressions})`,
+        expression: `length(formatRow('RowBinary', ${expressions}))`,
         settings,
         bytes_of_file: parquet_frame_bytes,
       };
   }
+}
+
+/** What a value takes that is no text, such as an instant or a uuid in quotes. */
+const short_value_bytes = 32;
+
+/**
+ * About what a row takes as a line of JSON: its names, and the texts as they are stored, without a
+ * look at what in them has to be escaped.
+ */
+export function roughMeasureFor(columns: Column[]): Measure {
+  const parts = columns.map(({ name, type, expression }) => {
+    const around = Buffer.byteLength(name) + '"":"",'.length;
+    return type === 'text' || type === 'json'
+      ? `ifNull(length(toString(${expression})), 0) + ${around}`
+      : String(around + short_value_bytes);
+  });
+  return { expression: parts.join(' + '), settings: common_settings, bytes_of_file: 0 };
 }
 
 /**

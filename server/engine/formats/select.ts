@@ -35,6 +35,10 @@ export function selectFor(
     case 'Parquet':
       return selectParquet(columns, encoding.compression);
     case 'TabSeparated':
-      return selectTabSeparated(columns, { marked, is_exact: encoding.is_exact === true });
+      return selectTabSeparated(columns, {
+        marked,
+        is_exact: encoding.is_exact === true,
+        has_names: encoding.has_names === true,
+      });
   }
 }

@@ -2,6 +2,7 @@ import type { Column } from '../models/column.ts';
 import {
   booleanExpression,
   common_settings,
+  identifier,
   jsonExpression,
   textExpression,
 } from './expression.ts';
@@ -9,10 +10,10 @@ import type { FormatSelection } from './expression.ts';
 import { markedAs } from './marks.ts';
 
 /**
- * `is_exact`: for a database that holds NUL and numbers of any size. `marked`: with a mark in front
- * of what was changed.
+ * `is_exact`: for a database that holds NUL and numbers of any size. `has_names`: with the names of
+ * the columns as the first line. `marked`: with a mark in front of what was changed.
  */
-type TextForm = { is_exact: boolean; marked: boolean };
+type TextForm = { is_exact: boolean; has_names: boolean; marked: boolean };
 
 /**
  * The text that PostgreSQL's `COPY ... FROM STDIN` reads. What PostgreSQL cannot hold is cured: NUL
@@ -21,8 +22,10 @@ type TextForm = { is_exact: boolean; marked: boolean };
  */
 export function selectTabSeparated(columns: Column[], form: TextForm): FormatSelection {
   return {
-    expressions: columns.map((column, index) => value(column, index, form)).join(', '),
-    format: 'TabSeparated',
+    expressions: columns
+      .map((column, index) => `${value(column, index, form)} AS ${identifier(column.name)}`)
+      .join(', '),
+    format: form.has_names ? 'TabSeparatedWithNames' : 'TabSeparated',
     settings: { ...common_settings },
   };
 }

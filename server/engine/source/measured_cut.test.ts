@@ -56,7 +56,7 @@ const reading = {
 } as const;
 const never = new AbortController().signal;
 const cut = (encoding: Encoding, bytes_max: number) =>
-  cutSlices(store, reading, { bytes_max, encoding, columns }, never);
+  cutSlices(store, reading, { bytes_max, encoding, columns, is_rough: false }, never);
 
 for (const format of ['JSONLines', 'CSV', 'Parquet'] as const)
   test(`no ${format} file is larger than it may be, but for one row that is`, async () => {
@@ -99,6 +99,22 @@ test('slices hold every row once and in order, also where they part one insertio
   assert.ok(Buffer.concat(parts).equals(all));
 });
 
+test('a rough cut is near the bound', async () => {
+  const encoding: Encoding = { format: 'JSONLines', compression: null };
+  const bound = { bytes_max: mebibyte, encoding, columns, is_rough: true };
+  const slices = await cutSlices(store, reading, bound, never);
+  const sizes: number[] = [];
+  for (const slice of slices) {
+    const bytes = await buffer(await streamSlice(store, reading, slice, columns, encoding, never));
+    if (slice.records > 1) sizes.push(bytes.length);
+  }
+  assert.ok(Math.max(...sizes) < 1.2 * mebibyte, String(sizes));
+  assert.ok(
+    sizes.reduce((sum, size) => sum + size, 0) / sizes.length > 0.7 * mebibyte,
+    String(sizes),
+  );
+});
+
 test('what fits is one slice, and no rows are none', async () => {
   const encoding: Encoding = { format: 'JSONLines', compression: null };
   const [only, ...more] = await cut(encoding, 100 * mebibyte);
@@ -107,6 +123,6 @@ test('what fits is one slice, and no rows are none', async () => {
     [23_501, null, null, 0],
   );
   const none = { ...reading, text: '(SELECT * FROM events WHERE team_id = 8)' };
-  const bound = { bytes_max: mebibyte, encoding, columns };
+  const bound = { bytes_max: mebibyte, encoding, columns, is_rough: false };
   assert.deepEqual(await cutSlices(store, none, bound, never), []);
 });

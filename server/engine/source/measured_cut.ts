@@ -1,5 +1,5 @@
 import type { Encoding } from '../destination/encoding.ts';
-import { measureFor } from '../formats/measure.ts';
+import { measureFor, roughMeasureFor } from '../formats/measure.ts';
 import type { Column } from '../models/column.ts';
 import type { SourceQuery } from './source_query.ts';
 import { ask } from './source.ts';
@@ -7,9 +7,14 @@ import type { Store } from './source.ts';
 
 /**
  * The bound on a slice's bytes, as rows of these columns are written in this encoding before
- * compression.
+ * compression; `is_rough` where the lengths of their values are enough.
  */
-export type SizeBound = { bytes_max: number; encoding: Encoding; columns: Column[] };
+export type SizeBound = {
+  bytes_max: number;
+  encoding: Encoding;
+  columns: Column[];
+  is_rough: boolean;
+};
 
 /** Where a slice begins: at the first row of an instant (`key` null), or at one row of it. */
 type Start = { at: string; key: string | null };
@@ -37,7 +42,7 @@ type PieceRow = {
 /**
  * Cuts a source into slices, in its order, none of which has more than `bytes_max` bytes as it is
  * written (before compression, without a Parquet file's own frame) or more than `records_max` rows,
- * but for a single row that is larger. With more than `slices_max` slices they are as large as it
+ * but for a single row that is larger, and where the bound is rough. With more than `slices_max` slices they are as large as it
  * takes. Reads the source twice at most; memory does not grow with it.
  */
 export async function cutBySize(
@@ -47,7 +52,9 @@ export async function cutBySize(
   most: { records_max: number; slices_max: number },
   signal: AbortSignal,
 ): Promise<CutSlice[]> {
-  const measured = measureFor(bound.encoding, bound.columns);
+  const measured = bound.is_rough
+    ? roughMeasureFor(bound.columns)
+    : measureFor(bound.encoding, bound.columns);
   const bytes_max = Math.max(1, bound.bytes_max - measured.bytes_of_file);
   const listPieces = (unit: 'instant' | 'row', within?: Piece) =>
     ask<PieceRow>(store, reading, {
@@ -96,7 +103,7 @@ function piecesQuery(
     ? " WHERE inserted_at >= {within_from:DateTime64(6, 'UTC')} AND inserted_at < " +
       "{within_to:DateTime64(6, 'UTC')}"
     : '';
-  const rows = `SELECT cut_at, cut_key, toUInt64(length(${expression})) AS row_bytes
+  const rows = `SELECT cut_at, cut_key, toUInt64(${expression}) AS row_bytes
     FROM (SELECT *, inserted_at AS cut_at, ${reading.key} AS cut_key
     FROM ${reading.text}${within})`;
   const units =

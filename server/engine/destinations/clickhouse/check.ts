@@ -5,9 +5,8 @@ import { runSteps } from '../../../platform/timed_steps.ts';
 import type { CheckStep, DestinationDeps } from '../../destination/destination.ts';
 import { identifier } from '../../formats/expression.ts';
 import type { Column } from '../../models/column.ts';
-import { quoted } from '../../sql_tables/layout.ts';
 import type { Layout } from '../../sql_tables/layout.ts';
-import { requireSame, sampleRow, testedLayout } from '../../sql_tables/sample_row.ts';
+import { requireSame, sampleLine, sampleRow, testedLayout } from '../../sql_tables/sample_row.ts';
 import type { SampleRow } from '../../sql_tables/sample_row.ts';
 import { inDatabase, targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
@@ -118,7 +117,7 @@ async function writeRow(
     { connection, config, delivery: { columns: row.columns } },
     scratch,
     { number: 0, records: 1 },
-    Readable.from([zstdCompressSync(csvOf(row))]),
+    Readable.from([zstdCompressSync(textOf(row))]),
   );
 }
 
@@ -136,9 +135,11 @@ async function readRow(
   return columns.map((_, index) => read?.[`c${index}`]);
 }
 
-function csvOf({ columns, values }: SampleRow): string {
-  const fields = columns.map(({ type }, index) =>
-    type === 'boolean' ? (values[index] ?? '') : quoted(values[index] ?? ''),
+function textOf(row: SampleRow): string {
+  const names = row.columns.map(({ name }) =>
+    name.replaceAll(/[\\\t\n]/g, (character) => escapes[character]!),
   );
-  return `${columns.map(({ name }) => quoted(name)).join(',')}\n${fields.join(',')}\n`;
+  return `${names.join('\t')}\n${sampleLine(row)}`;
 }
+
+const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n' };

@@ -38,17 +38,15 @@ const outcomeOf = (records: number): SliceOutcome => ({
   state: null,
 });
 
-const csv = (text: string) => Readable.from([zstdCompressSync(text)]);
-
-async function deliver(config: ClickHouseConfig, given: Delivery, lines: string[]): Promise<void> {
+async function deliver(config: ClickHouseConfig, given: Delivery, rows: string[][]): Promise<void> {
   const sink = await clickhouse.open(config, given, deps);
   try {
-    const header = given.columns.map((column) => `"${column.name}"`).join(',');
+    const lines = [given.columns.map(({ name }) => name), ...rows].map((row) => row.join('\t'));
     await sink.write(
-      { number: 0, records: lines.length },
-      csv(`${[header, ...lines].join('\n')}\n`),
+      { number: 0, records: rows.length },
+      Readable.from([zstdCompressSync(`${lines.join('\n')}\n`)]),
     );
-    await sink.commit([outcomeOf(lines.length)], { name: 'manifest', text: '{}' });
+    await sink.commit([outcomeOf(rows.length)], { name: 'manifest', text: '{}' });
   } finally {
     await sink.close();
   }
@@ -69,14 +67,20 @@ test('TLS is verified by name and authority unless the config says otherwise', a
 test('persons are merged: FINAL shows the highest version, whatever came last', async () => {
   const config = { ...(await freshConfig()), table_name: 'persons' };
   const columns = personsModel.columns.tables;
-  const row = (distinct: string, version: number, name: string) =>
-    `7,"${distinct}","018f0000-0000-7000-8000-000000000001","{""name"":""${name}""}",1,${version},"2020-01-01T00:00:00.000000Z",false,"2020-01-01T00:00:00.000000Z"`;
+  const person = (distinct: string, version: number, name: string) =>
+    `7|${distinct}|018f0000-0000-7000-8000-000000000001|{"name":"${name}"}|1|${version}|2020-01-01T00:00:00.000000Z|false|2020-01-01T00:00:00.000000Z`.split(
+      '|',
+    );
   const given = [
     freshDelivery({ model: 'persons', columns }),
     freshDelivery({ model: 'persons', columns }),
   ] as const;
-  await deliver(config, given[0], [row('a', 5, 'five'), row('b', 1, 'one')]);
-  await deliver(config, given[1], [row('a', 4, 'older'), row('b', 2, 'two'), row('d', 1, 'one')]);
+  await deliver(config, given[0], [person('a', 5, 'five'), person('b', 1, 'one')]);
+  await deliver(config, given[1], [
+    person('a', 4, 'older'),
+    person('b', 2, 'two'),
+    person('d', 1, 'one'),
+  ]);
   const found = await rows<{ distinct_id: string; name: string }>(
     `SELECT distinct_id, JSONExtractString(properties, 'name') AS name
       FROM ${inDatabase(config, 'persons')} FINAL ORDER BY 1`,
@@ -85,10 +89,6 @@ test('persons are merged: FINAL shows the highest version, whatever came last', 
     found.map((person) => `${person.distinct_id} ${person.name}`),
     ['a five', 'b two', 'd one'],
   );
-  const person = (distinct: string, version: number, name: string) =>
-    `7|${distinct}|018f0000-0000-7000-8000-000000000001|{"name":"${name}"}|1|${version}|2020-01-01T00:00:00.000000Z|false|2020-01-01T00:00:00.000000Z`.split(
-      '|',
-    );
   const source = sourceOf((id) =>
     id === given[0].delivery_id
       ? [person('a', 5, 'five'), person('b', 1, 'one')]
@@ -117,12 +117,12 @@ test('persons refuse a table that does not merge by their key', async () => {
   ]) {
     await make(engine);
     await assert.rejects(
-      deliver(config, freshDelivery({ model: 'persons', columns }), ['7,"a"']),
+      deliver(config, freshDelivery({ model: 'persons', columns }), [['7', 'a']]),
       (error) => error instanceof NonRetryableError && error.code === 'table_unsuitable',
     );
   }
   await make('ReplacingMergeTree ORDER BY (distinct_id, team_id)');
-  await deliver(config, freshDelivery({ model: 'persons', columns }), ['7,"a"']);
+  await deliver(config, freshDelivery({ model: 'persons', columns }), [['7', 'a']]);
 });
 
 test(
@@ -142,13 +142,13 @@ test(
       ...noteOnly,
       { name: 'at', type: 'timestamp', nullable: false, expression: 'timestamp' },
     ];
-    const months = Array.from(
-      { length: 150 },
-      (_, month) => `"n",${new Date(Date.UTC(2000, month, 1)).toISOString().replace('Z', '000Z')}`,
-    );
+    const months = Array.from({ length: 150 }, (_, month) => [
+      'n',
+      new Date(Date.UTC(2000, month, 1)).toISOString().replace('Z', '000Z'),
+    ]);
     await deliver(config, freshDelivery({ columns }), [
-      `,2020-01-05T00:00:00.000001Z`,
-      `"",2020-01-06T00:00:00.000001Z`,
+      ['\\N', '2020-01-05T00:00:00.000001Z'],
+      ['', '2020-01-06T00:00:00.000001Z'],
       ...months,
     ]);
     const found = await rows(
@@ -161,7 +161,7 @@ test(
       { own: 5, note: 'n', n: 150 },
     ]);
     await assert.rejects(
-      deliver(config, freshDelivery({ columns }), ['"a","no instant"']),
+      deliver(config, freshDelivery({ columns }), [['a', 'no instant']]),
       (error) => error instanceof NonRetryableError && error.code === 'value_refused',
     );
   },

@@ -26,7 +26,9 @@ test('a connection that is cut in the middle of a slice ends the write at once',
   const orders = await freshOrders('writing');
   const sink = await clickhouse.open(orders.config, orders.delivery, deps);
   const { promise: begun, resolve } = Promise.withResolvers<void>();
-  proxy.watch((statement) => (statement.includes('FORMAT CSVWithNames') ? resolve() : undefined));
+  proxy.watch((statement) =>
+    statement.includes('FORMAT TabSeparatedWithNames') ? resolve() : undefined,
+  );
   const hanging = Readable.from(
     (async function* () {
       // More than the compression holds back before it sends anything.

@@ -44,7 +44,7 @@ const patient: ClickHouseSettings = {
 };
 
 /**
- * CSV as our source writes it and nothing else; what a column cannot hold is an error and not a
+ * Text as our source writes it and nothing else; what a column cannot hold is an error and not a
  * default.
  */
 const insert_settings: ClickHouseSettings = {
@@ -53,11 +53,9 @@ const insert_settings: ClickHouseSettings = {
   // Equal slices of two deliveries are both wanted.
   insert_deduplicate: 0,
   date_time_input_format: 'best_effort',
-  format_csv_delimiter: ',',
-  format_csv_null_representation: '',
-  format_csv_allow_single_quotes: 0,
-  format_csv_allow_double_quotes: 1,
-  input_format_csv_empty_as_default: 0,
+  format_tsv_null_representation: '\\N',
+  input_format_tsv_empty_as_default: 0,
+  input_format_tsv_enum_as_number: 0,
   input_format_null_as_default: 0,
   input_format_with_names_use_header: 1,
   input_format_skip_unknown_fields: 0,

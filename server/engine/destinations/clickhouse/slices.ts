@@ -69,7 +69,7 @@ export async function insertSlice(
 ): Promise<void> {
   const columns = delivery.columns.map((column) => identifier(column.name)).join(', ');
   await connection.insert(
-    `INSERT INTO ${inDatabase(config, table)} (${columns}) FORMAT CSVWithNames`,
+    `INSERT INTO ${inDatabase(config, table)} (${columns}) FORMAT TabSeparatedWithNames`,
     bytes,
     { encoding: 'zstd' },
   );

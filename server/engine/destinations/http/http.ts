@@ -40,6 +40,7 @@ export const http: DestinationDefinition<typeof http_config> = {
   encoding: () => ({ format: 'JSONLines', compression: null }),
   showRequest,
   sliceBytes: () => slice_bytes,
+  slices_are_rough: true,
   open: async (config, delivery, deps) => {
     throwIfStopped(deps.signal);
     return openHttpSink(config, delivery, endpointOf(config, deps));
