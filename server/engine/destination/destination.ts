@@ -3,9 +3,7 @@ import type { Static, TObject } from 'typebox';
 import type { Logger } from '../../platform/log.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { Encoding } from './encoding.ts';
-import type { TextRow } from '../models/column.ts';
-import type { Column } from '../models/column.ts';
-import type { ColumnSet } from '../models/column.ts';
+import type { Column, ColumnSet, TextRow } from '../models/column.ts';
 import type { ContentSource } from './content_source.ts';
 import type { HeldReceipt, WantedReceipts } from './held_receipt.ts';
 import type { ModelName } from '../models/model.ts';
@@ -275,10 +273,7 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    * bound.
    */
   sliceBytes(config: Static<Schema>): number | undefined;
-  /**
-   * True where `sliceBytes` bounds what is repeated and no file: then the bytes of a row are told
-   * by the lengths of its values, without writing it.
-   */
+  /** True where that bounds a repeat and no file: the lengths of the values are enough. */
   slices_are_rough?: true;
   open(config: Static<Schema>, delivery: Delivery, deps: DestinationDeps): Promise<Sink>;
   /** Named, timed steps up to a row written, read back and removed. */
