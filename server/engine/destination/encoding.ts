@@ -6,8 +6,8 @@ export type Compression = 'gzip' | 'brotli' | 'zstd' | 'snappy' | 'lz4';
 
 /**
  * How the bytes of a slice are written. `TabSeparated` is the text that PostgreSQL's COPY reads, of
- * values that PostgreSQL holds; `is_exact` where the database holds every text as it is, `has_names`
- * with the names of the columns as its first line.
+ * values that PostgreSQL holds; `is_exact` where the database holds every text as it is;
+ * `has_names` with the names of the columns as its first line.
  * `is_unpacked`: the receiver unpacks it at once, so what counts is time.
  */
 export type Encoding =

@@ -3,10 +3,10 @@ import type { Column } from '../models/column.ts';
 import { identifier, literal } from './expression.ts';
 
 /**
- * For a query with `digestExpression` over a relation. What the relation computes is not written
- * into the digest's conditions, where the store would compute it once more for each of them. And it
- * yields to the rows themselves (see `nicenessOfLarge` of the embedded store): the destination waits
- * for those, and the digest is wanted when they are there.
+ * For a query with `digestExpression` over a relation. The store does not merge the two: with what
+ * the relation computes written into the digest's conditions, the sum takes twice as long. And it
+ * yields to the rows themselves (see `nicenessOfLarge` of the embedded store): the destination
+ * waits for those, and the digest is wanted when they are there.
  */
 export const digest_settings = {
   query_plan_merge_expressions: 0,

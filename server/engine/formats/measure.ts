@@ -4,8 +4,8 @@ import { common_settings } from './expression.ts';
 import { selectFor } from './select.ts';
 
 /**
- * ClickHouse text that gives the bytes of a row as a file has it, the settings that it needs, and the bytes that
- * each file has beside its rows.
+ * ClickHouse text that gives the bytes of a row as a file has it, the settings that it needs, and
+ * the bytes that each file has beside its rows.
  */
 export type Measure = {
   expression: string;

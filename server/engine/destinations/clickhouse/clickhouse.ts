@@ -23,8 +23,8 @@ export const clickhouse: DestinationDefinition<typeof clickhouse_config> = {
   erases: 'by_key',
   validate: clickHouseViolations,
   columnFaults: clickHouseColumnFaults,
-  // A server reads JSON in it in two thirds of the time that it needs for CSV, which doubles each of
-  // its quotes.
+  // A server reads JSON in it in two thirds of the time that it needs for CSV, which doubles each
+  // of its quotes.
   encoding: () => ({
     format: 'TabSeparated',
     compression: 'zstd',
