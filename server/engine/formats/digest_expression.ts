@@ -5,12 +5,12 @@ import { identifier, literal } from './expression.ts';
 /**
  * For a query with `digestExpression` over a relation. The store does not merge the two: with what
  * the relation computes written into the digest's conditions, the sum takes twice as long. And it
- * yields to the rows themselves (see `nicenessOfLarge` of the embedded store): the destination
- * waits for those, and the digest is wanted when they are there.
+ * yields to the rows themselves, which the embedded store understands by any `priority`: the
+ * destination waits for those, and the digest is wanted when they are there.
  */
 export const digest_settings = {
   query_plan_merge_expressions: 0,
-  os_threads_nice_value_query: 19,
+  priority: 100,
 };
 
 /**

@@ -48,6 +48,8 @@ const unsupportedWords = ['session_id', 'role'];
 // reader of the API beside an export waited twice as long. Where the process may not raise a
 // thread's priority again (without CAP_SYS_NICE) the engine leaves it as it is.
 const nicenessOfLarge = 15;
+// What is asked with a priority, of which none is the highest, yields to everything else.
+const nicenessOfYielding = 19;
 const textBytesMax = 256 * 1024 * 1024;
 
 /**
@@ -117,15 +119,17 @@ function sort(
 export function preambleOf(request: ClickHouseRequest, label: string): string {
   const params = request.params.map(([name, value]) => `SET ${name} = ${quote(value)};`);
   const settings = [
-    [
-      'os_threads_nice_value_query',
-      String(request.is_piped ? nicenessOfLarge : engine_niceness),
-    ] as const,
+    ['os_threads_nice_value_query', String(nicenessOf(request))] as const,
     ...request.settings,
     ['log_comment', label] as const,
   ].map(([name, value]) => `${name} = ${quote(value)}`);
   const database = request.database === undefined ? '' : `USE ${quoteName(request.database)};`;
   return `${params.join('')}${database}SET ${settings.join(', ')};`;
+}
+
+function nicenessOf({ settings, is_piped }: ClickHouseRequest): number {
+  if (settings.some(([name]) => name === 'priority')) return nicenessOfYielding;
+  return is_piped ? nicenessOfLarge : engine_niceness;
 }
 
 function quoteName(name: string): string {
