@@ -24,7 +24,7 @@ type Bench = { what: string; all?: string[]; quick: string[] | false };
 const benches: Record<string, Bench> = {
   export: {
     what: 'events to each kind of destination, beside what else would bring them there',
-    all: ['--events', '1000000,2500000'],
+    all: ['--events', '1000000'],
     quick: ['--events', '200000', '--rounds', '1'],
   },
   api: {
@@ -34,7 +34,7 @@ const benches: Record<string, Bench> = {
   api_while_exporting: { what: 'readers of the API beside an export', quick: false },
   claim_lag: {
     what: 'how late due exports are claimed',
-    quick: ['--exports', '1000', '--busy', '5'],
+    quick: ['--exports', '1000', '--projects', '100', '--rounds', '1'],
   },
   capture: {
     what: 'events of SDKs, beside bare node:http',

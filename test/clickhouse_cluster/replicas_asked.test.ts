@@ -101,9 +101,10 @@ test('a background migration is done, or taken back, on each replica', async () 
     Number((await (await nodes[node]!.query({ query, format: 'TabSeparated' })).text()).trim());
   const changed = () =>
     Promise.all([0, 1].map((node) => ask(node, "SELECT count() FROM lines WHERE letter = 'A'")));
+  // A client of several replicas may send a statement twice.
   for (const query of [
-    `CREATE TABLE lines (at Date, line String, letter String) ENGINE = ReplicatedMergeTree
-      PARTITION BY toYYYYMM(at) ORDER BY line`,
+    `CREATE TABLE IF NOT EXISTS lines (at Date, line String, letter String)
+      ENGINE = ReplicatedMergeTree PARTITION BY toYYYYMM(at) ORDER BY line`,
     "INSERT INTO lines SELECT toDate('2026-01-15'), 'a', '' FROM numbers(3)",
   ])
     await both.command({ query });
