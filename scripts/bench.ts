@@ -121,8 +121,8 @@ async function runAll(chosen: [string, Bench][]): Promise<void> {
   }
   const minutes = ((performance.now() - began) / 60_000).toFixed(0);
   const text = [
-    `${machine.replace('; ', ';\n')}.\n` +
-      `${new Date().toISOString().slice(0, 10)}, in ${minutes} minutes; ${load} processes wanted a core before, ${machineLoad()} after.`,
+    `${machine.replace('; ', ';\n')}.\n${new Date().toISOString().slice(0, 10)}, in ` +
+      `${minutes} minutes; ${load} processes wanted a core before, ${machineLoad()} after.`,
     tableOf(figures),
     ...(failed.length === 0 ? [] : [`Without figures, because they failed: ${failed.join(', ')}.`]),
   ].join('\n\n');
