@@ -1,9 +1,14 @@
-import { createContext, useContext, useId, useMemo, useRef, useState } from 'react';
+import { createContext, useContext, useEffect, useId, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 
 /** Says in the section what was done, and leads readers to its heading. */
 const TellContext = createContext<(told: string) => void>(() => undefined);
+
+function hasNoFocus(): boolean {
+  const { activeElement: active } = document;
+  return active === null || active === document.body;
+}
 
 /** A part of a page under a heading; what was done in it is said under that. */
 export function Section({
@@ -19,14 +24,10 @@ export function Section({
   const heading = useRef<HTMLHeadingElement>(null);
   const [told, setTold] = useState('');
   const id = useId();
-  const tell = useMemo(
-    () => (text: string) => {
-      setTold(text);
-      // The button that was pressed may be gone.
-      if (text !== '') heading.current?.focus();
-    },
-    [],
-  );
+  useEffect(() => {
+    // The button that was pressed may be gone. Whoever is elsewhere by now stays there.
+    if (told !== '' && hasNoFocus()) heading.current?.focus();
+  }, [told]);
   return (
     <section aria-labelledby={id} className={is_wide ? 'section wide' : 'section'}>
       <h2 id={id} ref={heading} tabIndex={-1}>
@@ -35,7 +36,7 @@ export function Section({
       <p role="status" className="good">
         {told}
       </p>
-      <TellContext value={tell}>{children}</TellContext>
+      <TellContext value={setTold}>{children}</TellContext>
     </section>
   );
 }

@@ -171,9 +171,18 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   await page.getByText('It has counted nothing yet.').waitFor();
 
   // What the upgrade changes is told before it is made, and taken back.
+  // Whoever has gone on meanwhile is not taken away from there by the answer.
+  const asked = Promise.withResolvers<void>();
+  await page.route('**/check_for_updates/', async (route) => {
+    await asked.promise;
+    await route.continue();
+  });
   await version.getByRole('button', { name: 'Look for a newer one' }).click();
-  await version.getByText('2.0.0 is there').first().waitFor();
   await version.getByLabel('Version').fill('');
+  asked.resolve();
+  await version.getByRole('status').getByText('2.0.0 is there.').waitFor();
+  const focused = await page.evaluate(() => document.activeElement?.getAttribute('name'));
+  assert.equal(focused, 'tag');
   await version.getByRole('button', { name: 'Show what an upgrade changes' }).click();
   await version.getByText('1.0.0 → 2.0.0').waitFor();
   await version.getByText('One project that uses it lacks a setting').waitFor();
