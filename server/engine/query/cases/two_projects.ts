@@ -7,8 +7,11 @@ import type { QueryRun } from '../query.ts';
 const own_project = 11;
 const other_project = 22;
 
-/** What every value of the other project holds, so that one in a result is seen. */
-export const foreign_mark = /foreign|FOREIGN|987654|ffffffff|2031-/;
+/**
+ * What every value of the other project holds, so that one in a result is seen. No value of ours
+ * has it, forwards or backwards.
+ */
+export const foreign_mark = /foreign|FOREIGN|864209|ffffffff|2031-/;
 
 /** The run of the tests: January 2024 of insertion time. */
 export const january: QueryRun = {
@@ -252,7 +255,7 @@ function personRow({ n, is_deleted = 0, ...row }: PersonRow) {
  */
 function foreignEvent({ n, inserted_at }: EventRow) {
   const id = `ffffffff-0000-7000-8000-${digits(n)}`;
-  const properties = `{"plan":"foreign","price":987654${n},"$browser":"foreign","currency":"foreign","n":987654,"ok":true,"secret":"foreign"}`;
+  const properties = `{"plan":"foreign","price":864209${n},"$browser":"foreign","currency":"foreign","n":864209,"ok":true,"secret":"foreign"}`;
   const timestamp = `2031-0${n}-01 00:00:00.777777`;
   return {
     team_id: other_project,
@@ -271,14 +274,14 @@ function foreignEvent({ n, inserted_at }: EventRow) {
 
 function foreignPerson({ n, person_version, inserted_at }: PersonRow) {
   const created_at = '2031-01-01 00:00:00.777777';
-  const properties = `{"plan":"foreign","age":987654,"city":"foreign"}`;
+  const properties = `{"plan":"foreign","age":864209,"city":"foreign"}`;
   return {
     team_id: other_project,
     distinct_id: `foreign_${n}`,
     person_id: `ffffffff-0000-7000-9000-${digits(n)}`,
     properties,
-    person_version: person_version + 987654,
-    person_distinct_id_version: 987654,
+    person_version: person_version + 864_209_000,
+    person_distinct_id_version: 864_209,
     is_deleted: 0,
     merged_into: 'foreign',
     created_at,
