@@ -107,7 +107,7 @@ function complete(world: World, run: Run): void {
 function makeUp(world: World, run: Run): void {
   const later = world.runs
     .slice(world.runs.indexOf(run) + 1)
-    .filter((one) => one.state === 'open' || one.state === 'completed');
+    .filter((one) => one.state !== 'cancelled');
   const wanted = intersect(
     run.selection,
     later.flatMap((one) => (one.base === undefined ? [] : [one.base])),
@@ -150,8 +150,11 @@ function retry(world: World, run: Run): void {
       .filter((other) => other.state === 'open' || other.state === 'in_doubt')
       .flatMap((other) => other.selection);
     world.runs.push({
-      base: undefined,
-      selection: subtract(run.selection, [...world.delivered, ...others]),
+      base: run.base,
+      selection: subtract(run.base === undefined ? run.selection : [run.base], [
+        ...world.delivered,
+        ...others,
+      ]),
       is_backfill: run.is_backfill,
       state: 'open',
       delivery: world.runs.length,
@@ -187,12 +190,10 @@ function apply(world: World, action: Step): void {
     const run = pick(['open'], action.pick);
     if (run === undefined || action.how === 'crash') return;
     if (action.how === 'complete') complete(world, run);
-    // A scheduled run that its user cancels is retried here as well: cancelling it says that its
-    // rows are not wanted.
     if (action.how === 'fail' || action.how === 'cancel') {
       run.state = world.committed.has(run.delivery)
         ? 'in_doubt'
-        : run.is_backfill && action.how === 'cancel'
+        : action.how === 'cancel'
           ? 'cancelled'
           : 'failed';
       if (run.is_backfill && run.state !== 'in_doubt') makeUp(world, run);
@@ -204,7 +205,7 @@ function apply(world: World, action: Step): void {
     }
   }
   if (action.kind === 'retry') {
-    const run = pick(['failed', 'in_doubt'], action.pick);
+    const run = pick(['failed', 'in_doubt', 'cancelled'], action.pick);
     if (run !== undefined) retry(world, run);
   }
 }
@@ -226,11 +227,15 @@ test(
         for (const action of steps) apply(world, action);
         for (const event of world.events)
           assert.ok(event.delivered <= 1, 'an event was doubled on the way');
-        // The dust settles: time passes, every failed run is retried, every open run completes.
+        // The dust settles: time passes, every failed run is retried, and what was cancelled of the
+        // schedule, which says that its rows are not wanted; every open run completes.
         world.now += 2 * interval;
         schedule(world);
         for (const run of world.runs.filter(
-          (one) => one.state === 'failed' || one.state === 'in_doubt',
+          (one) =>
+            one.state === 'failed' ||
+            one.state === 'in_doubt' ||
+            (one.state === 'cancelled' && !one.is_backfill),
         ))
           retry(world, run);
         for (const run of world.runs.filter((one) => one.state === 'open')) complete(world, run);

@@ -5,7 +5,7 @@ import sql from 'sql-template-tag';
 import { newExport } from '../../../test/factories/batch_exports.ts';
 import { fillEvents } from '../../../test/factories/fill_events.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { advanceBackfills } from '../runs/advance_backfills.ts';
 import { startBackfill } from './backfill.ts';
 import { claimRun } from '../workers/claims.ts';
@@ -37,7 +37,7 @@ const runsOf = (exportId: string) =>
  * An hourly export of a project with an event whose last full hour has not been planned, and the
  * start of that hour.
  */
-async function newLateExport(): Promise<{ id: string; from: number }> {
+async function newLateExport(): Promise<{ home: TestOrganization; id: string; from: number }> {
   const home = await house.newOrganization();
   const { id } = (await newExport(house, home)) as { id: string };
   const from = Math.floor(Date.now() / hour) * hour - hour;
@@ -51,7 +51,7 @@ async function newLateExport(): Promise<{ id: string; from: number }> {
     sql`UPDATE batch_exports SET planned_until = ${new Date(from).toISOString()},
       next_run_at = ${new Date(from + hour).toISOString()} WHERE id = ${id}`,
   );
-  return { id, from };
+  return { home, id, from };
 }
 
 test('many planners at once plan an interval once', async () => {
@@ -153,6 +153,46 @@ test('what a run left to a backfill is delivered also when the backfill is cance
     sql`SELECT status FROM batch_export_backfills WHERE id = ${ofBackfill!.backfill_id}`,
   );
   assert.equal(backfill!.status, 'Cancelled', 'nothing of it failed');
+});
+
+/** A scheduled run of an hour that left all of its rows to a backfill's run. */
+async function newLeftRuns() {
+  const { home, id, from } = await newLateExport();
+  await house.deps.db.transaction((tx) =>
+    startBackfill(tx, id, { from, to: from + hour, by: 'timestamp', mode: 'missing' }, 0),
+  );
+  await advanceBackfills(engine);
+  await planDueExports(engine);
+  const [ofBackfill, scheduled] = await runsOf(id);
+  return { home, id, from, ids: [ofBackfill!.id, scheduled!.id] as const };
+}
+
+async function endAs(id: string, status: 'Failed' | 'Cancelled'): Promise<void> {
+  const claimed = await claimRun(engine.db, id, randomUUID());
+  await endRun(engine, claimed!, { status, code: 'ended', message: 'The run ended.' });
+}
+
+test('a run that has failed before the backfill was cancelled is made up for as well', async () => {
+  const { id, from, ids } = await newLeftRuns();
+  await endAs(ids[1], 'Failed');
+  await endAs(ids[0], 'Cancelled');
+  const madeUp = (await runsOf(id))[2];
+  assert.deepEqual(madeUp?.selection, [
+    { event_from: from, event_to: from + hour, inserted_from: from, inserted_to: from + hour },
+  ]);
+});
+
+test('where both were cancelled nothing is made up for, and a retry takes it all', async () => {
+  const { home, id, from, ids } = await newLeftRuns();
+  await endAs(ids[1], 'Cancelled');
+  await endAs(ids[0], 'Cancelled');
+  assert.equal((await runsOf(id)).length, 2);
+  const path = `/api/projects/${home.project.id}/batch_exports/${id}/runs/${ids[1]}/retry/`;
+  const { body } = await house.request('POST', path, { key: home.key });
+  const { selection } = (await runsOf(id)).find((run) => run.id === body.id)!;
+  assert.deepEqual(selection, [
+    { event_from: null, event_to: null, inserted_from: from, inserted_to: from + hour },
+  ]);
 });
 
 test('an export that cannot be planned keeps no other of its project from it', async () => {

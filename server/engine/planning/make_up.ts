@@ -17,7 +17,8 @@ type EndedRun = {
   data_interval_start: string;
   data_interval_end: string;
 };
-type LaterRun = {
+/** What tells the area that a run was planned to cover, whatever others were to deliver of it. */
+export type CoveringRun = {
   data_interval_start: string;
   data_interval_end: string;
   backfill: { selects_by: BackfillBy; watermark: string } | null;
@@ -26,9 +27,9 @@ type LaterRun = {
 /**
  * Plans what other runs left to a backfill's run that has now ended without delivering it.
  * Guarantee: whoever was planned after that run and did without its selection does not end with a
- * hole; what nobody else would have delivered is left to a retry. The caller holds the lock on the
- * export's row. A run of the schedule is not made up for: it shows as failed, and a retry delivers
- * it.
+ * hole, unless they were cancelled; what nobody else would have delivered is left to a retry. The
+ * caller holds the lock on the export's row. A run of the schedule is not made up for: it shows as
+ * failed, and a retry delivers it.
  */
 export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
   const row = await tx.row(sql`
@@ -38,7 +39,7 @@ export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
   if (row === undefined) return;
   // Another make-up run left nothing to this one: it delivers from the selection of a run that was
   // open together with this one, and open runs share nothing.
-  const later = await tx.rows<LaterRun>(sql`
+  const later = await tx.rows<CoveringRun>(sql`
     SELECT later.data_interval_start, later.data_interval_end,
       CASE WHEN backfill.id IS NOT NULL THEN json_build_object('selects_by', backfill.selects_by,
         'watermark', wire_instant(backfill.watermark)) END AS backfill
@@ -48,7 +49,7 @@ export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
     LEFT JOIN batch_export_backfills backfill ON backfill.id = later.backfill_id
     WHERE run.id = ${run.id} AND later.id <> run.id AND later.backfill_id IS DISTINCT
       FROM run.backfill_id AND NOT later.is_make_up
-      AND later.status IN ('Starting', 'Running', 'Completed')`);
+      AND later.status <> 'Cancelled'`);
   const wanted = intersect(fromStored(run.selection), later.map(baseOf));
   const rest = await undelivered(tx, run.batch_export_id, run.revision, wanted);
   if (rest.length === 0) return;
@@ -70,8 +71,8 @@ export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
   });
 }
 
-/** What a run was planned to cover before anything was subtracted. */
-function baseOf(run: LaterRun): Rectangle {
+/** What a run was planned to cover before anything was subtracted; not that of a make-up run. */
+export function baseOf(run: CoveringRun): Rectangle {
   const [from, to] = [Date.parse(run.data_interval_start), Date.parse(run.data_interval_end)];
   if (run.backfill === null)
     return { event_from: -Infinity, event_to: Infinity, inserted_from: from, inserted_to: to };

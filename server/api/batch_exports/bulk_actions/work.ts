@@ -159,7 +159,7 @@ async function actOnRuns(
         await resultOf(item, async () => {
           if (action === 'retry_runs') {
             const new_run_id = await retryRun(tx, row, run, rest.of);
-            if (run.backfill_mode === 'all') rest.forget();
+            if (run.backfill?.mode === 'all') rest.forget();
             return { outcome: 'succeeded', new_run_id };
           }
           await cancelRun(tx, row.id, run);

@@ -2,8 +2,9 @@ import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { undelivered } from '../../../engine/ledger/ledger.ts';
 import { earliestOf, removedFrom } from '../../../engine/ledger/removed.ts';
-import { fromStored, subtract, toStored } from '../../../engine/ledger/rectangles.ts';
+import { fromStored, subtract } from '../../../engine/ledger/rectangles.ts';
 import type { Rectangle } from '../../../engine/ledger/rectangles.ts';
+import { baseOf } from '../../../engine/planning/make_up.ts';
 import { insertRun } from '../../../engine/planning/plan.ts';
 import { writeRunLog } from '../../../engine/run_log.ts';
 import { conflict } from '../../../platform/http/errors.ts';
@@ -35,8 +36,8 @@ type DeliveryState = {
  * Makes a new run that delivers what the old one did not, and gives its id. The caller holds the
  * locks on the export and on the run. Guarantees: nothing is delivered twice. When the commit had
  * begun, the new run is the same delivery and goes on where the old one stopped, so the destination
- * replaces or finds what is there; else it takes what is still missing of the selection, under the
- * same name as long as that is all of it. Throws 409 when there is nothing to retry.
+ * replaces or finds what is there; else it takes what is still missing of its interval, under the
+ * same name where that is what the old run had selected. Throws 409 when there is nothing to retry.
  */
 export async function retryRun(
   tx: Transaction,
@@ -90,16 +91,27 @@ async function insertMissing(
   run: LockedRun,
   restOf: RestOf,
 ): Promise<string> {
-  const wanted = subtract(fromStored(run.selection), []);
+  const selected = subtract(fromStored(run.selection), []);
   // A backfill with mode all does not ask what was delivered; neither does its retry.
-  const rest = run.backfill_mode === 'all' ? wanted : await restOf(wanted);
+  const rest = run.backfill?.mode === 'all' ? selected : await restOf(wantedOf(row, run, selected));
   if (rest.length === 0)
     throw conflict(
       'Nothing of this run is missing: its rows were delivered by other runs, or are about to ' +
         `be. ${once_more}`,
     );
-  // A part of the selection is another delivery: files of the same name would hold other rows.
-  return insert(tx, row, run, rest, isSame(rest, wanted) ? run.delivery_id : uuidv7());
+  // Other rows are another delivery: files of the same name would hold those.
+  return isSame(rest, selected)
+    ? insert(tx, row, run, selected, run.delivery_id)
+    : insert(tx, row, run, rest, uuidv7());
+}
+
+/**
+ * What the run was planned to cover, also where it had left something of that to another run: that
+ * one may have ended without it, cancelled. An export that was changed since knows no more what
+ * others delivered of it then.
+ */
+function wantedOf(row: LockedExport, run: LockedRun, selected: Rectangle[]): Rectangle[] {
+  return run.is_make_up || run.revision !== row.revision ? selected : [baseOf(run)];
 }
 
 async function insertContinuation(
@@ -153,6 +165,7 @@ async function insert(
   return id;
 }
 
+/** Whether both are the same area, however it is parted. */
 function isSame(one: Rectangle[], other: Rectangle[]): boolean {
-  return JSON.stringify(toStored(one)) === JSON.stringify(toStored(other));
+  return subtract(one, other).length === 0 && subtract(other, one).length === 0;
 }

@@ -1,6 +1,7 @@
 import sql, { empty, join, raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { StoredRectangle } from '../../../engine/ledger/rectangles.ts';
+import type { BackfillBy } from '../../../engine/planning/backfill_area.ts';
 import { keysetCondition, keysetOrder } from '../../../platform/http/lists/cursor.ts';
 import type { Keyset } from '../../../platform/http/lists/cursor.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
@@ -107,7 +108,7 @@ export type LockedRun = {
   revision: number;
   delivery_id: string;
   backfill_id: string | null;
-  backfill_mode: 'missing' | 'all' | null;
+  backfill: { mode: 'missing' | 'all'; selects_by: BackfillBy; watermark: string } | null;
   is_make_up: boolean;
   data_interval_start: string;
   data_interval_end: string;
@@ -124,7 +125,9 @@ export function lockRun(
   return tx.row<LockedRun>(sql`
     SELECT r.id, r.status, r.revision, r.delivery_id, r.backfill_id, r.is_make_up,
       r.data_interval_start, r.data_interval_end, r.selection, r.committing_at,
-      (SELECT b.mode FROM batch_export_backfills b WHERE b.id = r.backfill_id) AS backfill_mode
+      (SELECT json_build_object('mode', b.mode, 'selects_by', b.selects_by,
+        'watermark', wire_instant(b.watermark)) FROM batch_export_backfills b
+        WHERE b.id = r.backfill_id) AS backfill
     FROM batch_export_runs r WHERE r.id = ${id} AND r.batch_export_id = ${exportId} FOR UPDATE`);
 }
 
