@@ -8,8 +8,8 @@ import type { DomainWorld } from '../../../test/factories/domains.ts';
 let world: DomainWorld;
 let several: DomainWorld;
 before(async () => {
-  world = await openDomainWorld({ time_limit_ms: 600 });
-  several = await openDomainWorld({ resolvers: 3, time_limit_ms: 600 });
+  world = await openDomainWorld({ time_limit_ms: 2_000 });
+  several = await openDomainWorld({ resolvers: 3, time_limit_ms: 2_000 });
 });
 after(async () => {
   await world.close();

