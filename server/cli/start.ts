@@ -1,3 +1,4 @@
+import { collectAfterStart } from '../platform/memory/collector.ts';
 import { collectYoungHeapAlone, withSmallYoungHeap } from '../platform/memory/young_heap.ts';
 import type { CommandContext } from './command_context.ts';
 import { keepCompiledModules } from './process/compiled_modules.ts';
@@ -82,7 +83,7 @@ async function startParts({ config, log, say }: CommandContext, parts: Parts) {
   return withSmallYoungHeap(async () => {
     const { serve } = await import('./serve.ts');
     return serve(config, log, await opening, parts, say);
-  });
+  }).finally(collectAfterStart);
 }
 
 function crash({ log }: CommandContext): Promise<number> {

@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
+import { collectAfterStart } from '../../memory/collector.ts';
 import { lowerPriority } from '../../process_priority.ts';
 import { openPipes } from './pipes.ts';
 import { createClickHouseServer } from './http.ts';
@@ -62,6 +63,7 @@ async function main(): Promise<void> {
   server.listen(orders.port, '127.0.0.1');
   await once(server, 'listening');
   process.stdout.write(`${readyWord}\n`);
+  collectAfterStart();
   setInterval(() => process.stdout.write(`${aliveWord}\n`), orders.alive_ms);
 }
 

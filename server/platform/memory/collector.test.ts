@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { collectAll } from './collector.ts';
+
+test('what nobody uses is gone, and what is used is not', async () => {
+  const used = new WeakRef({ a: 1 });
+  const kept = used.deref();
+  const unused = new WeakRef({ b: 2 });
+  // What was made in this turn is kept until its end.
+  await turn();
+  collectAll();
+  assert.equal(unused.deref(), undefined);
+  assert.equal(used.deref(), kept);
+});
