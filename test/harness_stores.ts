@@ -18,11 +18,11 @@ export type TestStores = { database_url: string; clickhouse_url: string; close()
 
 /**
  * Opens the stores of one test file: a fresh database in those of `SLUICE_TEST_DATABASE_URL` and
- * `SLUICE_TEST_CLICKHOUSE_URL` (set by scripts/check.ts so that a whole run shares two servers,
- * where the database is a copy of the migrated one of `SLUICE_TEST_DATABASE_TEMPLATE`), else
- * embedded ones in a temporary folder. `own` is for files whose queries run into limits of memory:
- * the embedded engine goes on counting some of what such a query had asked for, until other files
- * have no memory left.
+ * `SLUICE_TEST_CLICKHOUSE_URL` (set by scripts/check/check.ts so that a whole run shares two
+ * servers, where the database is a copy of the migrated one of `SLUICE_TEST_DATABASE_TEMPLATE`),
+ * else embedded ones in a temporary folder. `own` is for files whose queries run into limits of
+ * memory: the embedded engine goes on counting some of what such a query had asked for, until other
+ * files have no memory left.
  */
 export async function openTestStores(options: {
   clickhouse: boolean | 'own';

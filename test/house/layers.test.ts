@@ -252,7 +252,7 @@ test('the rule itself: what each layer is refused', () => {
     ['server/api/organizations/routes.ts', '../projects/routes.ts'],
     ['server/api/organizations/routes.ts', '../../deps.ts'],
     ['server/cli/start.ts', '../../test/harness.ts'],
-    ['server/app.ts', '../scripts/check.ts'],
+    ['server/app.ts', '../scripts/check/check.ts'],
     ['server/app.ts', '../console/router.ts'],
     ['console/api_keys/scope_names.ts', '../../server/platform/http/caller/scopes.ts'],
     ['console/http/list.ts', '../projects/project.ts'],

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { configurationText } from '../../scripts/configuration_text.ts';
-import { openApiText } from '../../scripts/openapi_document.ts';
+import { configurationText } from '../../scripts/docs/configuration_text.ts';
+import { openApiText } from '../../scripts/docs/openapi_document.ts';
 import { destinations } from '../../server/engine/destinations/index.ts';
 import { listImports, listSourceFiles, root } from './source_files.ts';
 

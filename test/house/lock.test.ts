@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { completeLock, listMissingPackages } from '../../scripts/lock_file.ts';
-import type { Lock, LockEntry } from '../../scripts/lock_file.ts';
+import { completeLock, listMissingPackages } from '../../scripts/package/lock_file.ts';
+import type { Lock, LockEntry } from '../../scripts/package/lock_file.ts';
 import { version } from '../../server/platform/version.ts';
 import { root } from './source_files.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listTestFiles } from '../../scripts/check_tests.ts';
-import { chooseTests } from '../../scripts/test_choice.ts';
-import { groupTestFiles } from '../../scripts/test_groups.ts';
-import { listReaching, listTestsOfChange, readReach } from '../../scripts/test_reach.ts';
-import { openTurns } from '../../scripts/turns.ts';
+import { listTestFiles } from '../../scripts/check/check_tests.ts';
+import { chooseTests } from '../../scripts/check/test_choice.ts';
+import { groupTestFiles } from '../../scripts/check/test_groups.ts';
+import { listReaching, listTestsOfChange, readReach } from '../../scripts/check/test_reach.ts';
+import { openTurns } from '../../scripts/check/turns.ts';
 
 const tests = listTestFiles([]);
 const reach = readReach();
@@ -49,7 +49,7 @@ test('a change reaches what imports it and nothing else', () => {
 test('the tests of the house run after every change, and all after one of packages', () => {
   for (const changed of [[], ['LICENSE'], ['docs/api.md']])
     assert.deepEqual(listTestsOfChange(reach, tests, changed).filter(isOfHouse), house);
-  for (const changed of ['package.json', 'package-lock.json', 'scripts/test_groups.ts'])
+  for (const changed of ['package.json', 'package-lock.json', 'scripts/check/test_groups.ts'])
     assert.deepEqual(listTestsOfChange(reach, tests, [changed]), tests);
 });
 

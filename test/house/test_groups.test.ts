@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { after, test } from 'node:test';
 import { root } from '../../scripts/child.ts';
-import { writeGroups } from '../../scripts/test_groups.ts';
+import { writeGroups } from '../../scripts/check/test_groups.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-groups-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -4,7 +4,7 @@
 // --first-project repeats one. npm run identities [-- --seed 7 --sequences 100000
 // --per-project 2500 --kills 3]
 import { parseArgs } from 'node:util';
-import { runIdentities } from '../test/identities/campaign.ts';
+import { runIdentities } from '../../test/identities/campaign.ts';
 
 const { values } = parseArgs({
   options: {

@@ -8,10 +8,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { runCampaign } from '../test/clickhouse_cluster/campaign.ts';
-import { control_names, runControls } from '../test/clickhouse_cluster/controls.ts';
-import { isFaultless } from '../test/clickhouse_cluster/judge.ts';
-import { cuts as cuts_known } from '../test/clickhouse_cluster/nemesis.ts';
+import { runCampaign } from '../../test/clickhouse_cluster/campaign.ts';
+import { control_names, runControls } from '../../test/clickhouse_cluster/controls.ts';
+import { isFaultless } from '../../test/clickhouse_cluster/judge.ts';
+import { cuts as cuts_known } from '../../test/clickhouse_cluster/nemesis.ts';
 
 const { values } = parseArgs({
   options: {

@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { root } from './child.ts';
+import { root } from '../child.ts';
 
 const nobody = 65_534;
 const patience_ms = 300_000;

@@ -1,4 +1,4 @@
-import { settings } from '../server/config/config.ts';
+import { settings } from '../../server/config/config.ts';
 
 const head = `# Configuration
 

@@ -5,16 +5,16 @@
  */
 import { chmodSync, cpSync, existsSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import './require_node.mjs';
-import { root, runNode, runTool } from './child.ts';
-import { billOfMaterials, consoleLicences } from './package/bill.ts';
+import '../require_node.mjs';
+import { root, runNode, runTool } from '../child.ts';
+import { billOfMaterials, consoleLicences } from './bill.ts';
 
 const target = join(root, 'build');
 
 rmSync(target, { recursive: true, force: true });
 const write = (text: string) => void process.stdout.write(text);
 if (
-  !(await runNode(['scripts/build_console.ts'], {})) ||
+  !(await runNode(['scripts/package/build_console.ts'], {})) ||
   !(await runTool('tsc', ['-p', 'scripts/package/tsconfig.json'], write))
 )
   process.exit(1);

@@ -7,8 +7,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { isWhole, runFailover } from '../test/failover/failover.ts';
-import { findPostgresPrograms } from '../test/failover/postgres_server.ts';
+import { isWhole, runFailover } from '../../test/failover/failover.ts';
+import { findPostgresPrograms } from '../../test/failover/postgres_server.ts';
 
 const { values } = parseArgs({
   options: {

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { runConfigurationKills } from '../test/chaos/configuration_kills.ts';
+import { runConfigurationKills } from '../../test/chaos/configuration_kills.ts';
 
 const { values } = parseArgs({
   options: {

@@ -7,10 +7,15 @@ import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
-import { startChromium } from '../test/processes/chromium.ts';
-import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
-import { root } from './child.ts';
+import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { startChromium } from '../../test/processes/chromium.ts';
+import {
+  call,
+  serverEnvironment,
+  startServer,
+  until,
+} from '../../test/processes/server_process.ts';
+import { root } from '../child.ts';
 
 const target = join(root, 'docs/screenshots');
 const picture_bytes_max = 120 * 1024;

@@ -9,12 +9,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import './require_node.mjs';
+import '../require_node.mjs';
 import { openTestStores } from './check_tests.ts';
 import { chooseTests } from './test_choice.ts';
 import { groupTestFiles, writeGroups } from './test_groups.ts';
-import { interrupt, isInterrupted, root, runNode, runTool } from './child.ts';
-import type { Write } from './child.ts';
+import { interrupt, isInterrupted, root, runNode, runTool } from '../child.ts';
+import type { Write } from '../child.ts';
 import { openTurns } from './turns.ts';
 
 type Step = { title: string; run(write: Write): Promise<boolean> };
@@ -32,7 +32,7 @@ const options = process.argv.slice(2).filter((argument) => argument.startsWith('
 
 const console_build: Step = {
   title: 'Console',
-  run: (write) => runNode(['scripts/build_console.ts'], {}, write),
+  run: (write) => runNode(['scripts/package/build_console.ts'], {}, write),
 };
 const checks: Step[] = [
   console_build,

@@ -7,15 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { openClickHouse } from '../server/platform/clickhouse/client.ts';
-import { migrateClickHouse } from '../server/platform/clickhouse/migrate.ts';
-import { openRandom } from '../test/chaos/random.ts';
-import { openStandIn } from '../test/clickhouse_cluster/cluster.ts';
-import { campaign_trouble } from '../test/clickhouse_cluster/nemesis.ts';
-import { no_trouble } from '../test/clickhouse_cluster/settings.ts';
-import { openHarness } from '../test/harness.ts';
-import { checkHistories } from '../test/histories/check.ts';
-import { openClusterSource } from '../test/histories/cluster_source.ts';
+import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
+import { migrateClickHouse } from '../../server/platform/clickhouse/migrate.ts';
+import { openRandom } from '../../test/chaos/random.ts';
+import { openStandIn } from '../../test/clickhouse_cluster/cluster.ts';
+import { campaign_trouble } from '../../test/clickhouse_cluster/nemesis.ts';
+import { no_trouble } from '../../test/clickhouse_cluster/settings.ts';
+import { openHarness } from '../../test/harness.ts';
+import { checkHistories } from '../../test/histories/check.ts';
+import { openClusterSource } from '../../test/histories/cluster_source.ts';
 
 const { values } = parseArgs({
   options: {
@@ -25,7 +25,7 @@ const { values } = parseArgs({
   },
 });
 const [histories, seed] = [Number(values.histories), Number(values.seed)];
-const migrations = fileURLToPath(new URL('../migrations/clickhouse', import.meta.url));
+const migrations = fileURLToPath(new URL('../../migrations/clickhouse', import.meta.url));
 
 /** A client of a stand-in, which is made whole first and misbehaves from then on. */
 async function openCluster() {

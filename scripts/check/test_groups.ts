@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { root } from './child.ts';
+import { root } from '../child.ts';
 
 /** So long may a process hold something open behind its last test. */
 const seconds_to_end = 30;
@@ -44,7 +44,8 @@ export function groupTestFiles(files: string[]): string[][] {
   const filesOf = new Map<Room, string[]>(rooms.map((room) => [room, []]));
   for (const file of files) {
     const room = rooms.find((one) => one.files.test(file));
-    if (room === undefined) throw new Error(`${file} has no place in scripts/test_groups.ts.`);
+    if (room === undefined)
+      throw new Error(`${file} has no place in scripts/check/test_groups.ts.`);
     filesOf.get(room)!.push(file);
   }
   const [long, others] = [true, false].map((isLong) =>
@@ -90,8 +91,8 @@ export async function writeGroups(
       );
       const path = join(folder, `${String(number).padStart(3, '0')}.test.mjs`);
       const head = [
-        `import { stopFollowing } from ${url('scripts/test_attribution.ts')};`,
-        `import { endAfter } from ${url('scripts/test_deadline.ts')};`,
+        `import { stopFollowing } from ${url('scripts/check/test_attribution.ts')};`,
+        `import { endAfter } from ${url('scripts/check/test_deadline.ts')};`,
         "const { after, describe } = await import('node:test');",
         `let loading = ${files.length};`,
         'const loaded = async (file) => {',

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { runErasures } from '../test/chaos/erasures.ts';
+import { runErasures } from '../../test/chaos/erasures.ts';
 
 const { values } = parseArgs({
   options: {

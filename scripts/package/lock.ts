@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { completeLock } from './lock_file.ts';
 import type { Lock } from './lock_file.ts';
 
-const path = join(import.meta.dirname, '..', 'package-lock.json');
+const path = join(import.meta.dirname, '../..', 'package-lock.json');
 const { lock, added, addresses } = completeLock(JSON.parse(readFileSync(path, 'utf8')) as Lock);
 writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
 console.log(

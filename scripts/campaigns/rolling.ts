@@ -7,8 +7,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { presentCommit } from '../test/rolling/release.ts';
-import { isSeamless, runRolling } from '../test/rolling/rolling.ts';
+import { presentCommit } from '../../test/rolling/release.ts';
+import { isSeamless, runRolling } from '../../test/rolling/rolling.ts';
 
 const { values } = parseArgs({
   options: {

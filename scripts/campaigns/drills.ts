@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { runDrills } from '../test/chaos/drills.ts';
+import { runDrills } from '../../test/chaos/drills.ts';
 
 const { values } = parseArgs({
   options: {

@@ -3,13 +3,13 @@ import { mkdir, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { openEmbeddedClickHouse } from '../server/platform/embedded/clickhouse/clickhouse.ts';
-import { openEmbeddedPostgres } from '../server/platform/embedded/postgres/postgres.ts';
-import { openLog } from '../server/platform/log.ts';
-import { openDatabase } from '../server/platform/postgres/database.ts';
-import { migratePostgres } from '../server/platform/postgres/migrate.ts';
-import { withDatabase } from '../test/harness_stores.ts';
-import { root } from './child.ts';
+import { openEmbeddedClickHouse } from '../../server/platform/embedded/clickhouse/clickhouse.ts';
+import { openEmbeddedPostgres } from '../../server/platform/embedded/postgres/postgres.ts';
+import { openLog } from '../../server/platform/log.ts';
+import { openDatabase } from '../../server/platform/postgres/database.ts';
+import { migratePostgres } from '../../server/platform/postgres/migrate.ts';
+import { withDatabase } from '../../test/harness_stores.ts';
+import { root } from '../child.ts';
 
 const template_database = 'migrated';
 /**

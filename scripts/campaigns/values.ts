@@ -6,8 +6,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { listTestFiles, openTestStores } from './check_tests.ts';
-import { root } from './child.ts';
+import { listTestFiles, openTestStores } from '../check/check_tests.ts';
+import { root } from '../child.ts';
 
 const { values } = parseArgs({
   options: {

@@ -1,13 +1,13 @@
 /** Writes the function tables of docs/query_language.md anew (`npm run docs:query`). */
-import './require_node.mjs';
+import '../require_node.mjs';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
   functionTable,
   functions_heading,
-} from '../server/engine/query/functions/functions_text.ts';
+} from '../../server/engine/query/functions/functions_text.ts';
 
-const page = fileURLToPath(new URL('../docs/query_language.md', import.meta.url));
+const page = fileURLToPath(new URL('../../docs/query_language.md', import.meta.url));
 const [prose = ''] = readFileSync(page, 'utf8').split(`\n${functions_heading}\n`);
 writeFileSync(page, `${prose}\n${functionTable()}`);
 console.log(`${page} is written.`);

@@ -1,17 +1,17 @@
-import { buildApp } from '../server/app.ts';
-import { readConfig } from '../server/config/config.ts';
-import { withEngine } from '../server/with_engine.ts';
-import { openQueryBudget } from '../server/engine/query/query_budget.ts';
-import { openSandbox } from '../server/engine/plugins/sandbox/sandbox.ts';
-import { openClickHouse } from '../server/platform/clickhouse/client.ts';
-import { systemClock } from '../server/platform/clock.ts';
-import { openDns } from '../server/platform/dns/dns.ts';
-import { silentLog } from '../server/platform/log.ts';
-import { openMail } from '../server/platform/mail/mail.ts';
-import { openOutbound } from '../server/platform/outbound/outbound.ts';
-import { openDatabase } from '../server/platform/postgres/database.ts';
-import { openSecrets } from '../server/platform/secrets/secrets.ts';
-import { withoutDisk } from '../test/without_disk.ts';
+import { buildApp } from '../../server/app.ts';
+import { readConfig } from '../../server/config/config.ts';
+import { withEngine } from '../../server/with_engine.ts';
+import { openQueryBudget } from '../../server/engine/query/query_budget.ts';
+import { openSandbox } from '../../server/engine/plugins/sandbox/sandbox.ts';
+import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
+import { systemClock } from '../../server/platform/clock.ts';
+import { openDns } from '../../server/platform/dns/dns.ts';
+import { silentLog } from '../../server/platform/log.ts';
+import { openMail } from '../../server/platform/mail/mail.ts';
+import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import { openDatabase } from '../../server/platform/postgres/database.ts';
+import { openSecrets } from '../../server/platform/secrets/secrets.ts';
+import { withoutDisk } from '../../test/without_disk.ts';
 
 // The document comes from the routes alone: nothing ever connects to these.
 const nowhere = {

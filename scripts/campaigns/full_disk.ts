@@ -4,7 +4,7 @@
 // With --floor 0 nothing stops events before the stores themselves refuse to write.
 // npm run full_disk [-- --mebibytes 768 --floor 0]
 import { parseArgs } from 'node:util';
-import { runFullDisk } from '../test/chaos/full_disk.ts';
+import { runFullDisk } from '../../test/chaos/full_disk.ts';
 
 const { values } = parseArgs({
   options: { mebibytes: { type: 'string', default: '768' }, floor: { type: 'string' } },

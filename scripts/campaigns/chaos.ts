@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { isFaultless, runCampaign } from '../test/chaos/campaign.ts';
+import { isFaultless, runCampaign } from '../../test/chaos/campaign.ts';
 
 const { values } = parseArgs({
   options: {

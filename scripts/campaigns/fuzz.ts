@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Agent } from 'undici';
-import { firstStart } from '../server/cli/first_start.ts';
-import { openLog } from '../server/platform/log.ts';
-import { openHarness } from '../test/harness.ts';
-import { era_requests, runCampaign } from '../test/fuzz/campaign.ts';
-import type { Fault, Progress } from '../test/fuzz/campaign.ts';
+import { firstStart } from '../../server/cli/first_start.ts';
+import { openLog } from '../../server/platform/log.ts';
+import { openHarness } from '../../test/harness.ts';
+import { era_requests, runCampaign } from '../../test/fuzz/campaign.ts';
+import type { Fault, Progress } from '../../test/fuzz/campaign.ts';
 
 const eras_per_line = 20;
 const shown_max = 50;

@@ -10,7 +10,7 @@ import { glob, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { root } from './child.ts';
+import { root } from '../child.ts';
 
 const source = join(root, 'console');
 const target = join(source, 'dist');
@@ -54,7 +54,7 @@ else {
 
 /** Of every file that the build reads, by name and content; the lock stands for the packages. */
 async function digestSources(): Promise<string> {
-  const files = ['package-lock.json', 'tsconfig.json', 'scripts/build_console.ts'];
+  const files = ['package-lock.json', 'tsconfig.json', 'scripts/package/build_console.ts'];
   const exclude = ['console/dist', 'console/**/*.test.ts'];
   for await (const file of glob('console/**/*.*', { cwd: root, exclude })) files.push(file);
   const digest = createHash('sha256');

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { listImports, listSourceFiles } from '../test/house/source_files.ts';
-import type { SourceFile } from '../test/house/source_files.ts';
-import { root } from './child.ts';
+import { listImports, listSourceFiles } from '../../test/house/source_files.ts';
+import type { SourceFile } from '../../test/house/source_files.ts';
+import { root } from '../child.ts';
 
 /**
  * What each source file names: the modules that it imports as values, and the files and folders

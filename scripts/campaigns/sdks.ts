@@ -8,14 +8,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openDeliveringHouse } from '../test/factories/delivering_house.ts';
-import { startChromium } from '../test/processes/chromium.ts';
-import { faults as every_fault } from '../test/sdks/fault_proxy.ts';
-import { runKills } from '../test/sdks/kill_campaign.ts';
-import { node_clients } from '../test/sdks/node_clients.ts';
-import { faultClients, openShop } from '../test/sdks/shop.ts';
-import { isEachOnce, sendThroughFaults } from '../test/sdks/through_faults.ts';
-import type { FaultedClient } from '../test/sdks/through_faults.ts';
+import { openDeliveringHouse } from '../../test/factories/delivering_house.ts';
+import { startChromium } from '../../test/processes/chromium.ts';
+import { faults as every_fault } from '../../test/sdks/fault_proxy.ts';
+import { runKills } from '../../test/sdks/kill_campaign.ts';
+import { node_clients } from '../../test/sdks/node_clients.ts';
+import { faultClients, openShop } from '../../test/sdks/shop.ts';
+import { isEachOnce, sendThroughFaults } from '../../test/sdks/through_faults.ts';
+import type { FaultedClient } from '../../test/sdks/through_faults.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
