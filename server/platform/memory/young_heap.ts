@@ -6,12 +6,17 @@ import { setFlagsFromString } from 'node:v8';
  * grows again with what the process does.
  */
 export async function withSmallYoungHeap<Result>(work: () => Promise<Result>): Promise<Result> {
-  setFlagsFromString('--semi-space-growth-factor=1');
+  keepYoungHeapSmall();
   try {
     return await work();
   } finally {
     setFlagsFromString('--semi-space-growth-factor=2');
   }
+}
+
+/** The same for good: for a process that passes bytes on and makes little else. */
+export function keepYoungHeapSmall(): void {
+  setFlagsFromString('--semi-space-growth-factor=1');
 }
 
 /**

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { collectAfterStart } from '../../memory/collector.ts';
+import { keepYoungHeapSmall } from '../../memory/young_heap.ts';
 import { lowerPriority } from '../../process_priority.ts';
 import { openPipes } from './pipes.ts';
 import { createClickHouseServer } from './http.ts';
@@ -26,6 +27,7 @@ function killSelf(): void {
 
 async function main(): Promise<void> {
   lowerPriority(engine_niceness);
+  keepYoungHeapSmall();
   const lines = createInterface({ input: process.stdin });
   const [line] = (await once(lines, 'line')) as [string];
   const orders = JSON.parse(line) as Orders;
