@@ -12,7 +12,7 @@ import { root } from '../child.ts';
 export type Reach = Map<string, string[]>;
 
 /** These decide what all tests run on, or which of them run, and how. */
-const of_all_tests = /^(package(-lock)?\.json|scripts\/(check|check_tests|child|test_\w+)\.ts)$/;
+const of_all_tests = /^(package(-lock)?\.json|scripts\/(check\/\w+|child)\.ts)$/;
 /** What is served from these files is built before the tests, and opened by the other file. */
 const built = { from: 'console/', opened_by: 'server/api/console/build.ts' };
 /** Their tests read the repository itself. */
