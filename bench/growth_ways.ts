@@ -4,7 +4,7 @@ import { addDelivered, undelivered } from '../server/engine/ledger/ledger.ts';
 import { judgeFreshness } from '../server/engine/health/freshness.ts';
 import { listComparableRows } from '../server/engine/health/store.ts';
 import { claimRuns } from '../server/engine/workers/claims.ts';
-import { planDueExports } from '../server/engine/planning/plan.ts';
+import { planDueExports } from '../server/engine/runs/plan_due_exports.ts';
 import { projectBase } from '../test/factories/batch_exports.ts';
 import type { Harness, TestOrganization } from '../test/harness.ts';
 import { plantExports } from './planted_runs.ts';

@@ -7,7 +7,7 @@ import sql from 'sql-template-tag';
 import { advanceBackfills } from '../../server/engine/runs/advance_backfills.ts';
 import { claimRun } from '../../server/engine/workers/claims.ts';
 import { executeRun } from '../../server/engine/delivery/execute.ts';
-import { planDueExports } from '../../server/engine/planning/plan.ts';
+import { planDueExports } from '../../server/engine/runs/plan_due_exports.ts';
 import { newExport, projectBase } from './batch_exports.ts';
 import { openHarness } from '../harness.ts';
 import type { Answer, Harness, HarnessOptions, TestOrganization } from '../harness.ts';

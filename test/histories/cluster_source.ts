@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { insertBatch } from '../../server/engine/ingest/insert.ts';
 import { storeInstant } from '../../server/engine/ingest/parse/instant.ts';
 import { settleBatch } from '../../server/engine/ingest/settle_batch.ts';
-import { completeEmptyRuns } from '../../server/engine/runs/empty_runs.ts';
+import { probe } from '../../server/engine/runs/count_windows.ts';
 import { selectionCondition } from '../../server/engine/models/selection.ts';
 import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { caughtUp } from '../../server/platform/clickhouse/topology/caught_up.ts';
@@ -36,7 +36,7 @@ export function openClusterSource(clickhouse: ClickHouse): Source {
           return (await answer.json<{ uuid: string }>()).map(({ uuid }) => uuid);
         }),
       ),
-    lookForEmptyRuns: (engine) => untilAnswered(() => completeEmptyRuns(engine)),
+    look: (runs) => untilAnswered(() => probe(clickhouse, runs)),
   };
 }
 

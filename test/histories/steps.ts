@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import sql from 'sql-template-tag';
 import { advanceBackfills } from '../../server/engine/runs/advance_backfills.ts';
-import { planDueExports } from '../../server/engine/planning/plan.ts';
+import { planDueExports } from '../../server/engine/runs/plan_due_exports.ts';
 import { databaseInstant } from '../../server/platform/postgres/instant.ts';
-import { addEvents, lookForEmptyRuns, work } from './world.ts';
+import { addEvents, lookForEmptyRuns, lookOf, work } from './world.ts';
 import type { Fate, World } from './world.ts';
 
 /** One thing that happens. Lengths of time in seconds, before now. */
 export type Step =
   | { do: 'insert'; lateness: number; count: number }
-  | { do: 'schedule' }
+  | { do: 'schedule'; looks_ahead: boolean }
   | {
       do: 'backfill';
       back: number;
@@ -54,7 +54,10 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       count: fc.integer({ min: 1, max: 3 }),
     }),
   },
-  { weight: 5, arbitrary: fc.record({ do: fc.constant('schedule') }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constant('schedule'), looks_ahead: fc.boolean() }),
+  },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -86,7 +89,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
 /** Takes one step. */
 export async function take(world: World, action: Step): Promise<void> {
   if (action.do === 'insert') return insert(world, action);
-  if (action.do === 'schedule') return schedule(world);
+  if (action.do === 'schedule') return schedule(world, action.looks_ahead);
   if (action.do === 'advance') return void (await advanceBackfills(world.engine));
   if (action.do === 'look') return lookForEmptyRuns(world);
   if (action.do === 'work') return workThrough(world, action.fates);
@@ -112,12 +115,14 @@ export async function take(world: World, action: Step): Promise<void> {
 export const ended = ['Failed', 'FailedRetryable', 'Cancelled'];
 
 /** Moves the end of the export's interval to now, as if it had just come, and plans what is due. */
-export async function schedule({ engine, export_id }: World): Promise<void> {
+export async function schedule(world: World, looks_ahead = true): Promise<void> {
+  const { engine, export_id } = world;
   await engine.db.run(sql`
     UPDATE batch_exports SET next_run_at = date_trunc('milliseconds', clock_timestamp())
       WHERE id = ${export_id} AND NOT paused AND next_run_at > clock_timestamp()
       AND planned_until < clock_timestamp() - interval '1 millisecond'`);
-  while ((await planDueExports(engine)) > 0);
+  const look = looks_ahead ? lookOf(world) : () => Promise.reject(new Error('The store is away.'));
+  while ((await planDueExports(engine, { look })) > 0);
   // Workers leave what was planned to the look for runs without rows for some seconds; here they
   // may be first.
   await engine.db.run(

@@ -5,6 +5,7 @@ import { claimRuns } from '../../server/engine/workers/claims.ts';
 import type { Engine } from '../../server/engine/engine.ts';
 import { contains, fromStored } from '../../server/engine/ledger/rectangles.ts';
 import type { Rectangle } from '../../server/engine/ledger/rectangles.ts';
+import type { Look, LookedAt } from '../../server/engine/runs/count_windows.ts';
 import { completeEmptyRuns } from '../../server/engine/runs/empty_runs.ts';
 import { beginCommit, retryLater, storeSlices } from '../../server/engine/runs/runs.ts';
 import { endRun } from '../../server/engine/runs/end_runs.ts';
@@ -41,8 +42,8 @@ export type Source = {
   add(team_id: number, events: SourceEvent[]): Promise<void>;
   /** The uuids of a project's events that a selection has. */
   select(team_id: number, area: Rectangle[]): Promise<string[]>;
-  /** Completes the runs that have no rows. */
-  lookForEmptyRuns(engine: Engine): Promise<unknown>;
+  /** Says which runs have no rows. */
+  look: Look;
 };
 
 /**
@@ -148,13 +149,18 @@ export async function workAll(world: World): Promise<void> {
 
 /** Lets the runs that have no rows be completed without a worker. */
 export async function lookForEmptyRuns(world: World): Promise<void> {
-  if (world.store !== undefined) return void (await world.store.lookForEmptyRuns(world.engine));
-  const hasRows = (run: ClaimedRun) => listed(world, fromStored(run.selection)).length > 0;
-  await completeEmptyRuns(world.engine, async (runs) => ({
+  await completeEmptyRuns(world.engine, lookOf(world));
+}
+
+/** Says which runs have no rows in the source of the world. */
+export function lookOf(world: World): Look {
+  if (world.store !== undefined) return world.store.look;
+  const hasRows = (run: LookedAt) => listed(world, fromStored(run.selection)).length > 0;
+  return async (runs) => ({
     quiet: runs.filter((run) => !hasRows(run)),
     small: [],
     busy: runs.filter(hasRows),
-  }));
+  });
 }
 
 const newClaimant = () => ({

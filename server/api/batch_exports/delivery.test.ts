@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Harness } from '../../../test/harness.ts';
-import { planDueExports } from '../../engine/planning/plan.ts';
+import { planDueExports } from '../../engine/runs/plan_due_exports.ts';
 import { readReceipt } from '../../engine/runs/receipt.ts';
 import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
 import {

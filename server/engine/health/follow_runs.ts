@@ -14,7 +14,18 @@ import type { VolumeJudgement } from './volume.ts';
 
 /** A run that has just ended, and its export under the lock on its row. */
 export type FollowedRun = {
-  run: ClaimedRun;
+  run: Pick<
+    ClaimedRun,
+    | 'id'
+    | 'batch_export_id'
+    | 'delivery_id'
+    | 'revision'
+    | 'backfill_id'
+    | 'replaces'
+    | 'selection'
+    | 'data_interval_start'
+    | 'data_interval_end'
+  >;
   end: RunEnd;
   is_make_up: boolean;
   records_completed: number | null;

@@ -62,11 +62,35 @@ export async function settled(tx: Transaction, teamId: number): Promise<string> 
     INSERT INTO ingestion_states AS s (team_id, settled_until)
     SELECT id, date_trunc('milliseconds', clock_timestamp()) FROM projects WHERE id = ${teamId}
       FOR KEY SHARE
-    ON CONFLICT (team_id) DO UPDATE SET
-      settled_until = greatest(s.settled_until, CASE
-        WHEN s.batch_id IS NULL THEN excluded.settled_until ELSE s.last_inserted_at END)
-    RETURNING s.settled_until`);
+    ${promise}`);
   return row?.settled_until ?? (await readState(tx, teamId)).now;
+}
+
+const promise = sql`
+  ON CONFLICT (team_id) DO UPDATE SET
+    settled_until = greatest(s.settled_until, CASE
+      WHEN s.batch_id IS NULL THEN excluded.settled_until ELSE s.last_inserted_at END)
+  RETURNING s.team_id, s.settled_until`;
+
+/**
+ * What `settled` says, of many projects and without waiting for their batches: left out is one into
+ * which a batch is being written, or that is being deleted.
+ */
+export async function settledAtOnce(
+  tx: Transaction,
+  teamIds: number[],
+): Promise<Map<number, string>> {
+  const free = await tx.rows<{ team_id: number }>(sql`
+    SELECT team_id FROM unnest(${teamIds}::int[]) AS project (team_id)
+    WHERE pg_try_advisory_xact_lock_shared(${ingestion_lock_class}::integer, team_id)`);
+  // In one order, because processes that do this wait for each other's rows.
+  const rows = await tx.rows<{ team_id: number; settled_until: string }>(sql`
+    INSERT INTO ingestion_states AS s (team_id, settled_until)
+    SELECT id, date_trunc('milliseconds', clock_timestamp()) FROM projects
+      WHERE id = ANY (${free.map(({ team_id }) => team_id)}::int[])
+      ORDER BY id FOR KEY SHARE SKIP LOCKED
+    ${promise}`);
+  return new Map(rows.map((row) => [row.team_id, row.settled_until]));
 }
 
 /**

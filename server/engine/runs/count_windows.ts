@@ -16,15 +16,21 @@ export const few_records = 1_000;
 /** The insertions that runs of one model select at most, over all of their projects. */
 type Window = { table: ModelName; inserted_from: number; inserted_to: number };
 
+/** What of a run says what it selects at most. */
+export type LookedAt = Pick<ClaimedRun, 'team_id' | 'model' | 'custom_query' | 'selection'>;
+
 /** Runs by what they select at most: no row, few rows, more than that or nobody knows. */
 export type Parted<Run> = { quiet: Run[]; small: Run[]; busy: Run[] };
+
+/** Parts runs as `probe` does. */
+export type Look = <Run extends LookedAt>(runs: Run[]) => Promise<Parted<Run>>;
 
 /**
  * Parts runs by how many rows their project has in what they select, whatever filter comes on top.
  * Runs of queries, which can give rows of nothing, and runs whose selection has no bounds are busy.
  * Some runs are in no list when they have too many different windows for one turn.
  */
-export async function probe<Run extends ClaimedRun>(
+export async function probe<Run extends LookedAt>(
   clickhouse: ClickHouse,
   runs: Run[],
 ): Promise<Parted<Run>> {
@@ -61,7 +67,7 @@ export async function probe<Run extends ClaimedRun>(
 }
 
 /** Undefined where insertion time bounds nothing; an empty selection has an empty window. */
-function windowOf({ model, selection }: ClaimedRun): Window | undefined {
+function windowOf({ model, selection }: LookedAt): Window | undefined {
   const sides = fromStored(selection);
   const inserted_from = sides.reduce(
     (least, side) => Math.min(least, side.inserted_from),

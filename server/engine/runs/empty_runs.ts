@@ -3,13 +3,10 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import type { Engine } from '../engine.ts';
 import { openOrder, receiptText } from './run_input.ts';
 import { probe } from './count_windows.ts';
-import type { Parted } from './count_windows.ts';
+import type { Look } from './count_windows.ts';
 import { countEnded, endRuns } from './end_runs.ts';
 import type { Ending } from './end_runs.ts';
 import type { ClaimedRun } from '../run.ts';
-
-/** Parts runs as `probe` does. */
-type Look = (runs: ClaimedRun[]) => Promise<Parted<ClaimedRun>>;
 
 /**
  * Few enough that the locks of one turn are short, many enough that thousands are done in seconds.

@@ -60,14 +60,17 @@ async function endAlone(engine: Engine, ending: Ending): Promise<true> {
 }
 
 /** Counts runs that have ended, once their transaction is over. */
-export function countEnded(engine: Engine, ended: Ending[]): void {
+export function countEnded(
+  engine: Engine,
+  ended: { run: Pick<ClaimedRun, 'destination_type'>; end: RunEnd }[],
+): void {
   for (const { run, end } of ended)
     engine.metrics.runs_finished.inc({ status: end.status, destination: run.destination_type });
 }
 
 /**
- * The one place where runs end, at most one of each export; gives those that did. Completed adds
- * its selection to the ledger; every other end gives the selection back, unless the commit had
+ * The one place where planned runs end, at most one of each export; gives those that did. Completed
+ * adds its selection to the ledger; every other end gives the selection back, unless the commit had
  * begun: then it stays taken, because the destination may show it, and only a retry of this run
  * settles it. A run that shows nothing has delivered no rows. Ledgers, log and the health of the
  * exports stand or fall with the ends. Left, with nothing changed, is what is in other hands, and
@@ -89,7 +92,27 @@ export async function endRuns(
   const wanted = endings.filter(({ run }) => isWanted(run, known.get(run.batch_export_id)));
   const rows = new Map((await writeEnds(tx, wanted, patience)).map((row) => [row.id, row]));
   const ended = wanted.filter(({ run }) => rows.has(run.id));
-  if (ended.length === 0) return [];
+  await enterEnds(
+    engine,
+    tx,
+    ended.map((ending) => ({
+      ...rows.get(ending.run.id)!,
+      ...ending,
+      export: known.get(ending.run.batch_export_id)!,
+    })),
+  );
+  return ended;
+}
+
+/** A run whose row says how it has ended. `receipt`: as in `Ending`. */
+export type EndedRun = FollowedRun & Pick<Ending, 'receipt'>;
+
+/**
+ * What follows from ends that are written, at most one of each export: ledgers, what is made up
+ * for, lines of the log and the health of the exports. The caller holds the locks on their rows.
+ */
+export async function enterEnds(engine: Engine, tx: Transaction, ended: EndedRun[]): Promise<void> {
+  if (ended.length === 0) return;
   await addDelivered(
     tx,
     ended
@@ -98,14 +121,7 @@ export async function endRuns(
   );
   for (const { run, end } of ended) if (end.status !== 'Completed') await makeUp(tx, run);
   await writeRunLogs(tx, ended.map(lineOf));
-  const followed = ended.map(({ run, end }): FollowedRun => ({
-    ...rows.get(run.id)!,
-    run,
-    end,
-    export: known.get(run.batch_export_id)!,
-  }));
-  await followRuns(engine, tx, followed);
-  return ended;
+  await followRuns(engine, tx, ended);
 }
 
 function unlocked(patience: Patience): ReturnType<typeof sql> {
@@ -166,7 +182,7 @@ async function writeEnds(
     RETURNING run.id, run.is_make_up, run.records_completed`);
 }
 
-function lineOf({ run, end, receipt }: Ending): {
+function lineOf({ run, end, receipt }: EndedRun): {
   batch_export_id: string;
   run_id: string;
   level: LogLevel;

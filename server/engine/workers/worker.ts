@@ -12,7 +12,7 @@ import { resolveBatches } from '../ingest/resolve.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { startLoop } from '../../platform/loop.ts';
 import { completeEmptyRuns } from '../runs/empty_runs.ts';
-import { planDueExports } from '../planning/plan.ts';
+import { planDueExports } from '../runs/plan_due_exports.ts';
 import type { ClaimedRun } from '../run.ts';
 import { beat, beginStop, leave } from './heartbeat.ts';
 
@@ -57,9 +57,9 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   await beat(engine.db, worker_id);
   const watching = lookAfter(engine, worker_id, active);
   const watch = startLoop('looking after runs', tick_ms, engine.log, watching);
-  const plan = startLoop('planning', tick_ms, engine.log, async () => {
-    if (await planning(engine, () => quiet.wake())) claim.wake();
-  });
+  const plan = startLoop('planning', tick_ms, engine.log, () =>
+    planning(engine, () => [quiet, claim].forEach((loop) => loop.wake())),
+  );
   const quiet = startLoop('completing runs without rows', claim_pause_ms, engine.log, async () => {
     while (!isLeaving && (await completeEmptyRuns(engine)) > 0) claim.wake();
   });
@@ -176,35 +176,26 @@ async function work(
 }
 
 /**
- * Gives whether there is anything new to be taken; `onPlanned` is told of it as soon as some of it
- * is written. Each step on its own: what keeps one from its work must not keep the others.
+ * `onPlanned` is told of new runs as soon as some are written. Each step on its own: what keeps one
+ * from its work must not keep the others.
  */
-async function planning(engine: Engine, onPlanned: () => void): Promise<boolean> {
-  const steps: [string, () => Promise<number>][] = [
+async function planning(engine: Engine, onPlanned: () => void): Promise<void> {
+  const steps: [string, () => Promise<unknown>][] = [
     [
       'settling batches of unknown fate',
-      () => resolveBatches(engine.db, engine.clickhouse, engine.log).then(() => 0),
+      () => resolveBatches(engine.db, engine.clickhouse, engine.log),
     ],
     ['planning', () => planAll(engine, onPlanned)],
   ];
-  let planned = 0;
   for (const [name, step] of steps) {
     try {
-      planned += await step();
+      await step();
     } catch (error) {
       engine.log.warn({ err: error }, `${name} failed and is tried again`);
     }
   }
-  return planned > 0;
 }
 
-async function planAll(engine: Engine, onPlanned: () => void): Promise<number> {
-  let planned = 0;
-  for (
-    let more = await planDueExports(engine, onPlanned);
-    more > 0;
-    more = await planDueExports(engine, onPlanned)
-  )
-    planned += more;
-  return planned;
+async function planAll(engine: Engine, onPlanned: () => void): Promise<void> {
+  while ((await planDueExports(engine, { onPlanned })) > 0);
 }
