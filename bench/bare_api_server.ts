@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { listBatchExports } from '../server/api/batch_exports/store.ts';
+import type { ListedExport } from '../server/api/batch_exports/store.ts';
 import { findOrganization } from '../server/api/organizations/store.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
 
@@ -40,10 +41,13 @@ function rename(name: string): Promise<unknown> {
   );
 }
 
+/** As it is usual: what is JSON is parsed, and made into JSON again. */
+const withRuns = (row: ListedExport) => ({ ...row, latest_runs: JSON.parse(row.latest_runs) });
+
 async function answerTo(request: IncomingMessage): Promise<unknown> {
   if (request.method === 'GET')
     return request.url!.includes('/batch_exports/')
-      ? { results: await db.rows(listBatchExports(place, page)) }
+      ? { results: (await db.rows<ListedExport>(listBatchExports(place, page))).map(withRuns) }
       : findOrganization(db, organization_id, 15);
   const { name } = JSON.parse(await textOf(request)) as { name: string };
   return request.method === 'POST' ? insert(name) : rename(name);

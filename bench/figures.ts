@@ -67,11 +67,11 @@ function cellsOf(figure: Figure): string[] {
     what,
     told(ours),
     beside === undefined ? '' : `${told(beside.rounds)}, ${beside.name}`,
-    beside === undefined ? '' : spread(ratiosOf(figure), two),
+    beside === undefined ? '' : ratioText(ratiosOf(figure)),
     // Less of it is better, whatever the figure itself counts.
     processor === undefined
       ? ''
-      : two(median(processor.ours.map((one, at) => processor.beside[at]! / one))),
+      : ratioText([median(processor.ours.map((one, at) => processor.beside[at]! / one))]),
     aimText(figure, aim),
   ];
 }
@@ -82,6 +82,11 @@ function ratiosOf({ ours, beside, better }: Figure): number[] {
     const other = beside!.rounds[at]!;
     return better === 'more' ? one / other : other / one;
   });
+}
+
+/** Nothing where a round was too short to be told: it is no ratio of anything. */
+function ratioText(ratios: number[]): string {
+  return ratios.every((one) => one > 0 && one < Infinity) ? spread(ratios, two) : '';
 }
 
 function aimText(figure: Figure, aim: Figure['aim']): string {

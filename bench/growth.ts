@@ -28,8 +28,13 @@ const options = readOptions({
   rounds: '3',
 });
 type Name = keyof typeof dimensions;
-/** So many times each is asked for; the accounts of processor time go in steps of 10 ms. */
-const repeats = 20;
+/**
+ * Each is asked for until so much was used: the accounts of processor time go in steps of 10 ms, so
+ * that less would not tell what grows.
+ */
+const used_us_min = 200_000;
+/** So often at least; then twice as often, since a look at the accounts takes a millisecond. */
+const times_min = 5;
 /** So often a statement is planned with its values; from then on one plan may serve them all. */
 const before_prepared = 6;
 
@@ -39,8 +44,14 @@ async function cost(way: Way, place: Place): Promise<number[]> {
   const found: number[] = [];
   for (let round = 0; round < Number(options.rounds); round += 1) {
     const before = processorTime(process.pid, 'with children');
-    for (let count = 0; count < repeats; count += 1) await way(place);
-    found.push((processorTime(process.pid, 'with children') - before) / repeats / 1_000);
+    let [times, used] = [0, 0];
+    while (used < used_us_min) {
+      const more = Math.max(times_min, times);
+      for (let count = 0; count < more; count += 1) await way(place);
+      times += more;
+      used = processorTime(process.pid, 'with children') - before;
+    }
+    found.push(used / times / 1_000);
   }
   return found;
 }
@@ -86,7 +97,7 @@ function show(name: Name, sizes: number[], found: Map<string, number[][]>): void
   console.log(cells([`ms of processor time, by ${name}`, ...sizes]));
   console.log(cells(['---', ...sizes.map(() => '---')]));
   for (const [way, costs] of found)
-    console.log(cells([way, ...costs.map((rounds) => median(rounds).toFixed(1))]));
+    console.log(cells([way, ...costs.map((rounds) => Number(median(rounds).toPrecision(2)))]));
   for (const [way, costs] of found)
     tell({
       what: `Growth: ${way}, where there are ${sizes.at(-1)} ${name}`,

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import type { Engine } from '../../engine/engine.ts';
 import { jsonBody } from '../../platform/http/bodies/body.ts';
+import { JsonText } from '../../platform/http/lists/in_pieces.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { write, writeFound } from '../../platform/http/write.ts';
 import { exportEntry, secretChanges } from './activity.ts';
@@ -25,6 +26,7 @@ import {
   listBatchExports,
   selectBatchExport,
 } from './store.ts';
+import type { ListedExport } from './store.ts';
 
 const new_revision =
   "A change of the model, the query, the destination's type or a key that says where the data " +
@@ -54,13 +56,19 @@ function readingRoutes(app: FastifyInstance, engine: Engine, { base, within }: M
         response: { 200: pageOf(BatchExport) },
       },
     },
-    (request) =>
-      answerPage<BatchExport>(
+    async (request) => {
+      const page = await answerPage<ListedExport>(
         request,
         engine.db,
-        (page) => listBatchExports(request.access, page),
+        (asked) => listBatchExports(request.access, asked),
         () => countBatchExports(request.access),
-      ),
+      );
+      const results = page.results.map((one) => ({
+        ...one,
+        latest_runs: new JsonText(one.latest_runs),
+      }));
+      return { ...page, results };
+    },
   );
 
   app.get(

@@ -12,7 +12,7 @@ import { instant_column } from '../../platform/postgres/instant.ts';
 import { managedBy } from '../configuration/store.ts';
 import { isInPlace, pageOfPlace } from './place.ts';
 import type { Place } from './place.ts';
-import { runColumns } from './runs/store.ts';
+import { run_text } from './runs/fields.ts';
 import type { BatchExport } from './schema.ts';
 import type { ModelName } from '../../engine/models/model.ts';
 
@@ -22,9 +22,9 @@ const latest_runs_max = 10;
 /**
  * The exports of a table `e` as they are on the wire. Columns are named: nothing secret can slip
  * in. The lateral join reads the newest runs of every export of a page in the one statement, from
- * batch_export_runs_by_export.
+ * batch_export_runs_by_export; `runs` selects what they are together, which is JSON as a text.
  */
-const wireOf = (table: Sql) => sql`
+const wireOf = (table: Sql, runs = sql`latest.runs::json`) => sql`
   SELECT e.id, e.team_id, e.name, e.model, json_build_object('type', e.destination_type, 'config',
     e.destination_config) AS destination, e."interval", e.paused,
     e.created_at, e.last_updated_at, e.last_paused_at, e.pause_reason, e.start_at, e.end_at,
@@ -32,18 +32,21 @@ const wireOf = (table: Sql) => sql`
     CASE WHEN NOT e.paused AND e.next_run_at IS NOT NULL
       THEN json_build_object('data_interval_start', wire_instant(e.planned_until),
         'data_interval_end', wire_instant(e.next_run_at)) END AS next_run,
-        latest.runs AS latest_runs, e.custom_query, e.schema,
+        ${runs} AS latest_runs, e.custom_query, e.schema,
     ${managedBy('batch_export', sql`e.id`)} AS managed_by
   FROM ${table} e CROSS JOIN LATERAL (
-    SELECT coalesce(json_agg(run), '[]') AS runs FROM (
-      SELECT ${runColumns((column) => sql`wire_instant(${column})`)} FROM batch_export_runs r
+    SELECT concat('[', string_agg(${run_text}, ','), ']') AS runs FROM (
+      SELECT r.* FROM batch_export_runs r
       WHERE r.batch_export_id = e.id ORDER BY r.created_at DESC, r.id DESC
-        LIMIT ${latest_runs_max}) run) latest`;
+        LIMIT ${latest_runs_max}) r) latest`;
 const selectExports = wireOf(sql`batch_exports`);
 
+/** An export of a list: its runs are the text of their JSON. */
+export type ListedExport = Omit<BatchExport, 'latest_runs'> & { latest_runs: string };
+
 /**
- * One page of the exports of a place, newest first (ties by id). The page is chosen first, by
- * batch_exports_by_project: only of its exports the runs are looked at.
+ * One page of the exports of a place, newest first (ties by id), as `ListedExport`. The page is
+ * chosen first, by batch_exports_by_project: only of its exports the runs are looked at.
  */
 export function listBatchExports(place: Place, page: Page): Sql {
   const order = sql`e.created_at DESC, e.id DESC`;
@@ -52,7 +55,7 @@ export function listBatchExports(place: Place, page: Page): Sql {
     { fields: sql`e.*`, joined: empty, condition: sql`true`, order, order_of_fields: order },
     page,
   );
-  return sql`${wireOf(sql`(${chosen})`)} ORDER BY ${order}`;
+  return sql`${wireOf(sql`(${chosen})`, sql`latest.runs`)} ORDER BY ${order}`;
 }
 
 /** The export of the place as it is on the wire: of the project, where there is one. */

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { MetricPoint, metric_intervals } from './schema.ts';
-import { run_kind } from '../runs/store.ts';
+import { run_kind } from '../runs/fields.ts';
 
 /**
  * Which points are wanted: the half-open range by planning, what a point is, and how many at most.

@@ -174,3 +174,44 @@ test('an organization shows exports of all its projects in each order, page by p
     [4, ['a', 'D']],
   );
 });
+
+test('the worst are read page by page, also while health changes below', async () => {
+  const home = await house.newOrganization();
+  const of = ['waiting', 'failing', 'late', 'failing', 'waiting', 'late', 'up_to_date', 'failing'];
+  for (const [index, code] of of.entries()) {
+    const { id } = await newExport(house, home, { name: `${index}` });
+    await house.deps.db.run(sql`
+      INSERT INTO batch_export_health (batch_export_id, revision, is_failing, is_late,
+        is_volume_unusual, delivered_until, consecutive_failures)
+      VALUES (${id}, 1, ${code === 'failing'}, ${code === 'late'}, false,
+        CASE WHEN ${code} <> 'waiting' THEN now() END, 0)
+      ON CONFLICT (batch_export_id) DO UPDATE SET is_failing = EXCLUDED.is_failing,
+        is_late = EXCLUDED.is_late, delivered_until = EXCLUDED.delivered_until`);
+  }
+  const names = async (query: string) => {
+    const { count, results } = await get(home, `?ordering=health${query}`);
+    return `${count}: ${results.map(({ name }: ExportOverview) => name).join('')}`;
+  };
+  for (const [narrowed, order] of [
+    ['', '13725046'],
+    ['&health=waiting,failing', '13704'],
+  ] as const)
+    for (let offset = 0; offset <= 9; offset += 1)
+      for (const limit of [1, 3, 20])
+        assert.equal(
+          await names(`${narrowed}&limit=${limit}&offset=${offset}`),
+          `${order.length}: ${order.slice(offset, offset + limit)}`,
+        );
+  const { db } = house.deps;
+  const { rows } = db;
+  db.rows = async <Row>(statement: Parameters<typeof rows>[0]) => {
+    const found = await rows<Row>(statement);
+    if (!statement.text.includes('AS code, count(*)')) return found;
+    db.rows = rows;
+    await db.run(sql`UPDATE batch_export_health SET is_failing = false
+      WHERE batch_export_id IN (SELECT id FROM batch_exports WHERE team_id = ${home.project.id})`);
+    return found;
+  };
+  // Counted as failing, and then they are not.
+  assert.equal(await names('&limit=2'), '8: 25');
+});

@@ -8,9 +8,9 @@ import { query } from '../../../platform/http/lists/query.ts';
 import { choicesAsked } from '../body/choices.ts';
 import type { Mount } from '../mount.ts';
 import { Overview, OverviewQuery, default_slots, health_codes } from './schema.ts';
-import type { ExportOverview } from './schema.ts';
-import { countByHealth, countHealth, countOverview, listOverview } from './store.ts';
-import type { OverviewRow } from './store.ts';
+import type { ExportOverview, HealthCode } from './schema.ts';
+import { countByHealth, countHealth, countOverview, listOverview, worstOf } from './store.ts';
+import type { OverviewRow, OverviewWanted } from './store.ts';
 
 // The choices of `health` may be repeated, which `choicesAsked` reads.
 const { health: _health, ...single } = OverviewQuery.properties;
@@ -46,17 +46,36 @@ async function answerOverview(engine: Engine, request: FastifyRequest) {
     ordering: asked.ordering ?? ('-created_at' as const),
     slots: asked.slots ?? default_slots,
   };
-  const asked_page = pageAsked(request);
   const counts = await countHealth(engine.db, request.access);
   const count = countByHealth(wanted, counts);
-  const rows = (one: Page) => listOverview(request.access, wanted, one);
   const page =
     count === undefined
-      ? await answerPage<OverviewRow>(request, engine.db, rows, () =>
-          countOverview(request.access, wanted),
+      ? await answerPage<OverviewRow>(
+          request,
+          engine.db,
+          (one) => listOverview(request.access, wanted, one),
+          () => countOverview(request.access, wanted),
         )
-      : pageAnswer(request, asked_page, count, await engine.db.rows<OverviewRow>(rows(asked_page)));
+      : await answerCounted(engine, request, wanted, { counts, count });
   return { ...page, results: page.results.map((row) => shown(row, engine.settle_seconds)), counts };
+}
+
+async function answerCounted(
+  { db }: Engine,
+  request: FastifyRequest,
+  wanted: OverviewWanted,
+  { counts, count }: { counts: Record<HealthCode, number>; count: number },
+) {
+  const page = pageAsked(request);
+  const find = (of: OverviewWanted, one: Page) =>
+    db.rows<OverviewRow>(listOverview(request.access, of, one));
+  if (wanted.ordering !== 'health')
+    return pageAnswer(request, page, count, await find(wanted, page));
+  const worst = worstOf(wanted, counts, page);
+  const rows = await find({ ...wanted, health: worst.health }, worst.page);
+  // Fewer than were counted: some are of another health by now, and all have to be looked at.
+  const isShort = rows.length < Math.min(page.limit, count - page.offset);
+  return pageAnswer(request, page, count, isShort ? await find(wanted, page) : rows);
 }
 
 function shown(row: OverviewRow, settle_seconds: number): ExportOverview {

@@ -64,6 +64,25 @@ export function countByHealth(
   return health_codes.reduce((sum, one) => sum + (codes.includes(one) ? counts[one] : 0), 0);
 }
 
+/**
+ * The exports of a page that begins with the worst, by the counts that `countByHealth` added: of
+ * what health they are, and where the page begins among those. Only they have to be put in order.
+ */
+export function worstOf(
+  { health: codes = [...health_codes] }: OverviewWanted,
+  counts: Record<HealthCode, number>,
+  { limit, offset }: Page,
+): { health: HealthCode[]; page: Page } {
+  let [end, skipped] = [0, 0];
+  const health = health_codes.filter((one) => {
+    const begin = end;
+    if (codes.includes(one)) end += counts[one];
+    if (end <= offset) skipped = end;
+    return end > Math.max(begin, offset) && begin < offset + limit;
+  });
+  return { health, page: { limit, offset: offset - skipped } };
+}
+
 function conditions({ health: codes, search, model, destination_type }: OverviewWanted): Sql {
   return join(
     [

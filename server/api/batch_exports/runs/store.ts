@@ -7,36 +7,8 @@ import type { Keyset } from '../../../platform/http/lists/cursor.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { isInPlace } from '../place.ts';
 import type { Place } from '../place.ts';
-import { counter_max } from './schema.ts';
+import { run_columns } from './fields.ts';
 import type { BatchExportRun } from './schema.ts';
-
-// least() would skip a null, so the cap is a CASE.
-const capped = (column: Sql) =>
-  sql`CASE WHEN ${column} > ${counter_max} THEN ${counter_max} ELSE ${column} END`;
-
-/** What run `r` is for; one of `run_kinds`. */
-export const run_kind = sql`CASE WHEN r.backfill_id IS NOT NULL THEN 'backfill'
-  WHEN r.is_make_up THEN 'make_up' ELSE 'scheduled' END`;
-
-/**
- * The wire fields of run `r`; `instant` says how a timestamp column is selected, since JSON
- * aggregates need the wire's spelling as text.
- */
-export function runColumns(instant: (column: Sql) => Sql): Sql {
-  return sql`
-    r.id, r.status, ${capped(sql`r.records_completed`)} AS records_completed, r.latest_error,
-      ${instant(sql`r.data_interval_start`)} AS data_interval_start,
-    ${instant(sql`r.data_interval_end`)} AS data_interval_end, r."cursor",
-      ${instant(sql`r.created_at`)} AS created_at, ${instant(sql`r.finished_at`)} AS finished_at,
-      ${instant(sql`r.cancel_requested_at`)} AS cancel_requested_at,
-    ${instant(sql`r.last_updated_at`)} AS last_updated_at,
-      ${capped(sql`r.records_total_count`)} AS records_total_count,
-      r.batch_export_id AS batch_export,
-    r.backfill_id AS backfill, ${run_kind} AS kind, r.delivery_id, r.bytes_completed, r.error_code,
-    r.steps`;
-}
-
-const columns = runColumns((column) => column);
 
 /** The run as it is on the wire, when its export lies in the place. */
 export function findRun(
@@ -46,7 +18,7 @@ export function findRun(
   id: string,
 ): Promise<BatchExportRun | undefined> {
   return db.row<BatchExportRun>(sql`
-    SELECT ${columns} FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id
+    SELECT ${run_columns} FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id
       WHERE r.id = ${id} AND e.id = ${exportId} AND ${isInPlace(place)}`);
 }
 
@@ -79,12 +51,12 @@ export function listRuns(
   const matching = sql`batch_export_runs r WHERE ${ofRuns(exportId, keyset, wanted)}`;
   const order = keysetOrder(keyset);
   if (statuses.length === 0 || rare === undefined)
-    return db.rows(sql`SELECT ${columns} FROM ${matching}
+    return db.rows(sql`SELECT ${run_columns} FROM ${matching}
       ${statuses.length === 0 ? empty : sql`AND r.status = ANY (${statuses}::text[])`} ${order}`);
   // As a text the condition of the index, which would not be taken otherwise.
   const of_index = raw(`r.status IN (${rare.map((one) => `'${one}'`).join()})`);
   return db.rows(sql`
-    SELECT ${columns} FROM unnest(${statuses}::text[]) asked CROSS JOIN LATERAL (
+    SELECT ${run_columns} FROM unnest(${statuses}::text[]) asked CROSS JOIN LATERAL (
       SELECT * FROM ${matching} AND r.status = asked AND ${of_index} ${order}) r ${order}`);
 }
 

@@ -3,7 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import { keysetCondition, keysetOrder } from '../../../platform/http/lists/cursor.ts';
 import type { Keyset } from '../../../platform/http/lists/cursor.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
-import { run_kind } from '../runs/store.ts';
+import { run_kind } from '../runs/fields.ts';
 import type { TimelineEntry, entry_types } from './schema.ts';
 
 /** Days of runs that one statement groups: the first one, and any later one at most. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fastify } from 'fastify';
 import { request } from 'undici';
-import { answerInPieces } from './in_pieces.ts';
+import { JsonText, answerInPieces } from './in_pieces.ts';
 
 const record = (length: number) => ({ id: 1, text: 'ä"\n'.repeat(length), none: undefined });
 const page = (results: unknown[]) => ({
@@ -16,6 +16,8 @@ const pages: Record<string, unknown> = {
   short: page([record(1), 'text', null, [1]]),
   long: page(Array.from({ length: 40 }, () => record(50_000))),
   alone: page([record(500_000)]),
+  made: page([{ id: 1, made: new JsonText('[1,{"a":"b"}]'), none: undefined, last: null }]),
+  'made beside': { id: 1, made: new JsonText('{}') },
   behind: { results: [1], count: 1 },
   record: { id: 1, name: 'results' },
 };

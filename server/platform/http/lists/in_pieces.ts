@@ -6,6 +6,26 @@ import { openTurns } from '../../turns.ts';
 const text_length_max = 256 * 1024;
 
 /**
+ * A property of a record that is JSON already. In an answer with `results` it goes out as it is,
+ * and anywhere else as what it says.
+ */
+export class JsonText {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  toString(): string {
+    return this.#text;
+  }
+
+  toJSON(): unknown {
+    return JSON.parse(this.#text);
+  }
+}
+
+/**
  * Makes the JSON of an answer with `results` record by record: a page of a thousand may have a
  * gigabyte. A long one goes out in pieces as they are made, and others get their turn on the event
  * loop between them. Every other answer stays as it is.
@@ -43,10 +63,23 @@ function* partsOf(list: List): Generator<string> {
       continue;
     }
     for (const [index, record] of list.results.entries())
-      yield `${index === 0 ? '[' : ','}${JSON.stringify(record)}`;
+      yield `${index === 0 ? '[' : ','}${jsonOf(record)}`;
     yield list.results.length === 0 ? '[]' : ']';
   }
   yield '}';
+}
+
+function jsonOf(record: unknown): string {
+  if (typeof record !== 'object' || record === null) return JSON.stringify(record);
+  if (!Object.values(record).some((value) => value instanceof JsonText))
+    return JSON.stringify(record);
+  let text = '{';
+  for (const [name, value] of Object.entries(record)) {
+    if (value === undefined) continue;
+    const json = value instanceof JsonText ? value.toString() : JSON.stringify(value);
+    text += `${text === '{' ? '' : ','}${JSON.stringify(name)}:${json}`;
+  }
+  return `${text}}`;
 }
 
 /** So many parts that they make a piece; less is the end. */

@@ -1,0 +1,88 @@
+import sql, { join, raw } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import { counter_max } from './schema.ts';
+import type { BatchExportRun } from './schema.ts';
+
+// least() would skip a null, so the cap is a CASE.
+const capped = (column: Sql) =>
+  sql`CASE WHEN ${column} > ${counter_max} THEN ${counter_max} ELSE ${column} END`;
+
+/** What run `r` is for; one of `run_kinds`. */
+export const run_kind = sql`CASE WHEN r.backfill_id IS NOT NULL THEN 'backfill'
+  WHEN r.is_make_up THEN 'make_up' ELSE 'scheduled' END`;
+
+/** What a field holds, and so how it stands in JSON: `word` needs no more than quotes. */
+type Kind = 'word' | 'text' | 'instant' | 'number' | 'steps';
+type Field = { value: Sql; kind: Kind; isNullable?: true };
+
+/** The wire fields of run `r`, in their order. */
+const fields: Record<keyof BatchExportRun, Field> = {
+  id: { value: sql`r.id`, kind: 'word' },
+  status: { value: sql`r.status`, kind: 'word' },
+  records_completed: {
+    value: capped(sql`r.records_completed`),
+    kind: 'number',
+    isNullable: true,
+  },
+  latest_error: { value: sql`r.latest_error`, kind: 'text', isNullable: true },
+  data_interval_start: { value: sql`r.data_interval_start`, kind: 'instant' },
+  data_interval_end: { value: sql`r.data_interval_end`, kind: 'instant' },
+  cursor: { value: sql`r."cursor"`, kind: 'text', isNullable: true },
+  created_at: { value: sql`r.created_at`, kind: 'instant' },
+  finished_at: { value: sql`r.finished_at`, kind: 'instant', isNullable: true },
+  cancel_requested_at: { value: sql`r.cancel_requested_at`, kind: 'instant', isNullable: true },
+  last_updated_at: { value: sql`r.last_updated_at`, kind: 'instant' },
+  records_total_count: {
+    value: capped(sql`r.records_total_count`),
+    kind: 'number',
+    isNullable: true,
+  },
+  batch_export: { value: sql`r.batch_export_id`, kind: 'word' },
+  backfill: { value: sql`r.backfill_id`, kind: 'word', isNullable: true },
+  kind: { value: run_kind, kind: 'word' },
+  delivery_id: { value: sql`r.delivery_id`, kind: 'word' },
+  bytes_completed: { value: sql`r.bytes_completed`, kind: 'number' },
+  error_code: { value: sql`r.error_code`, kind: 'text', isNullable: true },
+  steps: { value: sql`r.steps`, kind: 'steps' },
+};
+const entries = Object.entries(fields);
+
+/** The wire fields of run `r` as columns. */
+export const run_columns = join(
+  entries.map(([name, { value }]) => sql`${value} AS ${raw(`"${name}"`)}`),
+  ', ',
+);
+
+const spellings: Record<Exclude<Kind, 'word'>, (value: Sql) => Sql> = {
+  text: (value) => sql`to_json(${value})::text`,
+  instant: (value) => sql`wire_instant(${value})`,
+  number: (value) => sql`(${value})::text`,
+  // Its only texts are instants.
+  steps: (value) => sql`replace(replace(${value}::text, ': ', ':'), ', ', ',')`,
+};
+
+function textOf({ value, kind, isNullable }: Field): { quote: string; text: Sql } {
+  const spelled = kind === 'word' ? value : spellings[kind](value);
+  const isQuoted = kind === 'word' || kind === 'instant';
+  if (isNullable !== true) return { quote: isQuoted ? '"' : '', text: spelled };
+  const text = isQuoted ? sql`'"' || ${spelled} || '"'` : spelled;
+  return { quote: '', text: sql`coalesce(${text}, 'null')` };
+}
+
+/** What `concat` makes the JSON of; what lies between two values is one part. */
+function partsOfText(): Sql[] {
+  let between = '{';
+  const parts = entries.flatMap(([name, field]) => {
+    const { quote, text } = textOf(field);
+    const before = raw(`'${between}"${name}":${quote}'`);
+    between = `${quote},`;
+    return [before, text];
+  });
+  return [...parts, sql`'}'`];
+}
+
+/**
+ * The text of the JSON of run `r`, to the byte what the server makes of `run_columns`. Put together
+ * by hand, since PostgreSQL's own functions look up the type of each field in each row.
+ */
+export const run_text = sql`concat(${join(partsOfText(), ', ')})`;
