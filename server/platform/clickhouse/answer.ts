@@ -96,8 +96,9 @@ function streamOf(fd: number): Readable {
     fd,
     readable: true,
     writable: false,
-    onread: { buffer: blocks.room, callback: (count) => stream.push(blocks.lend(count)) },
+    onread: { buffer: blocks.room, callback: (count) => give(blocks.fill(count)) },
   });
+  const give = (piece: Buffer | undefined) => piece === undefined || stream.push(piece);
   const stream = new Readable({
     highWaterMark: waiting_bytes,
     read: () => void socket.resume(),
@@ -106,7 +107,10 @@ function streamOf(fd: number): Readable {
       done(error);
     },
   });
-  socket.once('end', () => stream.push(null));
+  socket.once('end', () => {
+    give(blocks.rest());
+    stream.push(null);
+  });
   socket.once('error', (error) => stream.destroy(error));
   return stream;
 }
