@@ -92,6 +92,24 @@ test('an answer through a pipe has the same bytes: 20 at once, large, small, emp
   assert.ok(lent.slice(0, -1).every(({ length }) => length > 900_000));
 });
 
+test('a format that can refuse columns is tried before, unless they are known to be plain', async () => {
+  const query = 'SELECT toString(number) AS s FROM numbers(500000) FORMAT Parquet';
+  const countSelects = async () => {
+    const answer = await clickhouse.query({
+      query: "SELECT value FROM system.events WHERE event = 'SelectQuery'",
+      format: 'JSONEachRow',
+    });
+    return Number((await answer.json<{ value: string }>())[0]?.value);
+  };
+  const asked = async (is_plain: boolean) => {
+    const before = await countSelects();
+    await hashOf(await streamAnswer(clickhouse, { query }, { is_plain }));
+    // The question of the second count is one of them.
+    return (await countSelects()) - before - 1;
+  };
+  assert.deepEqual([await asked(false), await asked(true)], [2, 1]);
+});
+
 test(
   'an error reaches the reader with its code, at the first byte and in the middle, and never as ' +
     'an end',
