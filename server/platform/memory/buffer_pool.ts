@@ -15,11 +15,15 @@ export type BufferPool = {
 
 type Block = { buffer: Buffer; lent: number; free(block: Block): void };
 
-const block_bytes = 1024 * 1024;
+/**
+ * Larger ones bring the reader no more, and written as they are they cost more: a kernel answers a
+ * write of a megabyte with pages as large, which a virtual machine may have to be given first.
+ */
+const block_bytes = 256 * 1024;
 const blocks = new WeakMap<ArrayBufferLike, Block>();
 
 /**
- * Opens blocks for reads of up to `room_bytes`. The reader gets pieces of nearly a megabyte,
+ * Opens blocks for reads of up to `room_bytes`. The reader gets pieces of about their size,
  * because each costs it a turn of the event loop and calls to hash and write it. A block is filled
  * again when all that was lent of it was given back; one that nobody gives back is garbage like any
  * buffer. What a large stream leaves behind lies outside of V8's heap, which answers it with a full
