@@ -92,7 +92,7 @@ test('an answer through a pipe has the same bytes: 20 at once, large, small, emp
   assert.ok(lent.slice(0, -1).every(({ length }) => length > 190_000));
 });
 
-test('a format that can refuse columns is tried before, unless they are known to be plain', async () => {
+test('a format that can refuse columns is tried before, unless these are plain', async () => {
   const query = 'SELECT toString(number) AS s FROM numbers(500000) FORMAT Parquet';
   const countSelects = async () => {
     const answer = await clickhouse.query({

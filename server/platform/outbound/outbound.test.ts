@@ -157,7 +157,7 @@ test('redirects are checked, counted and stripped of credentials', async () => {
   );
 });
 
-test('a body of bytes is sent with its length and without a copy, also to where it is sent on', async () => {
+test('a body of bytes is sent with its length and no copy, also after a redirect', async () => {
   for (const way of ['body', 'again']) {
     const body = Buffer.from('before');
     const answer = open.fetch(`${origin}/${way}/`, { method: 'PUT', body });

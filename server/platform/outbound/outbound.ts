@@ -232,7 +232,7 @@ async function send(url: URL, request: RequestInit): Promise<Response> {
   }
 }
 
-/** The request with bytes as a stream that says its length: as bytes they are copied three times. */
+/** The request with bytes as a stream of known length: as bytes they are copied three times. */
 function uncopied(request: RequestInit): RequestInit {
   const { body } = request;
   if (!(body instanceof Uint8Array)) return request;
