@@ -1,7 +1,8 @@
 // Events of one day to each kind of destination by one run, from when they are counted to its end,
 // against what else would bring the same bytes to the same place, in turn in each round
 // (export_places.ts). About 800 bytes a row; a million rows are one slice, 2.5 million are three.
-//   npm run bench export [--way Parquet] [--events 1000000,2500000] [--rounds 3]
+//   npm run bench export [--way Parquet] [--events 1000000,2500000] [--rounds 3] [--sliced 2500000]
+// `--sliced`: so many events to Postgres besides, which writes several slices otherwise than one.
 // Processor time is that of all that takes part: our server and its stores, the loader beside it,
 // and the destination's server.
 import { exportYesterday, fillYesterday, openBenchServer } from './bench_server.ts';
@@ -12,7 +13,7 @@ import { numbersOf, readOptions, tell } from './figures.ts';
 import { memoryOf, treeOf } from './process_memory.ts';
 import { processorTime } from './processor_time.ts';
 
-const options = readOptions({ way: '', events: '1000000', rounds: '3' });
+const options = readOptions({ way: '', events: '1000000', rounds: '3', sliced: '' });
 
 type Measured = { rate: number; processor: number };
 
@@ -96,11 +97,15 @@ async function compare(
 }
 
 const server = await openBenchServer();
+const sizes = [
+  ...numbersOf(options.events).map((events) => ({ events, way: options.way })),
+  ...(options.sliced === '' ? [] : [{ events: Number(options.sliced), way: 'Postgres' }]),
+];
 try {
-  for (const events of numbersOf(options.events)) {
+  for (const { events, way } of sizes) {
     const team_id = await fillYesterday(server, events);
     for (const [name, open] of openPlaces(server)) {
-      if (!name.includes(options.way)) continue;
+      if (!name.includes(way)) continue;
       const place = await open();
       await compare(server, place, { team_id, events }).finally(() => place.close?.());
     }

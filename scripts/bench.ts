@@ -24,7 +24,7 @@ type Bench = { what: string; all?: string[]; quick: string[] | false };
 const benches: Record<string, Bench> = {
   export: {
     what: 'events to each kind of destination, beside what else would bring them there',
-    all: ['--events', '1000000'],
+    all: ['--events', '1000000', '--sliced', '2500000'],
     quick: ['--events', '200000', '--rounds', '1'],
   },
   api: {

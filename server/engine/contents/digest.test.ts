@@ -65,7 +65,15 @@ test('the store and we make the same digest of any row', async () => {
       `{"numbers":[${[...numbers, ...bounds].join(', ')}],` +
         '"escapes":"\\u2028\\u0001\\/\\u00e9\\u007f"}',
     )
-    .concat('null', ' null ', '[null]', '18446744073709551616', '1e400', '[1e-400, 5e-324]');
+    .concat(
+      'null',
+      ' null ',
+      '[null]',
+      '[-0, -0.0, {"a":-0}, 0, -0.5]',
+      '18446744073709551616',
+      '1e400',
+      '[1e-400, 5e-324]',
+    );
   const made: SourceRow[] = texts.map((properties, index) => ({
     ...contractRows[index % contractRows.length]!,
     properties,

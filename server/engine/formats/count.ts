@@ -11,8 +11,10 @@ export type RecordCounter = {
 const line_feed = 0x0a;
 const quote = 0x22;
 const parquet_magic = 'PAR1';
-// A footer holds about 200 bytes per column and row group: 64 MiB is enough for billions of rows.
-const footer_bytes_max = 64 * 1024 * 1024;
+// A footer holds about 200 bytes per column and row group, and hardly ever more than a few
+// hundredths of the file; with columns that are constant it may be a quarter. What is kept grows
+// with the file up to 64 MiB, which are enough for billions of rows.
+const footer_bytes = { least: 16 * 1024 * 1024, most: 64 * 1024 * 1024, share: 1 / 4 };
 const tail_block_bytes = 1024 * 1024;
 
 /** The counter of an encoding's records. */
@@ -80,12 +82,16 @@ function countCsvRecords(): RecordCounter {
 function countParquetRows(): RecordCounter {
   const blocks: Buffer[] = [];
   let filled = 0;
+  let passed = 0;
   return {
     take: (chunk) => {
+      passed += chunk.length;
+      const { least, most, share } = footer_bytes;
+      const kept = Math.min(Math.max(least, passed * share), most);
       for (let at = 0; at < chunk.length;) {
         if (blocks.length === 0 || filled === tail_block_bytes) {
           blocks.push(
-            (blocks.length > footer_bytes_max / tail_block_bytes ? blocks.shift() : undefined) ??
+            (blocks.length > kept / tail_block_bytes ? blocks.shift() : undefined) ??
               Buffer.allocUnsafeSlow(tail_block_bytes),
           );
           filled = 0;

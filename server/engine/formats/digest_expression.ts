@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { json_separators, unreadable_json } from '../contents/digest.ts';
 import type { Column } from '../models/column.ts';
 import { identifier, literal } from './expression.ts';
@@ -48,11 +49,15 @@ function textOf({ name, type, nullable }: Column): string {
   }
 }
 
+/** What a sum of tokens lacks for each zero that was counted with its sign. */
+const signed_zero = crc32('0') - crc32('-0');
+
 /**
  * The store prints the JSON anew, so that numbers and escapes have one spelling, and it is cut into
  * names and values. What stands behind a condition has its rows picked out and put back again,
  * which takes half as long as the sum itself: so of a column that is hardly ever empty it is made
- * for all rows, whatever the conditions say.
+ * for all rows, whatever the conditions say. Negative zeros are set right behind the sum, because a
+ * condition on each token copies them all.
  */
 function jsonText(value: string, nullable: boolean): string {
   const text = `assumeNotNull(${value})`;
@@ -61,7 +66,9 @@ function jsonText(value: string, nullable: boolean): string {
   const cut =
     `splitByChar('"', translate(${printed}, ${literal(json_separators)}, ` +
     `${literal('"'.repeat(json_separators.length))}))`;
-  const sum = `toString(arraySum(arrayMap(token -> CRC32(if(token = '-0', '0', token)), ${cut})))`;
+  const sum =
+    `toString(arraySum(arrayMap(token -> CRC32(token), ${cut})) ` +
+    `+ countEqual(${cut}, '-0') * (${signed_zero}))`;
   const careful =
     `multiIf(${value} IS NULL, NULL, ${raw} = '', ${literal(unreadable_json)}, ` +
     `trimBoth(${text}) = 'null', NULL, ${sum})`;

@@ -32,11 +32,17 @@ const insertedAt: Column = {
   expression: 'inserted_at',
 };
 
+/**
+ * Most events do not have it: the JSON is read only where the key stands in it, or could, in the
+ * escapes of single characters.
+ */
 const property = (name: string, key: string): Column => ({
   name,
   type: 'json',
   nullable: true,
-  expression: `nullIf(JSONExtractRaw(properties, '${key}'), '')`,
+  expression:
+    `if(position(properties, '${key}') > 0 OR position(properties, '\\\\u') > 0, ` +
+    `nullIf(JSONExtractRaw(properties, '${key}'), ''), NULL)`,
 });
 
 function selectedEvents(teamId: number, selection: Rectangle[], filter: EventFilter): QueryText {

@@ -217,7 +217,9 @@ export async function ask<Row>(
 }
 
 async function exec(store: Store, reading: SourceQuery, question: Question): Promise<Readable> {
-  if (question.is_large === true) return streamAnswer(store.clickhouse, asked(reading, question));
+  // The columns are those of a `selectFor`: text, numbers and instants.
+  if (question.is_large === true)
+    return streamAnswer(store.clickhouse, asked(reading, question), { is_plain: true });
   const { stream } = await store.clickhouse.exec(asked(reading, question));
   return stream;
 }

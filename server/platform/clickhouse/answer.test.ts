@@ -82,12 +82,32 @@ test('an answer through a pipe has the same bytes: 20 at once, large, small, emp
   // More than a pipe holds: a smaller one may be through before it is opened here, and is then
   // asked for once more.
   const large = await streamAnswer(clickhouse, {
-    query: 'SELECT * FROM numbers(100000) FORMAT TSV',
+    query: 'SELECT * FROM numbers(500000) FORMAT TSV',
   });
-  const lent: boolean[] = [];
-  large.on('data', (chunk: Buffer) => lent.push(isPooled(chunk)));
+  const lent: Buffer[] = [];
+  large.on('data', (chunk: Buffer) => lent.push(chunk));
   await once(large, 'end');
-  assert.ok(lent.length > 1 && lent.every(Boolean));
+  assert.ok(lent.length > 1 && lent.every(isPooled));
+  // Each costs its reader a turn, so they are large, but for the last.
+  assert.ok(lent.slice(0, -1).every(({ length }) => length > 190_000));
+});
+
+test('a format that can refuse columns is tried before, unless these are plain', async () => {
+  const query = 'SELECT toString(number) AS s FROM numbers(500000) FORMAT Parquet';
+  const countSelects = async () => {
+    const answer = await clickhouse.query({
+      query: "SELECT value FROM system.events WHERE event = 'SelectQuery'",
+      format: 'JSONEachRow',
+    });
+    return Number((await answer.json<{ value: string }>())[0]?.value);
+  };
+  const asked = async (is_plain: boolean) => {
+    const before = await countSelects();
+    await hashOf(await streamAnswer(clickhouse, { query }, { is_plain }));
+    // The question of the second count is one of them.
+    return (await countSelects()) - before - 1;
+  };
+  assert.deepEqual([await asked(false), await asked(true)], [2, 1]);
 });
 
 test(

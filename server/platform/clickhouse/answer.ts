@@ -19,17 +19,26 @@ export const pipe_header = 'x-sluice-pipe';
 const read_bytes = 64 * 1024;
 const waiting_bytes = 256 * 1024;
 
+/** The header's value where the columns are of types that every format takes. */
+export const plain_columns = 'plain';
+
 /**
  * Streams a large answer by the shortest way: from the engine of the embedded store straight into
  * this process, and not through a third one and a connection; where there is no such pipe, as every
  * answer. Guarantee: the stream ends cleanly only when the store has reported success, and errors
  * otherwise; when it is destroyed, or the signal aborted, the query is stopped. Rejects with the
  * store's error where there is one before the first byte. The bytes are lent: see `giveBack`.
+ * `is_plain`: the format is one that could refuse some columns, and these it cannot, so that the
+ * store need not try it on no rows first.
  */
-export async function streamAnswer(clickhouse: ClickHouse, params: ExecParams): Promise<Readable> {
+export async function streamAnswer(
+  clickhouse: ClickHouse,
+  params: ExecParams,
+  { is_plain = false }: { is_plain?: boolean } = {},
+): Promise<Readable> {
   const { stream, response_headers } = await clickhouse.exec({
     ...params,
-    http_headers: { ...params.http_headers, [pipe_header]: '1' },
+    http_headers: { ...params.http_headers, [pipe_header]: is_plain ? plain_columns : '1' },
   });
   const path = response_headers[pipe_header];
   if (typeof path !== 'string') return untilAborted(stream, params);
@@ -96,8 +105,9 @@ function streamOf(fd: number): Readable {
     fd,
     readable: true,
     writable: false,
-    onread: { buffer: blocks.room, callback: (count) => stream.push(blocks.lend(count)) },
+    onread: { buffer: blocks.room, callback: (count) => give(blocks.fill(count)) },
   });
+  const give = (piece: Buffer | undefined) => piece === undefined || stream.push(piece);
   const stream = new Readable({
     highWaterMark: waiting_bytes,
     read: () => void socket.resume(),
@@ -106,7 +116,10 @@ function streamOf(fd: number): Readable {
       done(error);
     },
   });
-  socket.once('end', () => stream.push(null));
+  socket.once('end', () => {
+    give(blocks.rest());
+    stream.push(null);
+  });
   socket.once('error', (error) => stream.destroy(error));
   return stream;
 }

@@ -7,44 +7,48 @@ const room_bytes = 64 * 1024;
 test('what was lent stays as it is until it is given back, then it is used again', () => {
   const blocks = openBufferPool(room_bytes);
   const memory = new Set<ArrayBufferLike>();
-  const held: { bytes: Buffer; value: number }[] = [];
+  const reads: Buffer[] = [];
+  const held: { bytes: Buffer; reads: Buffer[] }[] = [];
+  const isWhole = (one: (typeof held)[number]) => one.bytes.equals(Buffer.concat(one.reads));
   for (let read = 0; read < 2_000; read += 1) {
     const count = 1 + ((read * 7919) % room_bytes);
     const room = blocks.room();
     assert.ok(room.length >= room_bytes);
     const value = read % 251;
     room.fill(value, 0, count);
-    const bytes = blocks.lend(count);
+    reads.push(Buffer.alloc(count, value));
+    const bytes = blocks.fill(count);
+    if (bytes === undefined) continue;
     memory.add(bytes.buffer);
-    held.push({ bytes, value });
-    if (held.length < 20) continue;
+    held.push({ bytes, reads: reads.splice(0) });
+    if (held.length < 5) continue;
     // Not in the order in which they were lent, and one in two parts.
-    const [{ bytes: given, value: expected }] = held.splice((read * 31) % held.length, 1) as [
-      { bytes: Buffer; value: number },
-    ];
-    assert.ok(given.every((byte) => byte === expected));
-    const half = given.length >> 1;
-    giveBack(given.subarray(0, half));
-    giveBack(given.subarray(half));
+    const [given] = held.splice((read * 31) % held.length, 1);
+    assert.ok(isWhole(given!));
+    const half = given!.bytes.length >> 1;
+    giveBack(given!.bytes.subarray(0, half));
+    giveBack(given!.bytes.subarray(half));
   }
-  assert.ok(held.every(({ bytes, value }) => bytes.every((byte) => byte === value)));
-  assert.ok(memory.size < 20, `${memory.size} blocks for 2,000 reads`);
+  assert.ok(held.every(isWhole));
+  assert.deepEqual(blocks.rest(), Buffer.concat(reads));
+  assert.equal(blocks.rest(), undefined);
+  assert.ok(memory.size < 10, `${memory.size} blocks for 2,000 reads`);
 });
 
 test('what is not given back is not used again, and what was never lent is nobody’s', () => {
   const blocks = openBufferPool(room_bytes);
-  const memory = new Set(
-    Array.from({ length: 64 }, () => {
-      blocks.room();
-      return blocks.lend(room_bytes).buffer;
-    }),
-  );
-  assert.equal(memory.size, 4);
+  const pieces = Array.from({ length: 64 }, () => {
+    blocks.room();
+    return blocks.fill(room_bytes);
+  }).filter((piece) => piece !== undefined);
+  assert.equal(new Set(pieces.map(({ buffer }) => buffer)).size, 16);
+  assert.ok(pieces.every(({ length }) => length === 256 * 1024));
   const own = Buffer.from('own');
   assert.equal(isPooled(own), false);
   giveBack(own);
   blocks.room();
-  const last = blocks.lend(10);
+  assert.equal(blocks.fill(10), undefined);
+  const last = blocks.rest()!;
   assert.ok(isPooled(last));
   giveBack(last);
   assert.throws(() => giveBack(last), /twice/);

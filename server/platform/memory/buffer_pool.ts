@@ -1,68 +1,64 @@
 import { openMinorCollection } from './minor_collection.ts';
 
 /**
- * Blocks of memory that a stream of bytes is read into; what lies in them is lent to the stream's
- * reader.
+ * Blocks of memory that a stream of bytes is read into, one read behind the other; what lies in
+ * them is lent to the stream's reader, a block at a time.
  */
 export type BufferPool = {
   /** Free memory for the next read, of at least the size asked for when the blocks were opened. */
   room(): Buffer;
-  /** The first `count` bytes of the last room, for the stream's reader. */
-  lend(count: number): Buffer;
+  /** Counts what was read into it; gives what the block holds once it has no room any more. */
+  fill(count: number): Buffer | undefined;
+  /** What was read and not given yet. */
+  rest(): Buffer | undefined;
 };
 
-type Block = {
-  buffer: Buffer;
-  filled: number;
-  lent: number;
-  isCurrent: boolean;
-  free(block: Block): void;
-};
+type Block = { buffer: Buffer; lent: number; free(block: Block): void };
 
-const block_bytes = 1024 * 1024;
+/**
+ * Larger ones bring the reader no more, and written as they are they cost more: a kernel answers a
+ * write of a megabyte with pages as large, which a virtual machine may have to be given first.
+ */
+const block_bytes = 256 * 1024;
 const blocks = new WeakMap<ArrayBufferLike, Block>();
 
 /**
- * Opens blocks for reads of up to `room_bytes`. A block is filled again when all that was lent of
- * it was given back; one that nobody gives back is garbage like any buffer. What a large stream
- * leaves behind lies outside of V8's heap, which answers it with a full marking of the heap every
- * few dozen megabytes, on threads that an export needs.
+ * Opens blocks for reads of up to `room_bytes`. The reader gets pieces of about their size,
+ * because each costs it a turn of the event loop and calls to hash and write it. A block is filled
+ * again when all that was lent of it was given back; one that nobody gives back is garbage like any
+ * buffer. What a large stream leaves behind lies outside of V8's heap, which answers it with a full
+ * marking of the heap every few dozen megabytes, on threads that an export needs.
  */
 export function openBufferPool(room_bytes: number): BufferPool {
   const noteGarbage = openMinorCollection();
   const idle: Block[] = [];
-  const free = (block: Block): void => {
-    block.filled = 0;
-    idle.push(block);
-  };
-  const next = (): Block => {
-    const block = idle.pop() ?? made(free);
-    block.isCurrent = true;
-    return block;
-  };
-  const made = (whenFree: Block['free']): Block => {
+  const made = (): Block => {
     const buffer = Buffer.allocUnsafeSlow(block_bytes);
     noteGarbage(block_bytes);
-    const block = { buffer, filled: 0, lent: 0, isCurrent: true, free: whenFree };
+    const block = { buffer, lent: 0, free: (free: Block) => void idle.push(free) };
     blocks.set(buffer.buffer, block);
     return block;
   };
-  let current = next();
+  let current: Block | undefined;
+  let filled = 0;
+  const lend = (): Buffer | undefined => {
+    if (current === undefined || filled === 0) return undefined;
+    const bytes = current.buffer.subarray(0, filled);
+    current.lent = filled;
+    current = undefined;
+    filled = 0;
+    return bytes;
+  };
   return {
     room: () => {
-      if (current.filled + room_bytes > block_bytes) {
-        current.isCurrent = false;
-        if (current.lent === 0) free(current);
-        current = next();
-      }
-      return current.buffer.subarray(current.filled, current.filled + room_bytes);
+      current ??= idle.pop() ?? made();
+      return current.buffer.subarray(filled, filled + room_bytes);
     },
-    lend: (count) => {
-      const from = current.filled;
-      current.filled += count;
-      current.lent += count;
-      return current.buffer.subarray(from, current.filled);
+    fill: (count) => {
+      filled += count;
+      return filled + room_bytes > block_bytes ? lend() : undefined;
     },
+    rest: lend,
   };
 }
 
@@ -81,5 +77,5 @@ export function giveBack(bytes: Uint8Array): void {
   if (block === undefined) return;
   if (bytes.byteLength > block.lent) throw new Error('Bytes were given back twice.');
   block.lent -= bytes.byteLength;
-  if (block.lent === 0 && !block.isCurrent) block.free(block);
+  if (block.lent === 0) block.free(block);
 }

@@ -30,7 +30,8 @@ export type Outbound = {
   agents: { http: http.Agent; https: https.Agent };
   /**
    * As the standard's `fetch`, for http and https only; follows at most 5 redirects, each one
-   * checked, none from https to http; credentials do not cross to another origin.
+   * checked, none from https to http; credentials do not cross to another origin. A body of bytes
+   * is sent as it is, without copies: whoever gives it leaves it alone until the answer has come.
    */
   fetch(url: string | URL, init?: RequestInit): Promise<Response>;
   /** Closes idle connections. */
@@ -224,11 +225,26 @@ async function fetchGuarded(start: URL, init: RequestInit, dispatcher: Agent): P
 /** undici hides a refusal in the cause of a `TypeError: fetch failed`. */
 async function send(url: URL, request: RequestInit): Promise<Response> {
   try {
-    return await undiciFetch(url, request);
+    return await undiciFetch(url, uncopied(request));
   } catch (error) {
     if (error instanceof Error && error.cause instanceof OutboundRefused) throw error.cause;
     throw error;
   }
+}
+
+/** The request with bytes as a stream of known length: as bytes they are copied three times. */
+function uncopied(request: RequestInit): RequestInit {
+  const { body } = request;
+  if (!(body instanceof Uint8Array)) return request;
+  const headers = new Headers(request.headers);
+  headers.set('content-length', String(body.length));
+  const stream = new ReadableStream({
+    start: (controller) => {
+      if (body.length > 0) controller.enqueue(body);
+      controller.close();
+    },
+  });
+  return { ...request, headers: [...headers], body: stream, duplex: 'half' };
 }
 
 /**

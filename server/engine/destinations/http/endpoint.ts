@@ -102,12 +102,8 @@ async function tryOnce(
       deps.outbound.fetch(config.url, {
         method: 'POST',
         redirect: 'manual',
-        headers: {
-          ...tracedHeaders(headersOf(config, deps.clock, id, body)),
-          'Content-Length': String(bytes.length),
-        },
-        body: streamOf(bytes),
-        duplex: 'half',
+        headers: tracedHeaders(headersOf(config, deps.clock, id, body)),
+        body: bytes,
         signal: AbortSignal.any([deps.signal, timeout]),
       });
     const response = await inSpan('HTTP POST', asked, send, 3);
@@ -120,16 +116,6 @@ async function tryOnce(
     if (!(explained instanceof Error)) throw explained;
     return { status: 0, error: explained, retry_after: null };
   }
-}
-
-/** The bytes as they are: `fetch` copies those that it is given as bytes three times. */
-function streamOf(bytes: Buffer): ReadableStream {
-  return new ReadableStream({
-    start: (controller) => {
-      if (bytes.length > 0) controller.enqueue(bytes);
-      controller.close();
-    },
-  });
 }
 
 /** The body's bytes as they are sent. */

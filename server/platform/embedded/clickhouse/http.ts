@@ -134,6 +134,7 @@ async function answer(
     pipe,
     preamble: preambleOf(read, label),
     label,
+    is_plain: read.is_plain,
     gone: gone.signal,
   };
   let outcome: Outcome = { stuck: true };

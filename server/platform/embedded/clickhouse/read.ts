@@ -13,6 +13,8 @@ export type Operation = {
   /** What stands before the statement in the same session: parameters, settings, database. */
   preamble: string;
   label: string;
+  /** The columns of a SELECT are of types that every format takes. */
+  is_plain: boolean;
   /** Aborted when the client has left. */
   gone: AbortSignal;
 };
@@ -65,10 +67,10 @@ export type Read = { before: string; format: string; after: string };
 
 /** Rejects with the engine's error when the format cannot be set up for the statement. */
 export async function tryFormat(
-  { engine, preamble }: Operation,
+  { engine, preamble, is_plain }: Operation,
   { before, format, after }: Read,
 ): Promise<void> {
-  if (!easyFormats.test(format))
+  if (!is_plain && !easyFormats.test(format))
     await engine.run(`${preamble}SELECT * FROM (\n${before}\n) LIMIT 0 FORMAT ${format}${after}`);
 }
 

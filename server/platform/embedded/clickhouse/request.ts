@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { createGunzip } from 'node:zlib';
-import { pipe_header } from '../../clickhouse/answer.ts';
+import { pipe_header, plain_columns } from '../../clickhouse/answer.ts';
 import { engine_niceness } from './orders.ts';
 import { fault, quote } from './session.ts';
 import type { Fault } from './session.ts';
@@ -20,6 +20,8 @@ export type ClickHouseRequest = {
   database: string | undefined;
   /** Is the answer wanted through a pipe? */
   is_piped: boolean;
+  /** Are its columns of types that every format takes? */
+  is_plain: boolean;
 };
 
 // Words of the interface itself; every other one is a setting of the engine.
@@ -75,11 +77,13 @@ export async function readRequest(
     text = entries.find(([name]) => name === 'query')?.[1] ?? '';
   } else if (fromUrl === null) text = (await readAll(body)).toString();
   else if (request.method === 'POST') data = body;
-  return sort({ text, data, is_piped: request.headers[pipe_header] !== undefined }, entries);
+  const wanted = request.headers[pipe_header];
+  const how = { is_piped: wanted !== undefined, is_plain: wanted === plain_columns };
+  return sort({ text, data, ...how }, entries);
 }
 
 function sort(
-  given: Pick<ClickHouseRequest, 'text' | 'data' | 'is_piped'>,
+  given: Pick<ClickHouseRequest, 'text' | 'data' | 'is_piped' | 'is_plain'>,
   entries: [string, string][],
 ): ClickHouseRequest | { fault: Fault } {
   const result: ClickHouseRequest = {
