@@ -1,5 +1,5 @@
 // Requests of the API as fast as they go, through a server as users start it, and in turn through
-// bare node:http with the same statement (bare_api_server.ts) on the same control store: how many
+// bare node:http with the same statement (api/bare_server.ts) on the same control store: how many
 // a second by the clock, and the processor time of server and PostgreSQL for each.
 //   npm run bench api [--way read] [--rounds 5] [--share 1] [--before <another checkout>]
 // `--share` is the part of the requests of a full round. What the processes use when nobody asks is
@@ -16,11 +16,11 @@ import sql from 'sql-template-tag';
 import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
 import { call, main, serverEnvironment, startServer } from '../test/processes/server_process.ts';
-import { readOptions, tell } from './figures.ts';
-import { median, spreadOf } from './median.ts';
-import { plantExports } from './planted_runs.ts';
-import { processorTime } from './processor_time.ts';
-import type { Load, LoadAsked } from './api_load.ts';
+import { readOptions, tell } from './measure/figures.ts';
+import { median, spreadOf } from './measure/median.ts';
+import { plantExports } from './plant/runs.ts';
+import { processorTime } from './measure/processor_time.ts';
+import type { Load, LoadAsked } from './api/load.ts';
 
 const options = readOptions({ way: '', rounds: '5', share: '1', before: '' });
 
@@ -97,8 +97,8 @@ type Measured = Load & { server_us: number; postgres_us: number };
 
 const idle_seconds = 4;
 const closing: (() => unknown)[] = [];
-const bare_path = fileURLToPath(new URL('./bare_api_server.ts', import.meta.url));
-const load_path = fileURLToPath(new URL('./api_load.ts', import.meta.url));
+const bare_path = fileURLToPath(new URL('./api/bare_server.ts', import.meta.url));
+const load_path = fileURLToPath(new URL('./api/load.ts', import.meta.url));
 
 /** A server of a checkout, with 100 exports of ten runs each. */
 async function openSide(name: string, program: string) {

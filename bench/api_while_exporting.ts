@@ -7,8 +7,8 @@ import { Agent, get } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { until } from '../test/processes/server_process.ts';
-import { beginYesterday, fillYesterday, openBenchServer } from './bench_server.ts';
-import { readOptions, tell } from './figures.ts';
+import { beginYesterday, fillYesterday, openBenchServer } from './measure/bench_server.ts';
+import { readOptions, tell } from './measure/figures.ts';
 
 type Result = { failed: number; p50: number; p99: number };
 

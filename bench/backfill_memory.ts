@@ -3,9 +3,9 @@
 // how many runs ended in a second. Run: npm run bench backfill_memory [-- --hours 1008]
 import { fillEvents } from '../test/factories/fill_events.ts';
 import { until } from '../test/processes/server_process.ts';
-import { openBenchServer } from './bench_server.ts';
-import { readOptions, tell } from './figures.ts';
-import { memoryOf, treeOf } from './process_memory.ts';
+import { openBenchServer } from './measure/bench_server.ts';
+import { readOptions, tell } from './measure/figures.ts';
+import { memoryOf, treeOf } from './measure/process_memory.ts';
 
 const hours = Number(readOptions({ hours: '1008', rounds: '1' }).hours);
 const hour_ms = 3_600_000;

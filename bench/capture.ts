@@ -6,9 +6,9 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { Asked, Target, Told } from './capture_sender.ts';
-import { readOptions, tell } from './figures.ts';
-import type { Opened, Used } from './ingestion_server.ts';
+import type { Asked, Target, Told } from './capture/sender.ts';
+import { readOptions, tell } from './measure/figures.ts';
+import type { Opened, Used } from './ingestion/server.ts';
 
 const options = readOptions({ way: '', rounds: '3', seconds: '3' });
 const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
@@ -18,7 +18,7 @@ async function hear<Message>(from: ChildProcess | Worker): Promise<Message> {
 }
 
 async function openSide(name: string, server: ChildProcess, target: Target) {
-  const sender = new Worker(new URL('./capture_sender.ts', import.meta.url), {
+  const sender = new Worker(new URL('./capture/sender.ts', import.meta.url), {
     workerData: target,
   });
   const ways = await hear<string[]>(sender);
@@ -63,9 +63,9 @@ function show(name: string, found: Measured[]): void {
   );
 }
 
-const server = fork(path('./ingestion_server.ts'), [path('..')]);
+const server = fork(path('./ingestion/server.ts'), [path('..')]);
 const ours = await openSide('ours', server, await hear<Opened>(server));
-const bare_server = fork(path('./bare_capture_server.ts'));
+const bare_server = fork(path('./capture/bare_server.ts'));
 const address = await hear<string>(bare_server);
 const nothing = { project: 1, key: 'none', write_key: 'none' };
 const bare = await openSide('bare', bare_server, { address, ...nothing });

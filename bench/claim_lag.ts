@@ -13,8 +13,8 @@ import { openDatabase } from '../server/platform/postgres/database.ts';
 import { fillEvents } from '../test/factories/fill_events.ts';
 import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
 import type { ServerProcess } from '../test/processes/server_process.ts';
-import { benched_program } from './benched_program.ts';
-import { numbersOf, readOptions, tell } from './figures.ts';
+import { benched_program } from './measure/benched_program.ts';
+import { numbersOf, readOptions, tell } from './measure/figures.ts';
 
 const options = readOptions({
   exports: '10000',

@@ -8,8 +8,8 @@ import { openPageServer } from '../test/console/page_server.ts';
 import { openSignedIn } from '../test/console/visitor.ts';
 import type { Visitor } from '../test/console/visitor.ts';
 import { startChromium } from '../test/processes/chromium.ts';
-import { readOptions, tell } from './figures.ts';
-import { history_start, plantExports, plantHistory } from './planted_runs.ts';
+import { readOptions, tell } from './measure/figures.ts';
+import { history_start, plantExports, plantHistory } from './plant/runs.ts';
 
 const exports = 10_000;
 const slots = 200_000;

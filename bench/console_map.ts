@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { build } from 'vite';
 import { root } from '../scripts/child.ts';
-import { readOptions, tell } from './figures.ts';
+import { readOptions, tell } from './measure/figures.ts';
 import { startChromium } from '../test/processes/chromium.ts';
 
 const slots = 200_000;

@@ -2,8 +2,8 @@
 // and as many intervals as the argument says. Prints how long an answer of the API took at most
 // meanwhile. Run: npm run bench empty_backfill [-- --runs 500000 --rounds 1]
 import { until } from '../test/processes/server_process.ts';
-import { openBenchServer } from './bench_server.ts';
-import { readOptions, tell } from './figures.ts';
+import { openBenchServer } from './measure/bench_server.ts';
+import { readOptions, tell } from './measure/figures.ts';
 
 const options = readOptions({ runs: '500000', rounds: '1' });
 const runs = Number(options.runs);

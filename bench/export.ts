@@ -1,17 +1,17 @@
 // Events of one day to each kind of destination by one run, from when they are counted to its end,
 // against what else would bring the same bytes to the same place, in turn in each round
-// (export_places.ts). About 800 bytes a row; a million rows are one slice, 2.5 million are three.
+// (export/places.ts). About 800 bytes a row; a million rows are one slice, 2.5 million are three.
 //   npm run bench export [--way Parquet] [--events 1000000,2500000] [--rounds 3] [--sliced 2500000]
 // `--sliced`: so many events to Postgres besides, which writes several slices otherwise than one.
 // Processor time is that of all that takes part: our server and its stores, the loader beside it,
 // and the destination's server.
-import { exportYesterday, fillYesterday, openBenchServer } from './bench_server.ts';
-import type { BenchServer } from './bench_server.ts';
-import type { Place } from './export_place.ts';
-import { openPlaces } from './export_places.ts';
-import { numbersOf, readOptions, tell } from './figures.ts';
-import { memoryOf, treeOf } from './process_memory.ts';
-import { processorTime } from './processor_time.ts';
+import { exportYesterday, fillYesterday, openBenchServer } from './measure/bench_server.ts';
+import type { BenchServer } from './measure/bench_server.ts';
+import type { Place } from './export/place.ts';
+import { openPlaces } from './export/places.ts';
+import { numbersOf, readOptions, tell } from './measure/figures.ts';
+import { memoryOf, treeOf } from './measure/process_memory.ts';
+import { processorTime } from './measure/processor_time.ts';
 
 const options = readOptions({ way: '', events: '1000000', rounds: '3', sliced: '' });
 

@@ -9,13 +9,13 @@
 import { buildApp } from '../server/app.ts';
 import { newExport } from '../test/factories/batch_exports.ts';
 import { openHarness } from '../test/harness.ts';
-import { numbersOf, readOptions, tell } from './figures.ts';
-import { plansOf, tellPlans } from './growth_plans.ts';
-import { growRows } from './growth_rows.ts';
-import { dimensions } from './growth_ways.ts';
-import type { Place, Way } from './growth_ways.ts';
-import { median } from './median.ts';
-import { processorTime } from './processor_time.ts';
+import { numbersOf, readOptions, tell } from './measure/figures.ts';
+import { plansOf, tellPlans } from './growth/plans.ts';
+import { growRows } from './growth/rows.ts';
+import { dimensions } from './growth/ways.ts';
+import type { Place, Way } from './growth/ways.ts';
+import { median } from './measure/median.ts';
+import { processorTime } from './measure/processor_time.ts';
 
 const options = readOptions({
   way: '',

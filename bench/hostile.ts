@@ -11,9 +11,9 @@ import { openEra } from '../test/fuzz/era.ts';
 import { listOperations } from '../test/fuzz/operations.ts';
 import type { FuzzedDocument, Operation } from '../test/fuzz/operations.ts';
 import { openHarness } from '../test/harness.ts';
-import type { Asked, Told } from './hostile_sender.ts';
-import { turnRow, turn_head, watchTurns } from './turn_watch.ts';
-import type { Turn } from './turn_watch.ts';
+import type { Asked, Told } from './hostile/sender.ts';
+import { turnRow, turn_head, watchTurns } from './measure/turn_watch.ts';
+import type { Turn } from './measure/turn_watch.ts';
 
 const hold_ms_max = 50;
 /**
@@ -36,7 +36,7 @@ const era = await openEra(house);
 // Not the harness's own app, which checks every answer against its schema.
 const app = buildApp(house.deps);
 const address = await app.listen({ host: '127.0.0.1', port: 0 });
-const sender = new Worker(new URL('./hostile_sender.ts', import.meta.url));
+const sender = new Worker(new URL('./hostile/sender.ts', import.meta.url));
 const turns = watchTurns();
 
 type Found = Turn & { name: string; shape: string; status: number };

@@ -5,10 +5,10 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { Asked, Sent } from './ingestion_sender.ts';
-import { readOptions, tell } from './figures.ts';
-import { median } from './median.ts';
-import type { Opened, Used } from './ingestion_server.ts';
+import type { Asked, Sent } from './ingestion/sender.ts';
+import { readOptions, tell } from './measure/figures.ts';
+import { median } from './measure/median.ts';
+import type { Opened, Used } from './ingestion/server.ts';
 
 const options = readOptions({ before: '', way: '', rounds: '3', seconds: '2' });
 const warm_up_ms = 1_500;
@@ -17,9 +17,9 @@ const here = fileURLToPath(new URL('..', import.meta.url));
 type Measured = { per_second: number; us: number; latencies_ms: number[]; memory_mb: number };
 
 async function openSide(folder: string) {
-  const server = fork(fileURLToPath(new URL('./ingestion_server.ts', import.meta.url)), [folder]);
+  const server = fork(fileURLToPath(new URL('./ingestion/server.ts', import.meta.url)), [folder]);
   const [opened] = (await once(server, 'message')) as [Opened];
-  const sender = new Worker(new URL('./ingestion_sender.ts', import.meta.url), {
+  const sender = new Worker(new URL('./ingestion/sender.ts', import.meta.url), {
     workerData: opened,
   });
   const [ways] = (await once(sender, 'message')) as [string[]];

@@ -12,7 +12,7 @@ import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../server/platform/clickhouse/migrate.ts';
 import { openEmbeddedClickHouse } from '../server/platform/embedded/clickhouse/clickhouse.ts';
 import { silentLog } from '../server/platform/log.ts';
-import { readOptions, tell } from './figures.ts';
+import { readOptions, tell } from './measure/figures.ts';
 
 const options = readOptions({ rounds: '3' });
 const calls = 1_000;

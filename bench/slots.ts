@@ -4,8 +4,8 @@
 import { newExport, projectBase } from '../test/factories/batch_exports.ts';
 import { buildApp } from '../server/app.ts';
 import { openHarness } from '../test/harness.ts';
-import { readOptions, tell } from './figures.ts';
-import { history_start, plantHistory } from './planted_runs.ts';
+import { readOptions, tell } from './measure/figures.ts';
+import { history_start, plantHistory } from './plant/runs.ts';
 
 const options = readOptions({ slots: '200000', backfill_runs: '800000', rounds: '3' });
 const slots = Number(options.slots);

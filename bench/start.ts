@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
 import { serverEnvironment } from '../test/processes/server_process.ts';
-import { benched_program } from './benched_program.ts';
-import { readOptions, tell } from './figures.ts';
-import { memoryOf, treeOf } from './process_memory.ts';
-import { processorTime } from './processor_time.ts';
+import { benched_program } from './measure/benched_program.ts';
+import { readOptions, tell } from './measure/figures.ts';
+import { memoryOf, treeOf } from './measure/process_memory.ts';
+import { processorTime } from './measure/processor_time.ts';
 
 const options = readOptions({ rounds: '3', idle: '20' });
 const rounds = Number(options.rounds);

@@ -12,9 +12,9 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import './require_node.mjs';
-import { tableOf } from '../bench/figures.ts';
-import type { Figure } from '../bench/figures.ts';
-import { describeMachine, machineLoad } from '../bench/machine.ts';
+import { tableOf } from '../bench/measure/figures.ts';
+import type { Figure } from '../bench/measure/figures.ts';
+import { describeMachine, machineLoad } from '../bench/measure/machine.ts';
 import { interrupt, isInterrupted, root, runNode } from './child.ts';
 
 /** `quick`: its options where all shall be over soon; false leaves it out then. */

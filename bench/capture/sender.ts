@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Pool } from 'undici';
-import { eventOf, stream_events } from './capture_events.ts';
+import { eventOf, stream_events } from './events.ts';
 
 /** Where to send to, under which keys. */
 export type Target = { address: string; project: number; key: string; write_key: string };

@@ -1,7 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { openRandom } from '../test/chaos/random.ts';
-import type { Operation, Schema } from '../test/fuzz/operations.ts';
-import { makeValue } from '../test/fuzz/values.ts';
+import { openRandom } from '../../test/chaos/random.ts';
+import type { Operation, Schema } from '../../test/fuzz/operations.ts';
+import { makeValue } from '../../test/fuzz/values.ts';
 
 /** A body that is meant to keep a server busy; its bytes are made when they are wanted. */
 export type HostileBody = {

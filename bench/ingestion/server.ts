@@ -1,9 +1,9 @@
 // A server of its own process that takes events, of this checkout or of another one, and tells what
 // it uses. Started by ingestion.ts.
 import { pathToFileURL } from 'node:url';
-import type * as app_module from '../server/app.ts';
-import type * as log_module from '../server/platform/log.ts';
-import type * as harness_module from '../test/harness.ts';
+import type * as app_module from '../../server/app.ts';
+import type * as log_module from '../../server/platform/log.ts';
+import type * as harness_module from '../../test/harness.ts';
 
 /** Where events are sent, told once it is open. */
 export type Opened = {

@@ -4,11 +4,11 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
-import { openClickHouse } from '../server/platform/clickhouse/client.ts';
-import { openTestStores } from '../test/harness_stores.ts';
+import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
+import { openTestStores } from '../../test/harness_stores.ts';
 import { Readable } from 'node:stream';
-import { eventOf, stream_events } from './capture_events.ts';
-import type { Used } from './ingestion_server.ts';
+import { eventOf, stream_events } from './events.ts';
+import type { Used } from '../ingestion/server.ts';
 
 const stores = await openTestStores({ clickhouse: true });
 const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'bench' });

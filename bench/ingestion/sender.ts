@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Agent, request } from 'undici';
-import { generateWebShop } from '../server/cli/demo/web_shop.ts';
-import type { Opened } from './ingestion_server.ts';
+import { generateWebShop } from '../../server/cli/demo/web_shop.ts';
+import type { Opened } from './server.ts';
 
 /** One way of sending: how many requests at a time, and what each of them is. */
 type Way = { parallel: number; send: () => Promise<number> };

@@ -1,7 +1,7 @@
 // The plans that PostgreSQL follows, as it tells them itself: with the values that were asked for,
 // and what was prepared before.
 import pg from 'pg';
-import type { Database } from '../server/platform/postgres/database.ts';
+import type { Database } from '../../server/platform/postgres/database.ts';
 
 const settings = [
   ['auto_explain.log_min_duration', '0'],

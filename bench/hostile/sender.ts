@@ -3,9 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import { request } from 'undici';
-import type { FuzzedDocument, Operation } from '../test/fuzz/operations.ts';
-import { doorBodies, eventBodies, fieldBodies, plainBodies } from './hostile_bodies.ts';
-import type { HostileBody } from './hostile_bodies.ts';
+import type { FuzzedDocument, Operation } from '../../test/fuzz/operations.ts';
+import { doorBodies, eventBodies, fieldBodies, plainBodies } from './bodies.ts';
+import type { HostileBody } from './bodies.ts';
 
 /** What the thread is asked: to tell the shapes of a route, to make one body, to send it. */
 export type Asked =

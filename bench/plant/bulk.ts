@@ -1,6 +1,6 @@
 // How very many rows are planted in minutes.
 import sql, { raw } from 'sql-template-tag';
-import type { Database, Transaction } from '../server/platform/postgres/database.ts';
+import type { Database, Transaction } from '../../server/platform/postgres/database.ts';
 
 /**
  * Plants rows of a table without its indexes, which are built anew from the whole of it, and

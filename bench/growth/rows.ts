@@ -1,11 +1,11 @@
 // What one row of an export costs, by how many rows the export has.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { exportYesterday, fillYesterday, openBenchServer } from './bench_server.ts';
-import type { BenchServer } from './bench_server.ts';
-import { tell } from './figures.ts';
-import { median } from './median.ts';
-import { processorTime } from './processor_time.ts';
+import { exportYesterday, fillYesterday, openBenchServer } from '../measure/bench_server.ts';
+import type { BenchServer } from '../measure/bench_server.ts';
+import { tell } from '../measure/figures.ts';
+import { median } from '../measure/median.ts';
+import { processorTime } from '../measure/processor_time.ts';
 
 /** Above this one round: the next one would take as long again, and say the same. */
 const repeated_rows_max = 1_000_000;

@@ -2,8 +2,8 @@
 // lists and slots ask about.
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import type { Database } from '../server/platform/postgres/database.ts';
-import { inBulk } from './planted_bulk.ts';
+import type { Database } from '../../server/platform/postgres/database.ts';
+import { inBulk } from './bulk.ts';
 
 /** The start of the first slot of a planted history. */
 export const history_start = '2024-01-01T00:00:00Z';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { main } from '../test/processes/server_process.ts';
+import { main } from '../../test/processes/server_process.ts';
 
 const { values } = parseArgs({ options: { server: { type: 'string' } }, strict: false });
 

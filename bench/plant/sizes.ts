@@ -1,9 +1,9 @@
 // What growth.ts plants by SQL: runs of one export, members and keys, rectangles of a ledger.
 import sql from 'sql-template-tag';
-import { addDelivered } from '../server/engine/ledger/ledger.ts';
-import type { Database } from '../server/platform/postgres/database.ts';
-import type { TestOrganization } from '../test/harness.ts';
-import { inBulk } from './planted_bulk.ts';
+import { addDelivered } from '../../server/engine/ledger/ledger.ts';
+import type { Database } from '../../server/platform/postgres/database.ts';
+import type { TestOrganization } from '../../test/harness.ts';
+import { inBulk } from './bulk.ts';
 
 /**
  * Hourly runs from number `before` on, of which every fortieth failed and none timed out, and for

@@ -7,10 +7,10 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import { listBatchExports } from '../server/api/batch_exports/store.ts';
-import type { ListedExport } from '../server/api/batch_exports/store.ts';
-import { findOrganization } from '../server/api/organizations/store.ts';
-import { openDatabase } from '../server/platform/postgres/database.ts';
+import { listBatchExports } from '../../server/api/batch_exports/store.ts';
+import type { ListedExport } from '../../server/api/batch_exports/store.ts';
+import { findOrganization } from '../../server/api/organizations/store.ts';
+import { openDatabase } from '../../server/platform/postgres/database.ts';
 
 const [url = '', team_id = '', organization_id = '', export_id = ''] = process.argv.slice(2);
 const db = openDatabase(url, { connections_max: 16, application_name: 'bench' });

@@ -2,11 +2,16 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ChildProcess } from 'node:child_process';
-import { openClickHouse } from '../server/platform/clickhouse/client.ts';
-import type { ClickHouse } from '../server/platform/clickhouse/client.ts';
-import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
-import { fillEvents } from '../test/factories/fill_events.ts';
-import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
+import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
+import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
+import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { fillEvents } from '../../test/factories/fill_events.ts';
+import {
+  call,
+  serverEnvironment,
+  startServer,
+  until,
+} from '../../test/processes/server_process.ts';
 import { benched_program } from './benched_program.ts';
 
 /** A server as users start it, on a folder of its own, and the doors to its stores. */
