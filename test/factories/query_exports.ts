@@ -9,6 +9,7 @@ import { claimRun } from '../../server/engine/workers/claims.ts';
 import { executeRun } from '../../server/engine/delivery/execute.ts';
 import { planDueExports } from '../../server/engine/runs/plan_due_exports.ts';
 import { newExport, projectBase } from './batch_exports.ts';
+import { eventually } from '../eventually.ts';
 import { openHarness } from '../harness.ts';
 import type { Answer, Harness, HarnessOptions, TestOrganization } from '../harness.ts';
 
@@ -143,7 +144,15 @@ async function scheduled(house: Harness, home: TestOrganization, body: Record<st
 }
 
 async function plan(house: Harness, id: string): Promise<{ id: string }[]> {
-  while ((await planDueExports(house.deps.engine)) > 0);
+  // Somebody else may be planning it, beside exports of other projects, and is waited for.
+  await eventually('The export is still due.', async () => {
+    const { db, engine } = house.deps;
+    while ((await planDueExports(engine)) > 0);
+    const due = await db.row(sql`
+      SELECT 1 FROM batch_exports WHERE id = ${id} AND NOT paused
+        AND next_run_at < now() - make_interval(secs => ${engine.settle_seconds})`);
+    return due === undefined;
+  });
   return house.deps.db.rows(sql`
     SELECT id FROM batch_export_runs WHERE batch_export_id = ${id}
       AND status IN ('Starting', 'Running') ORDER BY data_interval_start, created_at`);

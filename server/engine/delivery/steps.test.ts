@@ -25,9 +25,15 @@ const sumOf = ({ counted_ms, read_ms, sent_ms, committed_ms }: AttemptSteps) =>
 test('each attempt tells its steps, and how far it came', async () => {
   const home = await exporting.house.newOrganization();
   const { id, get } = await exporting.scheduled(home, {
-    destination: { type: 'HTTP', config: { url: `${receiver.url}/steps` } },
+    destination: {
+      type: 'HTTP',
+      config: { url: `${receiver.url}/steps`, include_events: ['one'] },
+    },
   });
-  await exporting.insert(home, [{ event: 'one', at: '2026-01-01T00:10:00Z' }]);
+  await exporting.insert(home, [
+    { event: 'one', at: '2026-01-01T00:10:00Z' },
+    { event: 'another', at: '2026-01-01T01:10:00Z' },
+  ]);
   const stepsOf = async (run_id: string): Promise<AttemptSteps[]> =>
     (await get(`runs/${run_id}/`)).body.steps;
   const [planned] = await exporting.plan(id);
@@ -65,6 +71,7 @@ test('of many attempts the latest twenty are told', async () => {
   const { id, get } = await exporting.scheduled(home, {
     destination: { type: 'HTTP', config: { url: `${receiver.url}/often` } },
   });
+  await exporting.insert(home, [{ event: 'one', at: '2026-01-01T00:10:00Z' }]);
   const [planned] = await exporting.plan(id);
   const attempts = Array.from({ length: 20 }, (_, index) => ({
     attempt: index + 11,
