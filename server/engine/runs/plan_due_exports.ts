@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
+import { openSlots } from '../../platform/slots.ts';
 import type { Engine } from '../engine.ts';
 import { settled, settledAtOnce } from '../ingest/lock.ts';
 import { toStored } from '../ledger/rectangles.ts';
@@ -69,17 +70,13 @@ export async function planDueExports(
   };
   const ids = teams.map(({ team_id }) => team_id);
   const ready = await settleAtOnce(engine, ids);
-  await Promise.all([
-    plan(ready),
-    inTurn(
-      waits_at_once_max,
-      ids.filter((id) => !ready.final.has(id)),
-      async (id) => {
-        const one = await waitForIngestion(engine, id);
-        if (one !== undefined) await plan(one);
-      },
-    ),
-  ]);
+  const waits = openSlots(waits_at_once_max);
+  const others = ids.filter((id) => !ready.final.has(id));
+  const waitFor = async (id: number): Promise<void> => {
+    const one = await waitForIngestion(engine, id);
+    if (one !== undefined) await plan(one);
+  };
+  await Promise.all([plan(ready), ...others.map((id) => waits.run(() => waitFor(id)))]);
   return planned;
 }
 
@@ -147,11 +144,13 @@ async function planSettled(
   let planned = 0;
   // First what workers wait for.
   const parts = [...partsOf(waited_for), ...partsOf(due.filter(isQuiet))];
-  await inTurn(at_once_max, parts, async (part) => {
+  const slots = openSlots(at_once_max);
+  const planOne = async (part: DueExport[]): Promise<void> => {
     const count = await planPart(engine, part, { epoch, seen });
     planned += count;
     if (count > 0) onPlanned();
-  });
+  };
+  await Promise.all(parts.map((part) => slots.run(() => planOne(part))));
   return planned;
 }
 
@@ -213,17 +212,4 @@ async function planPart(
     (await planPart(engine, due.slice(0, half), known)) +
     (await planPart(engine, due.slice(half), known))
   );
-}
-
-/** Does the work for each item, so many at a time. */
-async function inTurn<Item>(
-  at_once: number,
-  items: Item[],
-  work: (item: Item) => Promise<void>,
-): Promise<void> {
-  const waiting = items.values();
-  const some = async () => {
-    for (const item of waiting) await work(item);
-  };
-  await Promise.all(Array.from({ length: at_once }, some));
 }
