@@ -283,5 +283,10 @@ test('the compose files, the image and the unit name settings and commands of ou
   const image = read('deploy/Dockerfile');
   for (const [name] of image.matchAll(/SLUICE_[A-Z_]+/g)) assert.ok(settings.has(name), name);
   assert.ok(commands.has(/^CMD \["(\w+)"\]$/m.exec(image)![1]!));
-  assert.ok(commands.has(/^ExecStart=\S+ sluice (\w+)$/m.exec(read('deploy/sluice.service'))![1]!));
+  const unit = read('deploy/sluice.service');
+  assert.ok(commands.has(/^ExecStart=\S+ sluice (\w+)$/m.exec(unit)![1]!));
+  // What is measured with one arena is run with one, however it is started.
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  for (const start of [image, unit, scripts['start']!, read('test/processes/server_process.ts')])
+    assert.match(start, /MALLOC_ARENA_MAX\W+1\b/);
 });

@@ -38,6 +38,8 @@ export function serverEnvironment(
   );
   return {
     ...inherited,
+    // As `npm start` has it.
+    MALLOC_ARENA_MAX: '1',
     SLUICE_PORT: '0',
     SLUICE_DATA_DIR: `${folder}/data`,
     SLUICE_EXPORT_DIR: `${folder}/exports`,
