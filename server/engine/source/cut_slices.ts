@@ -47,21 +47,28 @@ export async function cutSlices(
   const total = Number(whole?.records ?? 0);
   if (whole === undefined || total === 0) return [];
   if (total <= slice_records_default) return storedSlices([whole]);
+  // A row's rank tells how many were inserted before its instant. Events are read in their order,
+  // and with a frame of one instant the store holds no other: what it needs does not grow.
   const rows = await ask<CutRow>(store, reading, {
     query: `
-      SELECT ${cut_columns}, toUInt64(sum(records)) AS records
-      FROM (
-        SELECT inserted_at, records, intDiv(sum(records) OVER (ORDER BY inserted_at ROWS BETWEEN
-          UNBOUNDED PRECEDING AND CURRENT ROW) - records,
-          greatest({slice_records:UInt64}, toUInt64(ceil(sum(records) OVER () /
-            {slices_max:UInt64})))) AS slice
-        FROM (SELECT inserted_at, count() AS records FROM ${reading.text} GROUP BY inserted_at)
-      ) GROUP BY slice ORDER BY slice`,
-    parameters: { slice_records: slice_records_default, slices_max },
+      SELECT ${cut_columns}, toUInt64(count()) AS records
+      FROM (SELECT inserted_at, intDiv(rank() OVER (ORDER BY inserted_at RANGE BETWEEN CURRENT ROW
+        AND CURRENT ROW) - 1, {slice_records:UInt64}) AS slice FROM ${reading.text})
+      GROUP BY slice ORDER BY slice`,
+    parameters: {
+      slice_records: Math.max(slice_records_default, Math.ceil(total / slices_max)),
+    },
+    settings: sort_settings,
     signal,
   });
   return storedSlices(rows);
 }
+
+/** What is not read in its order (persons, joins) is sorted, on the disk where it is much. */
+const sort_settings = {
+  max_bytes_before_external_sort: 100_000_000,
+  max_bytes_ratio_before_external_sort: 0,
+};
 
 type CutRow = { inserted_from: string; inserted_to: string; records: string | number };
 

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openTestStores } from '../../../test/harness_stores.ts';
+import type { TestStores } from '../../../test/harness_stores.ts';
+import { openClickHouse } from '../../platform/clickhouse/client.ts';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { openQueryBudget } from '../query/query_budget.ts';
+import { cutSlices } from './cut_slices.ts';
+
+let stores: TestStores;
+let clickhouse: ClickHouse;
+before(async () => {
+  stores = await openTestStores({ clickhouse: true });
+  clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-test' });
+});
+after(async () => {
+  await clickhouse.close();
+  await stores.close();
+});
+
+/** Cuts so many rows, so many of them at each microsecond. */
+const cut = (rows: number, rows_each: number, settings: Record<string, number> = {}) =>
+  cutSlices(
+    {
+      clickhouse,
+      query_limits: {} as never,
+      query_budget: openQueryBudget(1e9),
+    },
+    {
+      team_id: 7,
+      text: `(SELECT fromUnixTimestamp64Micro(intDiv(number, ${rows_each}), 'UTC') AS inserted_at
+        FROM numbers(${rows}))`,
+      parameters: {},
+      order: 'inserted_at, uuid',
+      key: 'uuid',
+      settings,
+      query: undefined,
+    },
+    undefined,
+    new AbortController().signal,
+  );
+
+test('a slice ends after the instant that fills it', async () => {
+  const slices = await cut(3_000_000, 300_000);
+  assert.deepEqual(
+    slices.map(({ records, inserted_from, inserted_to }) => [records, inserted_from, inserted_to]),
+    [
+      [1_200_000, '1970-01-01T00:00:00.000000Z', '1970-01-01T00:00:00.000004Z'],
+      [900_000, '1970-01-01T00:00:00.000004Z', '1970-01-01T00:00:00.000007Z'],
+      [900_000, '1970-01-01T00:00:00.000007Z', '1970-01-01T00:00:00.000010Z'],
+    ],
+  );
+});
+
+test('rows of an instant each are cut in little memory', async () => {
+  const slices = await cut(3_000_000, 1, { max_memory_usage: 150_000_000 });
+  assert.deepEqual(
+    slices.map(({ records }) => records),
+    [1_000_000, 1_000_000, 1_000_000],
+  );
+});
