@@ -4,7 +4,8 @@
 // more is stored beside it. Run:
 //   npm run bench growth [-- --way runs] [--exports 10,1000,10000,100000] [--runs 1000,1000000]
 //   [--members 10,10000,100000] [--rectangles 10,1000,100000] [--rows 10000,1000000,10000000]
-// `--runs 1000,10000000` takes five minutes and 15 GB, `--rows 10000,100000000` more of both.
+// `--runs 1000,10000000` takes five minutes and 15 GB, `--rows 10000,100000000` half an hour and
+// 40 GB; of so many rows as Parquet alone.
 // `--plans overview` shows the plans of the ways with this word in place of the times.
 import { buildApp } from '../server/app.ts';
 import { newExport } from '../test/factories/batch_exports.ts';

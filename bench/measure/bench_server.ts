@@ -96,7 +96,7 @@ export async function exportYesterday(
     if (typeof newest?.latest_error === 'string') throw new Error(newest.latest_error);
     return newest?.status === 'Completed' ? newest : undefined;
   });
-  const logs = (await api('GET', `${path}/runs/${run.id}/logs/?limit=100`))['results'] as {
+  const logs = (await api('GET', `${path}/runs/${run.id}/logs/?limit=500`))['results'] as {
     timestamp: string;
     message: string;
   }[];
