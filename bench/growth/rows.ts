@@ -1,6 +1,7 @@
 // What one row of an export costs, by how many rows the export has, and what it takes of memory.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { exportYesterday, fillYesterday, openBenchServer } from '../measure/bench_server.ts';
 import type { BenchServer } from '../measure/bench_server.ts';
 import { tell } from '../measure/figures.ts';
@@ -20,12 +21,15 @@ const file_ways: FileWay[] = [
   { name: 'Parquet, zstd', file_format: 'Parquet', compression: 'zstd', rows_max: 1_000_000_000 },
 ];
 
+/** For so long it is looked what processes take that have nothing to do. */
+const idle_ms = 10_000;
+
 /** Of each round: microseconds of processor time for a row, and MB of all processes at most. */
 type Cost = { rows: number; spent: number[]; memory: number[] };
 
 /**
  * Exports of these sizes to `File`, each in one run: processor time of the server and its stores
- * for each row.
+ * for each row, without what they take when nobody asks.
  */
 export async function growRows(sizes: number[], rounds: number): Promise<void> {
   const server = await openBenchServer();
@@ -34,13 +38,15 @@ export async function growRows(sizes: number[], rounds: number): Promise<void> {
     await server.clickhouse.command({
       query: 'ALTER TABLE events MODIFY SETTING old_parts_lifetime = 1',
     });
+    const idle = await idleTime(server);
     const found = new Map(file_ways.map((way) => [way, [] as Cost[]]));
     for (const rows of sizes) {
       const began = performance.now();
       const team_id = await fillYesterday(server, rows);
       console.log(`${rows} rows: planted in ${Math.ceil((performance.now() - began) / 1e3)} s`);
       for (const [way, costs] of found)
-        if (rows <= way.rows_max) costs.push(await costOf(server, team_id, way, rows, rounds));
+        if (rows <= way.rows_max)
+          costs.push(await costOf(server, team_id, way, { rows, rounds, idle }));
     }
     show(sizes, found);
   } finally {
@@ -48,12 +54,19 @@ export async function growRows(sizes: number[], rounds: number): Promise<void> {
   }
 }
 
+/** Microseconds of processor time in a millisecond of waiting. */
+async function idleTime({ child }: BenchServer): Promise<number> {
+  await setTimeout(idle_ms);
+  const before = processorTime(child.pid!, 'with children');
+  await setTimeout(idle_ms);
+  return (processorTime(child.pid!, 'with children') - before) / idle_ms;
+}
+
 async function costOf(
   server: BenchServer,
   team_id: number,
   { name, file_format, compression }: FileWay,
-  rows: number,
-  rounds: number,
+  { rows, rounds, idle }: { rows: number; rounds: number; idle: number },
 ): Promise<Cost> {
   const cost: Cost = { rows, spent: [], memory: [] };
   const destination = { type: 'File', config: { prefix: 'growth', file_format, compression } };
@@ -63,8 +76,12 @@ async function costOf(
       most = Math.max(most, memoryOf('private', treeOf(server.child.pid!)).total);
     };
     const before = processorTime(server.child.pid!, 'with children');
+    const began = performance.now();
     const { seconds, steps } = await exportYesterday(server, team_id, destination, look);
-    const spent = processorTime(server.child.pid!, 'with children') - before;
+    const spent =
+      processorTime(server.child.pid!, 'with children') -
+      before -
+      idle * (performance.now() - began);
     console.log(
       `${rows} rows, ${name}: ${seconds.toFixed(1)} s, ${(spent / rows).toFixed(2)} us a row, ` +
         `${most.toFixed(0)} MB; ${steps}`,

@@ -43,8 +43,8 @@ type PieceRow = {
  * Cuts a source into slices, in its order, none of which has more than `bytes_max` bytes as it is
  * written (before compression, without a Parquet file's own frame) or more than `records_max` rows,
  * but for a single row that is larger, and where the bound is rough. With more than `slices_max`
- * slices they are as large as it takes. Reads the source twice at most; memory does not grow with
- * it.
+ * slices they are as large as it takes. Reads the source twice at most; what the store keeps
+ * meanwhile grows with the instants at which rows were inserted.
  */
 export async function cutBySize(
   store: Store,
