@@ -10,11 +10,20 @@ import { writeGroups } from '../../scripts/check/test_groups.ts';
 const folder = mkdtempSync(join(tmpdir(), 'sluice-groups-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
+const write = (name: string, code: string) => {
+  writeFileSync(join(folder, name), `import { test } from 'node:test';\n${code}\n`);
+  return relative(root, join(folder, name));
+};
+
+async function runGroup(files: string[]) {
+  const [group = ''] = await writeGroups([files], folder, 30);
+  return spawnSync(process.execPath, ['--test', '--test-reporter=spec', group], {
+    env: {},
+    encoding: 'utf8',
+  });
+}
+
 test('an error that nobody catches fails the process of the files, and is told', async () => {
-  const write = (name: string, code: string) => {
-    writeFileSync(join(folder, name), `import { test } from 'node:test';\n${code}\n`);
-    return relative(root, join(folder, name));
-  };
   const files = [
     write('rejects.mjs', "test('one', async () => void Promise.reject(new Error('rejected')));"),
     write(
@@ -24,14 +33,21 @@ test('an error that nobody catches fails the process of the files, and is told',
     ),
     write('passes.mjs', "test('three', () => {});"),
   ];
-  const [group = ''] = await writeGroups([files], folder, 30);
-  const { status, stderr, stdout } = spawnSync(
-    process.execPath,
-    ['--test', '--test-reporter=spec', group],
-    { env: {}, encoding: 'utf8' },
-  );
+  const { status, stderr, stdout } = await runGroup(files);
   assert.equal(status, 1, stdout + stderr);
   assert.match(stdout, /pass 3\n.*fail 1\n/);
   assert.match(stdout, /Error: rejected\n.*rejects\.mjs/);
   assert.match(stdout, /Error: thrown\n.*throws\.mjs/);
+});
+
+test('a file that cannot be linked, or throws, fails alone, and the others run', async () => {
+  const { status, stderr, stdout } = await runGroup([
+    write('unlinked.mjs', "import { nothing } from 'node:path';\ntest(nothing, () => {});"),
+    write('thrown.mjs', "throw new Error('thrown at the top');"),
+    write('whole.mjs', "test('four', () => {});"),
+  ]);
+  assert.equal(status, 1, stdout + stderr);
+  assert.match(stdout, /✖ \S*unlinked\.mjs .*\n✖ \S*thrown\.mjs .*\n▶ \S*whole\.mjs\n {2}✔ four/);
+  assert.match(stdout, /does not provide an export named 'nothing'/);
+  assert.match(stdout, /Error: thrown at the top/);
 });
