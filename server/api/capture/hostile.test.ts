@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { is_deep } from '../../../test/depth.ts';
 import { storedEvents } from '../../../test/factories/stored_events.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
@@ -54,7 +55,10 @@ test('every path answers what no SDK sends as the docs say', async () => {
 
 test('every form answers what is long, and neither memory nor loop are its own', async () => {
   const watched = watchThread();
-  for (const body of heavy_bodies) for (const path of forms) await sendHostile(body, path);
+  // Each body at a third of the forms in turn, so that each form gets a third of the bodies.
+  for (const [row, body] of heavy_bodies.entries())
+    for (const [column, path] of forms.entries())
+      if (is_deep || (row + column) % 3 === 0) await sendHostile(body, path);
   const { turn_ms, grown_bytes } = watched();
   assert.ok(turn_ms < 300, `A turn of the event loop took ${turn_ms} ms of processor.`);
   assert.ok(grown_bytes < 1024 ** 3, `${grown_bytes} bytes of memory more.`);

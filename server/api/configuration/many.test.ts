@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { inDepth } from '../../../test/depth.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { openConfigurations } from '../../../test/factories/configurations.ts';
@@ -10,7 +11,10 @@ before(async () => {
 });
 after(() => harness.close());
 
-/** Five projects with eighty exports and twenty targets each, and one with the rest. */
+const projects = inDepth(2, 5);
+const objects = projects * 100;
+
+/** Projects with 79 exports and twenty targets each. */
 function manyObjects(): { projects: Record<string, object> } {
   const numbers = (count: number) => Array.from({ length: count }, (_, at) => at);
   const project = (at: number) => ({
@@ -41,23 +45,23 @@ function manyObjects(): { projects: Record<string, object> } {
     ),
   });
   return {
-    projects: Object.fromEntries(numbers(5).map((at) => [`project_${at}`, project(at)])),
+    projects: Object.fromEntries(numbers(projects).map((at) => [`project_${at}`, project(at)])),
   };
 }
 
-test('500 objects: applied, nothing is left to do; few statements for each', async () => {
+test('many objects: applied, nothing is left to do; few statements for each', async () => {
   const config = await openConfigurations(harness);
   const configuration = manyObjects();
   const begin = harness.deps.db.statementCount();
   const first = await config.plan(configuration);
   assert.equal(first.status, 201, first.text.slice(0, 1000));
-  assert.equal(first.body.summary.create, 500);
-  assert.ok((harness.deps.db.statementCount() - begin) / 500 < 5);
+  assert.equal(first.body.summary.create, objects);
+  assert.ok((harness.deps.db.statementCount() - begin) / objects < 5);
   const applied = await config.apply(first.body.hash);
   assert.equal(applied.status, 200, applied.text.slice(0, 1000));
   const again = harness.deps.db.statementCount();
   const second = await config.plan(configuration);
-  assert.deepEqual([second.body.is_empty, second.body.summary.unchanged], [true, 500]);
+  assert.deepEqual([second.body.is_empty, second.body.summary.unchanged], [true, objects]);
   // What is as it should be is compared and not asked for one by one.
   assert.ok(harness.deps.db.statementCount() - again < 30);
   const pulled = await config.pull();
