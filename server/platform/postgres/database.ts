@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { Sql } from 'sql-template-tag';
 import type { Epoch } from './epoch.ts';
+import { openGrowth } from './growth.ts';
 import { openPrimary } from './primary.ts';
 import type { Primary } from './primary.ts';
 import { inSavepoint } from './savepoint.ts';
@@ -137,7 +138,8 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     options: '-c timezone=UTC -c idle_in_transaction_session_timeout=120000',
   });
   pool.on('error', (error) => options.onError?.(error));
-  const connect = () => connectTo(pool, primary);
+  const take = openGrowth(pool, options.connections_max);
+  const connect = () => connectTo(take, primary);
   let statements = 0;
   const counted =
     (client: pg.PoolClient): Send =>
@@ -182,14 +184,17 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
 }
 
 /** A session on the primary. Where the server of before is none any more, it is looked for once. */
-async function connectTo(pool: pg.Pool, primary: Primary): Promise<pg.PoolClient> {
+async function connectTo(
+  take: () => Promise<pg.PoolClient>,
+  primary: Primary,
+): Promise<pg.PoolClient> {
   await primary.find();
   try {
-    return await pool.connect();
+    return await take();
   } catch (error) {
     if (!primary.doubt(error)) throw error;
     await primary.find();
-    return pool.connect();
+    return take();
   }
 }
 

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
+import { test } from 'node:test';
+import type pg from 'pg';
+import { openGrowth } from './growth.ts';
+
+type Client = { release(): void };
+
+/** A pool as `pg` has it, whose connections open when the test says so. */
+function openPool() {
+  const events = new EventEmitter();
+  const opening: { opened(): void; failed(): void }[] = [];
+  const idle: Client[] = [];
+  const pool = Object.assign(events, {
+    totalCount: 0,
+    connect: (): Promise<Client> => {
+      const kept = idle.pop();
+      if (kept !== undefined) return Promise.resolve(kept);
+      pool.totalCount += 1;
+      const client: Client = {
+        release: () => {
+          events.emit('release', undefined, client);
+          idle.push(client);
+        },
+      };
+      return new Promise((resolve, reject) => {
+        opening.push({
+          opened: () => resolve(client),
+          failed: () => {
+            pool.totalCount -= 1;
+            reject(new Error('away'));
+          },
+        });
+      });
+    },
+  });
+  return { take: openGrowth(pool as unknown as pg.Pool, 3), opening };
+}
+
+test('opens one connection at a time, and serves who waits with what is given back', async () => {
+  const { take, opening } = openPool();
+  const first = take();
+  const second = take();
+  const third = take();
+  await turn();
+  assert.equal(opening.length, 1);
+  opening[0]!.opened();
+  const taken = await first;
+  await turn();
+  assert.equal(opening.length, 2, 'the second opens one once the first is open');
+  taken.release();
+  assert.equal(await third, taken, 'the third waits for none that is being opened');
+  opening[1]!.opened();
+  assert.notEqual(await second, taken);
+});
+
+test('one that cannot be opened lets the next try', async () => {
+  const { take, opening } = openPool();
+  const first = take();
+  const second = take();
+  opening[0]!.failed();
+  await assert.rejects(first, /away/);
+  await turn();
+  opening[1]!.opened();
+  await second;
+});
+
+test('one that hangs is waited for a moment only', async () => {
+  const { take, opening } = openPool();
+  void take();
+  const second = take();
+  const third = take();
+  while (opening.length < 3) await turn();
+  opening[1]!.opened();
+  opening[2]!.opened();
+  await Promise.all([second, third]);
+});
+
+test('who finds as many taken as there may be is left to the pool', async () => {
+  const { take, opening } = openPool();
+  for (let count = 0; count < 3; count += 1) {
+    const taking = take();
+    opening[count]!.opened();
+    await taking;
+  }
+  void take();
+  assert.equal(opening.length, 4);
+});
