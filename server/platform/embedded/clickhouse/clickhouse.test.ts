@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
@@ -6,6 +7,7 @@ import { createClient } from '@clickhouse/client';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { eventually } from '../../../../test/eventually.ts';
 import { silentLog } from '../../log.ts';
+import { mayRaisePriority } from '../../process_priority.ts';
 import { openEmbeddedClickHouse } from './clickhouse.ts';
 import { bytesOf, openOwnClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
 import type { EmbeddedClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
@@ -29,6 +31,10 @@ test('answers ping and refuses a wrong password, with ClickHouse’s own error',
   });
   assert.equal((await stranger.ping()).success, false);
   await stranger.close();
+});
+
+test('stands back from others, as far as from large answers where it could not come back', () => {
+  assert.equal(getPriority(own.store.pid), mayRaisePriority() ? 5 : 15);
 });
 
 test('parameters arrive unchanged: strings, milliseconds, arrays, null, tables', async () => {

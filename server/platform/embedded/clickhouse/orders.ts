@@ -29,5 +29,12 @@ export const alive_ms_max = 5_000;
  */
 export const engine_niceness = 5;
 
+/**
+ * That of large answers, which are those of exports and can wait: with all threads of the engine
+ * alike, a reader of the API beside an export waited twice as long. A process that may not raise a
+ * thread's priority again has it for all of them, and the engine leaves it as it is.
+ */
+export const large_answer_niceness = 15;
+
 /** The signal that asks it to end in order: one that nobody sends who means the server above it. */
 export const stopSignal = 'SIGUSR2';

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { createGunzip } from 'node:zlib';
 import { pipe_header, plain_columns } from '../../clickhouse/answer.ts';
-import { engine_niceness } from './orders.ts';
+import { engine_niceness, large_answer_niceness } from './orders.ts';
 import { fault, quote } from './session.ts';
 import type { Fault } from './session.ts';
 
@@ -46,10 +46,6 @@ const interfaceWords = new Set([
   'close_session',
 ]);
 const unsupportedWords = ['session_id', 'role'];
-// Large answers are those of exports, which can wait: with all threads of the engine alike, a
-// reader of the API beside an export waited twice as long. Where the process may not raise a
-// thread's priority again (without CAP_SYS_NICE) the engine leaves it as it is.
-const nicenessOfLarge = 15;
 // What is asked with a priority, of which none is the highest, yields to everything else.
 const nicenessOfYielding = 19;
 const textBytesMax = 256 * 1024 * 1024;
@@ -133,7 +129,7 @@ export function preambleOf(request: ClickHouseRequest, label: string): string {
 
 function nicenessOf({ settings, is_piped }: ClickHouseRequest): number {
   if (settings.some(([name]) => name === 'priority')) return nicenessOfYielding;
-  return is_piped ? nicenessOfLarge : engine_niceness;
+  return is_piped ? large_answer_niceness : engine_niceness;
 }
 
 function quoteName(name: string): string {

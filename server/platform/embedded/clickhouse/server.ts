@@ -10,10 +10,16 @@ import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { collectAfterStart } from '../../memory/collector.ts';
 import { keepYoungHeapSmall } from '../../memory/young_heap.ts';
-import { lowerPriority } from '../../process_priority.ts';
+import { lowerPriority, mayRaisePriority } from '../../process_priority.ts';
 import { openPipes } from './pipes.ts';
 import { createClickHouseServer } from './http.ts';
-import { aliveWord, engine_niceness, readyWord, stopSignal } from './orders.ts';
+import {
+  aliveWord,
+  engine_niceness,
+  large_answer_niceness,
+  readyWord,
+  stopSignal,
+} from './orders.ts';
 import type { Orders } from './orders.ts';
 import { openEngine } from './session.ts';
 
@@ -26,7 +32,7 @@ function killSelf(): void {
 }
 
 async function main(): Promise<void> {
-  lowerPriority(engine_niceness);
+  lowerPriority(mayRaisePriority() ? engine_niceness : large_answer_niceness, engine_niceness);
   keepYoungHeapSmall();
   const lines = createInterface({ input: process.stdin });
   const [line] = (await once(lines, 'line')) as [string];
