@@ -1,11 +1,14 @@
 // What readers of the API notice of an export: 99th percentile of GET of a list of exports at 300
 // requests a second, idle and while millions of events are exported to `File`, with API and worker
-// in one process (`start`) and in two (`api`, `worker`). Run:
-//   npm run bench api_while_exporting [-- --events 8000000 --rounds 1]
-import { fork } from 'node:child_process';
+// in one process (`start`) and in two (`api`, `worker`); where it may, with the right to raise
+// priorities (CAP_SYS_NICE) and without. Run:
+//   npm run bench api_while_exporting [-- --events 8000000 --rounds 3 --way "start, without"]
+import { spawn } from 'node:child_process';
 import { Agent, get } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { findProgram } from '../server/platform/embedded/programs.ts';
+import { mayRaisePriority } from '../server/platform/process_priority.ts';
 import { until } from '../test/processes/server_process.ts';
 import { beginYesterday, fillYesterday, openBenchServer } from './measure/bench_server.ts';
 import { readOptions, tell } from './measure/figures.ts';
@@ -16,9 +19,15 @@ const requests_per_second = 300;
 const warm_up_seconds = 4;
 const duration_seconds = 10;
 
-/** The load comes from a process of its own, so that its waits are not this process's. */
+/**
+ * The load comes from a process of its own, so that its waits are not this process's, and that goes
+ * before everything else where it may: it stands for other machines.
+ */
 async function measure(url: string, key: string): Promise<Result> {
-  const child = fork(fileURLToPath(import.meta.url), ['load', url, key]);
+  const words = [process.execPath, fileURLToPath(import.meta.url), 'load', url, key];
+  const first = hasRight && chrt !== undefined ? [chrt, '--fifo', '1'] : [];
+  const [program, ...rest] = [...first, ...words];
+  const child = spawn(program!, rest, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   const result = await new Promise<Result>((resolve, reject) => {
     child.on('message', (message) => resolve(message as Result));
     child.on('exit', (code) => reject(new Error(`load ended with ${code}`)));
@@ -67,8 +76,8 @@ async function load(url: string, key: string): Promise<Result> {
   return { failed, p50: at(0.5), p99: at(0.99) };
 }
 
-async function compare(commands: string[]): Promise<void> {
-  const server = await openBenchServer(commands);
+async function compare(name: string, commands: string[], before: string[]): Promise<void> {
+  const server = await openBenchServer(commands, before);
   const { address, key, api } = server;
   try {
     const team_id = await fillYesterday(server, Number(options.events));
@@ -93,7 +102,7 @@ async function compare(commands: string[]): Promise<void> {
     }
     for (const share of ['p50', 'p99'] as const)
       tell({
-        what: `300 reads a second beside an export, ${commands.join(' and ')}: ${share}`,
+        what: `300 reads a second beside an export, ${name}: ${share}`,
         unit: 'ms',
         better: 'less',
         ours: busy.map((one) => one[share]),
@@ -105,8 +114,24 @@ async function compare(commands: string[]): Promise<void> {
   }
 }
 
+/** What is put before a server, by what is said of its right to raise priorities. */
+function rights(): Record<string, string[]> {
+  if (!hasRight) return { ', without the right to raise priorities': [] };
+  const setpriv = findProgram('setpriv');
+  if (setpriv === undefined) return { '': [] };
+  const without = [setpriv, '--bounding-set=-sys_nice', '--inh-caps=-sys_nice'];
+  return { '': [], ', without the right to raise priorities': without };
+}
+
 const [first] = process.argv.slice(2);
-const defaults = { events: '8000000', rounds: '1' };
+const defaults = { events: '8000000', rounds: '3', way: '' };
 const options = first === 'load' ? defaults : readOptions(defaults);
+const hasRight = mayRaisePriority();
+const chrt = findProgram('chrt');
 if (first === 'load') process.send?.(await load(process.argv[3]!, process.argv[4]!));
-else for (const commands of [['start'], ['api', 'worker']]) await compare(commands);
+else
+  for (const commands of [['start'], ['api', 'worker']])
+    for (const [said, before] of Object.entries(rights())) {
+      const name = `${commands.join(' and ')}${said}`;
+      if (name.startsWith(options.way)) await compare(name, commands, before);
+    }

@@ -33,14 +33,20 @@ const today = Math.floor(Date.now() / day_ms) * day_ms;
 /** The day that `fillYesterday` fills and `exportYesterday` delivers. */
 const yesterday = { from: today - day_ms, to: today };
 
-/** Opens one: `commands` are its processes, the first of which has the stores and the API. */
-export async function openBenchServer(commands: string[] = ['start']): Promise<BenchServer> {
+/**
+ * Opens one: `commands` are its processes, the first of which has the stores and the API, and
+ * `before` the words before each, as those of a program that takes a right away.
+ */
+export async function openBenchServer(
+  commands: string[] = ['start'],
+  before: string[] = [],
+): Promise<BenchServer> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   const key = makeApiKey();
   const environment = serverEnvironment(folder, key);
-  const processes = [await startServer([commands[0]!], environment, benched_program)];
+  const processes = [await startServer([commands[0]!], environment, benched_program, before)];
   for (const command of commands.slice(1))
-    processes.push(await startServer([command], environment, benched_program));
+    processes.push(await startServer([command], environment, benched_program, before));
   const { address, child } = processes[0]!;
   const stores = JSON.parse(readFileSync(join(folder, 'data/running.json'), 'utf8')) as {
     clickhouse_url: string;

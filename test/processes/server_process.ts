@@ -57,15 +57,16 @@ export function serverEnvironment(
 
 /**
  * Starts a command of the server (`start`, `api`, `worker`) and waits until it says that it is
- * ready; fails with its output when it ends before. `program` is another checkout's main file. A
- * test process that is ended at its time limit takes it along.
+ * ready; fails with its output when it ends before. `program` is another checkout's main file, and
+ * `before` are words before it. A test process that is ended at its time limit takes it along.
  */
 export async function startServer(
   command: string[],
   environment: Record<string, string>,
   program = main,
+  before: string[] = [],
 ): Promise<ServerProcess> {
-  const words = [...dieWithParent('INT'), process.execPath, program, ...command];
+  const words = [...before, ...dieWithParent('INT'), process.execPath, program, ...command];
   const child = spawn(words[0]!, words.slice(1), {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
