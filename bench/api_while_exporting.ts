@@ -2,7 +2,7 @@
 // requests a second, idle and while millions of events are exported to `File`, with API and worker
 // in one process (`start`) and in two (`api`, `worker`); where it may, with the right to raise
 // priorities (CAP_SYS_NICE) and without. Run:
-//   npm run bench api_while_exporting [-- --events 8000000 --rounds 3 --way "start, without"]
+//   npm run bench api_while_exporting [-- --events 8000000 --rounds 2 --way "start, without"]
 import { spawn } from 'node:child_process';
 import { Agent, get } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -124,7 +124,7 @@ function rights(): Record<string, string[]> {
 }
 
 const [first] = process.argv.slice(2);
-const defaults = { events: '8000000', rounds: '3', way: '' };
+const defaults = { events: '8000000', rounds: '2', way: '' };
 const options = first === 'load' ? defaults : readOptions(defaults);
 const hasRight = mayRaisePriority();
 const chrt = findProgram('chrt');

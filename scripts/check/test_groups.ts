@@ -89,13 +89,8 @@ export async function writeGroups(
           (index === files.length - 1 ? `  after(() => endAfter(${seconds_to_end}));\n` : '') +
           '});',
       );
-      const name = String(number).padStart(3, '0');
-      const linked = join(folder, `${name}.linked.mjs`);
-      await writeFile(linked, linkOnly(files.map(url)));
-      const path = join(folder, `${name}.test.mjs`);
+      const path = join(folder, `${String(number).padStart(3, '0')}.test.mjs`);
       const head = [
-        // What is wrong with a file is told below, as that file's.
-        `await import(${JSON.stringify(pathToFileURL(linked).href)}).catch(() => {});`,
         `import { stopFollowing } from ${url('scripts/check/test_attribution.ts')};`,
         `import { endAfter } from ${url('scripts/check/test_deadline.ts')};`,
         "const { after, describe } = await import('node:test');",
@@ -111,13 +106,4 @@ export async function writeGroups(
       return path;
     }),
   );
-}
-
-/**
- * A module that links the files and evaluates none, since what it imports first throws. Node walks
- * all modules below a file that is not linked yet, with a promise for each import of one by
- * another: once for all files here, not once for each, and before promises are followed.
- */
-function linkOnly(urls: string[]): string {
-  return [`'data:text/javascript,throw 0'`, ...urls].map((url) => `import ${url};\n`).join('');
 }

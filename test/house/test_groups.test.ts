@@ -40,6 +40,20 @@ test('an error that nobody catches fails the process of the files, and is told',
   assert.match(stdout, /Error: thrown\n.*throws\.mjs/);
 });
 
+test('the hooks of a file run around its own tests, not around those of all files', async () => {
+  const file = (name: string) => `
+    import { after, before } from 'node:test';
+    before(async () => console.log('before ${name}'));
+    after(() => console.log('after ${name}'));
+    test('${name}', () => console.log('test ${name}'));`;
+  const files = ['one', 'two'].map((name) => write(`${name}.mjs`, file(name)));
+  const { stdout } = await runGroup(files);
+  assert.deepEqual(stdout.match(/^(before|test|after) \w+$/gm), [
+    ...['before one', 'test one', 'after one'],
+    ...['before two', 'test two', 'after two'],
+  ]);
+});
+
 test('a file that cannot be linked, or throws, fails alone, and the others run', async () => {
   const { status, stderr, stdout } = await runGroup([
     write('unlinked.mjs', "import { nothing } from 'node:path';\ntest(nothing, () => {});"),
