@@ -108,13 +108,7 @@ function start(orders: Orders, output: LogFile): ChildProcess {
     const child = spawn(program, rest, {
       cwd: orders.folder,
       // The time zone is the engine's default for every DateTime without one of its own.
-      // The engine has an allocator of its own; what Node asks of malloc needs one arena.
-      env: {
-        ...ownEnvironment(),
-        TZ: 'UTC',
-        UV_THREADPOOL_SIZE: String(threads),
-        MALLOC_ARENA_MAX: '1',
-      },
+      env: { ...ownEnvironment(), TZ: 'UTC', UV_THREADPOOL_SIZE: String(threads) },
       stdio: ['pipe', 'pipe', output.fd],
       detached: true,
     });
