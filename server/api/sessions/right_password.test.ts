@@ -11,7 +11,7 @@ import {
   trySignIn,
 } from '../../../test/factories/people.ts';
 import { countTry } from '../../platform/http/caller/sign_in_throttle.ts';
-import { PasswordsBusyError } from '../../platform/passwords/password.ts';
+import { hashPassword, PasswordsBusyError } from '../../platform/passwords/password.ts';
 import {
   failTimes,
   harness,
@@ -36,7 +36,7 @@ test('the first half of two-step sign-ins costs neither account nor address anyt
 });
 
 test('of 30 wrong codes at once with the right password at most 5 are looked at', async () => {
-  const user = await newPerson(harness);
+  const user = await newPerson(harness, { password_hash: await hashPassword(password) });
   await setUpSecondFactor(harness, await signedIn(harness, user));
   await forgetAllAttempts(harness);
   const answers = await Promise.all(

@@ -10,6 +10,7 @@ import {
   signedIn,
   trySignIn,
 } from '../../../test/factories/people.ts';
+import { hashPassword } from '../../platform/passwords/password.ts';
 import {
   clock,
   failTimes,
@@ -84,7 +85,7 @@ test(
   async () => {
     for (const last of [wrong, {}]) {
       await forgetAllAttempts(harness);
-      const user = await newPerson(harness);
+      const user = await newPerson(harness, { password_hash: await hashPassword(password) });
       const tries = Array.from({ length: 50 }, (_one, index) =>
         trySignIn(harness, user.email, index === 49 ? last : wrong),
       );
