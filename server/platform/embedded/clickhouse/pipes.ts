@@ -13,8 +13,8 @@ export type Pipes = {
   /** A pipe of one's own, as soon as one is free; the others wait in turn. */
   take(signal: AbortSignal): Promise<string>;
   /**
-   * Gives a pipe back. One that may still have an end open in the engine (`clean` false) is
-   * replaced by a new one.
+   * Gives a pipe back. One that may still have an end open elsewhere (`clean` false) is replaced by
+   * a new one, together with others: when none is left, or half of all are to be replaced.
    */
   give(pipe: string, clean: boolean): void;
   /** How many are taken. */
@@ -42,38 +42,33 @@ export async function openPipes(folder: string, count: number): Promise<Pipes> {
 }
 
 function share(idle: string[], folder: string, make: (n: number) => Promise<string[]>): Pipes {
+  const many = Math.ceil(idle.length / 2);
   let taken = 0;
+  let missing = 0;
   const replacements = new Set<Promise<void>>();
-  const waiting = new Set<(pipe: string) => void>();
+  const line = waitingLine();
   const put = (pipe: string): void => {
-    const [next] = waiting;
-    if (!next) {
-      idle.push(pipe);
-      return;
-    }
-    waiting.delete(next);
-    next(pipe);
+    if (!line.hand(pipe)) idle.push(pipe);
+  };
+  const replace = (): void => {
+    const wanted = missing;
+    missing = 0;
+    const replacement = make(wanted)
+      .then(
+        (fresh) => fresh.forEach(put),
+        // Of memory or room there is none at the moment: the next who wants one tries again.
+        () => void (missing += wanted),
+      )
+      .finally(() => replacements.delete(replacement));
+    replacements.add(replacement);
   };
   return {
-    take(signal) {
+    async take(signal) {
       const pipe = idle.pop();
-      if (pipe) {
-        taken += 1;
-        return Promise.resolve(pipe);
-      }
-      return new Promise((resolve, reject) => {
-        const next = (free: string): void => {
-          signal.removeEventListener('abort', leave);
-          taken += 1;
-          resolve(free);
-        };
-        const leave = (): void => {
-          waiting.delete(next);
-          reject(new Error('The client has left.'));
-        };
-        waiting.add(next);
-        signal.addEventListener('abort', leave, { once: true });
-      });
+      if (idle.length === 0 && missing > 0) replace();
+      const own = pipe ?? (await line.stand(signal));
+      taken += 1;
+      return own;
     },
     give(pipe, clean) {
       taken -= 1;
@@ -81,12 +76,9 @@ function share(idle: string[], folder: string, make: (n: number) => Promise<stri
         put(pipe);
         return;
       }
-      const replacement = rm(pipe, { force: true })
-        .then(() => make(1))
-        .then(([fresh = pipe]) => put(fresh))
-        .catch(() => {})
-        .finally(() => replacements.delete(replacement));
-      replacements.add(replacement);
+      void rm(pipe, { force: true }).catch(() => {});
+      missing += 1;
+      if (idle.length === 0 || missing >= many) replace();
     },
     busy: () => taken,
     async close() {
@@ -94,6 +86,34 @@ function share(idle: string[], folder: string, make: (n: number) => Promise<stri
       await Promise.all(replacements);
       await rm(folder, { recursive: true, force: true });
     },
+  };
+}
+
+/** Those who wait for a pipe, the first one first. */
+function waitingLine() {
+  const waiting = new Set<(pipe: string) => void>();
+  return {
+    /** Gives a pipe to the first one; false where nobody waits. */
+    hand(pipe: string): boolean {
+      const [next] = waiting;
+      if (next === undefined) return false;
+      waiting.delete(next);
+      next(pipe);
+      return true;
+    },
+    stand: (signal: AbortSignal) =>
+      new Promise<string>((resolve, reject) => {
+        const next = (pipe: string): void => {
+          signal.removeEventListener('abort', leave);
+          resolve(pipe);
+        };
+        const leave = (): void => {
+          waiting.delete(next);
+          reject(new Error('The client has left.'));
+        };
+        waiting.add(next);
+        signal.addEventListener('abort', leave, { once: true });
+      }),
   };
 }
 
