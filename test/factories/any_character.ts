@@ -11,3 +11,15 @@ export const any_character = fc
   .map((number) =>
     String.fromCodePoint(number < surrogates.first ? number : number + surrogates.count),
   );
+
+/**
+ * What a reader takes for one character, of one or several of Unicode's. The unit `grapheme` of
+ * fast-check fills a table of most of a million first as well.
+ */
+export const any_grapheme = fc.oneof(
+  any_character,
+  fc
+    .tuple(any_character, fc.constantFrom('\u0301', '\u0327', '\u20dd', '\ufe0f', '\u200d'))
+    .map(([character, mark]) => character + mark),
+  fc.constantFrom('👩‍👩‍👧', '🏳️‍🌈', '🇪🇺', '👍🏽', '각', 'ஷ்', 'Z͑ͫ̓'),
+);

@@ -27,7 +27,8 @@ async function launch(): Promise<Browser | string> {
   try {
     const browser = await chromium.launch({
       executablePath: await unpackChromium(),
-      args: ['--disable-gpu', '--disable-dev-shm-usage'],
+      // A page in a process that has compiled the console, and none that waits for a page to come.
+      args: ['--disable-gpu', '--disable-dev-shm-usage', '--renderer-process-limit=1'],
     });
     const close = browser.close.bind(browser);
     browser.close = async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { any_character } from '../../../test/factories/any_character.ts';
+import { any_character, any_grapheme } from '../../../test/factories/any_character.ts';
 import type { TxtAnswer, UnansweredReason } from '../../platform/dns/txt_answer.ts';
 import { challengeName, isChallengeMet, judgeAnswer, newChallenge } from './challenge.ts';
 
@@ -110,7 +110,7 @@ test(
       fc.property(
         fc.oneof(
           fc.string({ unit: any_character, maxLength: 200 }),
-          fc.string({ unit: 'grapheme', maxLength: 200 }),
+          fc.string({ unit: any_grapheme, maxLength: 200 }),
         ),
         (record) => {
           const text = shown(record) ?? '';

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { any_grapheme } from '../../../../test/factories/any_character.ts';
 import type {
   BinaryOperator,
   Expression,
@@ -60,7 +61,7 @@ const digits = fc.oneof(
 );
 const text = fc
   .oneof(
-    fc.string({ unit: 'grapheme', maxLength: 8 }),
+    fc.string({ unit: any_grapheme, maxLength: 8 }),
     fc.constantFrom("'", '\\', "\\'", '\n\t', '--', '/*', '{p0:String}', ';'),
   )
   .map((value) => value.replaceAll('\0', ''));
