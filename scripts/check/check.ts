@@ -107,6 +107,7 @@ async function runTests(write: Write): Promise<boolean> {
       ...stores?.environment,
       ...(is_deep ? { SLUICE_TEST_DEEP: 'true' } : {}),
       NODE_COMPILE_CACHE: compiled,
+      SLUICE_TEST_DOCUMENT: join(folder, 'openapi.json'),
     };
     return await runNode([...flags, ...options, ...paths], environment, write);
   } catch (error) {

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { Ajv } from 'ajv';
 import type { ErrorObject, ValidateFunction } from 'ajv';
@@ -71,6 +72,23 @@ export function openAnswerCheck(document: Document): (answer: Answered) => strin
  */
 let whole: ReturnType<typeof openAnswerCheck> | undefined;
 
+/**
+ * The document of the whole application, which the first process of a run leaves to the others in
+ * the file of `SLUICE_TEST_DOCUMENT`: to make it takes half a second in each.
+ */
+function wholeDocument(app: FastifyInstance): Document {
+  const path = process.env['SLUICE_TEST_DOCUMENT'];
+  if (path !== undefined && existsSync(path))
+    return JSON.parse(readFileSync(path, 'utf8')) as Document;
+  const document = app.swagger() as unknown as Document;
+  if (path !== undefined) {
+    const unfinished = `${path}.${process.pid}`;
+    writeFileSync(unfinished, JSON.stringify(document));
+    renameSync(unfinished, path);
+  }
+  return document;
+}
+
 /** The same pieces; `see` gets them together, before the last one is gone. */
 function seenWhole(pieces: Readable, see: (text: string) => void): Readable {
   const seen: Buffer[] = [];
@@ -96,10 +114,10 @@ export function watchAnswers(
   hidden: () => Document['paths'],
 ): () => string[] {
   let check: typeof whole;
-  const declared = () => {
-    const document = app.swagger() as unknown as Document;
-    return is_whole ? withHiddenRoutes(document, hidden()) : document;
-  };
+  const declared = () =>
+    is_whole
+      ? withHiddenRoutes(wholeDocument(app), hidden())
+      : (app.swagger() as unknown as Document);
   let faults: string[] = [];
   app.addHook('onSend', (request, reply, payload, done) => {
     const { url, config, schema = config.declared } = request.routeOptions;
