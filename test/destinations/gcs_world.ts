@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { after } from 'node:test';
 import { openGcsServer } from '../servers/gcs_server.ts';
 import { silentLog } from '../../server/platform/log.ts';
@@ -36,12 +35,6 @@ export const names = (prefix: string) =>
 /** The keys of the uploads under a prefix that are not ended. */
 export const open = (prefix: string) =>
   server.openUploads(bucket_name).filter((key) => key.startsWith(prefix));
-
-/** A private key that the account does not have. */
-export const other_key = () =>
-  generateKeyPairSync('rsa', { modulusLength: 2048 })
-    .privateKey.export({ type: 'pkcs8', format: 'pem' })
-    .toString();
 
 /** The account with other values of some keys. */
 export const accountWith = (changes: object) =>

@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { own_keys } from './rsa_keys.ts';
 
 type Config = Record<string, unknown>;
 
@@ -15,9 +15,7 @@ export type PlacesCase = {
   stays: Config[];
 };
 
-const private_key = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  .privateKey.export({ format: 'pem', type: 'pkcs8' })
-  .toString();
+const { private_pem: private_key } = own_keys;
 const key_file = JSON.stringify({
   type: 'service_account',
   client_email: 'writer@sluice-demo.iam.gserviceaccount.com',

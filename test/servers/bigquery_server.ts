@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync, randomUUID, verify } from 'node:crypto';
+import { randomUUID, verify } from 'node:crypto';
 import type http from 'node:http';
 import type { Outbound } from '../../server/platform/outbound/outbound.ts';
 import { BigQueryJobs, JobTaken } from './bigquery_jobs.ts';
@@ -10,6 +10,7 @@ import { Refused, origin, page_size, token_uri } from './bigquery_store.ts';
 import type { BigQueryAccount, Store, Answer, Asked } from './bigquery_store.ts';
 import { answerDataset } from './bigquery_datasets.ts';
 import { startUpload, takePiece } from './bigquery_uploads.ts';
+import { own_keys } from '../factories/rsa_keys.ts';
 
 /** A server that speaks the parts of BigQuery's REST API that exports use, on 127.0.0.1. */
 export type BigQueryServer = FaultyServer & {
@@ -36,15 +37,10 @@ export type BigQueryServer = FaultyServer & {
  * come in pages of two.
  */
 export async function openBigQueryServer(): Promise<BigQueryServer> {
-  const keys = generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  });
   const project = 'test-project';
   const account = {
     project_id: project,
-    private_key: keys.privateKey,
+    private_key: own_keys.private_pem,
     private_key_id: 'key-1234567',
     token_uri,
     client_email: `exports@${project}.iam.gserviceaccount.com`,
@@ -58,7 +54,7 @@ export async function openBigQueryServer(): Promise<BigQueryServer> {
     uploads: new Map(),
     tokens: new Set(),
     account,
-    public_key: createPublicKey(keys.publicKey),
+    public_key: own_keys.publicKey,
     parts: 0,
     lost: [],
   };

@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync, randomUUID, verify } from 'node:crypto';
+import { randomUUID, verify } from 'node:crypto';
 import type http from 'node:http';
 import { openFaultyServer } from './faulty_server.ts';
 import type { FaultyServer } from './faulty_server.ts';
@@ -6,6 +6,7 @@ import type { Outbound } from '../../server/platform/outbound/outbound.ts';
 import { Refused, bucketOf, page_size } from './gcs_store.ts';
 import type { StoredObject, Bucket, Store, Answer } from './gcs_store.ts';
 import { answerXml } from './gcs_uploads.ts';
+import { own_keys } from '../factories/rsa_keys.ts';
 
 /** A store that speaks the parts of Google Cloud Storage that exports use, on 127.0.0.1. */
 export type GcsServer = FaultyServer & {
@@ -26,17 +27,12 @@ const token_url = 'https://oauth2.googleapis.com/token';
  * come in pages of two.
  */
 export async function openGcsServer(buckets: string[]): Promise<GcsServer> {
-  const keys = generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  });
   const client_email = 'exports@test-project.iam.gserviceaccount.com';
   const store: Store = {
     buckets: new Map(buckets.map((name) => [name, { objects: new Map(), uploads: new Map() }])),
     tokens: new Set(),
     client_email,
-    public_key: createPublicKey(keys.publicKey),
+    public_key: own_keys.publicKey,
   };
   const server = await openFaultyServer(
     (request, response) => void handle(store, request, response),
@@ -48,7 +44,7 @@ export async function openGcsServer(buckets: string[]): Promise<GcsServer> {
       type: 'service_account',
       project_id: 'test-project',
       client_email,
-      private_key: keys.privateKey,
+      private_key: own_keys.private_pem,
       token_uri: token_url,
     }),
     objects: (bucket) => bucketOf(store, bucket).objects,

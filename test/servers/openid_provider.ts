@@ -1,10 +1,11 @@
-import { createHash, createHmac, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
+import { createHash, createHmac, randomUUID, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Outbound } from '../../server/platform/outbound/outbound.ts';
+import { own_keys, other_keys } from '../factories/rsa_keys.ts';
 
 /**
  * Whom the provider signs in. `claims` are added to the ID token, `info` to the userinfo; `emails`
@@ -60,10 +61,6 @@ export type OpenidTestProvider = {
 export const openid_client = { id: 'sluice-client', secret: 'sluice-secret-of-the-test' };
 
 const routed_hosts = new Set(['accounts.google.com', 'github.com', 'api.github.com']);
-const [own_keys, other_keys] = [
-  generateKeyPairSync('rsa', { modulusLength: 2048 }),
-  generateKeyPairSync('rsa', { modulusLength: 2048 }),
-];
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 type Grant = { challenge: string; redirect_uri: string; nonce: string | null };

@@ -90,12 +90,19 @@ export async function openRedshiftServer(
 async function* messagesOf(socket: net.Socket, isFromClient: boolean): AsyncGenerator<Buffer> {
   let held = Buffer.alloc(0);
   let offset = isFromClient ? 0 : 1;
+  /** What came since, of a message that is not whole yet. */
+  let chunks: Buffer[] = [];
+  let missing = 0;
   for await (const chunk of socket as AsyncIterable<Buffer>) {
-    held = Buffer.concat([held, chunk]);
+    chunks.push(chunk);
+    missing -= chunk.length;
+    if (missing > 0) continue;
+    held = Buffer.concat([held, ...chunks]);
+    chunks = [];
     for (;;) {
-      if (held.length < offset + 4) break;
-      const size = offset + held.readUInt32BE(offset);
-      if (held.length < size) break;
+      const size = held.length < offset + 4 ? offset + 4 : offset + held.readUInt32BE(offset);
+      missing = size - held.length;
+      if (missing > 0) break;
       yield held.subarray(0, size);
       held = held.subarray(size);
       offset = 1;

@@ -13,7 +13,8 @@ import type { StorageKind } from './snowflake_storage.ts';
 import { openSnowflakeStorage } from './snowflake_storage.ts';
 import { send, isTakenOver } from './snowflake_world.ts';
 import type { Body, SnowflakeFault, World } from './snowflake_world.ts';
-import { user, password, keys, logIn, tokenOf, renew, logOut } from './snowflake_sign_in.ts';
+import { user, password, logIn, tokenOf, renew, logOut } from './snowflake_sign_in.ts';
+import { own_keys } from '../factories/rsa_keys.ts';
 
 /**
  * An account that speaks the protocol of Snowflake's clients on localhost, over TLS, with
@@ -59,7 +60,7 @@ export async function openSnowflakeServer(database_url: string): Promise<Snowfla
   const world: World = {
     user,
     password,
-    private_key: keys.privateKey,
+    private_key: own_keys.private_pem,
     account,
     statements: [],
     unknown_paths: [],

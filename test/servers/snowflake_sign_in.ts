@@ -1,21 +1,15 @@
-import { createHash, createPublicKey, generateKeyPairSync, randomUUID, verify } from 'node:crypto';
+import { createHash, randomUUID, verify } from 'node:crypto';
 import type http from 'node:http';
 import { SnowflakeRefusal } from './snowflake_dialect.ts';
 import { openSnowflakeSession } from './snowflake_session.ts';
 import { send } from './snowflake_world.ts';
 import type { Body, World } from './snowflake_world.ts';
+import { own_keys } from '../factories/rsa_keys.ts';
 
 /** The only user of the account. */
 export const user = 'EXPORTS';
 /** Their password. */
 export const password = 'correct-horse';
-
-/** The keys that they may sign a token with instead. */
-export const keys = generateKeyPairSync('rsa', {
-  modulusLength: 2048,
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-});
 
 /** Opens a session for a password or a token that is right. */
 export async function logIn(
@@ -57,7 +51,7 @@ function verifyToken(token: string): void {
   const isSigned = verify(
     'sha256',
     Buffer.from(`${header}.${payload}`),
-    createPublicKey(keys.publicKey),
+    own_keys.publicKey,
     Buffer.from(signature, 'base64url'),
   );
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as {
@@ -65,7 +59,7 @@ function verifyToken(token: string): void {
     sub: string;
     exp: number;
   };
-  const der = createPublicKey(keys.publicKey).export({ type: 'spki', format: 'der' });
+  const der = own_keys.publicKey.export({ type: 'spki', format: 'der' });
   const subject = `MYORG-MYACCOUNT.${user}`;
   const isRight =
     claims.sub === subject &&

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +19,7 @@ import {
   lookAtAll,
 } from '../../../test/factories/quiet_runs.ts';
 import type { Run } from '../../../test/factories/quiet_runs.ts';
+import { own_keys } from '../../../test/factories/rsa_keys.ts';
 
 openAroundTests();
 
@@ -28,9 +29,7 @@ openAroundTests();
  */
 const nowhere = 'no-such-host.invalid';
 
-const key_file = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  .privateKey.export({ type: 'pkcs8', format: 'pem' })
-  .toString();
+const { private_pem: key_file } = own_keys;
 
 const login = { user: 'u', password: 'a-password', host: nowhere, database: 'd' };
 

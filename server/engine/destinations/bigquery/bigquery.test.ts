@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { after } from 'node:test';
 import { openBigQueryServer } from '../../../../test/servers/bigquery_server.ts';
 import type { Row } from '../../../../test/servers/bigquery_tables.ts';
@@ -9,6 +8,7 @@ import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import { bigquery } from './bigquery.ts';
 import type { BigQueryConfig } from './config.ts';
+import { other_keys } from '../../../../test/factories/rsa_keys.ts';
 
 const server = await openBigQueryServer();
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
@@ -33,10 +33,6 @@ function freshConfig(): BigQueryConfig {
 
 const tablesOf = (config: Config) => server.tables(String(config['dataset_id']));
 const rowsOf = (config: Config, table = 'events'): Row[] => tablesOf(config).get(table)?.rows ?? [];
-const otherKey = () =>
-  generateKeyPairSync('rsa', { modulusLength: 2048 })
-    .privateKey.export({ type: 'pkcs8', format: 'pem' })
-    .toString();
 
 testDestination({
   definition: bigquery,
@@ -62,7 +58,7 @@ testDestination({
     return [
       {
         name: 'key of another account',
-        change: { private_key: otherKey() },
+        change: { private_key: other_keys.private_pem },
         code: 'authentication_failed',
       },
       {

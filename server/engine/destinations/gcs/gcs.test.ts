@@ -12,9 +12,9 @@ import {
   base,
   names,
   open,
-  other_key,
   accountWith,
 } from '../../../../test/destinations/gcs_world.ts';
+import { other_keys } from '../../../../test/factories/rsa_keys.ts';
 
 openAroundTests();
 
@@ -46,7 +46,7 @@ testDestination({
   misconfigure: async () => [
     {
       name: 'key of another account',
-      change: { service_account_json: accountWith({ private_key: other_key() }) },
+      change: { service_account_json: accountWith({ private_key: other_keys.private_pem }) },
       code: 'authentication_failed',
     },
     {

@@ -17,10 +17,10 @@ import {
   base,
   names,
   open,
-  other_key,
   accountWith,
 } from '../../../../test/destinations/gcs_world.ts';
 import { delivery, manifest, write } from '../../../../test/factories/object_deliveries.ts';
+import { other_keys } from '../../../../test/factories/rsa_keys.ts';
 
 openAroundTests();
 
@@ -158,7 +158,7 @@ async function stopWhileHeld(
 }
 
 test('no key or token is in any error, however deep', async () => {
-  const key = other_key();
+  const key = other_keys.private_pem;
   const gone = await openFaultyServer(
     () => undefined,
     () => undefined,

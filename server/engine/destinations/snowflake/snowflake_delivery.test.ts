@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { createPrivateKey } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { sourceOf } from '../../../../test/factories/content_sources.ts';
@@ -20,6 +20,7 @@ import {
   leftovers,
 } from '../../../../test/destinations/snowflake_world.ts';
 import { noteOnly, delivery, deliver } from '../../../../test/destinations/snowflake_notes.ts';
+import { other_keys } from '../../../../test/factories/rsa_keys.ts';
 
 openAroundTests();
 
@@ -48,13 +49,8 @@ test('signs in by key pair, under a passphrase or not, and with no other key', a
       .map(({ attr }) => attr),
     ['private_key'],
   );
-  const other = generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  });
   assert.match(
-    (await failed({ private_key: other.privateKey })) ?? '',
+    (await failed({ private_key: other_keys.private_pem })) ?? '',
     /^Snowflake refused the user/,
   );
 });

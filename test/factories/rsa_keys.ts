@@ -1,0 +1,31 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+/** A pair of RSA keys, and both as PEM (SPKI, PKCS #8). */
+export type RsaKeys = {
+  publicKey: KeyObject;
+  privateKey: KeyObject;
+  public_pem: string;
+  private_pem: string;
+};
+
+/**
+ * Two pairs of RSA keys of 2,048 bits: the one that is known to whoever is asked, and a stranger's.
+ * They are read, because to make one takes a tenth to half a second.
+ */
+export const own_keys = readKeys('saml_acme.key');
+export const other_keys = readKeys('saml_other.key');
+
+function readKeys(name: string): RsaKeys {
+  const privateKey = createPrivateKey(
+    readFileSync(new URL(`../certificates/${name}`, import.meta.url)),
+  );
+  const publicKey = createPublicKey(privateKey);
+  return {
+    publicKey,
+    privateKey,
+    public_pem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    private_pem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  };
+}
