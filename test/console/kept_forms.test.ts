@@ -7,7 +7,7 @@ import sql from 'sql-template-tag';
 import { newPerson, password } from '../factories/people.ts';
 import type { TestOrganization } from '../harness.ts';
 import { openConsole } from './open_console.ts';
-import { checkEverywhere } from './visitor.ts';
+import { checkEverywhere, untilInPage } from './visitor.ts';
 
 const world = await openConsole();
 const { skip } = world;
@@ -127,7 +127,7 @@ test(
     await page.getByRole('alert').filter({ hasText: 'changed' }).waitFor();
     assert.equal((await world.harness.request('GET', path, { key: home.key })).body.name, 'Theirs');
     await page.getByRole('button', { name: 'Discard what was typed' }).click();
-    await page.waitForFunction("document.querySelector('input[name=name]').value === 'Theirs'");
+    await untilInPage(page, "document.querySelector('input[name=name]').value === 'Theirs'");
     // What this form does not show is changed meanwhile: nobody is in the way of the other.
     await name.fill('Mine');
     const made = { name: 'Another', organization: home.organization.id };

@@ -6,6 +6,7 @@ import { insertEvents } from '../factories/delivering_house.ts';
 import { newPerson, password } from '../factories/people.ts';
 import { pressByKey, tabTo, typeInto } from './keyboard.ts';
 import { openConsole } from './open_console.ts';
+import { untilInPage } from './visitor.ts';
 
 const world = await openConsole({ clickhouse: true });
 const { skip } = world;
@@ -22,7 +23,7 @@ test('an export is made by keyboard alone', { skip }, async () => {
   await tabTo(page, 'Destination');
   // What is typed chooses in a list, as everywhere.
   await page.keyboard.type('NoOp');
-  await page.waitForFunction("document.activeElement.value === 'NoOp'");
+  await untilInPage(page, "document.activeElement.value === 'NoOp'");
   await tabTo(page, 'Interval');
   await page.keyboard.press('ArrowDown');
   await pressByKey(page, 'Test the connection');

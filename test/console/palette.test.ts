@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { newExport, projectBase } from '../factories/batch_exports.ts';
 import { openConsole } from './open_console.ts';
-import { checkEverywhere } from './visitor.ts';
+import { checkEverywhere, untilInPage } from './visitor.ts';
 
 const world = await openConsole();
 const { skip } = world;
@@ -69,7 +69,7 @@ test('pages, exports and actions are reached by keyboard alone', { skip }, async
   await choose(page, 'members', 'Members');
   await page.waitForURL('**/members');
   await choose(page, 'dark', 'Theme: dark');
-  await page.waitForFunction("document.documentElement.dataset.mantineColorScheme === 'dark'");
+  await untilInPage(page, "document.documentElement.dataset.mantineColorScheme === 'dark'");
   await page.keyboard.press('Control+k');
   await page.keyboard.type('no such thing');
   await page.getByText('Nothing fits.').waitFor();

@@ -6,7 +6,7 @@ import { insertRunRow, newExport } from '../factories/batch_exports.ts';
 import { root } from '../house/source_files.ts';
 import type { TestOrganization } from '../harness.ts';
 import { openConsole } from './open_console.ts';
-import { checkEverywhere } from './visitor.ts';
+import { checkEverywhere, untilInPage } from './visitor.ts';
 import type { Visitor } from './visitor.ts';
 
 /** Where a route is looked at, by its name in the list of the router, and a heading of its page. */
@@ -150,7 +150,7 @@ test('navigation, menus and switcher are used with the keyboard alone', { skip }
   await page.waitForURL('**/events');
   await page.getByRole('heading', { name: 'Events', level: 1 }).waitFor();
   // Reading goes on there.
-  await page.waitForFunction("document.activeElement.id === 'main'");
+  await untilInPage(page, "document.activeElement.id === 'main'");
   await page.getByRole('button', { name: home.user.email }).focus();
   await press('Enter');
   await page.getByRole('menuitem', { name: 'Dark' }).focus();

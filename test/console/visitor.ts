@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { is_deep } from '../depth.ts';
+import { eventually } from '../eventually.ts';
 import type { PageServer } from './page_server.ts';
 
 const patience_ms = 30_000;
@@ -111,6 +112,14 @@ export async function openSignedIn(
   const url = new URL(address).origin;
   await visitor.context.addCookies([{ name: 'sluice_session', value, url }]);
   return visitor;
+}
+
+/**
+ * Waits until the expression is true in the page. Playwright's own way of waiting asks again by
+ * `eval`, which the policy of our pages forbids.
+ */
+export async function untilInPage(page: Page, expression: string): Promise<void> {
+  await eventually(`It does not come to be so: ${expression}`, () => page.evaluate(expression));
 }
 
 /** What of axe-core looks at colours. */

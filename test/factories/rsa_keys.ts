@@ -11,10 +11,11 @@ export type RsaKeys = {
 };
 
 /**
- * Two pairs of RSA keys of 2,048 bits: the one that is known to whoever is asked, and a stranger's.
- * They are read, because to make one takes a tenth to half a second.
+ * RSA keys of 2,048 bits that whoever is asked knows. They are read, because to make some takes a
+ * tenth to half a second.
  */
 export const own_keys = readKeys('saml_acme.key');
+/** Those of a stranger. */
 export const other_keys = readKeys('saml_other.key');
 
 function readKeys(name: string): RsaKeys {
