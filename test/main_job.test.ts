@@ -174,7 +174,7 @@ test(
 
 test('the stores come back by themselves after a kill -9; the server answers again', async () => {
   for (const kind of ['postgres', 'clickhouse'] as const) {
-    for (const pid of findProcesses(folder, kind)) process.kill(pid, 'SIGKILL');
+    tell(findProcesses(folder, kind), 'SIGKILL');
     await until(`${kind} to be back`, 30_000, 100, async () =>
       (await call(server.address, '', 'GET', '/readyz')).status === 200 ? true : undefined,
     );
