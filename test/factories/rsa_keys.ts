@@ -2,11 +2,10 @@ import { createPrivateKey, createPublicKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** A pair of RSA keys, and both as PEM (SPKI, PKCS #8). */
+/** A pair of RSA keys, and the private one as PEM (PKCS #8). */
 export type RsaKeys = {
   publicKey: KeyObject;
   privateKey: KeyObject;
-  public_pem: string;
   private_pem: string;
 };
 
@@ -22,11 +21,9 @@ function readKeys(name: string): RsaKeys {
   const privateKey = createPrivateKey(
     readFileSync(new URL(`../certificates/${name}`, import.meta.url)),
   );
-  const publicKey = createPublicKey(privateKey);
   return {
-    publicKey,
+    publicKey: createPublicKey(privateKey),
     privateKey,
-    public_pem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
     private_pem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   };
 }
