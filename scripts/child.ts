@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import process from 'node:process';
 
@@ -35,10 +36,13 @@ export function interrupt(signal: NodeJS.Signals): void {
 
 /**
  * Runs a tool of node_modules, gives its output to `write`, and whether it succeeded. The tools in
- * Go have memory to waste: they look for garbage seldom.
+ * Go have memory to waste: they look for garbage only near a limit. They get half of the cores: on
+ * one the linter uses half of the processor time that it uses on two.
  */
 export function runTool(name: string, options: string[], write: Write): Promise<boolean> {
-  return run(join(tools, name), options, { GOGC: '400' }, { write });
+  const cores = Math.max(1, Math.floor(availableParallelism() / 2));
+  const environment = { GOGC: 'off', GOMEMLIMIT: '2GiB', GOMAXPROCS: String(cores) };
+  return run(join(tools, name), options, environment, { write });
 }
 
 /**
