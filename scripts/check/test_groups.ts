@@ -19,17 +19,17 @@ type Room = { files: RegExp; is_long?: true } & ({ files_max: number } | { proce
 // opened: they are dealt to different processes.
 const rooms: Room[] = [
   { files: /\/(streams|bigquery_delivery|bigquery_faults)\.test\.ts$/, files_max: 1 },
-  { files: /^test\/(clickhouse_cluster|identities|watchers)\//, processes: 1, is_long: true },
+  { files: /^test\/(chaos|clickhouse_cluster|identities|watchers)\//, processes: 1, is_long: true },
   { files: /^test\/(?!console|house)/, files_max: 1, is_long: true },
   {
     files: /^(test\/)?console\/|_browser\.test\.ts$|\/(site_apps|browser_clients)\.test\.ts$/,
     processes: 3,
     is_long: true,
   },
-  { files: /^test\/house\//, processes: 2 },
+  { files: /^test\/house\//, processes: 1 },
   { files: /^server\/engine\/destinations\//, processes: 6 },
-  { files: /^server\/api\//, files_max: 80 },
-  { files: /^server\/engine\//, files_max: 40 },
+  { files: /^server\/api\//, files_max: 90 },
+  { files: /^server\/engine\//, files_max: 60 },
   { files: /^server\//, files_max: 60 },
 ];
 
