@@ -97,8 +97,8 @@ async function ask(
 }
 
 /**
- * Some of the routes, by turns, for what `access_table.test.ts` shows of each: here it is shown with
- * more of its answer. Or all of them.
+ * Some of the routes, by turns, for what `access_table.test.ts` shows of each: here more of the
+ * answer is looked at. Or all of them.
  */
 let turn = 0;
 function someOf(all: RegisteredRoute[]): RegisteredRoute[] {

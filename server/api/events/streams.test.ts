@@ -62,7 +62,7 @@ test(
   },
 );
 
-test('a long stream takes no memory with its length, and a client that leaves does no harm', async () => {
+test('a long stream takes no memory with its length; who leaves it harms nobody', async () => {
   const owner = await harness.newOrganization();
   const headers = { ...lines, authorization: `Bearer ${owner.key}` };
   // A short line costs more than its bytes: a campaign has 200,000 of them.
