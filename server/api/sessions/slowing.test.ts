@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { inDepth } from '../../../test/depth.ts';
 import {
@@ -25,17 +25,15 @@ openAroundTests();
 
 /** Accounts in turn: each is tried seldom enough that none of them has to wait. */
 const emails: string[] = [];
-before(async () => {
-  for (let person = 0; person < 15; person += 1) emails.push((await newPerson(harness)).email);
-});
-function nextEmail(): string {
-  emails.push(emails.shift()!);
-  return emails.at(-1)!;
+async function nextEmail(): Promise<string> {
+  const email = emails.length < 15 ? (await newPerson(harness)).email : emails.shift()!;
+  emails.push(email);
+  return email;
 }
 
 /** A wrong sign-in that comes from the address; gives its status. */
-async function failFrom(remoteAddress: string, email = nextEmail()): Promise<number> {
-  const payload = { email, ...wrong };
+async function failFrom(remoteAddress: string, given?: string): Promise<number> {
+  const payload = { email: given ?? (await nextEmail()), ...wrong };
   return (
     await harness.app.inject({ method: 'POST', url: '/api/sessions/', payload, remoteAddress })
   ).statusCode;
