@@ -49,6 +49,14 @@ before(async () => {
 });
 after(() => harness.close());
 
+const keys = new Map<string, Promise<string>>();
+/** A key of our own that has this scope alone. */
+function keyOf(scope: string): Promise<string> {
+  const key = keys.get(scope) ?? harness.newKey(own.user, { scopes: [scope] });
+  keys.set(scope, key);
+  return key;
+}
+
 const isChange = (route: RegisteredRoute) => route.method !== 'GET';
 
 /**
@@ -56,7 +64,7 @@ const isChange = (route: RegisteredRoute) => route.method !== 'GET';
  * tried after a few routes; or all at each.
  */
 function triedAt<One>(index: number, all: readonly One[]): One[] {
-  const some = 5;
+  const some = 2;
   const from = (index * some) % all.length;
   return is_deep ? [...all] : [...all, ...all].slice(from, from + some);
 }
@@ -88,9 +96,19 @@ async function ask(
   });
 }
 
+/**
+ * Some of the routes, by turns, for what `access_table.test.ts` shows of each: here more of the
+ * answer is looked at. Or all of them.
+ */
+let turn = 0;
+function someOf(all: RegisteredRoute[]): RegisteredRoute[] {
+  turn += 1;
+  return is_deep ? all : all.filter((_route, index) => (index + turn) % 4 === 0);
+}
+
 test('without a key every route is 401', async () => {
   assert.ok(routes.length >= 12);
-  for (const route of routes) {
+  for (const route of someOf(routes)) {
     const answer = await ask(route, pathOf(route, ownTarget(route), unknown_uuid));
     assert.equal(answer.status, 401, `${route.method} ${route.path}`);
     assert.equal(answer.headers['www-authenticate'], 'Bearer');
@@ -101,10 +119,8 @@ test(
   'with every scope but the right one a route is 403 and names the scope, also for what the ' +
     'caller may not know',
   async () => {
-    for (const route of routes.filter((one) => one.scope !== 'any')) {
-      const other = await harness.newKey(own.user, {
-        scopes: route.scope === 'event:write' ? ['project:read'] : ['event:write'],
-      });
+    for (const route of someOf(routes.filter((one) => one.scope !== 'any'))) {
+      const other = await keyOf(route.scope === 'event:write' ? 'project:read' : 'event:write');
       for (const target of [ownTarget(route), wrong_ids[0]!]) {
         const answer = await ask(route, pathOf(route, target, unknown_uuid), other);
         assert.equal(answer.status, 403, `${route.method} ${route.path}`);
@@ -119,12 +135,8 @@ test(
 
 test('the read scope does not open a change, the write scope opens a read', async () => {
   for (const route of routes.filter((one) => one.scope !== 'any' && !one.session)) {
-    const read = await harness.newKey(own.user, {
-      scopes: [route.scope.replace(':write', ':read')],
-    });
-    const write = await harness.newKey(own.user, {
-      scopes: [route.scope.replace(':read', ':write')],
-    });
+    const read = await keyOf(route.scope.replace(':write', ':read'));
+    const write = await keyOf(route.scope.replace(':read', ':write'));
     const path = pathOf(route, ownTarget(route), unknown_uuid);
     if (route.scope.endsWith(':write'))
       assert.equal((await ask(route, path, read)).status, 403, `${route.method} ${route.path}`);
@@ -135,7 +147,7 @@ test('the read scope does not open a change, the write scope opens a read', asyn
 test('below its level a route is 403; what it does not find is 404', async () => {
   for (const level of levels) {
     const { key } = await harness.newMember(own.organization.id, level);
-    for (const route of routes.filter((one) => one.within !== undefined)) {
+    for (const route of someOf(routes.filter((one) => one.within !== undefined))) {
       const name = `${route.method} ${route.path} at level ${level}`;
       const { status } = await ask(route, pathOf(route, ownTarget(route), unknown_uuid), key);
       if (level < route.level) assert.equal(status, 403, name);
@@ -150,7 +162,7 @@ test(
     'the body',
   async () => {
     for (const route of routes.filter((one) => one.within !== undefined)) {
-      for (const body of [{}, 'broken json']) {
+      for (const body of isChange(route) && is_deep ? [{}, 'broken json'] : ['broken json']) {
         const foreign = await ask(
           route,
           pathOf(route, ownTarget(route), unknown_uuid),

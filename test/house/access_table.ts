@@ -1,5 +1,5 @@
 import { targetParameter } from '../../server/platform/http/caller/guard.ts';
-import type { Harness, Member, TestOrganization } from '../harness.ts';
+import type { Harness } from '../harness.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 
 /** Somebody who asks: no credentials, a key or a session's cookie. */
@@ -41,6 +41,13 @@ export async function accessTable(
     15: own,
   };
   const session = { headers: { cookie: await harness.newSession(own.user) } };
+  const keys = {
+    'event:write': await harness.newKey(own.user, { scopes: ['event:write'] }),
+    'project:read': await harness.newKey(own.user, { scopes: ['project:read'] }),
+  };
+  const wrongKey = ({ scope }: RegisteredRoute) => ({
+    key: keys[scope === 'event:write' ? 'project:read' : 'event:write'],
+  });
   const rows: AccessRow[] = [];
   for (const route of routes) {
     const ask = async (asker: Asker, target: string, id = missing_id) =>
@@ -51,8 +58,7 @@ export async function accessTable(
       route,
       cells: {
         'no key': await ask({}, home),
-        'wrong scope':
-          route.scope === 'any' ? '' : await ask(await wrongKey(harness, own, route), home),
+        'wrong scope': route.scope === 'any' ? '' : await ask(wrongKey(route), home),
         'key, level 1': await ask(members[1], home),
         'key, level 8': await ask(members[8], home),
         'key, level 15': await ask(members[15], home),
@@ -124,18 +130,6 @@ function pathOf(route: RegisteredRoute, target: string, other: string): string {
   return route.path.replaceAll(/:(\w+)/g, (_whole, name: string) =>
     name === parameter ? target : other,
   );
-}
-
-async function wrongKey(
-  harness: Harness,
-  { user }: TestOrganization,
-  route: RegisteredRoute,
-): Promise<Pick<Member, 'key'>> {
-  return {
-    key: await harness.newKey(user, {
-      scopes: route.scope === 'event:write' ? ['project:read'] : ['event:write'],
-    }),
-  };
 }
 
 function send(harness: Harness, route: RegisteredRoute, path: string, asker: Asker) {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { root } from '../house/source_files.ts';
 import { testIdentityProvider } from './identity_provider.ts';
 
@@ -28,35 +30,49 @@ export type Pysaml2Signing = {
   digest_algorithm: string;
 };
 
-/**
- * What pysaml2 answers for Ada to the browser that was sent to `url`, from our metadata (XML) and
- * with the key of the provider `acme`; `response` is base64.
- */
-export function answerByPysaml2(
-  url: string,
-  service_metadata: string,
-  signing: Pysaml2Signing,
-): { issuer: string; binding: string; response: string } {
+/** An identity provider of pysaml2: a process that answers one sign-in after the other. */
+export type Pysaml2 = {
+  /**
+   * What it answers for Ada to the browser that was sent to `url`, from our metadata (XML) and with
+   * the key of the provider `acme`; `response` is base64.
+   */
+  answer(
+    url: string,
+    service_metadata: string,
+    signing: Pysaml2Signing,
+  ): Promise<{ issuer: string; binding: string; response: string }>;
+  close(): Promise<void>;
+};
+
+/** Begins to answer; to load pysaml2 takes more than a second. */
+export function openPysaml2(): Pysaml2 {
   const acme = testIdentityProvider('acme');
   const file = (name: string) => join(root, 'test/certificates', name);
-  const asked = {
-    entity_id: acme.entity_id,
-    sso_url: acme.sso_url,
-    key_file: file('saml_acme.key'),
-    certificate_file: file('saml_acme.crt'),
-    service_metadata,
-    request: new URL(url).searchParams.get('SAMLRequest'),
-    email: 'Ada@acme.example',
-    ...signing,
-  };
-  const { status, stdout, stderr } = spawnSync(
-    python!,
-    [join(root, 'test/saml/pysaml2_identity_provider.py')],
-    {
-      input: JSON.stringify(asked),
-      encoding: 'utf8',
+  const child = spawn(python!, [join(root, 'test/saml/pysaml2_identity_provider.py')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    answer: async (url, service_metadata, signing) => {
+      const asked = {
+        entity_id: acme.entity_id,
+        sso_url: acme.sso_url,
+        key_file: file('saml_acme.key'),
+        certificate_file: file('saml_acme.crt'),
+        service_metadata,
+        request: new URL(url).searchParams.get('SAMLRequest'),
+        email: 'Ada@acme.example',
+        ...signing,
+      };
+      child.stdin.write(`${JSON.stringify(asked)}\n`);
+      const { value, done } = await answers.next();
+      assert.ok(done !== true, 'pysaml2 ended without an answer');
+      return JSON.parse(value) as Awaited<ReturnType<Pysaml2['answer']>>;
     },
-  );
-  assert.equal(status, 0, stderr);
-  return JSON.parse(stdout) as ReturnType<typeof answerByPysaml2>;
+    close: async () => {
+      child.stdin.end();
+      await ended;
+    },
+  };
 }

@@ -1,4 +1,4 @@
-"""An identity provider made of pysaml2 and xmlsec1: reads one sign-in as JSON from standard input, answers it as JSON on standard output."""
+"""An identity provider made of pysaml2 and xmlsec1: reads sign-ins as JSON from standard input, one a line, answers each as a line of JSON on standard output."""
 
 import base64
 import json
@@ -13,9 +13,8 @@ from saml2.saml import NAMEID_FORMAT_EMAILADDRESS, NameID
 from saml2.server import Server
 from saml2.sigver import get_xmlsec_binary
 
-asked = json.load(sys.stdin)
 
-with tempfile.TemporaryDirectory() as folder:
+def answer(asked, folder):
     metadata = os.path.join(folder, "service.xml")
     with open(metadata, "w") as file:
         file.write(asked["service_metadata"])
@@ -52,7 +51,9 @@ with tempfile.TemporaryDirectory() as folder:
         digest_alg="http://www.w3.org/2001/04/xmlenc#" + asked["digest_algorithm"],
         **arguments,
     )
-    json.dump(
-        {"issuer": request.message.issuer.text, "binding": binding, "response": base64.b64encode(str(response).encode()).decode()},
-        sys.stdout,
-    )
+    return {"issuer": request.message.issuer.text, "binding": binding, "response": base64.b64encode(str(response).encode()).decode()}
+
+
+with tempfile.TemporaryDirectory() as folder:
+    for line in sys.stdin:
+        print(json.dumps(answer(json.loads(line), folder)), flush=True)

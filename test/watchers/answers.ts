@@ -120,9 +120,11 @@ export function watchAnswers(
       : (app.swagger() as unknown as Document);
   let faults: string[] = [];
   app.addHook('onSend', (request, reply, payload, done) => {
-    const { url, config, schema = config.declared } = request.routeOptions;
-    const isDeclared = url !== undefined && schema !== undefined && (is_whole || !schema.hide);
-    if (!isDeclared) return done(null, payload);
+    const { config, schema = config.declared } = request.routeOptions;
+    const { completed } = request;
+    const url = completed?.url ?? request.routeOptions.url;
+    const isDeclared = completed ? is_whole : schema !== undefined && (is_whole || !schema.hide);
+    if (url === undefined || !isDeclared) return done(null, payload);
     if (is_whole) check ??= whole;
     const look = (check ??= openAnswerCheck(declared()));
     if (is_whole) whole = look;

@@ -2,7 +2,8 @@
 export type Json = { [keyword: string]: unknown };
 
 type Response = { content?: Record<string, { schema?: Json }> };
-type Operation = { responses: Record<string, Response> };
+/** What the document says of one operation. */
+export type Operation = { responses: Record<string, Response> };
 
 /** What the check of answers needs of an OpenAPI document. */
 export type Document = {

@@ -1,5 +1,7 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
-import type { Document } from './document.ts';
+import { all_methods, allowedMethods, isCompleted } from '../../server/platform/http/methods.ts';
+import { Problem } from '../../server/platform/http/responses.ts';
+import type { Document, Operation } from './document.ts';
 
 type Paths = Document['paths'];
 type Declared = { type?: unknown; title?: unknown; content?: object };
@@ -39,8 +41,39 @@ export function collectHiddenRoutes(app: FastifyInstance): () => Paths {
       const path = (paths[route.url.replaceAll(/:(\w+)/g, '{$1}')] ??= {});
       for (const method of [route.method].flat()) path[method.toLowerCase()] = operation;
     }
+    for (const [url, methods] of methodsOf(routes)) complete(paths, url, methods);
     return paths;
   };
+}
+
+/** The methods that each path has for which the server answers what it lacks. */
+function methodsOf(routes: RouteOptions[]): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const { url, method } of routes.filter((route) => isCompleted(route)))
+    found.set(url, new Set([...(found.get(url) ?? []), ...[method].flat()]));
+  return found;
+}
+
+/** Adds what a path is answered where no route of it has the method. */
+function complete(paths: Paths, url: string, methods: Set<string>): void {
+  // A parameter may be longer than any is.
+  const tooLong: Operation['responses'] = url.includes(':')
+    ? { 404: { content: { [problem]: {} } } }
+    : {};
+  const refused = { 405: { content: { [problem]: { schema: { ...Problem } } } } };
+  const answers = (responses: Operation['responses']): Operation => ({
+    responses: { ...tooLong, ...responses },
+  });
+  const name = url.replaceAll(/:(\w+)/g, '{$1}');
+  const own = (paths[name] ??= {});
+  const slashless = (paths[name.slice(0, -1)] ??= {});
+  const allowed = allowedMethods(methods);
+  for (const method of all_methods) {
+    const key = method.toLowerCase();
+    slashless[key] ??= answers({ 308: {} });
+    if (method === 'OPTIONS') own[key] ??= answers({ 204: {} });
+    else if (!allowed.includes(method)) own[key] ??= answers(refused);
+  }
 }
 
 function responsesOf({ url, method, schema }: RouteOptions) {

@@ -6,7 +6,8 @@ import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
 import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
 
-const entries_written = 1_100;
+/** More than the file reads at once. */
+const entries_written = 600;
 
 let harness: Harness;
 let home: TestOrganization;
@@ -57,7 +58,7 @@ test('the file has every entry, in order, once, as lists show them', async () =>
     Array.from({ length: entries_written }, (_, index) => entries_written - index),
   );
   const { body } = await harness.request('GET', url('?limit=1000'), { key: home.key });
-  assert.deepEqual(lines.slice(0, 1000), body.results);
+  assert.deepEqual(lines, body.results);
   assert.deepEqual(
     [lines[0]!['user'], lines[0]!['ip'], lines[0]!['request_id']],
     [null, null, null],
@@ -102,7 +103,7 @@ test('filters and order hold in the file; nothing found is an empty one', async 
       key: home.key,
     }),
   );
-  assert.deepEqual([odd.length, odd[0]!['number'], odd[1]!['number']], [550, 1, 3]);
+  assert.deepEqual([odd.length, odd[0]!['number'], odd[1]!['number']], [entries_written / 2, 1, 3]);
   const none = await harness.request('GET', url('?format=ndjson&scope=none'), { key: home.key });
   assert.deepEqual([none.status, none.text], [200, '']);
   const count = harness.deps.db.statementCount();

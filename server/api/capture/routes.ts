@@ -75,7 +75,7 @@ export function captureRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 const script = 'application/javascript';
-const preflight_route = hiddenRoute({ 200: [] });
+const preflight_route = { ...hiddenRoute({ 200: [] }), config: foreign_route.config };
 const script_route = hiddenRoute({ 200: [script], 404: [problem], 503: [problem] });
 
 function allPaths(): string[] {

@@ -12,15 +12,16 @@ before(async () => {
 after(() => harness.close());
 
 const projects = inDepth(2, 5);
-const objects = projects * 100;
+const [exports, targets] = [inDepth(29, 79), inDepth(10, 20)];
+const objects = projects * (1 + exports + targets);
 
-/** Projects with 79 exports and twenty targets each. */
+/** Projects with many exports and targets each. */
 function manyObjects(): { projects: Record<string, object> } {
   const numbers = (count: number) => Array.from({ length: count }, (_, at) => at);
   const project = (at: number) => ({
     name: `Project ${at}`,
     batch_exports: Object.fromEntries(
-      numbers(79).map((number) => [
+      numbers(exports).map((number) => [
         `export_${number}`,
         {
           name: `Export ${number}`,
@@ -38,7 +39,7 @@ function manyObjects(): { projects: Record<string, object> } {
       ]),
     ),
     notice_targets: Object.fromEntries(
-      numbers(20).map((number) => [
+      numbers(targets).map((number) => [
         `target_${number}`,
         { type: 'email', address: `a${number}@example.com`, batch_exports: [`export_${number}`] },
       ]),

@@ -7,7 +7,7 @@ import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
 
 const password = 'violet kettle harbour 92';
-const rounds = inDepth(4, 20);
+const rounds = inDepth(3, 20);
 let harness: Harness;
 before(async () => {
   harness = await openHarness({ clickhouse: false });
@@ -39,7 +39,7 @@ async function invite(
 }
 
 test('of 2 to 8 sign-ups with one invite one joins: one account, one session', async () => {
-  for (let count = 2; count <= 8; count += 1) {
+  for (let count = 2; count <= 8; count += inDepth(6, 1)) {
     const home = await harness.newOrganization();
     const target_email = `${randomUUID()}@example.com`;
     const link = await invite(home, target_email);
@@ -56,7 +56,7 @@ test('of 2 to 8 sign-ups with one invite one joins: one account, one session', a
 });
 
 test('of 2 to 10 acceptances with one account one joins', async () => {
-  for (let count = 2; count <= 10; count += 1) {
+  for (let count = 2; count <= 10; count += inDepth(8, 1)) {
     const [home, own] = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
     const link = await invite(home, own.user.email);
     const answers = await Promise.all(Array.from({ length: count }, () => accept(link, own.key)));

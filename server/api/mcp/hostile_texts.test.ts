@@ -6,6 +6,7 @@ import { agentOf } from '../../../test/factories/agents.ts';
 import type { Agent } from '../../../test/factories/agents.ts';
 import { newExport, projectBase } from '../../../test/factories/batch_exports.ts';
 import { endedRun, failed } from '../../../test/factories/ended_runs.ts';
+import { inDepth } from '../../../test/depth.ts';
 import { hostile_texts } from '../../../test/factories/hostile_texts.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
@@ -157,7 +158,7 @@ async function lookAtEverything(agent: Agent): Promise<unknown[]> {
   for (let offset = 0; offset < exports.length; offset += 20)
     await call('list_exports', { offset });
   for (const id of exports.slice(0, 20)) await call('get_export', { export: id });
-  for (const id of exports.slice(0, 3)) {
+  for (const id of exports.slice(0, inDepth(1, 3))) {
     await call('explain_delay', { export: id });
     await call('list_runs', { export: id });
     await call('read_logs', { export: id, limit: 100 });
@@ -169,9 +170,13 @@ async function lookAtEverything(agent: Agent): Promise<unknown[]> {
   return answers;
 }
 
-/** Does what the texts ask for, with every tool that there is and every text as an argument. */
+/**
+ * Does what the texts ask for, with every tool that there is and texts as arguments: a third of
+ * them, in every disguise, or all.
+ */
 async function obey(agent: Agent, names: readonly string[]): Promise<void> {
-  for (const [at, text] of hostile_texts.entries()) {
+  const tried = hostile_texts.filter((_text, at) => at % inDepth(3, 1) === 0);
+  for (const [at, text] of tried.entries()) {
     const name = names[at % names.length]!;
     const args = {
       export: at % 2 === 0 ? text : exports[0]!,
@@ -185,7 +190,7 @@ async function obey(agent: Agent, names: readonly string[]): Promise<void> {
       scope: text,
     };
     await agent.call(name, args).catch(() => undefined);
-    if (at % 10 === 0) await obeyInFull(agent, text);
+    if (at % inDepth(20, 10) === 0) await obeyInFull(agent, text);
   }
 }
 

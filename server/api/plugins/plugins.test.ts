@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
-import { collectionUrl, collection_names, writtenPlugin } from '../../../test/factories/plugins.ts';
+import {
+  collectionUrl,
+  collection_names,
+  packageFiles,
+  writtenPlugin,
+} from '../../../test/factories/plugins.ts';
 
 let harness: Harness;
 let home: TestOrganization;
@@ -217,7 +222,9 @@ test(
       const { id, count, results } = await get(name);
       assert.deepEqual([id, count, results], [null, 0, []], name);
     }
-    const [one, two] = [await writtenPlugin(harness, own), await writtenPlugin(harness, own)];
+    const files = packageFiles('pipeline_destinations', { description: 'Sent, and stored again.' });
+    const one = await writtenPlugin(harness, own, 'pipeline_destinations', files);
+    const two = await writtenPlugin(harness, own, 'pipeline_destinations', files);
     const config = await ask(
       'POST',
       `/api/projects/${own.project.id}/plugin_configs/`,
@@ -243,7 +250,6 @@ test(
         scope,
       ]),
       [
-        ['source_updated', String(two.id), 'pipeline_destination'],
         ['installed', String(two.id), 'pipeline_destination'],
         ['source_updated', String(one.id), 'pipeline_destination'],
         ['installed', String(one.id), 'pipeline_destination'],

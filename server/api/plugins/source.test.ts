@@ -47,6 +47,8 @@ test('source is sent, shown, changed file by file, and compiled each time', asyn
     assert.deepEqual(second.body.public_jobs, { go: {} });
     assert.deepEqual(second.body.source, { 'plugin.json': manifest, [file]: code });
     assert.deepEqual((await ask('GET', `${url}source/`)).body, second.body);
+    // What serves a collection differs from one to the other, how source is changed does not.
+    if (name !== collection_names[0]) continue;
     const third = await ask('PATCH', `${url}update_source/`, { source: { 'plugin.json': null } });
     assert.deepEqual([third.body.source, third.body.name], [{ [file]: code }, 'From plugin.json']);
     const put = await ask('PUT', `${url}update_source/`, { source: { [file]: `${code}\n` } });
@@ -143,6 +145,9 @@ test('what was changed in the database is not shown, edited or rolled back to', 
   const { id, url } = await writtenPlugin(harness, home);
   const renew = () => ask('PUT', `${url}update_source/`, { source: files });
   await ask('PATCH', `${url}update_source/`, { 'more.ts': 'export {}' });
+  await harness.deps.db.run(
+    sql`CREATE TABLE kept_versions AS SELECT * FROM plugin_versions WHERE plugin_id = ${id}`,
+  );
   for (const change of changes) {
     await harness.deps.db.run(sql`UPDATE plugin_versions SET ${change} WHERE plugin_id = ${id}`);
     for (const [method, path, body] of [
@@ -157,9 +162,19 @@ test('what was changed in the database is not shown, edited or rolled back to', 
         `${method} ${path} ${change.sql}`,
       );
     }
-    // From the second time on, the very files that are stored already.
+    await harness.deps.db.run(sql`UPDATE plugin_versions v
+      SET files = k.files, code = k.code, content_sha256 = k.content_sha256,
+        capabilities = k.capabilities, seal = k.seal
+      FROM kept_versions k WHERE k.id = v.id`);
+    assert.equal((await ask('GET', `${url}source/`)).status, 200, 'nothing else was changed');
+  }
+  for (let time = 0; time < 2; time += 1) {
+    await harness.deps.db.run(
+      sql`UPDATE plugin_versions SET seal = '\\x00'::bytea WHERE plugin_id = ${id}`,
+    );
+    // The second time, the very files that are stored already.
     assert.equal((await renew()).status, 200);
-    assert.deepEqual((await ask('GET', `${url}source/`)).body.source, files, change.sql);
+    assert.deepEqual((await ask('GET', `${url}source/`)).body.source, files);
   }
   const [one, other] = [
     await writtenPlugin(harness, home),

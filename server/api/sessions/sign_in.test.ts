@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer } from '../../../test/harness.ts';
+import { inDepth } from '../../../test/depth.ts';
 import {
   activitiesOf,
   forgetAllAttempts,
@@ -95,7 +96,7 @@ test('an unknown address costs as much work as a wrong password', async () => {
   /** The processor's work, which does not grow with what else the machine does as time would. */
   const workOf = async (email: string) => {
     const begun = process.cpuUsage();
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < 3; round += 1) {
       await forgetAllAttempts(harness);
       await trySignIn(harness, email, { password: 'another password' });
     }
@@ -195,7 +196,7 @@ test(
 
 test('a session that begins during a change of password does not outlive it', async () => {
   const [known, hash] = [await hashPassword(password), await hashPassword(other_password)];
-  for (let round = 0; round < 8; round += 1) {
+  for (let round = 0; round < 8; round += inDepth(3, 1)) {
     await forgetAllAttempts(harness);
     const user = await newPerson(harness, { password_hash: known });
     const change = harness.deps.db.transaction(async (tx) => {

@@ -54,8 +54,8 @@ test(
       assert.deepEqual([status, body.code, body.attr], [400, 'sso_enforced', null]);
       assert.ok(body.detail.includes(`${url}${encodeURIComponent(email)}`), body.detail);
     }
-    // Ten of these would have slowed the account down if they had been tries.
-    for (let number = 0; number < 10; number += 1)
+    // Six of these would have slowed the account down if they had been tries.
+    for (let number = 0; number < 6; number += 1)
       assert.equal(
         (await trySignIn(world.harness, address, { password: 'a wrong password' })).status,
         400,

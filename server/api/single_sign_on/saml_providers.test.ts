@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { change } from '../../../test/saml/forgery.ts';
 import { encodeResponse } from '../../../test/saml/identity_provider.ts';
-import { answerByPysaml2, skip_pysaml2 } from '../../../test/saml/pysaml2.ts';
+import { openPysaml2, skip_pysaml2 } from '../../../test/saml/pysaml2.ts';
+import type { Pysaml2 } from '../../../test/saml/pysaml2.ts';
 import { answerBySamlify } from '../../../test/saml/samlify.ts';
 import {
   accountAt,
@@ -13,10 +14,15 @@ import {
 import type { SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
 
 let world: SingleSignOnWorld;
+let pysaml2: Pysaml2 | undefined;
 before(async () => {
+  if (skip_pysaml2 === false) pysaml2 = openPysaml2();
   world = await openSingleSignOn({ wall_clock: true });
 });
-after(() => world.close());
+after(async () => {
+  await pysaml2?.close();
+  await world.close();
+});
 
 type Answered = { issuer: string; response: string };
 const rsa_sha256 = { signature_algorithm: 'rsa-sha256', digest_algorithm: 'sha256' };
@@ -33,14 +39,14 @@ const providers: {
   {
     name: 'pysaml2',
     skip: skip_pysaml2,
-    answer: async (url, metadata) =>
-      answerByPysaml2(url, metadata, { ...rsa_sha256, is_response_signed: false }),
+    answer: (url, metadata) =>
+      pysaml2!.answer(url, metadata, { ...rsa_sha256, is_response_signed: false }),
   },
   {
     name: 'pysaml2, the response signed too',
     skip: skip_pysaml2,
-    answer: async (url, metadata) =>
-      answerByPysaml2(url, metadata, { ...rsa_sha256, is_response_signed: true }),
+    answer: (url, metadata) =>
+      pysaml2!.answer(url, metadata, { ...rsa_sha256, is_response_signed: true }),
   },
 ];
 

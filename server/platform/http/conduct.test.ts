@@ -22,6 +22,8 @@ test('without its slash a path redirects with 308, keeping query and method', as
     assert.equal(answer.status, 308);
     assert.equal(answer.headers['location'], `${ownPath()}?a=1&b=%20x`);
   }
+  const counted = await harness.deps.metrics.registry.metrics();
+  assert.ok(counted.includes('method="PATCH",route="/api/organizations/:id",status="308"'));
 });
 
 test('every error has the one body, with the request id that is in the header', async () => {
@@ -63,6 +65,9 @@ test('a method that a path lacks is 405 with Allow; OPTIONS and HEAD answer', as
   const options = await harness.request('OPTIONS', ownPath());
   assert.equal(options.status, 204);
   assert.equal(options.headers['allow'], 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS');
+  const odd = { headers: { 'content-type': 'nonsense' }, body: '{}' };
+  assert.equal((await harness.request('OPTIONS', ownPath(), odd)).status, 204);
+  assert.equal((await harness.request('PUT', list, odd)).status, 405);
   const [head, get] = [
     await harness.request('HEAD', ownPath(), { key: own.key }),
     await harness.request('GET', ownPath(), { key: own.key }),

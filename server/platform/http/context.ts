@@ -8,6 +8,7 @@ import type { Secrets } from '../secrets/secrets.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import type { Access, Caller, RecordSelect, Within } from './caller/access.ts';
 import type { Claim } from './claim.ts';
+import type { Completed } from './completed.ts';
 import type { Limiter } from './limits/rate_limit.ts';
 import type { Scope } from './caller/scopes.ts';
 
@@ -38,6 +39,8 @@ declare module 'fastify' {
     findCaller(request: FastifyRequest): Promise<Caller | undefined>;
   }
   interface FastifyRequest {
+    /** What is answered where the path has not this method, or not without its slash. */
+    completed: Completed | undefined;
     /** Who asks; there on every route that is not public. */
     caller: Caller;
     /** What the path leads into and at which level; there on routes with `config.within`. */

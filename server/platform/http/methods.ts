@@ -1,63 +1,100 @@
-import type { FastifyInstance, HTTPMethods } from 'fastify';
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import findMyWay from 'find-my-way';
+import type { HTTPMethod } from 'find-my-way';
 import { basePath } from './base_path.ts';
+import type { Completed } from './completed.ts';
 import { methodNotAllowed } from './errors.ts';
-import { hiddenRoute, problem } from './hidden_route.ts';
 
-const all_methods: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+/** What a path that ends with a slash can have, in the order of `Allow`. */
+export const all_methods: readonly HTTPMethod[] = [
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+];
 
-/** Collects which methods each path has. Begins before the routes are registered. */
-export function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
-  const methods = new Map<string, Set<string>>();
+type Path = { url: string; methods: Set<string> };
+
+/**
+ * True for routes whose paths answer every method: those of the API, and of signing in, but not
+ * those of other protocols.
+ */
+export function isCompleted({ url, config }: Pick<RouteOptions, 'url' | 'config'>): boolean {
+  return /^\/(?:api|login|complete)\//.test(url) && url.endsWith('/') && config?.foreign !== true;
+}
+
+/** The methods of `Allow` for a path that has these. */
+export function allowedMethods(methods: ReadonlySet<string>): string[] {
+  return all_methods.filter((method) => method === 'OPTIONS' || methods.has(method));
+}
+
+/**
+ * Finds what each request is answered whose path has not its method: `completed` of a request is
+ * there from the first hook on. Called before the routes are registered. Paths are found by
+ * Fastify's own router, in a tree of one method: routes of their own for all that is lacking would
+ * be ten for one that is not, and half of the time in which a server starts.
+ */
+export function findLacking(app: FastifyInstance): void {
+  const paths = findMyWay();
+  const known = new Map<string, Path>();
   app.addHook('onRoute', (route) => {
-    const known = methods.get(route.url) ?? new Set<string>();
-    for (const method of [route.method].flat()) known.add(method);
-    methods.set(route.url, known);
+    if (!isCompleted(route)) return;
+    const { url, method } = route;
+    const path = known.get(url) ?? { url, methods: new Set() };
+    if (!known.has(url)) paths.on('GET', url, () => undefined, path);
+    known.set(url, path);
+    for (const one of [method].flat()) path.methods.add(one);
   });
-  return methods;
+  const pathAt = (url: string) => paths.find('GET', url)?.store as Path | undefined;
+  app.decorateRequest('completed');
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (all_methods.includes(request.method as HTTPMethod))
+      request.completed = completedOf(request, pathAt);
+    done();
+  });
 }
 
-/**
- * Adds to every path that ends with a slash what it lacks: OPTIONS and 405 with `Allow`, and a 308
- * from the path without the slash that keeps the query. Called after the last route.
- */
-export function completeMethods(app: FastifyInstance, methods: Map<string, Set<string>>): void {
-  for (const [url, known] of [...methods].filter(
-    ([path]) => /^\/(?:api|login|complete)\//.test(path) && path.endsWith('/'),
-  )) {
-    const allowed = [...all_methods.filter((method) => known.has(method)), 'OPTIONS'];
-    const lacking = all_methods.filter((method) => !known.has(method));
-    app.route({
-      ...hiddenRoute({ 204: [] }),
-      method: 'OPTIONS',
-      url,
-      handler: (_request, reply) => reply.code(204).header('allow', allowed.join(', ')).send(),
-    });
-    if (lacking.length > 0) {
-      app.route({
-        ...hiddenRoute({ 405: [problem] }),
-        method: lacking,
-        url,
-        onRequest: (request, _reply, done) => done(methodNotAllowed(request.method, allowed)),
-        handler: answered,
-      });
+function completedOf(
+  request: FastifyRequest,
+  pathAt: (url: string) => Path | undefined,
+): Completed | undefined {
+  const path = pathAt(request.url);
+  if (path !== undefined)
+    return path.methods.has(request.method)
+      ? undefined
+      : { url: path.url, allowed: allowedMethods(path.methods) };
+  // What has no place of its own is nobody's, or the console's page.
+  const isNone = request.is404 || request.routeOptions.url?.endsWith('*');
+  const slashed = isNone ? pathAt(withSlash(request.url)) : undefined;
+  return (
+    slashed && {
+      url: slashed.url.slice(0, -1),
+      location: basePath(request.server.context) + withSlash(request.url),
     }
-    app.route({
-      ...hiddenRoute({ 308: [] }),
-      method: [...all_methods, 'OPTIONS'],
-      url: url.slice(0, -1),
-      onRequest: (request, reply) =>
-        void reply.redirect(basePath(app.context) + withSlash(request.url), 308),
-      handler: answered,
-    });
-  }
+  );
 }
 
 /**
- * The handler of a route that answers before a body is read: whatever it is, and however large, the
- * answer is the same.
+ * Answers what `findLacking` found, before a body is read: OPTIONS and 405 with `Allow`, and a 308
+ * from a path without its slash that keeps the query. Called after the hooks that see every
+ * request.
  */
-function answered(): never {
-  throw new Error('The request was answered already.');
+export function answerLacking(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const { completed, method } = request;
+    if (completed === undefined) return done();
+    if ('location' in completed) return void reply.redirect(completed.location, 308);
+    if (method !== 'OPTIONS') return done(methodNotAllowed(method, completed.allowed));
+    void reply.code(204).header('allow', completed.allowed.join(', ')).send();
+  });
+}
+
+/** The path of the request as it was declared, for what counts requests: it holds no id. */
+export function declaredPath(request: FastifyRequest): string {
+  return request.completed?.url ?? request.routeOptions.url ?? 'unknown';
 }
 
 /**

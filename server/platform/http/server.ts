@@ -14,7 +14,7 @@ import { guard, limitedSubject } from './caller/guard.ts';
 import { serveHealth } from './health.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { claimIdempotencyKey, settleIdempotencyKey } from './idempotency.ts';
-import { collectMethods, completeMethods } from './methods.ts';
+import { answerLacking, declaredPath, findLacking } from './methods.ts';
 import { isDraining } from './drain.ts';
 import { describeApi, serveDocument } from './openapi.ts';
 import { openLimiter } from './limits/rate_limit.ts';
@@ -78,18 +78,18 @@ export function buildServer(
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
   handleErrors(app, context);
+  findLacking(app);
   if (context.tracer !== undefined) traceRequests(app, context.tracer);
   observe(app, context);
+  answerLacking(app);
   app.register(cookie);
   startHousekeeping(app, context);
   describeApi(app);
   app.register(async (api) => {
     api.addHook('onRoute', (route) => conduct(api, context, findAccess, route));
-    const methods = collectMethods(api);
     serveHealth(api, context);
     serveDocument(api);
     register(api);
-    completeMethods(api, methods);
   });
   return app;
 }
@@ -142,7 +142,7 @@ function observe(app: FastifyInstance, context: HttpContext): void {
     // Only a request that was counted can be given back.
     if (reply.statusCode === 304 && request.caller !== undefined)
       app.limiter.refund(limitedSubject(request.caller));
-    const route = request.routeOptions.url ?? 'unknown';
+    const route = declaredPath(request);
     context.metrics.request_seconds.observe(
       { method: request.method, route, status: String(reply.statusCode) },
       reply.elapsedTime / 1000,

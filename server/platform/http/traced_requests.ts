@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { declaredPath } from './methods.ts';
 import { asPartOf } from '../tracing/span.ts';
 import type { Span } from '../tracing/span.ts';
 import { readTraceparent, traceparentOf } from '../tracing/traceparent.ts';
@@ -16,7 +17,7 @@ const untold = new Set(['/healthz', '/readyz', '/metrics']);
 export function traceRequests(app: FastifyInstance, tracer: Tracer): void {
   const spans = new WeakMap<FastifyRequest, Span>();
   app.addHook('onRequest', (request, reply, done) => {
-    const route = request.routeOptions.url ?? 'unknown';
+    const route = declaredPath(request);
     if (untold.has(route)) return done();
     const span = tracer.begin(`${request.method} ${route}`, {
       kind: request_kind,

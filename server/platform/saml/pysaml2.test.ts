@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { change } from '../../../test/saml/forgery.ts';
 import {
   encodeResponse,
   readLoginUrl,
   testIdentityProvider,
 } from '../../../test/saml/identity_provider.ts';
-import { answerByPysaml2, skip_pysaml2 as skip } from '../../../test/saml/pysaml2.ts';
+import { openPysaml2, skip_pysaml2 as skip } from '../../../test/saml/pysaml2.ts';
+import type { Pysaml2 } from '../../../test/saml/pysaml2.ts';
 import { serviceMetadata } from './metadata.ts';
 import { makeLoginRequest } from './request.ts';
 import { peekRequestId, readResponse } from './response.ts';
@@ -23,6 +24,12 @@ const service = {
   acs_url: 'https://sluice.example/complete/saml/',
 };
 
+let pysaml2: Pysaml2;
+before(() => {
+  if (skip === false) pysaml2 = openPysaml2();
+});
+after(() => pysaml2?.close());
+
 for (const how of [
   { is_response_signed: false, signature_algorithm: 'rsa-sha256', digest_algorithm: 'sha256' },
   { is_response_signed: true, signature_algorithm: 'rsa-sha256', digest_algorithm: 'sha256' },
@@ -37,7 +44,7 @@ for (const how of [
         service_name: 'Sluice',
         relay_state: 'state',
       });
-      const answer = answerByPysaml2(url, serviceMetadata(service), how);
+      const answer = await pysaml2.answer(url, serviceMetadata(service), how);
       assert.deepEqual(
         [answer.issuer, answer.binding],
         [service.entity_id, 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST'],

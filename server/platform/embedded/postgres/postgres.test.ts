@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
+import { inDepth } from '../../../../test/depth.ts';
 import { silentLog } from '../../log.ts';
 import { readStandbys } from '../../postgres/control_store.ts';
 import { openDatabase } from '../../postgres/database.ts';
@@ -88,7 +89,7 @@ describe('embedded PostgreSQL', () => {
   });
 
   test('after kill -9 it comes back on the same URL with everything acknowledged', async () => {
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < inDepth(1, 3); round++) {
       const acknowledged: number[] = [];
       const first = store.pid;
       assert.ok(first);
