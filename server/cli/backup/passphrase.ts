@@ -75,7 +75,13 @@ export async function openKeys(
   }
 }
 
-function keyOf(passphrase: string, salt: Buffer): Promise<Buffer> {
+/** The last key that was derived: a backup that was just made is often read next (`drill`). */
+let last: { passphrase: string; salt: Buffer; key: Buffer } | undefined;
+
+async function keyOf(passphrase: string, salt: Buffer): Promise<Buffer> {
+  if (last?.passphrase === passphrase && last.salt.equals(salt)) return last.key;
   const derive = promisify<string, Buffer, number, typeof cost, Buffer>(scrypt);
-  return derive(passphrase, salt, key_bytes, cost);
+  const key = await derive(passphrase, salt, key_bytes, cost);
+  last = { passphrase, salt, key };
+  return key;
 }
