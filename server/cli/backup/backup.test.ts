@@ -117,7 +117,12 @@ test('a backup is restored row by row, and a second one writes only what is new'
   assert.deepEqual(await restored.rows(sql`SELECT step FROM erasures`), [{ step: 'resolve' }]);
   await restored.close();
   await db.run(sql`DELETE FROM erasures`);
-  const [oldest] = await listBackups(place);
+  const [oldest, next] = await listBackups(place);
+  const sealed = [await readManifest(place, oldest!), await readManifest(place, next!)];
+  // One key opens both, and no two were sealed with the same initialization vector.
+  const [one, other] = sealed.map(({ keys }) => keys);
+  assert.equal(one!.salt, other!.salt);
+  assert.notEqual(one!.sealed.slice(0, 16), other!.sealed.slice(0, 16));
   assert.equal((await chooseBackup(place, first.manifest.taken_at)).name, oldest);
   await assert.rejects(chooseBackup(place, '2020-01-01T00:00:00Z'), /is as old as 2020/);
 });
