@@ -12,8 +12,8 @@ import type { StandIn } from './cluster.ts';
 import { no_trouble } from './settings.ts';
 import type { Weakness } from './settings.ts';
 
-/** The stand-in itself is tested with the campaigns that stand on it. */
-const test = (title: string, body: () => Promise<void>) => testOf(title, { skip: only_deep }, body);
+const test = (title: string, body: () => Promise<void>): void =>
+  void testOf(title, { skip: only_deep }, body);
 const folder = mkdtempSync(join(tmpdir(), 'sluice-cluster-'));
 const weaknesses = new Set<Weakness>();
 const trouble = { ...no_trouble };

@@ -78,18 +78,19 @@ test('a big result streams through bounded memory', async (context) => {
   let peak = 0;
   let total = 0;
   const { stream } = await own.client.exec({
-    query: "SELECT number, repeat('x', 500) AS s FROM numbers(200000) FORMAT JSONEachRow",
+    query: "SELECT number, repeat('x', 500) AS s FROM numbers(300000) FORMAT JSONEachRow",
     clickhouse_settings: { max_threads: 1, max_block_size: '1000' },
   });
   for await (const chunk of stream) {
+    // A client that is slow at first: whatever is not held back by it lies in the child's memory.
+    if (total === 0) await pause(1_000);
     total += (chunk as Buffer).length;
-    if (total % 8 === 0) await pause(1);
     peak = Math.max(peak, rss());
   }
   context.diagnostic(
     `${Math.round(total / 1e6)} MB through the child: ${Math.round(start)} MB before, ` +
       `${Math.round(peak)} MB at most`,
   );
-  assert.ok(total > 100e6);
-  assert.ok(peak - start < 60);
+  assert.ok(total > 150e6);
+  assert.ok(peak - start < 40);
 });
