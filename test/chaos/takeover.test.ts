@@ -25,7 +25,8 @@ import { compareFiles, startExport } from './one_export.ts';
 // A campaign: three servers and their stores, which are killed while they work. What each of the
 // tests shows is shown once in `npm test` with fewer processes: by the kill of one worker
 // (server/engine/workers/killed_worker.test.ts), of the sandbox of a plugin
-// (server/engine/plugins/running/running_workers.test.ts), and of the server (test/main_job.test.ts).
+// (server/engine/plugins/running/running_workers.test.ts), and of the server
+// (test/main_job.test.ts).
 
 /** A killed worker's run is in other hands after 15 s, where the machine has nothing else to do. */
 const takeover_ms_max = 15_000;

@@ -57,8 +57,9 @@ async function breakOff(
 }
 
 test(
-  'a worker that is killed (writing, written, committing, committed) has shown all or nothing, and the next ' +
-    'one completes it once; killed in the third of five slices it has only that one repeated',
+  'a worker that is killed (writing, written, committing, committed) has shown all or nothing, ' +
+    'and the next one completes it once; killed in the third of five slices ' +
+    'it has only that one repeated',
   async () => {
     const places = ['writing', 'writing', 'written', 'committed', 'committing'] as const;
     const all = await Promise.all(places.map(freshOrders));

@@ -58,8 +58,9 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
   testMySqlStages(world);
 
   test(
-    'a worker that is killed (writing, written, committing, committed) has shown all or nothing, and the ' +
-      'next one completes it once; killed in the third of five slices it repeats only that one',
+    'a worker that is killed (writing, written, committing, committed) has shown all or nothing, ' +
+      'and the next one completes it once; killed in the third of five slices ' +
+      'it repeats only that one',
     async () => {
       const places = ['writing', 'writing', 'written', 'committed', 'committing'] as const;
       const all = places.map((place) => world.freshOrders(place));

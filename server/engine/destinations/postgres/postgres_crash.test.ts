@@ -73,8 +73,9 @@ function ordersOf({ config, delivery }: Place, killed: KillPlace): DeliveryOrder
 }
 
 test(
-  'a worker that is killed (writing, written, committing, committed) has shown all or nothing, and the next ' +
-    'one completes it once; killed in the third of five slices it has only that one repeated',
+  'a worker that is killed (writing, written, committing, committed) has shown all or nothing, ' +
+    'and the next one completes it once; killed in the third of five slices ' +
+    'it has only that one repeated',
   async () => {
     const killed = ['writing', 'writing', 'written', 'committed', 'committing'] as const;
     const places = await Promise.all(killed.map(() => freshPlace()));
