@@ -29,6 +29,7 @@ import {
   until,
 } from './processes/server_process.ts';
 import type { ServerProcess } from './processes/server_process.ts';
+import { openSluice } from './processes/sluice_process.ts';
 
 // The path of a user, with the server as a process of its own: start, events, a kill right after
 // the answer, an export, its proof, its end.
@@ -38,6 +39,7 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-main-job-'));
 const key = makeApiKey();
 const environment = serverEnvironment(folder, key);
 let server: ServerProcess;
+const sluice = openSluice();
 /** What the configured key got at once when /readyz first said 200. */
 let first_status: number;
 
@@ -53,20 +55,14 @@ before(async () => {
   [server, { status: first_status }] = await Promise.all([started, ready]);
 });
 after(async () => {
+  await sluice.close();
   if (server.child.exitCode === null) await server.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function command(...words: string[]): Promise<{ code: number; output: string }> {
-  try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, ...words], {
-      env: environment,
-    });
-    return { code: 0, output: stdout + stderr };
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
-    return { code, output: stdout + stderr };
-  }
+async function command(...words: string[]): Promise<{ code: number | null; output: string }> {
+  const { code, out, err } = await sluice.run(words, environment);
+  return { code, output: out + err };
 }
 
 const line = (number: number) =>
@@ -76,6 +72,8 @@ const line = (number: number) =>
     timestamp: new Date(Date.parse('2026-01-01T00:00:00Z') + number * 10_000).toISOString(),
     properties: { number },
   });
+/** One every ten seconds: those of two hours, each of which becomes a file. */
+const events_sent = 700;
 const events = '/api/projects/@current/events/';
 const ndjson = { 'content-type': 'application/x-ndjson' };
 
@@ -116,12 +114,12 @@ test(
   'events answered with 200 survive a kill -9 of the server that follows at once, and are ' +
     'exported once, with proof',
   async () => {
-    const body = Array.from({ length: 2_000 }, (_, number) => line(number)).join('\n');
+    const body = Array.from({ length: events_sent }, (_, number) => line(number)).join('\n');
     const answer = await call(server.address, key, 'POST', events, body, ndjson);
     await server.kill();
     assert.deepEqual(answer, {
       status: 200,
-      body: { taken: 2_000, duplicates: 0, refused: 0, rejected: 0, errors: [] },
+      body: { taken: events_sent, duplicates: 0, refused: 0, rejected: 0, errors: [] },
     });
     server = await startServer(['start'], environment);
 
@@ -136,7 +134,7 @@ test(
     const path = `${base}${String(created.body['id'])}/`;
     const started = await call(server.address, key, 'POST', `${path}backfill/`, {
       start_at: '2026-01-01T00:00:00Z',
-      end_at: '2026-01-01T06:00:00Z',
+      end_at: '2026-01-01T02:00:00Z',
     });
     assert.equal(started.status, 200);
     const { id } = started.body['backfill'] as { id: string };
@@ -153,7 +151,7 @@ test(
       .map((text) => (JSON.parse(text) as { properties: { number: number } }).properties.number);
     assert.deepEqual(
       numbers.toSorted((a, b) => a - b),
-      Array.from({ length: 2_000 }, (_, number) => number),
+      Array.from({ length: events_sent }, (_, number) => number),
     );
 
     const whole = await command('verify');

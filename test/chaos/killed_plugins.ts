@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { inDepth, is_deep } from '../depth.ts';
 import { openPluginTarget, target_fields } from '../factories/running_plugins.ts';
 import { call, until } from '../processes/server_process.ts';
 
-const events_sent = inDepth(3_000, 10_000);
+const events_sent = 10_000;
 /** After how many batches a worker is killed. */
-const kills = is_deep ? [4, 9] : [3];
+const kills = [4, 9];
 const batch_rows = 500;
 const project = '/api/projects/@current';
 const code = `

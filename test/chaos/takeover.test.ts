@@ -10,7 +10,7 @@ import { releaseDead } from '../../server/engine/workers/heartbeat.ts';
 import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import { openHttpReceiver } from '../servers/http_receiver.ts';
-import { inDepth, only_deep } from '../depth.ts';
+import { is_deep, only_deep } from '../depth.ts';
 import {
   call,
   findProcesses,
@@ -22,8 +22,14 @@ import type { ServerProcess } from '../processes/server_process.ts';
 import { deliverThroughKills } from './killed_plugins.ts';
 import { compareFiles, startExport } from './one_export.ts';
 
+// A campaign: three servers and their stores, which are killed while they work. What each of the
+// tests shows is shown once in `npm test` with fewer processes: by the kill of one worker
+// (server/engine/workers/killed_worker.test.ts), of the sandbox of a plugin
+// (server/engine/plugins/running/running_workers.test.ts), and of the server
+// (test/main_job.test.ts).
+
 /** A killed worker's run is in other hands after 15 s, where the machine has nothing else to do. */
-const takeover_ms_max = inDepth(60_000, 15_000);
+const takeover_ms_max = 15_000;
 const events = 120_000;
 const folder = mkdtempSync(join(tmpdir(), 'sluice-takeover-'));
 const key = makeApiKey();
@@ -32,6 +38,7 @@ const processes: ServerProcess[] = [];
 let address: string;
 
 before(async () => {
+  if (!is_deep) return;
   address = (await start('api')).address;
 });
 
@@ -54,6 +61,7 @@ async function kill(process: ServerProcess): Promise<void> {
 test(
   'of two workers one is killed in the middle of a run: the other takes it over in time, writes ' +
     'no finished slice again, and delivers everything once',
+  { skip: only_deep },
   async (context) => {
     const workers = [await start('worker'), await start('worker')];
     const path = await startExport({ folder, events }, address, key);
@@ -101,7 +109,7 @@ test(
   },
 );
 
-test('a worker alone answers for its own health and metrics', async () => {
+test('a worker alone answers for its own health and metrics', { skip: only_deep }, async () => {
   const worker = processes.at(-1)!;
   const at = /\/metrics at (\S+)\.\n/.exec(worker.output())?.[1];
   const ready = await fetch(`${at}/readyz`);
@@ -117,6 +125,7 @@ test('a worker alone answers for its own health and metrics', async () => {
 test(
   'events arrive at a plugin in their order although its worker is killed: none is lost, and ' +
     'what comes twice is one batch for each kill',
+  { skip: only_deep },
   async () => {
     await deliverThroughKills(
       { address, key },
@@ -183,7 +192,7 @@ test(
   },
 );
 
-test('SIGTERM ends workers, server and stores in order', async () => {
+test('SIGTERM ends workers, server and stores in order', { skip: only_deep }, async () => {
   for (const process of processes.splice(0).toReversed()) assert.equal(await process.stop(), 0);
   await until('the stores to be gone', 5_000, 50, async () =>
     findProcesses(folder, 'postgres').length + findProcesses(folder, 'clickhouse').length === 0

@@ -3,14 +3,17 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, test as testOf } from 'node:test';
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseClient } from '@clickhouse/client';
+import { is_deep, only_deep } from '../depth.ts';
 import { openStandIn } from './cluster.ts';
 import type { StandIn } from './cluster.ts';
 import { no_trouble } from './settings.ts';
 import type { Weakness } from './settings.ts';
 
+const test = (title: string, body: () => Promise<void>): void =>
+  void testOf(title, { skip: only_deep }, body);
 const folder = mkdtempSync(join(tmpdir(), 'sluice-cluster-'));
 const weaknesses = new Set<Weakness>();
 const trouble = { ...no_trouble };
@@ -19,6 +22,7 @@ let cluster: StandIn;
 let nodes: ClickHouseClient[];
 
 before(async () => {
+  if (!is_deep) return;
   cluster = await openStandIn({ folder, weaknesses, trouble });
   const urls = [...cluster.urls.split(','), cluster.balancer_url];
   nodes = urls.map((url) => createClient({ url, log: { level: 127 } }));
@@ -26,8 +30,8 @@ before(async () => {
 });
 
 after(async () => {
-  await Promise.all(nodes.map((node) => node.close()));
-  await cluster.close();
+  await Promise.all((nodes ?? []).map((node) => node.close()));
+  await cluster?.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -52,7 +56,6 @@ const count = async (node: number, where: string, table = 'rows') =>
   Number(
     (await ask<{ n: string }>(node, `SELECT count() AS n FROM ${table} WHERE ${where}`))[0]!.n,
   );
-
 const counts = (where: string, table = 'rows') =>
   Promise.all([0, 1, 2].map((node) => count(node, where, table)));
 
@@ -61,7 +64,6 @@ const sync = (node: number, seconds = 30) =>
     query: 'SYSTEM SYNC REPLICA rows LIGHTWEIGHT',
     clickhouse_settings: { receive_timeout: seconds },
   });
-
 const quorum = { insert_quorum: 'auto', insert_quorum_timeout: 20_000 } as const;
 
 /** With fetches of all but the first replica stopped. */

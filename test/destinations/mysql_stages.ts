@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { RetryableError } from '../../server/engine/destination/errors.ts';
 import { mysql } from '../../server/engine/destinations/mysql/mysql.ts';
-import { deliverAgain, repeatedSlices, writeSlice } from '../processes/killed_delivery.ts';
+import { deliverAgain, writeSlice } from '../processes/killed_delivery.ts';
 import type { MySqlWorld } from './mysql_world.ts';
 
 const manifest = { name: 'manifest', text: '{}' };
@@ -20,17 +20,6 @@ export function testMySqlStages(world: MySqlWorld): void {
 }
 
 function testTakeover(world: MySqlWorld): void {
-  test('a worker that is killed in the third of five slices repeats only that one', async () => {
-    const orders = world.freshOrders('writing');
-    orders.slices = Array.from({ length: 5 }, (_, number) => ({
-      base64: Buffer.from(`${number}\n`).toString('base64'),
-      records: 1,
-    }));
-    assert.deepEqual(await repeatedSlices(mysql, orders, world.deps), [2]);
-    assert.deepEqual(await world.delivered(orders), [0, 1, 2, 3, 4]);
-    assert.deepEqual(await world.stages(), []);
-  });
-
   test('an attempt that was believed dead and comes back shows nothing any more', async () => {
     for (const comesBack of [
       'while the next one writes',

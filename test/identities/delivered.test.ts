@@ -7,6 +7,7 @@ import { parquetReadObjects } from 'hyparquet';
 import { model_names } from '../../server/engine/models/model.ts';
 import { isoInstant, systemClock } from '../../server/platform/clock.ts';
 import { newExport, projectBase } from '../factories/batch_exports.ts';
+import { inDepth, is_deep } from '../depth.ts';
 import { openDeliveringHouse, until } from '../factories/delivering_house.ts';
 import type { DeliveringHouse } from '../factories/delivering_house.ts';
 import type { TestOrganization } from '../harness.ts';
@@ -84,7 +85,8 @@ test(
   async () => {
     const { house } = delivering;
     const home = await house.newOrganization();
-    const formats = ['JSONLines', 'Parquet'];
+    // Each writes the same rows; that a format writes what it is given is shown where it is made.
+    const formats = is_deep ? ['JSONLines', 'Parquet'] : ['JSONLines'];
     const exports = [];
     for (const file_format of formats)
       for (const model of model_names) {
@@ -93,7 +95,7 @@ test(
         exports.push((await newExport(house, home, { model, destination })).id as string);
       }
     await delivering.startOnce();
-    const events = eventsOf(7, 0, 60);
+    const events = eventsOf(7, 0, inDepth(30, 60));
     const half = Math.floor(events.length / 2);
     for (const part of [events.slice(0, half), events.slice(half)]) {
       await send(home, part);

@@ -8,9 +8,9 @@ test(
     'those of the model, at every watermark (100,000 sequences: npm run identities)',
   async (context) => {
     const checked = await runIdentities({
-      sequences: inDepth(50, 1_000),
-      sequences_per_project: inDepth(50, 100),
-      kills_per_project: inDepth(2, 3),
+      sequences: inDepth(30, 1_000),
+      sequences_per_project: inDepth(30, 100),
+      kills_per_project: inDepth(1, 3),
       seed: 16,
       say: (line) => context.diagnostic(line),
     });

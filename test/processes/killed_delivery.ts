@@ -42,20 +42,31 @@ export async function killDelivery(
   orders: DeliveryOrders,
   options: { after_milliseconds: number },
 ): Promise<SliceOutcome[]> {
+  return (await killDeliveries([orders], options))[0]!;
+}
+
+/**
+ * Delivers all in one process, which is ended by SIGKILL when each is at its place. Of one type;
+ * `committing` may be the place of the last one.
+ */
+export async function killDeliveries(
+  all: DeliveryOrders[],
+  options: { after_milliseconds: number },
+): Promise<SliceOutcome[][]> {
   const program = fileURLToPath(new URL('./delivery_process.ts', import.meta.url));
-  const child = spawn(process.execPath, [program, JSON.stringify(orders)], {
+  const child = spawn(process.execPath, [program, JSON.stringify(all)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit');
-  const outcomes: SliceOutcome[] = [];
-  let isReached = false;
+  const outcomes: SliceOutcome[][] = all.map(() => []);
+  let reached = 0;
   for await (const line of createInterface(child.stdout)) {
-    isReached = line === 'reached';
-    if (isReached) break;
-    outcomes.push(JSON.parse(line) as SliceOutcome);
+    if (line !== 'reached') outcomes[reached]!.push(JSON.parse(line) as SliceOutcome);
+    else if ((reached += 1) === all.length) break;
   }
-  if (!isReached) throw new Error('The delivery ended before the place where it was to be killed.');
-  if (orders.place === 'committing') await pause(options.after_milliseconds);
+  if (reached < all.length)
+    throw new Error('The delivery ended before the place where it was to be killed.');
+  if (all.at(-1)!.place === 'committing') await pause(options.after_milliseconds);
   child.kill('SIGKILL');
   await ended;
   return outcomes;
@@ -123,6 +134,20 @@ export async function deliverAgain(
 }
 
 /**
+ * Goes on after a kill in the middle of the third slice, and gives the numbers of the slices that
+ * both attempts have written or begun.
+ */
+export async function writtenAgain(
+  definition: DestinationDefinition,
+  orders: DeliveryOrders,
+  deps: DestinationDeps,
+  known: SliceOutcome[],
+): Promise<number[]> {
+  const { written } = await goOn(definition, orders, deps, known);
+  return written.filter((number) => number <= 2);
+}
+
+/**
  * Delivers these slices, is killed in the middle of the third one, goes on, and gives the numbers
  * of the slices that both attempts have written or begun.
  */
@@ -135,6 +160,5 @@ export async function repeatedSlices(
     { ...orders, place: 'writing', writing: 2 },
     { after_milliseconds: 0 },
   );
-  const { written } = await goOn(definition, orders, deps, known);
-  return written.filter((number) => number <= 2);
+  return writtenAgain(definition, orders, deps, known);
 }

@@ -6,6 +6,7 @@ import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import sql from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
@@ -88,6 +89,8 @@ test('a backup is restored row by row, and a second one writes only what is new'
     manifest.stretches.flatMap(({ file }) => file?.name ?? []);
   assert.equal(files(first.manifest).length, 5);
   await insertEvents(50, Date.parse(first.manifest.taken_at) + 1, 1);
+  // Until then no backup has them: the seconds in which rows may still come.
+  await pause(1_100);
   await eventually('the new rows are not below the cut', async () => {
     const second = await makeBackup(source(), place, options);
     return rowsOf(second.manifest, 'events') === 650;
@@ -114,7 +117,12 @@ test('a backup is restored row by row, and a second one writes only what is new'
   assert.deepEqual(await restored.rows(sql`SELECT step FROM erasures`), [{ step: 'resolve' }]);
   await restored.close();
   await db.run(sql`DELETE FROM erasures`);
-  const [oldest] = await listBackups(place);
+  const [oldest, next] = await listBackups(place);
+  const sealed = [await readManifest(place, oldest!), await readManifest(place, next!)];
+  // One key opens both, and no two were sealed with the same initialization vector.
+  const [one, other] = sealed.map(({ keys }) => keys);
+  assert.equal(one!.salt, other!.salt);
+  assert.notEqual(one!.sealed.slice(0, 16), other!.sealed.slice(0, 16));
   assert.equal((await chooseBackup(place, first.manifest.taken_at)).name, oldest);
   await assert.rejects(chooseBackup(place, '2020-01-01T00:00:00Z'), /is as old as 2020/);
 });

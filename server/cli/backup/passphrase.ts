@@ -37,14 +37,15 @@ function readFile(path: string): string {
 
 /**
  * Seals the keys under the passphrase (scrypt, AES-256-GCM). They open together with `bound` alone,
- * so that nobody without the passphrase can change what it stands for.
+ * so that nobody without the passphrase can change what it stands for. What a process seals under
+ * one passphrase has one salt, and an initialization vector each.
  */
 export async function sealKeys(
   keys: readonly string[],
   passphrase: string,
   bound: string,
 ): Promise<SealedKeys> {
-  const salt = randomBytes(16);
+  const salt = last?.passphrase === passphrase ? last.salt : randomBytes(16);
   const iv = randomBytes(iv_bytes);
   const cipher = createCipheriv('aes-256-gcm', await keyOf(passphrase, salt), iv);
   cipher.setAAD(Buffer.from(bound));
@@ -75,7 +76,16 @@ export async function openKeys(
   }
 }
 
-function keyOf(passphrase: string, salt: Buffer): Promise<Buffer> {
+/**
+ * The last key that was derived. A backup is sealed with the key that has just opened the one
+ * before it, and read with it where that comes next (`drill`): one derivation for both.
+ */
+let last: { passphrase: string; salt: Buffer; key: Buffer } | undefined;
+
+async function keyOf(passphrase: string, salt: Buffer): Promise<Buffer> {
+  if (last?.passphrase === passphrase && last.salt.equals(salt)) return last.key;
   const derive = promisify<string, Buffer, number, typeof cost, Buffer>(scrypt);
-  return derive(passphrase, salt, key_bytes, cost);
+  const key = await derive(passphrase, salt, key_bytes, cost);
+  last = { passphrase, salt, key };
+  return key;
 }

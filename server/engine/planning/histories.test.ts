@@ -1,4 +1,5 @@
 import { after, before, test } from 'node:test';
+import { inDepth } from '../../../test/depth.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { checkHistories } from '../../../test/histories/check.ts';
@@ -14,7 +15,7 @@ test(
   'whatever backfills, pauses, retries, failures, crashes, late events and revisions do: what ' +
     'was delivered is the source (1,000 histories: npm run histories)',
   async (context) => {
-    const runs = await checkHistories(house, 20);
+    const runs = await checkHistories(house, inDepth(8, 20));
     context.diagnostic(`runs: ${JSON.stringify(runs)}`);
   },
 );

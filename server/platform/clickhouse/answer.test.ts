@@ -130,7 +130,7 @@ test(
       type: 'UNKNOWN_TYPE',
     });
     await assert.rejects(
-      read('SELECT number, throwIf(number = 3000000) FROM numbers(10000000) FORMAT TSV'),
+      read('SELECT number, throwIf(number = 200000) FROM numbers(500000) FORMAT TSV'),
       {
         code: '395',
         type: 'FUNCTION_THROW_IF_VALUE_IS_NON_ZERO',

@@ -17,7 +17,7 @@ test('an error in mid-result breaks the connection and does not reach the next o
   for (const format of ['TabSeparated', 'JSONEachRow', 'Parquet']) {
     await assert.rejects(
       own.bytes(
-        `SELECT number, throwIf(number = 3000000) AS thrown FROM numbers(10000000)
+        `SELECT number, throwIf(number = 200000) AS thrown FROM numbers(500000)
           FORMAT ${format}`,
         {
           max_block_size: '10000',
@@ -34,18 +34,18 @@ test('20 streams at once are each correct to the byte', async () => {
     Array.from({ length: 20 }, async (_, n) => {
       const hash = createHash('sha256');
       for await (const chunk of (
-        await own.client.exec({ query: `SELECT number + ${n} FROM numbers(300000) FORMAT TSV` })
+        await own.client.exec({ query: `SELECT number + ${n} FROM numbers(50000) FORMAT TSV` })
       ).stream)
         hash.update(chunk as Buffer);
       return hash.digest('hex');
     }),
   );
-  const numbers = Array.from({ length: 300_020 }, (_, number) => `${number}\n`);
+  const numbers = Array.from({ length: 50_020 }, (_, number) => `${number}\n`);
   const all = numbers.join('');
   const bytesOf = (some: string[]) => some.join('').length;
   const wanted = Array.from({ length: 20 }, (_, n) =>
     createHash('sha256')
-      .update(all.slice(bytesOf(numbers.slice(0, n)), -bytesOf(numbers.slice(n + 300_000))))
+      .update(all.slice(bytesOf(numbers.slice(0, n)), -bytesOf(numbers.slice(n + 50_000))))
       .digest('hex'),
   );
   assert.deepEqual(totals, wanted);
@@ -78,17 +78,19 @@ test('a big result streams through bounded memory', async (context) => {
   let peak = 0;
   let total = 0;
   const { stream } = await own.client.exec({
-    query: "SELECT number, repeat('x', 500) AS s FROM numbers(1500000) FORMAT JSONEachRow",
+    query: "SELECT number, repeat('x', 500) AS s FROM numbers(300000) FORMAT JSONEachRow",
+    clickhouse_settings: { max_threads: 1, max_block_size: '1000' },
   });
   for await (const chunk of stream) {
+    // A client that is slow at first: whatever is not held back by it lies in the child's memory.
+    if (total === 0) await pause(1_000);
     total += (chunk as Buffer).length;
-    if (total % 8 === 0) await pause(1);
     peak = Math.max(peak, rss());
   }
   context.diagnostic(
     `${Math.round(total / 1e6)} MB through the child: ${Math.round(start)} MB before, ` +
       `${Math.round(peak)} MB at most`,
   );
-  assert.ok(total > 750e6);
-  assert.ok(peak - start < 550);
+  assert.ok(total > 150e6);
+  assert.ok(peak - start < 40);
 });
