@@ -46,8 +46,10 @@ export async function sealKeys(
   bound: string,
 ): Promise<SealedKeys> {
   const salt = last?.passphrase === passphrase ? last.salt : randomBytes(16);
+  const key = await keyOf(passphrase, salt);
+  last = { passphrase, salt, key };
   const iv = randomBytes(iv_bytes);
-  const cipher = createCipheriv('aes-256-gcm', await keyOf(passphrase, salt), iv);
+  const cipher = createCipheriv('aes-256-gcm', key, iv);
   cipher.setAAD(Buffer.from(bound));
   const body = Buffer.concat([cipher.update(JSON.stringify(keys)), cipher.final()]);
   const sealed = Buffer.concat([iv, cipher.getAuthTag(), body]);
@@ -61,7 +63,8 @@ export async function openKeys(
   bound: string,
 ): Promise<string[] | undefined> {
   const bytes = Buffer.from(sealed, 'base64');
-  const key = await keyOf(passphrase, Buffer.from(salt, 'base64'));
+  const salted = { passphrase, salt: Buffer.from(salt, 'base64') };
+  const key = await keyOf(passphrase, salted.salt);
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, iv_bytes), {
     authTagLength: tag_bytes,
   });
@@ -70,6 +73,7 @@ export async function openKeys(
   try {
     const body = bytes.subarray(iv_bytes + tag_bytes);
     const text = Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
+    last = { ...salted, key };
     return JSON.parse(text) as string[];
   } catch {
     return undefined;
@@ -77,15 +81,14 @@ export async function openKeys(
 }
 
 /**
- * The last key that was derived. A backup is sealed with the key that has just opened the one
- * before it, and read with it where that comes next (`drill`): one derivation for both.
+ * The last key that sealed or opened something: what does not open has no say in a salt. A backup
+ * is sealed with the key that has just opened the one before it, and read with it where that comes
+ * next (`drill`): one derivation for both.
  */
 let last: { passphrase: string; salt: Buffer; key: Buffer } | undefined;
 
 async function keyOf(passphrase: string, salt: Buffer): Promise<Buffer> {
   if (last?.passphrase === passphrase && last.salt.equals(salt)) return last.key;
   const derive = promisify<string, Buffer, number, typeof cost, Buffer>(scrypt);
-  const key = await derive(passphrase, salt, key_bytes, cost);
-  last = { passphrase, salt, key };
-  return key;
+  return derive(passphrase, salt, key_bytes, cost);
 }
