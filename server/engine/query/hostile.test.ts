@@ -6,7 +6,7 @@ import type { TestStores } from '../../../test/harness_stores.ts';
 import { hostile_loads, hostile_meanings } from './cases/hostile_harmless.ts';
 import { refused_reach } from './cases/hostile_reach.ts';
 import { refused_sizes, refused_tricks } from './cases/hostile_tricks.ts';
-import { assertOnlyOwnRows } from './cases/only_own_rows.ts';
+import { assertAnswers, assertOnlyOwnRows } from './cases/only_own_rows.ts';
 import { checkQuery, forEachOf } from './cases/run_query.ts';
 import { january, openTwoProjects } from './cases/two_projects.ts';
 import type { TwoProjects } from './cases/two_projects.ts';
@@ -66,6 +66,7 @@ for (const [title, texts] of Object.entries({
 
 test('what plays with meanings sees no other project, and the store goes on', async () => {
   await forEachOf(hostile_meanings, (text) => assertOnlyOwnRows(projects, text));
+  await assertAnswers(projects);
 });
 
 test(
@@ -75,6 +76,7 @@ test(
     for (const text of hostile_loads) {
       const began = performance.now();
       await assertOnlyOwnRows(projects, text);
+      await assertAnswers(projects);
       assert.ok(
         performance.now() - began < longest_ms,
         `${performance.now() - began} ms: ${text.slice(0, 200)}`,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
-import { checkQuery, forEachOf, readRows, readSql } from './cases/run_query.ts';
+import { checkInTurn, forEachOf, readRows, readSql } from './cases/run_query.ts';
 import { january, openTwoProjects } from './cases/two_projects.ts';
 import type { TwoProjects } from './cases/two_projects.ts';
 import { working_conversions } from './cases/works_conversions.ts';
@@ -55,7 +55,7 @@ test('at least 150 queries are tried', () => {
 for (const [title, model, cases] of tables) {
   test(`${title}: each query gives what SQL by hand gives over the project's rows`, async () => {
     await forEachOf(cases, async ([text, sql]) => {
-      const checked = await checkQuery(projects.both, text, model, january);
+      const checked = await checkInTurn(projects.both, text, model, january);
       const { tree } = checked.query;
       const isOrdered = tree.kind === 'core' && tree.order_by.length > 0;
       assert.deepEqual(

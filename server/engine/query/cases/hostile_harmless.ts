@@ -1,3 +1,4 @@
+import { inDepth } from '../../../../test/depth.ts';
 import { columns, entries, list } from './query_lists.ts';
 
 /**
@@ -113,6 +114,16 @@ function lettersWithoutOrder(count: number): string {
   return letters.join('');
 }
 
+/** A text without order, over which an expression has as many states as it can. */
+const orderless = lettersWithoutOrder(inDepth(5_000, 20_000));
+
+/** Numbers of an array that is gone through inside of itself, twice. */
+const numbers = list(inDepth(100, 300), String);
+
+/** How often entries double what is before them, or read it twice. */
+const doublings = inDepth(6, 9);
+const unions = inDepth(4, 6);
+
 /**
  * Texts that try to take work without end, memory without bound, or the store itself down. They may
  * be refused or ended by a limit.
@@ -122,12 +133,11 @@ export const hostile_loads: string[] = [
   `SELECT match(properties, '${'(a*)*'.repeat(60)}b') AS x FROM events`,
   `SELECT match(event, '${'(?:a|b|c|d){1,100}'.repeat(8)}') AS x FROM events`,
   "SELECT match(event, '(((((a{1,30}){1,30}){1,30}){1,30}){1,30})') AS x FROM events",
-  // Texts without order, over which an expression has as many states as it can.
-  `SELECT match(concat(event, '${lettersWithoutOrder(20_000)}'), '[ab]*a[ab]{900}[x-z]') AS x
+  `SELECT match(concat(event, '${orderless}'), '[ab]*a[ab]{900}[x-z]') AS x
     FROM events`,
-  `SELECT extractAll(concat('${lettersWithoutOrder(20_000)}', event),
+  `SELECT extractAll(concat('${orderless}', event),
     '[ab]*a[ab]{30}[x-z]|[ab]') AS x FROM events`,
-  `SELECT arrayMap(x -> match(concat(x, '${lettersWithoutOrder(20_000)}'), '[ab]*a[ab]{40}[x-z]'),
+  `SELECT arrayMap(x -> match(concat(x, '${orderless}'), '[ab]*a[ab]{40}[x-z]'),
     splitByChar(' ', event)) AS x FROM events`,
   `SELECT concat(${Array.from({ length: 200 }, () => 'properties').join(', ')}) AS x FROM events`,
   'SELECT count() AS n FROM events a, events b, events c, events d, events e, events f, ' +
@@ -144,9 +154,9 @@ export const hostile_loads: string[] = [
     ${list(12, (index) => `arrayJoin([0, 1, 2, 3, 4, 5, 6, 7, 8]) AS x${index}`)}
     FROM events`,
   `SELECT length(arrayMap(a -> arrayMap(b -> arrayMap(c -> a + b + c,
-    [${Array.from({ length: 300 }, (_unused, index) => index).join(',')}]),
-    [${Array.from({ length: 300 }, (_unused, index) => index).join(',')}]),
-    [${Array.from({ length: 300 }, (_unused, index) => index).join(',')}])) AS x FROM events`,
+    [${numbers}]),
+    [${numbers}]),
+    [${numbers}])) AS x FROM events`,
   `SELECT arrayCount(x -> has(splitByChar(',', '${'a,'.repeat(20_000)}'), x), splitByChar(',',
     '${'b,'.repeat(10_000)}')) AS x FROM events`,
   'SELECT arrayCount(x -> has((SELECT groupArray(event) FROM events), x), [event]) AS x ' +
@@ -210,18 +220,17 @@ export const hostile_loads: string[] = [
   `SELECT event FROM events WHERE event IN
     (${Array.from({ length: 4_000 }, (_unused, index) => `'${index}'`).join(',')})`,
   `SELECT event FROM events WHERE
-    ${Array.from({ length: 300 }, (_unused, index) => `event = '${index}'`).join(' OR ')}`,
-  `SELECT ${Array.from({ length: 500 }, (_unused, index) => `event AS x${index}`).join(', ')}
-    FROM events`,
+    ${Array.from({ length: inDepth(100, 300) }, (_unused, index) => `event = '${index}'`).join(' OR ')}`,
+  `SELECT ${list(inDepth(150, 500), (index) => `event AS x${index}`)} FROM events`,
   `SELECT ${Array.from({ length: 90 }, () => 'length(event)').join(' + ')} AS x FROM events`,
   `SELECT
-    ${list(20, (index) => `properties.p${index} AS p${index}`)}
+    ${list(inDepth(8, 20), (index) => `properties.p${index} AS p${index}`)}
     FROM events`,
-  Array.from({ length: 40 }, () => 'SELECT event FROM events').join(' UNION ALL '),
+  Array.from({ length: inDepth(15, 40) }, () => 'SELECT event FROM events').join(' UNION ALL '),
   `WITH
-    ${columns(10, (before) => `${before} + ${before}`)}
-    SELECT x9 FROM events`,
+    ${columns(doublings + 1, (before) => `${before} + ${before}`)}
+    SELECT x${doublings} FROM events`,
   `WITH
-    ${entries(7, (before) => `SELECT event FROM ${before} UNION ALL SELECT event FROM ${before}`)}
-    SELECT count() AS n FROM x6`,
+    ${entries(unions + 1, (before) => `SELECT event FROM ${before} UNION ALL SELECT event FROM ${before}`)}
+    SELECT count() AS n FROM x${unions}`,
 ];

@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+import { inDepth } from '../../../../test/depth.ts';
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import { checkByEngine, gateRelation } from '../gate/check_by_engine.ts';
 import { queryRelation, resolveQuery } from '../query.ts';
@@ -33,6 +35,20 @@ export async function checkQuery(
   await checkByEngine({ clickhouse, settings }, printed.query);
   await gateRelation({ clickhouse, settings }, printed.relation);
   return printed;
+}
+
+/** With which of the queries the whole check begins: another one in each run. */
+let turn = randomInt(4);
+
+/**
+ * The same where the tests go deep. Else a quarter of the queries, in turn, are checked and the
+ * others printed alone: a check is six questions to the store.
+ */
+export async function checkInTurn(...given: Parameters<typeof checkQuery>): Promise<CheckedQuery> {
+  turn += 1;
+  if (turn % inDepth(4, 1) === 0) return checkQuery(...given);
+  const [, ...printed] = given;
+  return printQuery(...printed);
 }
 
 /** The rows of a checked query in its own order, as arrays of JSON values. */
