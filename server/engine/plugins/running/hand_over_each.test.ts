@@ -64,7 +64,7 @@ const enable = (code: string, allowed_hosts = ['127.0.0.1'], path = '') =>
 
 test('eight events are under way at a time, and of one person one', async () => {
   await enable(sending);
-  await sendEvents(harness, home, 60);
+  await sendEvents(harness, home, 30);
   const open: string[] = [];
   let most = 0;
   const full = Promise.withResolvers<void>();
@@ -77,7 +77,7 @@ test('eight events are under way at a time, and of one person one', async () => 
     open.splice(open.indexOf(by), 1);
   };
   run();
-  await taken(60);
+  await taken(30);
   assert.equal(most, 8);
   assertTaken(
     target.taken.map(({ uuid }) => uuid),
@@ -91,7 +91,7 @@ test('a plugin that captures events has one event under way at a time', async ()
     if (event.event === 'sent') await posthog.capture('seen', { n: event.properties.number });
   };`;
   await enable(code);
-  await sendEvents(harness, home, 20);
+  await sendEvents(harness, home, 10);
   let open = 0;
   target.before_answer = async () => {
     open += 1;
@@ -100,8 +100,8 @@ test('a plugin that captures events has one event under way at a time', async ()
     open -= 1;
   };
   run();
-  await taken(40);
-  assert.equal((await stored()).filter(({ event }) => event === 'seen').length, 20);
+  await taken(20);
+  assert.equal((await stored()).filter(({ event }) => event === 'seen').length, 10);
 });
 
 test(
@@ -109,7 +109,7 @@ test(
     'comes twice',
   async () => {
     await enable(sending);
-    await sendEvents(harness, home, 30);
+    await sendEvents(harness, home, 20);
     const [first] = await stored();
     let tries = 0;
     target.answer = ({ uuid }) => {
@@ -118,7 +118,7 @@ test(
       return tries <= 2 ? 503 : undefined;
     };
     run();
-    await taken(30);
+    await taken(20);
     assert.equal(tries, 3);
     assertTaken(
       target.taken.map(({ uuid }) => uuid),
@@ -132,13 +132,13 @@ test(
     'comes again',
   async () => {
     await enable(sending);
-    await sendEvents(harness, home, 40);
+    await sendEvents(harness, home, 20);
     const [first] = await stored();
     const never = Promise.withResolvers<void>();
     target.before_answer = ({ uuid }) => (uuid === first!.uuid ? never.promise : Promise.resolve());
     run();
     // All but those of the first event's person, and the person waits.
-    await taken(36);
+    await taken(18);
     await stopAll();
     target.before_answer = async () => {};
     run();
@@ -159,9 +159,9 @@ test('one that never ends is passed over with its file and line, others are not'
       await post(config, event.uuid);
     }`;
   const { url } = await enable(code);
-  await sendEvents(harness, home, 30);
+  await sendEvents(harness, home, 12);
   run();
-  await taken(29);
+  await taken(11);
   const all = await stored();
   const looping = all.find(({ properties }) => JSON.parse(properties).number === 5)!;
   const lines = await soon('the log', async () => {
