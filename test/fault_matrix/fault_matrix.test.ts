@@ -19,7 +19,7 @@ import { openBigQueryFaults, openSnowflakeFaults } from './warehouse_faults.ts';
 
 const faults_min = 40;
 /** Of so many faults one happens, in turn: another one in each run, all of them in depth. */
-const turns = inDepth(3, 1);
+const turns = inDepth(4, 1);
 
 let exporting: QueryHouse;
 let cases: FaultCase[];
