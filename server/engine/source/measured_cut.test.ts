@@ -28,8 +28,8 @@ before(async () => {
   clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-test' });
   const limits = { execution_seconds: 60, memory_bytes: 1e9, rows: 1e9 };
   store = { clickhouse, query_limits: limits as never, query_budget: openQueryBudget(1e9) };
-  // Sizes that a sample of the first rows says nothing of: small ones first, then one insertion that
-  // is twelve files large, then one event of three among small ones.
+  // Sizes that a sample of the first rows says nothing of: small ones first, then one insertion as
+  // large as twelve files, then one event as large as three among small ones.
   await fill(rows_small, 48, 'toIntervalMillisecond(intDiv(number, 100))');
   await fill(rows_large, 4_000, 'toIntervalSecond(1000)');
   await fill(1, 3 * most, 'toIntervalSecond(1001)');

@@ -120,6 +120,9 @@ const orderless = lettersWithoutOrder(inDepth(5_000, 20_000));
 /** Numbers of an array that is gone through inside of itself, twice. */
 const numbers = list(inDepth(100, 300), String);
 
+/** What one column is compared with. */
+const comparisons = Array(inDepth(100, 300)).keys();
+
 /** How often entries double what is before them, or read it twice. */
 const doublings = inDepth(6, 9);
 const unions = inDepth(4, 6);
@@ -220,7 +223,7 @@ export const hostile_loads: string[] = [
   `SELECT event FROM events WHERE event IN
     (${Array.from({ length: 4_000 }, (_unused, index) => `'${index}'`).join(',')})`,
   `SELECT event FROM events WHERE
-    ${Array.from({ length: inDepth(100, 300) }, (_unused, index) => `event = '${index}'`).join(' OR ')}`,
+    ${Array.from(comparisons, (number) => `event = '${number}'`).join(' OR ')}`,
   `SELECT ${list(inDepth(150, 500), (index) => `event AS x${index}`)} FROM events`,
   `SELECT ${Array.from({ length: 90 }, () => 'length(event)').join(' + ')} AS x FROM events`,
   `SELECT
@@ -231,6 +234,6 @@ export const hostile_loads: string[] = [
     ${columns(doublings + 1, (before) => `${before} + ${before}`)}
     SELECT x${doublings} FROM events`,
   `WITH
-    ${entries(unions + 1, (before) => `SELECT event FROM ${before} UNION ALL SELECT event FROM ${before}`)}
+    ${entries(unions + 1, (it) => `SELECT event FROM ${it} UNION ALL SELECT event FROM ${it}`)}
     SELECT count() AS n FROM x${unions}`,
 ];
