@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto';
-import { inDepth } from '../../../../test/depth.ts';
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import { checkByEngine, gateRelation } from '../gate/check_by_engine.ts';
 import { queryRelation, resolveQuery } from '../query.ts';
@@ -37,18 +36,18 @@ export async function checkQuery(
   return printed;
 }
 
-/** With which of the queries the whole check begins: another one in each run. */
-let turn = randomInt(4);
-
 /**
- * The same where the tests go deep. Else a quarter of the queries, in turn, are checked and the
- * others printed alone: a check is six questions to the store.
+ * Checks one of so many queries, in turn, and prints the others alone: a check is six questions to
+ * the store. With which query it begins differs from run to run.
  */
-export async function checkInTurn(...given: Parameters<typeof checkQuery>): Promise<CheckedQuery> {
-  turn += 1;
-  if (turn % inDepth(4, 1) === 0) return checkQuery(...given);
-  const [, ...printed] = given;
-  return printQuery(...printed);
+export function checkInTurn(turns: number): typeof checkQuery {
+  let turn = randomInt(turns);
+  return async (...given) => {
+    turn += 1;
+    if (turn % turns === 0) return checkQuery(...given);
+    const [, ...printed] = given;
+    return printQuery(...printed);
+  };
 }
 
 /** The rows of a checked query in its own order, as arrays of JSON values. */

@@ -1,9 +1,8 @@
-import { inDepth } from '../../../../test/depth.ts';
 import { list } from './query_lists.ts';
 import type { WorkingQuery } from './works_values.ts';
 
 /** More literals than the client sends in a URL, where it has 4,096 characters for them. */
-const many = inDepth(400, 2_000);
+const many = 400;
 
 /** CASE, conditional functions, NULL, conversions and long lists of literals. */
 export const working_conversions: WorkingQuery[] = [
