@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { inDepth } from '../../../test/depth.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
-import { hostile_loads, hostile_meanings } from './cases/hostile_harmless.ts';
+import { hostile_loads, hostile_meanings, largeLoads } from './cases/hostile_harmless.ts';
 import { refused_reach } from './cases/hostile_reach.ts';
 import { refused_sizes, refused_tricks } from './cases/hostile_tricks.ts';
-import { assertOnlyOwnRows } from './cases/only_own_rows.ts';
-import { checkQuery, forEachOf } from './cases/run_query.ts';
+import { assertAnswers, assertOnlyOwnRows } from './cases/only_own_rows.ts';
+import { checkInTurn, checkQuery, forEachOf } from './cases/run_query.ts';
 import { january, openTwoProjects } from './cases/two_projects.ts';
 import type { TwoProjects } from './cases/two_projects.ts';
 import { QueryError } from './query_error.ts';
@@ -17,6 +18,9 @@ import { QueryError } from './query_error.ts';
  * three seconds.
  */
 const longest_ms = 15_000;
+/** What each query goes through before it runs: a quarter of them the whole check. */
+const check = checkInTurn(inDepth(4, 1));
+const loads = [...hostile_loads, ...largeLoads(inDepth)];
 
 let stores: TestStores;
 let projects: TwoProjects;
@@ -38,7 +42,7 @@ test('at least 300 hostile texts are tried, each once', () => {
     ...refused_tricks,
     ...refused_sizes,
     ...hostile_meanings,
-    ...hostile_loads,
+    ...loads,
   ];
   assert.ok(all.length >= 300);
   assert.equal(new Set(all).size, all.length);
@@ -65,16 +69,18 @@ for (const [title, texts] of Object.entries({
 }
 
 test('what plays with meanings sees no other project, and the store goes on', async () => {
-  await forEachOf(hostile_meanings, (text) => assertOnlyOwnRows(projects, text));
+  await forEachOf(hostile_meanings, (text) => assertOnlyOwnRows(projects, text, check));
+  await assertAnswers(projects);
 });
 
 test(
   'what asks for too much ends in time, sees no row of another project, and the store answers ' +
     'after each',
   async () => {
-    for (const text of hostile_loads) {
+    for (const text of loads) {
       const began = performance.now();
-      await assertOnlyOwnRows(projects, text);
+      await assertOnlyOwnRows(projects, text, check);
+      await assertAnswers(projects);
       assert.ok(
         performance.now() - began < longest_ms,
         `${performance.now() - began} ms: ${text.slice(0, 200)}`,

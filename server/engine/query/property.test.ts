@@ -82,7 +82,7 @@ test(
   'no generated query gives a row, a count or an order of another project, and each gives the ' +
     'same twice',
   async () => {
-    const numRuns = inDepth(25, 800);
+    const numRuns = inDepth(12, 800);
     let run = 0;
     await forEachOf(fc.sample(random_query, { numRuns, seed: 20_240_101 }), async (text) => {
       const checked = await checkQuery(projects.both, text, 'events', january).catch(

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport, projectBase } from '../../../test/factories/batch_exports.ts';
 import { fillEvents } from '../../../test/factories/fill_events.ts';
+import { inDepth } from '../../../test/depth.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { advanceBackfills } from './advance_backfills.ts';
@@ -89,26 +90,29 @@ test(
   'runs of a backfill without rows complete together, with receipts, and the others are left to ' +
     'workers',
   async () => {
-    const home = await newProject([7, 3000]);
+    // More than one step takes: 2,000.
+    const intervals = inDepth(2_100, 4_000);
+    const late = intervals - 50;
+    const home = await newProject([7, late]);
     const made = await newExport(house, home, { paused: true });
-    const started = await begin(home, made.id, 4000);
+    const started = await begin(home, made.id, intervals);
     assert.equal(started.plan?.runs_with_records, 2);
     assert.match(
       started.detail,
-      /^It begins at .+ 10 rows in 2 of its 4000 runs are to be delivered;/,
+      new RegExp(`^It begins at .+ 10 rows in 2 of its ${intervals} runs are to be delivered;`),
     );
     while ((await advanceBackfills(engine)) > 0);
     const runs = await runsOf(started.id);
-    assert.equal(runs.length, 4000);
+    assert.equal(runs.length, intervals);
     const open = runs.filter(({ status }) => status === 'Starting');
     assert.deepEqual(
       open.map((run) => (Date.parse(run.data_interval_start) - start) / hour),
-      [7, 3000],
+      [7, late],
     );
-    const receipt = readReceipt(runs[3999]!.receipt!, engine.secrets.public_key);
+    const receipt = readReceipt(runs[intervals - 1]!.receipt!, engine.secrets.public_key);
     assert.deepEqual(
       [receipt?.run_id, receipt?.records, receipt?.slices, receipt?.data_interval_start],
-      [runs[3999]!.id, 0, [], iso(start + 3999 * hour)],
+      [runs[intervals - 1]!.id, 0, [], iso(start + (intervals - 1) * hour)],
     );
     const lines = await engine.db.rows(
       sql`SELECT message FROM batch_export_logs WHERE batch_export_id = ${made.id}
@@ -119,12 +123,13 @@ test(
     const ended = await find(home, made.id, started.id);
     assert.equal(
       ended.detail,
-      'Backfill ended: Completed. Delivered 10 rows in 2 runs; 3998 runs had no rows to deliver.',
+      'Backfill ended: Completed. Delivered 10 rows in 2 runs; ' +
+        `${intervals - 2} runs had no rows to deliver.`,
     );
     assert.deepEqual(ended.progress, {
-      total_runs: 4000,
-      finished_runs: 4000,
-      completed_runs: 4000,
+      total_runs: intervals,
+      finished_runs: intervals,
+      completed_runs: intervals,
       records_completed: 10,
       records_total_count: 10,
       records_elsewhere: 0,
@@ -153,19 +158,19 @@ test('of a query only what no row can come of is passed over', async () => {
     paused: true,
     custom_query: "SELECT uuid, event FROM events WHERE event != 'nothing'",
   });
-  assert.equal(await finish(home, rows.id, (await begin(home, rows.id, 24)).id), 1);
+  assert.equal(await finish(home, rows.id, (await begin(home, rows.id, 8)).id), 1);
   const sums = await newExport(house, home, {
     paused: true,
     custom_query: 'SELECT count() AS events FROM events',
   });
-  const started = await begin(home, sums.id, 24);
+  const started = await begin(home, sums.id, 8);
   assert.equal(started.plan, null);
-  assert.equal(await finish(home, sums.id, started.id), 24, 'a count of nothing is a row');
-  assert.equal((await find(home, sums.id, started.id)).progress.records_completed, 24);
+  assert.equal(await finish(home, sums.id, started.id), 8, 'a count of nothing is a row');
+  assert.equal((await find(home, sums.id, started.id)).progress.records_completed, 8);
 });
 
 test('where rows are everywhere, few runs are open at a time, and a cancel ends it', async () => {
-  const home = await newProject(Array.from({ length: 30 }, (_, at) => at));
+  const home = await newProject(Array.from({ length: 12 }, (_, at) => at));
   const made = await newExport(house, home, { paused: true });
   const { id } = await begin(home, made.id, 500);
   while ((await advanceBackfills(engine)) > 0);

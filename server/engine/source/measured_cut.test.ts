@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
+import { inDepth } from '../../../test/depth.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
@@ -12,7 +13,12 @@ import { openQueryBudget } from '../query/query_budget.ts';
 import type { Store } from './source.ts';
 import { streamSlice } from './source.ts';
 
-const mebibyte = 1024 * 1024;
+/** How large a file may be. */
+const most = inDepth(128, 1024) * 1024;
+const rows_small = inDepth(2_500, 20_000);
+const rows_large = inDepth(375, 3_000);
+const rows_late = inDepth(62, 500);
+const rows_all = rows_small + rows_large + 1 + rows_late;
 const columns = models.events.columns.files;
 let stores: TestStores;
 let clickhouse: ClickHouse;
@@ -22,12 +28,12 @@ before(async () => {
   clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-test' });
   const limits = { execution_seconds: 60, memory_bytes: 1e9, rows: 1e9 };
   store = { clickhouse, query_limits: limits as never, query_budget: openQueryBudget(1e9) };
-  // Sizes that a sample of the first rows says nothing of: small ones first, then one insertion of
-  // 12 MiB, then one event of 3 MiB among small ones.
-  await fill(20_000, 48, 'toIntervalMillisecond(intDiv(number, 100))');
-  await fill(3_000, 4_000, 'toIntervalSecond(1000)');
-  await fill(1, 3 * mebibyte, 'toIntervalSecond(1001)');
-  await fill(500, 96, 'toIntervalSecond(1001)');
+  // Sizes that a sample of the first rows says nothing of: small ones first, then one insertion as
+  // large as twelve files, then one event as large as three among small ones.
+  await fill(rows_small, 48, 'toIntervalMillisecond(intDiv(number, 100))');
+  await fill(rows_large, 4_000, 'toIntervalSecond(1000)');
+  await fill(1, 3 * most, 'toIntervalSecond(1001)');
+  await fill(rows_late, 96, 'toIntervalSecond(1001)');
 });
 after(async () => {
   await clickhouse.close();
@@ -61,7 +67,7 @@ const cut = (encoding: Encoding, bytes_max: number) =>
 for (const format of ['JSONLines', 'CSV', 'Parquet'] as const)
   test(`no ${format} file is larger than it may be, but for one row that is`, async () => {
     const encoding: Encoding = { format, compression: null };
-    const slices = await cut(encoding, mebibyte);
+    const slices = await cut(encoding, most);
     let large = 0;
     let bytes = 0;
     for (const slice of slices) {
@@ -69,24 +75,21 @@ for (const format of ['JSONLines', 'CSV', 'Parquet'] as const)
         await streamSlice(store, reading, slice, columns, encoding, never),
       );
       bytes += length;
-      if (length <= mebibyte) continue;
+      if (length <= most) continue;
       large += 1;
       assert.equal(slice.records, 1, `slice ${slice.number} has ${length} bytes`);
     }
     assert.equal(large, 1);
     assert.equal(
       slices.reduce((sum, { records }) => sum + records, 0),
-      23_501,
+      rows_all,
     );
-    assert.ok(
-      slices.length < 2.5 * (bytes / mebibyte),
-      `${slices.length} files for ${bytes} bytes`,
-    );
+    assert.ok(slices.length < 2.5 * (bytes / most), `${slices.length} files for ${bytes} bytes`);
   });
 
 test('slices hold every row once and in order, also where they part one insertion', async () => {
   const encoding: Encoding = { format: 'JSONLines', compression: null };
-  const slices = await cut(encoding, mebibyte);
+  const slices = await cut(encoding, most);
   assert.ok(slices.some(({ key_from }) => typeof key_from === 'string'));
   const parts: Buffer[] = [];
   for (const slice of slices) {
@@ -101,28 +104,25 @@ test('slices hold every row once and in order, also where they part one insertio
 
 test('a rough cut is near the bound', async () => {
   const encoding: Encoding = { format: 'JSONLines', compression: null };
-  const bound = { bytes_max: mebibyte, encoding, columns, is_rough: true };
+  const bound = { bytes_max: most, encoding, columns, is_rough: true };
   const slices = await cutSlices(store, reading, bound, never);
   const sizes: number[] = [];
   for (const slice of slices) {
     const bytes = await buffer(await streamSlice(store, reading, slice, columns, encoding, never));
     if (slice.records > 1) sizes.push(bytes.length);
   }
-  assert.ok(Math.max(...sizes) < 1.2 * mebibyte, String(sizes));
-  assert.ok(
-    sizes.reduce((sum, size) => sum + size, 0) / sizes.length > 0.7 * mebibyte,
-    String(sizes),
-  );
+  assert.ok(Math.max(...sizes) < 1.2 * most, String(sizes));
+  assert.ok(sizes.reduce((sum, size) => sum + size, 0) / sizes.length > 0.7 * most, String(sizes));
 });
 
 test('what fits is one slice, and no rows are none', async () => {
   const encoding: Encoding = { format: 'JSONLines', compression: null };
-  const [only, ...more] = await cut(encoding, 100 * mebibyte);
+  const [only, ...more] = await cut(encoding, 100 * most);
   assert.deepEqual(
     [only?.records, only?.key_from, only?.key_to, more.length],
-    [23_501, null, null, 0],
+    [rows_all, null, null, 0],
   );
   const none = { ...reading, text: '(SELECT * FROM events WHERE team_id = 8)' };
-  const bound = { bytes_max: mebibyte, encoding, columns, is_rough: false };
+  const bound = { bytes_max: most, encoding, columns, is_rough: false };
   assert.deepEqual(await cutSlices(store, none, bound, never), []);
 });

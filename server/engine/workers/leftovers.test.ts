@@ -95,7 +95,7 @@ for (const what of ['project', 'organization'] as const)
     const home = await house.newOrganization();
     await fillEvents(house.deps.clickhouse, {
       team_id: home.project.id,
-      events: 40_000,
+      events: 20_000,
       from,
       to: from + hour,
     });

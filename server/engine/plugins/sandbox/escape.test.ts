@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { inDepth } from '../../../../test/depth.ts';
 import { reaching_attempts } from '../../../../test/factories/reaching_attempts.ts';
 import { staying_attempts } from '../../../../test/factories/staying_attempts.ts';
 import { never, openTestSandbox } from '../../../../test/factories/plugin_sandbox.ts';
@@ -16,9 +17,9 @@ let world: TestSandbox;
 let canary: LoadedPlugin;
 before(async () => {
   world = await openTestSandbox({
-    slice_milliseconds: 250,
-    call_milliseconds: 850,
-    cpu_milliseconds: 500,
+    slice_milliseconds: inDepth(120, 250),
+    call_milliseconds: inDepth(400, 850),
+    cpu_milliseconds: inDepth(240, 500),
     memory_megabytes: 32,
   });
   canary = (await world.loadCode('exports.onEvent = (n) => n + 1;')).plugin;

@@ -12,20 +12,20 @@ import { PluginCallError } from './fault.ts';
 let sandbox: TestSandbox;
 before(async () => {
   sandbox = await openTestSandbox({
-    slice_milliseconds: 400,
+    slice_milliseconds: 200,
     call_milliseconds: 1_500,
-    cpu_milliseconds: 600,
+    cpu_milliseconds: 300,
   });
 });
 after(() => sandbox.close());
 
-const busy = 'const work = () => { const end = Date.now() + 150; while (Date.now() < end); };';
+const busy = 'const work = () => { const end = Date.now() + 75; while (Date.now() < end); };';
 const cases: [string, string, number | undefined, RegExp][] = [
   [
     'a loop',
     'export const onEvent = () => {\n  const inner = () => {\n    for (;;);\n  };\n  inner();\n};',
     3,
-    /more than 0\.4 s without a pause/,
+    /more than 0\.2 s without a pause/,
   ],
   [
     'a loop after an await',
@@ -59,7 +59,7 @@ const cases: [string, string, number | undefined, RegExp][] = [
     `export async function onEvent(_event, { storage }) {\n  ${busy}\n  for (;;) {\n    ` +
       'work();\n    await storage.get("a");\n  }\n}',
     5,
-    /more than 0\.6 s of the processor/,
+    /more than 0\.3 s of the processor/,
   ],
 ];
 

@@ -122,13 +122,6 @@ export const hostile_loads: string[] = [
   `SELECT match(properties, '${'(a*)*'.repeat(60)}b') AS x FROM events`,
   `SELECT match(event, '${'(?:a|b|c|d){1,100}'.repeat(8)}') AS x FROM events`,
   "SELECT match(event, '(((((a{1,30}){1,30}){1,30}){1,30}){1,30})') AS x FROM events",
-  // Texts without order, over which an expression has as many states as it can.
-  `SELECT match(concat(event, '${lettersWithoutOrder(20_000)}'), '[ab]*a[ab]{900}[x-z]') AS x
-    FROM events`,
-  `SELECT extractAll(concat('${lettersWithoutOrder(20_000)}', event),
-    '[ab]*a[ab]{30}[x-z]|[ab]') AS x FROM events`,
-  `SELECT arrayMap(x -> match(concat(x, '${lettersWithoutOrder(20_000)}'), '[ab]*a[ab]{40}[x-z]'),
-    splitByChar(' ', event)) AS x FROM events`,
   `SELECT concat(${Array.from({ length: 200 }, () => 'properties').join(', ')}) AS x FROM events`,
   'SELECT count() AS n FROM events a, events b, events c, events d, events e, events f, ' +
     'events g, events h, events i, events j, events k, events l',
@@ -143,10 +136,6 @@ export const hostile_loads: string[] = [
   `SELECT
     ${list(12, (index) => `arrayJoin([0, 1, 2, 3, 4, 5, 6, 7, 8]) AS x${index}`)}
     FROM events`,
-  `SELECT length(arrayMap(a -> arrayMap(b -> arrayMap(c -> a + b + c,
-    [${Array.from({ length: 300 }, (_unused, index) => index).join(',')}]),
-    [${Array.from({ length: 300 }, (_unused, index) => index).join(',')}]),
-    [${Array.from({ length: 300 }, (_unused, index) => index).join(',')}])) AS x FROM events`,
   `SELECT arrayCount(x -> has(splitByChar(',', '${'a,'.repeat(20_000)}'), x), splitByChar(',',
     '${'b,'.repeat(10_000)}')) AS x FROM events`,
   'SELECT arrayCount(x -> has((SELECT groupArray(event) FROM events), x), [event]) AS x ' +
@@ -209,19 +198,45 @@ export const hostile_loads: string[] = [
   `${'SELECT * FROM ('.repeat(15)}SELECT event FROM events${')'.repeat(15)}`,
   `SELECT event FROM events WHERE event IN
     (${Array.from({ length: 4_000 }, (_unused, index) => `'${index}'`).join(',')})`,
-  `SELECT event FROM events WHERE
-    ${Array.from({ length: 300 }, (_unused, index) => `event = '${index}'`).join(' OR ')}`,
-  `SELECT ${Array.from({ length: 500 }, (_unused, index) => `event AS x${index}`).join(', ')}
-    FROM events`,
   `SELECT ${Array.from({ length: 90 }, () => 'length(event)').join(' + ')} AS x FROM events`,
-  `SELECT
-    ${list(20, (index) => `properties.p${index} AS p${index}`)}
-    FROM events`,
-  Array.from({ length: 40 }, () => 'SELECT event FROM events').join(' UNION ALL '),
-  `WITH
-    ${columns(10, (before) => `${before} + ${before}`)}
-    SELECT x9 FROM events`,
-  `WITH
-    ${entries(7, (before) => `SELECT event FROM ${before} UNION ALL SELECT event FROM ${before}`)}
-    SELECT count() AS n FROM x6`,
 ];
+
+/**
+ * The same, as large as the test wants them: `inDepth` gives the usual number or one that takes the
+ * store seconds.
+ */
+export function largeLoads(inDepth: (usual: number, deep: number) => number): string[] {
+  // A text without order, over which an expression has as many states as it can.
+  const orderless = lettersWithoutOrder(inDepth(5_000, 20_000));
+  // Numbers of an array that is gone through inside of itself, twice.
+  const numbers = list(inDepth(100, 300), String);
+  const comparisons = Array(inDepth(100, 300)).keys();
+  // How often entries double what is before them, or read it twice.
+  const doublings = inDepth(6, 9);
+  const unions = inDepth(4, 6);
+  return [
+    `SELECT extractAll(concat('${orderless}', event),
+    '[ab]*a[ab]{30}[x-z]|[ab]') AS x FROM events`,
+    `SELECT arrayMap(x -> match(concat(x, '${orderless}'), '[ab]*a[ab]{40}[x-z]'),
+    splitByChar(' ', event)) AS x FROM events`,
+    `SELECT match(concat(event, '${orderless}'), '[ab]*a[ab]{900}[x-z]') AS x
+    FROM events`,
+    `SELECT length(arrayMap(a -> arrayMap(b -> arrayMap(c -> a + b + c,
+    [${numbers}]),
+    [${numbers}]),
+    [${numbers}])) AS x FROM events`,
+    `SELECT event FROM events WHERE
+    ${Array.from(comparisons, (number) => `event = '${number}'`).join(' OR ')}`,
+    `SELECT ${list(inDepth(150, 500), (index) => `event AS x${index}`)} FROM events`,
+    `SELECT
+    ${list(inDepth(8, 20), (index) => `properties.p${index} AS p${index}`)}
+    FROM events`,
+    Array.from({ length: inDepth(15, 40) }, () => 'SELECT event FROM events').join(' UNION ALL '),
+    `WITH
+    ${columns(doublings + 1, (before) => `${before} + ${before}`)}
+    SELECT x${doublings} FROM events`,
+    `WITH
+    ${entries(unions + 1, (it) => `SELECT event FROM ${it} UNION ALL SELECT event FROM ${it}`)}
+    SELECT count() AS n FROM x${unions}`,
+  ];
+}
