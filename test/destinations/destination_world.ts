@@ -74,6 +74,11 @@ export type DestinationUnderTest = {
   keeps_nothing?: true;
   /** The code of the final error for a property of 10 MB, where the store cannot hold one. */
   large_refused_as?: string;
+  /**
+   * Which other test shows a property of 10 MB: this one is left to the deep tests then. To a
+   * place that takes bytes it is bytes, so that one of those shows it for all.
+   */
+  large_shown_by?: string;
   /** Can the store hold NUL? */
   has_nul: boolean;
   /** Numbers in JSON come back in the store's own notation (`100000` for `1e5`). */
@@ -109,8 +114,7 @@ export class Contract {
     const given = await this.under.start();
     this.clickhouse = openClickHouseBytes();
     this.deps = { ...given, log: this.planted.log, encodeRow: this.clickhouse.encodeRow };
-    for (const statement of [...contractTable(contractRows), large_row])
-      await this.clickhouse.run(statement);
+    for (const statement of contractTable(contractRows)) await this.clickhouse.run(statement);
   }
 
   async stop(): Promise<void> {
@@ -152,7 +156,8 @@ export class Contract {
   }
 
   /** Writes the row with a property of `large_bytes` as the first slice. */
-  writeLarge(sink: Sink, config: Config): Promise<SliceOutcome> {
+  async writeLarge(sink: Sink, config: Config): Promise<SliceOutcome> {
+    await this.clickhouse.run(large_row);
     return this.writeRange(sink, config, 0, large_range);
   }
 

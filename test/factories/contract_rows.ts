@@ -105,7 +105,7 @@ const table_columns =
 export function contractTable(rows: SourceRow[]): string[] {
   return [
     `CREATE TABLE contract (${table_columns}) ENGINE = MergeTree ORDER BY position`,
-    ...rows.map((row, position) => insertRows([row], position)),
+    insertRows(rows, 0),
   ];
 }
 
