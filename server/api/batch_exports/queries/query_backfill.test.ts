@@ -98,7 +98,9 @@ test(
         null,
       ],
     ];
-    for (const [number, [prefix, query, more, times, delivered]] of cases.entries()) {
+    // Weeks are cut as days are, and now() is counted run by run as groups are.
+    const tried = cases.filter(([name]) => is_deep || !['plan_weeks', 'plan_now'].includes(name));
+    for (const [number, [prefix, query, more, times, delivered]] of tried.entries()) {
       const { home, made } = await deliver(exporting, prefix, query, more);
       // Days of Noronha turn at 02:00 in UTC. One event was taken in after the scheduled runs, and
       // one person changed in two hours.
