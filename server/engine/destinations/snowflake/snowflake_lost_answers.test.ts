@@ -148,7 +148,8 @@ test(
   'an attempt whose stage another one has taken over adds nothing to it, and an end leaves no ' +
     'stage',
   async () => {
-    for (const end of ['commit', 'abort'] as const) {
+    // That an abort leaves none is in the contract too.
+    for (const end of is_deep ? (['commit', 'abort'] as const) : (['commit'] as const)) {
       const given = delivery();
       const dead = await open(given);
       const first = await writeOne(dead, 0);
