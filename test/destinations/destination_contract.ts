@@ -35,8 +35,8 @@ export function testDestination(under: DestinationUnderTest): Contract {
 }
 
 /**
- * One delivery from its first attempt to its repeat, and one more beside it. Each test goes on where
- * the one before it has ended: what is delivered anew for each of them takes most of their time.
+ * One delivery from its first attempt to its repeat, and one more beside it. Each test goes on
+ * where the one before it has ended: to deliver anew for each took most of their time.
  */
 function testDelivery(contract: Contract): void {
   const { under, has_commit } = contract;

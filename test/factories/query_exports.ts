@@ -132,9 +132,10 @@ async function scheduled(
   { home, body, hours }: { home: TestOrganization; body: Record<string, unknown>; hours: number },
 ) {
   const { id } = await newExport(house, home, body);
+  const end_at = `2026-01-01T0${hours}:00:00Z`;
   await house.deps.db.run(sql`
     UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00Z',
-      next_run_at = '2026-01-01T01:00:00Z', end_at = ${`2026-01-01T0${hours}:00:00Z`} WHERE id = ${id}`);
+      next_run_at = '2026-01-01T01:00:00Z', end_at = ${end_at} WHERE id = ${id}`);
   const url = `${projectBase(home)}${id}/`;
   return {
     id: id as string,

@@ -121,8 +121,8 @@ export async function openClient({
   };
 
   /**
-   * Also after a stop, so that the server lets go of locks and of what is temporary. True when there
-   * is no session any more; one that was refused has left none.
+   * Also after a stop, so that the server lets go of locks and of what is temporary. True when
+   * there is no session any more; one that was refused has left none.
    */
   async function signOut(): Promise<boolean> {
     if (!is_connected) return true;

@@ -78,7 +78,8 @@ test(
         refusal(
           '90073',
           '57014',
-          "Warehouse 'LOADING' cannot be resumed because resource monitor 'M' has exceeded its quota.",
+          "Warehouse 'LOADING' cannot be resumed because resource monitor 'M' has exceeded its " +
+            'quota.',
         ),
         true,
         'warehouse_unavailable',
