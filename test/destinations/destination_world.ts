@@ -9,6 +9,7 @@ import type {
   Sink,
   SliceOutcome,
 } from '../../server/engine/destination/destination.ts';
+import type { Encoding } from '../../server/engine/destination/encoding.ts';
 import type { ContentSource } from '../../server/engine/destination/content_source.ts';
 import { freshDelivery } from '../factories/deliveries.ts';
 import { encodeStage } from '../../server/engine/formats/encode_stage.ts';
@@ -73,6 +74,11 @@ export type DestinationUnderTest = {
   keeps_nothing?: true;
   /** The code of the final error for a property of 10 MB, where the store cannot hold one. */
   large_refused_as?: string;
+  /**
+   * Which other test shows a property of 10 MB: this one is left to the deep tests then. To a
+   * place that takes bytes it is bytes, so that one of those shows it for all.
+   */
+  large_shown_by?: string;
   /** Can the store hold NUL? */
   has_nul: boolean;
   /** Numbers in JSON come back in the store's own notation (`100000` for `1e5`). */
@@ -98,6 +104,7 @@ export class Contract {
   /** Whether the source has lost the rows that were delivered. */
   is_source_gone = false;
   private clickhouse!: ClickHouseBytes;
+  private readonly made = new Map<string, Promise<Buffer>>();
 
   constructor(under: DestinationUnderTest) {
     this.under = under;
@@ -107,8 +114,7 @@ export class Contract {
     const given = await this.under.start();
     this.clickhouse = openClickHouseBytes();
     this.deps = { ...given, log: this.planted.log, encodeRow: this.clickhouse.encodeRow };
-    for (const statement of [...contractTable(contractRows), large_row])
-      await this.clickhouse.run(statement);
+    for (const statement of contractTable(contractRows)) await this.clickhouse.run(statement);
   }
 
   async stop(): Promise<void> {
@@ -150,7 +156,8 @@ export class Contract {
   }
 
   /** Writes the row with a property of `large_bytes` as the first slice. */
-  writeLarge(sink: Sink, config: Config): Promise<SliceOutcome> {
+  async writeLarge(sink: Sink, config: Config): Promise<SliceOutcome> {
+    await this.clickhouse.run(large_row);
     return this.writeRange(sink, config, 0, large_range);
   }
 
@@ -175,16 +182,27 @@ export class Contract {
     [from, to]: [number, number],
   ): Promise<SliceOutcome> {
     const encoding = this.under.definition.encoding(config);
-    const bytes = await this.clickhouse.bytes(
-      selectFor(encoding, contractColumns),
-      `contract WHERE position >= ${from} AND position < ${to} ORDER BY position`,
-    );
+    const bytes = await this.bytesOf(encoding, [from, to]);
     const stage = encodeStage(encoding);
     const written = await sink.write(
       { number, records: to - from },
       stage.pipeline(Readable.from([bytes.subarray(0, 100), bytes.subarray(100)])),
     );
     return { number, ...written, ...stage.finish() };
+  }
+
+  /** What ClickHouse gives of rows that never change, asked once; each caller has a copy. */
+  private async bytesOf(encoding: Encoding, [from, to]: [number, number]): Promise<Buffer> {
+    const selection = selectFor(encoding, contractColumns);
+    const key = JSON.stringify([selection, from, to]);
+    const made =
+      this.made.get(key) ??
+      this.clickhouse.bytes(
+        selection,
+        `contract WHERE position >= ${from} AND position < ${to} ORDER BY position`,
+      );
+    this.made.set(key, made);
+    return Buffer.from(await made);
   }
 
   async writeAll(sink: Sink, config: Config): Promise<SliceOutcome[]> {
@@ -229,11 +247,7 @@ export class Contract {
   private source(notes: string[]): ContentSource {
     const rows = async function* (this: Contract, slice?: number) {
       const [from, to] = slice === undefined ? [0, contractRows.length] : slice_ranges[slice]!;
-      const bytes = await this.clickhouse.bytes(
-        selectFor(content_encoding, contractColumns),
-        `contract WHERE position >= ${from} AND position < ${to} ORDER BY position`,
-      );
-      yield* readCsv(Readable.from([bytes]));
+      yield* readCsv(Readable.from([await this.bytesOf(content_encoding, [from, to])]));
     }.bind(this);
     return {
       rows: (_id, slice) => rows(slice),

@@ -1,99 +1,119 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { DeliveredSlices, Difference } from '../../server/engine/destination/destination.ts';
 import { contractRows } from '../factories/contract_rows.ts';
-import type { Contract } from './destination_world.ts';
+import type { Config, Contract } from './destination_world.ts';
 
-/** Registers the tests of `verify`: it finds what differs, and nothing where nothing does. */
-export function testVerify(contract: Contract): void {
+/**
+ * Tests `verify` where nothing differs: of two deliveries of the same interval and export, of which
+ * nobody has changed anything.
+ */
+export async function verifyBoth(
+  context: TestContext,
+  contract: Contract,
+  config: Config,
+  both: DeliveredSlices[],
+): Promise<void> {
   const { under } = contract;
+  const [first, second] = both as [DeliveredSlices, DeliveredSlices];
   if (under.definition.shows_as_written === true) {
-    test('verify says that there is nothing to read again', async () => {
-      const config = await under.configure();
-      const delivered = await contract.deliver(config, contract.delivery());
+    await context.test('verify says that there is nothing to read again', async () =>
       assert.deepEqual(
-        (await contract.verify(config, [delivered])).map((difference) => difference.kind),
+        (await contract.verify(config, [first])).map((difference) => difference.kind),
         ['unreadable'],
-      );
-    });
+      ),
+    );
     return;
   }
-  test('verify finds nothing where nothing differs', async () => {
-    const config = await under.configure();
-    const first = contract.delivery();
-    const second = { ...contract.delivery(), batch_export_id: first.batch_export_id };
-    const delivered = [
-      await contract.deliver(config, first),
-      await contract.deliver(config, second),
-    ];
-    assert.deepEqual(await contract.verify(config, delivered.slice(0, 2)), []);
+  await context.test('verify finds nothing where nothing differs', async () => {
+    assert.deepEqual(await contract.verify(config, both), []);
     // After a restore: what is there of an export, and not known.
-    const unknown = under.keeps_nothing === true ? [] : [delivered[0]!.manifest];
-    assert.deepEqual(await contract.receipts(config, first, second), unknown);
-    assert.deepEqual(await contract.receipts(config, contract.delivery(), second), []);
+    const unknown = under.keeps_nothing === true ? [] : [first.manifest];
+    assert.deepEqual(await contract.receipts(config, first.delivery, second.delivery), unknown);
+    assert.deepEqual(await contract.receipts(config, contract.delivery(), second.delivery), []);
   });
-
-  if (under.keeps_nothing === true) return;
-  for (const kind of ['changed', 'missing', 'added'] as const) {
-    test(`verify finds what is ${kind}`, async () => {
-      const config = await under.configure();
-      const delivered = await contract.deliver(config, contract.delivery());
-      await under.damage[kind](config, delivered.outcomes);
-      const differences = await contract.verify(config, [delivered]);
-      assert.deepEqual([...new Set(differences.map((difference) => difference.kind))], [kind]);
-      assert.ok(
-        differences.every(
-          (difference) => difference.name !== '' && difference.detail.endsWith('.'),
-        ),
-      );
-    });
-  }
-  testNamed(contract);
-}
-
-/** What was found is named: the row, the column, the manifest. */
-function testNamed(contract: Contract): void {
-  const { under } = contract;
-  test('verify names the row and the column of each value that was changed', async () => {
-    const config = await under.configure();
-    const delivered = await contract.deliver(config, contract.delivery());
-    await under.damage.value(config, delivered.outcomes);
-    const differences = await contract.verify(config, [delivered]);
-    assert.deepEqual(
-      differences
-        .filter(({ column }) => column !== undefined)
-        .map(({ kind, name, column, expected, found }) => [
-          kind,
-          name.split(' uuid=')[1],
-          column,
-          expected,
-          found,
-        ]),
-      [
-        ['changed', contractRows[0]!.uuid, 'event', 'plain', 'plane'],
-        ['changed', contractRows[0]!.uuid, 'properties', '{\\"a\\":1}', '{\\"a\\":2}'],
-      ],
-      JSON.stringify(differences),
-    );
-    contract.is_source_gone = true;
-    const left = await contract.verify(config, [delivered]);
-    contract.is_source_gone = false;
-    assert.ok(
-      left.some(({ detail }) => detail.includes('The source has its rows no more')) ||
-        contract.notes.some((note) => note.includes('has no longer all rows')),
-    );
-  });
-
-  test('verify names a manifest that is not the receipt', async () => {
-    const config = await under.configure();
-    const delivered = await contract.deliver(config, contract.delivery());
+  const skip = under.keeps_nothing === true;
+  await context.test('verify names a manifest that is not the receipt', { skip }, async () => {
     const differences = await contract.verify(config, [
-      { ...delivered, manifest: `${delivered.manifest} ` },
+      { ...first, manifest: `${first.manifest} ` },
+      second,
     ]);
     assert.deepEqual(
       differences.map((difference) => difference.kind),
       ['changed'],
     );
   });
+}
+
+/**
+ * Registers the tests of what `verify` finds, of one delivery to which one thing after the other
+ * happens: each time it tells what is new.
+ */
+export function testVerify(contract: Contract): void {
+  const { under } = contract;
+  const skip = under.definition.shows_as_written === true || under.keeps_nothing === true;
+  test('what verify finds', { skip }, async (context) => {
+    const config = await under.configure();
+    const delivered = await contract.deliver(config, contract.delivery());
+    let known = await findNamed(context, contract, config, delivered);
+    // The first slice, then the other one: of files the first is gone by then.
+    const { outcomes } = delivered;
+    for (const [kind, of] of [
+      ['missing', outcomes],
+      ['changed', outcomes.toReversed()],
+      ['added', outcomes],
+    ] as const)
+      await context.test(`verify finds what is ${kind}`, async () => {
+        await under.damage[kind](config, of);
+        const found = await contract.verify(config, [delivered]);
+        const told = new Set(known.map((difference) => JSON.stringify(difference)));
+        const fresh = found.filter((difference) => !told.has(JSON.stringify(difference)));
+        assert.deepEqual([...new Set(fresh.map((difference) => difference.kind))], [kind]);
+        assert.ok(fresh.every(({ name, detail }) => name !== '' && detail.endsWith('.')));
+        known = found;
+      });
+  });
+}
+
+/** What was found is named: the row and the column. Gives what is found of it. */
+async function findNamed(
+  context: TestContext,
+  contract: Contract,
+  config: Config,
+  delivered: DeliveredSlices,
+): Promise<Difference[]> {
+  await contract.under.damage.value(config, delivered.outcomes);
+  const differences = await contract.verify(config, [delivered]);
+  await context.test(
+    'verify names the row and the column of each value that was changed',
+    async () => {
+      assert.deepEqual(
+        differences
+          .filter(({ column }) => column !== undefined)
+          .map(({ kind, name, column, expected, found }) => [
+            kind,
+            name.split(' uuid=')[1],
+            column,
+            expected,
+            found,
+          ]),
+        [
+          ['changed', contractRows[0]!.uuid, 'event', 'plain', 'plane'],
+          ['changed', contractRows[0]!.uuid, 'properties', '{\\"a\\":1}', '{\\"a\\":2}'],
+        ],
+        JSON.stringify(differences),
+      );
+      contract.is_source_gone = true;
+      const left = await contract.verify(config, [delivered]);
+      contract.is_source_gone = false;
+      assert.ok(
+        left.some(({ detail }) => detail.includes('The source has its rows no more')) ||
+          contract.notes.some((note) => note.includes('has no longer all rows')),
+      );
+    },
+  );
+  return differences;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { drawsOf, messageText, objectText } from './generated_json.ts';
+import { inDepth } from '../depth.ts';
 import type { SourceRow } from './contract_rows.ts';
 
 /**
@@ -7,7 +8,7 @@ import type { SourceRow } from './contract_rows.ts';
  */
 export const generated = {
   seed: Number(process.env['SLUICE_TEST_VALUES_SEED'] ?? '1'),
-  count: Number(process.env['SLUICE_TEST_VALUES_COUNT'] ?? '300'),
+  count: Number(process.env['SLUICE_TEST_VALUES_COUNT'] ?? inDepth(60, 300)),
 };
 
 /** Redshift's VARCHAR holds 65,535 bytes; what is too long for a place is not asked here. */

@@ -25,12 +25,16 @@ export function linesOf(bytes: Buffer | undefined): unknown[] {
 export const statuses = (runs: TestRun[]) =>
   runs.map(({ status, records_completed }) => `${status} ${records_completed}`);
 
-/** Delivers the query over the six events and three versions of persons; `hours` are its files. */
+/**
+ * Delivers the query over the six events and three versions of persons, in runs of the first three
+ * hours or of fewer; `hours` are its files.
+ */
 export async function deliver(
   exporting: QueryHouse,
   prefix: string,
   custom_query: string | null,
   more: object = {},
+  hours = 3,
 ) {
   const home = await exporting.house.newOrganization();
   await exporting.insert(home, six_events, [
@@ -38,7 +42,8 @@ export async function deliver(
     { distinct_id: 'd0', at: '2026-01-01T01:30:00Z', version: 2, properties: { plan: 'pro' } },
     { distinct_id: 'd1', at: '2025-12-01T00:00:00Z', version: 1, properties: { plan: 'team' } },
   ]);
-  const made = await exporting.scheduled(home, { ...toFolder(prefix), ...more, custom_query });
+  const body = { ...toFolder(prefix), ...more, custom_query };
+  const made = await exporting.scheduled(home, body, hours);
   const runs = await exporting.runAll(made.id);
   return { home, made, runs, hours: (await exporting.filesIn(prefix, '.jsonl')).map(linesOf) };
 }

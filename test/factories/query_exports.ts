@@ -24,12 +24,13 @@ export type QueryHouse = {
   folder: string;
   insert(home: TestOrganization, events: TestEvent[], persons?: TestPerson[]): Promise<void>;
   /**
-   * Makes an export whose scheduled runs are the first three hours of 2026, with what is asked of
-   * it.
+   * Makes an export whose scheduled runs are the first three hours of 2026, or as many as `hours`
+   * says, with what is asked of it.
    */
   scheduled(
     home: TestOrganization,
     body: Record<string, unknown>,
+    hours?: number,
   ): Promise<{
     id: string;
     get(path: string): Promise<Answer>;
@@ -70,7 +71,7 @@ export async function openQueryHouse(options: HarnessOptions = {}): Promise<Quer
     house,
     folder,
     insert: (home, events, persons) => insert(house, home, events, persons),
-    scheduled: (home, body) => scheduled(house, home, body),
+    scheduled: (home, body, hours = 3) => scheduled(house, { home, body, hours }),
     runAll: (id) => runAll(house, id),
     plan: (id) => plan(house, id),
     advance: (id, backfillId) => advance(house, id, backfillId),
@@ -126,11 +127,15 @@ async function insert(
     await deps.clickhouse.insert({ table: 'persons', values: people, format: 'JSONEachRow' });
 }
 
-async function scheduled(house: Harness, home: TestOrganization, body: Record<string, unknown>) {
+async function scheduled(
+  house: Harness,
+  { home, body, hours }: { home: TestOrganization; body: Record<string, unknown>; hours: number },
+) {
   const { id } = await newExport(house, home, body);
+  const end_at = `2026-01-01T0${hours}:00:00Z`;
   await house.deps.db.run(sql`
     UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00Z',
-      next_run_at = '2026-01-01T01:00:00Z', end_at = '2026-01-01T03:00:00Z' WHERE id = ${id}`);
+      next_run_at = '2026-01-01T01:00:00Z', end_at = ${end_at} WHERE id = ${id}`);
   const url = `${projectBase(home)}${id}/`;
   return {
     id: id as string,

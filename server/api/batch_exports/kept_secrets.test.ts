@@ -6,6 +6,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { attrsOf, newExport, projectBase } from '../../../test/factories/batch_exports.ts';
 import { places_cases } from '../../../test/factories/destination_places.ts';
+import { is_deep } from '../../../test/depth.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { destinations, findDestination } from '../../engine/destinations/index.ts';
@@ -61,9 +62,12 @@ for (const { type, config, moves, stays } of places_cases) {
         ['POST', `${url}test/?validate_only=true`, { destination: { config: change } }],
         ['POST', `${url}preview/?validate_only=true`, { destination: { config: change } }],
       ];
-      for (const change of moves) {
+      for (const [number, change] of moves.entries()) {
         const asked = stored.filter((key) => !Object.hasOwn(change, key));
-        for (const [method, path, body] of ways(change)) {
+        // The first change by every way, each other one by the way whose turn it is.
+        const all = ways(change);
+        const tried = is_deep || number === 0 ? all : [all[number % all.length]!];
+        for (const [method, path, body] of tried) {
           const refused = await ask(method, path, body);
           const said = `${method} ${path} ${JSON.stringify(change)}`;
           assert.deepEqual([refused.status, attrsOf(refused)], [400, required(asked)], said);

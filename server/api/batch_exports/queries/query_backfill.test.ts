@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { is_deep } from '../../../../test/depth.ts';
 import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
 import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
 import { deliver, linesOf, toFolder } from '../../../../test/factories/query_deliveries.ts';
@@ -10,6 +11,12 @@ before(async () => {
   exporting = await openQueryHouse();
 });
 after(() => exporting.close());
+
+/** What is missing or all at the first time, in turn, then all; with --deep both at the first. */
+function modesOf(number: number, time: number): string[] {
+  if (is_deep) return time === 0 ? ['missing', 'all'] : ['all'];
+  return [time === 0 && number % 2 === 0 ? 'missing' : 'all'];
+}
 
 test(
   'a backfill runs the query over what happened in each interval, and a dry run says how many ' +
@@ -91,7 +98,9 @@ test(
         null,
       ],
     ];
-    for (const [prefix, query, more, times, delivered] of cases) {
+    // Weeks are cut as days are, and now() is counted run by run as groups are.
+    const tried = cases.filter(([name]) => is_deep || !['plan_weeks', 'plan_now'].includes(name));
+    for (const [number, [prefix, query, more, times, delivered]] of tried.entries()) {
       const { home, made } = await deliver(exporting, prefix, query, more);
       // Days of Noronha turn at 02:00 in UTC. One event was taken in after the scheduled runs, and
       // one person changed in two hours.
@@ -105,7 +114,7 @@ test(
       }));
       await exporting.insert(home, [{ event: 'buy', at: '2026-01-01T03:20:00Z' }], changes);
       for (const [index, by] of times.entries()) {
-        for (const mode of index === 0 ? ['missing', 'all'] : ['all']) {
+        for (const mode of modesOf(number, index)) {
           const range = {
             start_at: '2026-01-01T00:05:00Z',
             end_at: '2026-01-01T03:30:00.5Z',

@@ -126,6 +126,7 @@ testDestination({
         .getBlockBlobClient((outcome?.name ?? '').replace('-0000.', '-0007.'))
         .upload('x', 1)),
   },
+  large_shown_by: 'file.test.ts',
   has_nul: true,
   recovers: true,
 });

@@ -123,6 +123,7 @@ testDestination({
       });
     },
   },
+  large_shown_by: 'file.test.ts',
   has_nul: true,
   recovers: true,
 });

@@ -77,6 +77,7 @@ onMariaDb(() => {
       missing: (config) => run(`DELETE FROM ${inDatabase(config)} LIMIT 1`),
       added: (config) => run(`INSERT INTO ${inDatabase(config)} (uuid) VALUES ('stranger')`),
     },
+    large_shown_by: 'mysql_delivery.test.ts',
     has_nul: true,
     recovers: true,
   });

@@ -41,6 +41,7 @@ testDestination({
     added: async () => undefined,
   },
   keeps_nothing: true,
+  large_shown_by: 'file.test.ts',
   has_nul: true,
   recovers: true,
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
+import { only_deep } from '../../../../test/depth.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import { repeatedSlices, writeSlice } from '../../../../test/processes/killed_delivery.ts';
 import { RedshiftWorld, deliveryOf } from '../../../../test/destinations/redshift_world.ts';
@@ -121,7 +122,9 @@ test('objects that cannot be removed are no fault of a delivery that is there', 
   assert.equal((await rows(config)).length, 1);
 });
 
-test('a worker that is killed in the third of five slices has only that one repeated', async () => {
+// The same by INSERT is in every run.
+const killed = 'a worker that is killed in the third of five slices has only that one repeated';
+test(killed, { skip: only_deep }, async () => {
   const orders = await world.fiveSlices();
   assert.deepEqual(await repeatedSlices(redshift, orders, world.deps), [2]);
   assert.deepEqual(await world.delivered(orders.config), ['0', '1', '2', '3', '4']);

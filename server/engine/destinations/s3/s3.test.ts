@@ -100,6 +100,7 @@ testDestination({
     added: (config, [outcome]) =>
       bucketOf(config).put((outcome?.name ?? '').replace('-0000.', '-0007.'), 'x'),
   },
+  large_shown_by: 'file.test.ts',
   has_nul: true,
   recovers: true,
 });

@@ -120,9 +120,12 @@ export async function openClient({
     },
   };
 
-  /** Also after a stop, so that the server lets go of locks and of what is temporary. */
+  /**
+   * Also after a stop, so that the server lets go of locks and of what is temporary. True when
+   * there is no session any more; one that was refused has left none.
+   */
   async function signOut(): Promise<boolean> {
-    if (!is_connected) return false;
+    if (!is_connected) return true;
     const { promise: late, resolve } = Promise.withResolvers<boolean>();
     const timer = setTimeout(() => resolve(false), close_timeout_milliseconds);
     const signedOut = calls.sendLast(thread, { kind: 'close' }).then(

@@ -113,6 +113,7 @@ testDestination({
     added: async (config) =>
       void (await pool.query(`INSERT INTO ${inSchema(config)} (uuid) VALUES ('stranger')`)),
   },
+  large_shown_by: 'snowflake_delivery.test.ts',
   has_nul: false,
   numbers_by_value: true,
   recovers: true,

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
+import { is_deep } from '../../../../test/depth.ts';
 import { writeSlice } from '../../../../test/processes/killed_delivery.ts';
 import type { Sink } from '../../destination/destination.ts';
 import { RetryableError } from '../../destination/errors.ts';
@@ -27,10 +28,10 @@ import {
 
 openAroundTests();
 
-for (const subject of ['LOGIN', 'UPLOAD', '^COPY', '^COMMIT']) {
-  test(`a stop ends a delivery that hangs at ${subject}, and the next one is whole`, async () => {
+test('a stop ends a delivery wherever it hangs, and at last it is whole', async () => {
+  const given = delivery();
+  for (const subject of ['LOGIN', 'UPLOAD', ...(is_deep ? ['^COPY'] : []), '^COMMIT']) {
     const controller = new AbortController();
-    const given = delivery();
     server.fail(new RegExp(subject), 'hang');
     const attempt = (async () => {
       const sink = await open(given, controller.signal);
@@ -41,14 +42,14 @@ for (const subject of ['LOGIN', 'UPLOAD', '^COPY', '^COMMIT']) {
     attempt.catch(() => undefined);
     while (!server.isHanging()) await new Promise((resolve) => setTimeout(resolve, 10));
     controller.abort();
-    await assert.rejects(attempt, /The work was stopped/);
+    await assert.rejects(attempt, /The work was stopped/, subject);
     // Signed out all the same, so nothing is locked any more.
-    if (subject !== 'LOGIN') assert.equal(server.sessions(), 0);
+    if (subject !== 'LOGIN') assert.equal(server.sessions(), 0, subject);
     server.recover();
-    await deliver(given);
-    assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
-  });
-}
+  }
+  await deliver(given);
+  assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
+});
 
 test('a commit whose answer is lost is found by the next attempt', async () => {
   const controller = new AbortController();
@@ -147,7 +148,8 @@ test(
   'an attempt whose stage another one has taken over adds nothing to it, and an end leaves no ' +
     'stage',
   async () => {
-    for (const end of ['commit', 'abort'] as const) {
+    // That an abort leaves none is in the contract too.
+    for (const end of is_deep ? (['commit', 'abort'] as const) : (['commit'] as const)) {
       const given = delivery();
       const dead = await open(given);
       const first = await writeOne(dead, 0);

@@ -37,8 +37,8 @@ export function takeThread(): Worker {
 }
 
 /**
- * Keeps a thread whose connection was closed and of which nothing is awaited; one is kept at most,
- * and it does not keep the process alive.
+ * Keeps a thread whose connection was closed, or refused, and of which nothing is awaited; one is
+ * kept at most, and it does not keep the process alive.
  */
 export function giveThreadBack(thread: Worker): void {
   // By name: without one, a listener of the thread's own would go too.
