@@ -135,7 +135,7 @@ for (const [routes, who] of [
       );
       await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
       await untilAnswered(page);
-      await checkEverywhere(page, name);
+      await checkEverywhere(page, name, ['narrow', 'wide']);
       assert.deepEqual(complaints, []);
     });
 
