@@ -7,6 +7,7 @@ import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
 import { pressByKey, tabTo } from '../../test/console/keyboard.ts';
+import { goTo } from '../../test/console/go_to.ts';
 import { checkEverywhere } from '../../test/console/visitor.ts';
 import { insertRunRow, newExport } from '../../test/factories/batch_exports.ts';
 import {
@@ -140,7 +141,7 @@ test('the map is used by keyboard alone, and its table has the same', { skip }, 
   const before = new URL(page.url()).searchParams.get('from');
   await page.keyboard.press('+');
   await page.waitForURL((url) => url.searchParams.get('from') !== before);
-  await page.goto(pageOf(home, made.id, view));
+  await goTo(page, pageOf(home, made.id, view));
   const row = page.getByRole('row').filter({ hasText: 'the schedule was moved past it' });
   assert.match((await row.textContent())!, /2026-01-01 01:00 UTC2026-01-01 02:00 UTC1/);
   await row.getByRole('button').click();
@@ -189,7 +190,7 @@ test('runs are filtered, and one that failed is tried again', { skip }, async ()
   await page.getByLabel('Status').selectOption('Completed');
   await rows.filter({ hasText: '2026-01-01 01:00' }).getByText('10 rows').waitFor();
   assert.equal((await eventsIn(folder, 'retried')).length, 10);
-  await page.goto(pageOf(home, made.id, '/runs?after=2026-01-01T04:00:00Z'));
+  await goTo(page, pageOf(home, made.id, '/runs?after=2026-01-01T04:00:00Z'));
   await rows.first().waitFor();
   assert.match((await rows.textContent())!, /2026-01-01 04:00/);
   assert.doesNotMatch(await page.title(), /^taken/);
@@ -216,7 +217,7 @@ test('the page of a run has its receipt, its files and its log', { skip }, async
     () => get(`runs/${again.body.id}/`),
     ({ status }) => status === 'Completed',
   );
-  await page.goto(pageOf(home, made.id, `/runs/${run.id}`));
+  await goTo(page, pageOf(home, made.id, `/runs/${run.id}`));
   await page.getByText('Completed: 10 rows in').waitFor();
   const downloading = page.waitForEvent('download');
   await page.getByRole('link', { name: 'Download the receipt' }).click();
@@ -272,7 +273,7 @@ test('a record is found where it is, or with the reason why not', { skip }, asyn
   await page.getByRole('button', { name: 'Find the event' }).click();
   await page.getByRole('alert').waitFor();
   const today = new Date().toISOString().slice(0, 10);
-  await page.goto(`/projects/${home.project.id}/find?distinct_id=d&day=${today}`);
+  await goTo(page, `/projects/${home.project.id}/find?distinct_id=d&day=${today}`);
   await page.getByRole('heading', { name: hostile }).waitFor();
   await page
     .getByText(/Stored at .*; its slot is planned at/)

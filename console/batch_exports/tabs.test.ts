@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { goTo } from '../../test/console/go_to.ts';
 import { checkEverywhere } from '../../test/console/visitor.ts';
 import { insertRunRow, newExport, projectBase } from '../../test/factories/batch_exports.ts';
 import { endedRun, failed } from '../../test/factories/ended_runs.ts';
@@ -82,7 +83,7 @@ test(
     await repair.getByRole('button', { name: 'Abort' }).click();
     await repair.getByText('Cancelled', { exact: true }).waitFor();
     await repair.getByRole('button', { name: 'Abort' }).waitFor({ state: 'detached' });
-    await page.goto(address.replace(/.{12}$/, '000000000000'));
+    await goTo(page, address.replace(/.{12}$/, '000000000000'));
     await page.getByRole('alert').waitFor();
     await checkEverywhere(page, 'export_missing');
     await leave();

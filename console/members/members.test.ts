@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { goTo } from '../../test/console/go_to.ts';
 import { checkEverywhere } from '../../test/console/visitor.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
@@ -86,7 +87,7 @@ test('of many addresses each refused one is named, and the link leads in', { ski
   await guest.page.getByRole('button', { name: /account|join/i }).click();
   await guest.page.waitForURL('**/account');
   await guest.leave();
-  await page.goto(`/organizations/${home.organization.id}/members`);
+  await goTo(page, `/organizations/${home.organization.id}/members`);
   await page.getByRole('row').filter({ hasText: 'ada@example.com' }).waitFor();
   await leave();
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { goTo } from '../../test/console/go_to.ts';
 import { checkEverywhere } from '../../test/console/visitor.ts';
 import { openConfigurations } from '../../test/factories/configurations.ts';
 import { openConsole } from '../../test/console/open_console.ts';
@@ -55,7 +56,7 @@ test('agents are forbidden to change anything, and allowed again', { skip }, asy
   await page.goto('/account');
   const project = page.getByRole('navigation', { name: 'Project' });
   await project.getByRole('link', { name: 'Exports' }).waitFor();
-  await page.goto(`/organizations/${home.organization.id}/settings`);
+  await goTo(page, `/organizations/${home.organization.id}/settings`);
   const box = page.getByLabel('Agents may change nothing');
   for (const wanted of [true, false]) {
     await box.setChecked(wanted);
@@ -87,11 +88,11 @@ test('what a configuration manages says so', { skip }, async () => {
   const note = page.getByRole('note');
   await page.goto(`/organizations/${home.organization.id}/settings`);
   await note.getByText(`The configuration ${hostile} manages this, at c0ffee`).waitFor();
-  await page.goto(`/projects/${home.project.id}/settings`);
+  await goTo(page, `/projects/${home.project.id}/settings`);
   await note.getByText('manages this as default_project').waitFor();
-  await page.goto(`/projects/${home.project.id}/exports/${id}/edit`);
+  await goTo(page, `/projects/${home.project.id}/exports/${id}/edit`);
   await note.getByText('manages this as rows').waitFor();
-  await page.goto(`/projects/${home.project.id}/exports/${id}`);
+  await goTo(page, `/projects/${home.project.id}/exports/${id}`);
   await note.getByText('manages this as rows').waitFor();
   await checkEverywhere(page, 'managed_export');
   await leave();

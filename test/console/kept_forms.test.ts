@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
 import { newPerson, password } from '../factories/people.ts';
 import type { TestOrganization } from '../harness.ts';
+import { goTo } from './go_to.ts';
 import { openConsole } from './open_console.ts';
 import { checkEverywhere, untilInPage } from './visitor.ts';
 
@@ -84,7 +85,7 @@ test(
     await page.getByText('Change your e-mail address').click();
     await page.getByLabel('New e-mail address').fill('next@example.com');
     await page.getByLabel('Your present password').first().fill('hidden-password');
-    await page.goto(`/projects/${home.project.id}/notices`);
+    await goTo(page, `/projects/${home.project.id}/notices`);
     await page.getByText('Tell a program by webhook').click();
     await page.getByLabel('Secret').fill('hidden-secret');
     await page
@@ -92,7 +93,7 @@ test(
       .fill('https://hidden.example/');
     assert.match(await stored(page), /next@example.com/);
     assert.doesNotMatch(await stored(page), /hidden/);
-    await page.goto('/account');
+    await goTo(page, '/account');
     assert.equal(await page.getByLabel('New e-mail address').inputValue(), 'next@example.com');
     await endSessions(person);
     await page.reload();

@@ -6,6 +6,7 @@ import { insertRunRow, newExport } from '../factories/batch_exports.ts';
 import { root } from '../house/source_files.ts';
 import type { TestOrganization } from '../harness.ts';
 import { openConsole } from './open_console.ts';
+import { goTo, untilAnswered } from './go_to.ts';
 import { checkEverywhere, untilInPage } from './visitor.ts';
 import type { Visitor } from './visitor.ts';
 
@@ -128,10 +129,13 @@ for (const [routes, who] of [
   for (const [name, { path, heading }] of Object.entries(routes))
     test(`${name}, where ${who} is signed in, keeps the rules of axe-core`, { skip }, async () => {
       const { page, complaints } = visitors[who];
-      await page.goto(path.replaceAll(/\$\w+/g, (name) => ids[name]!));
+      await goTo(
+        page,
+        path.replaceAll(/\$\w+/g, (name) => ids[name]!),
+      );
       await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
-      await page.waitForLoadState('networkidle');
-      await checkEverywhere(page, name);
+      await untilAnswered(page);
+      await checkEverywhere(page, name, ['narrow', 'wide']);
       assert.deepEqual(complaints, []);
     });
 

@@ -8,6 +8,7 @@ import { silentLog } from '../../server/platform/log.ts';
 import { genuine } from '../factories/single_sign_on.ts';
 import { encodeResponse, readLoginUrl, testIdentityProvider } from '../saml/identity_provider.ts';
 import { openDnsServer } from '../servers/dns_server.ts';
+import { goTo } from './go_to.ts';
 import { openConsole } from './open_console.ts';
 import { checkEverywhere } from './visitor.ts';
 
@@ -93,7 +94,7 @@ test('from the claim of a domain to a sign-in through its provider', { skip }, a
   await guest.page.getByText('You are signed in as ada@acme.example').waitFor();
   await guest.close();
 
-  await page.goto(`/organizations/${home.organization.id}/members`);
+  await goTo(page, `/organizations/${home.organization.id}/members`);
   await page.getByRole('row').filter({ hasText: 'ada@acme.example' }).waitFor();
   await context.close();
   assert.ok(resolver.queries.length >= 2);

@@ -19,8 +19,17 @@ const looks = [
   ['dark', 320],
 ] as const;
 
+/** What `npm test` looks at: the first two of them. */
+type Look = 'narrow' | 'wide';
+
 /** The window of a visitor; `checkEverywhere` ends with it, so that nothing is laid out anew. */
 const usual_window = { width: 1280, height: 800 };
+
+/**
+ * Points of a picture for each one of CSS, where nobody looks at it: the layout is the same with
+ * few of them, and drawing is a tenth of what a page costs.
+ */
+const few_points = 0.25;
 
 /** A browser of one person. */
 export type Visitor = {
@@ -50,10 +59,13 @@ export type LeftBrowsers = BrowserContext[];
 export async function openVisitor(
   browser: Browser,
   address: string,
-  left: LeftBrowsers = [],
+  left?: LeftBrowsers,
 ): Promise<Visitor> {
-  const options = { baseURL: address, viewport: usual_window };
-  const context = left.pop() ?? (await browser.newContext(options));
+  // Benches, which give none back, draw all.
+  const isSeen = left === undefined || process.env['SLUICE_SCREENSHOTS'] !== undefined;
+  const deviceScaleFactor = isSeen ? 1 : few_points;
+  const options = { baseURL: address, viewport: usual_window, deviceScaleFactor };
+  const context = left?.pop() ?? (await browser.newContext(options));
   context.setDefaultTimeout(patience_ms);
   const page = context.pages()[0] ?? (await context.newPage());
   const complaints: string[] = [];
@@ -72,7 +84,7 @@ export async function openVisitor(
   });
   const close = async () => {
     await clearBrowser(context, address);
-    left.push(context);
+    left?.push(context);
   };
   const leave = async () => {
     await close();
@@ -132,10 +144,12 @@ const rules_of_colours = ['color-contrast', 'link-in-text-block'];
 export async function checkPage(page: Page, rules?: string[]): Promise<void> {
   await page.locator('h1').first().waitFor();
   // Half a megabyte of script: once for a document.
-  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe.source);
+  if (rules?.length !== 0 && !(await page.evaluate<boolean>("'axe' in window")))
+    await page.evaluate(axe.source);
   const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) };
+  const asked = rules?.length === 0 ? '{ violations: [] }' : `axe.run(${JSON.stringify(options)})`;
   // Texts, because the names of the page are not known here.
-  const faults = await page.evaluate<string[]>(`axe.run(document, ${JSON.stringify(options)})
+  const faults = await page.evaluate<string[]>(`Promise.resolve(${asked})
     .then(({ violations }) => [
       ...violations.flatMap(({ id, help, nodes }) =>
         nodes.map(({ html, any }) => [id, help, html, any[0]?.message].join(' | '))),
@@ -146,23 +160,36 @@ export async function checkPage(page: Page, rules?: string[]): Promise<void> {
   assert.deepEqual(faults, [], `${page.url()} at ${page.viewportSize()?.width}`);
 }
 
+/** Which of the two is asked the rules under this name: the one for half of all names. */
+function lookOf(name: string): Look {
+  const sum = [...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
+  return sum % 2 === 0 ? 'narrow' : 'wide';
+}
+
 /**
  * `checkPage` in both themes and in a narrow and a usual window, each once; with all pairs of them
  * where the tests go deep, and where SLUICE_SCREENSHOTS names a folder, which gets a screenshot of
- * each pair as `<name>_<theme>_<width>.png`. In the second theme the same markup can only break a
- * rule of colours, and is asked no other.
+ * each pair as `<name>_<theme>_<width>.png`. Else the rules of axe-core are asked in those of
+ * `asked`: both for what a route shows (`routes.test.ts`), one, by the name, for the states of it.
+ * In the second theme the same markup can only break a rule of colours, and is asked no other.
  */
-export async function checkEverywhere(page: Page, name: string): Promise<void> {
+export async function checkEverywhere(
+  page: Page,
+  name: string,
+  asked: Look[] = [lookOf(name)],
+): Promise<void> {
   const folder = process.env['SLUICE_SCREENSHOTS'];
   if (folder !== undefined) await mkdir(folder, { recursive: true });
   const before = page.viewportSize();
   const checked = new Set<string>();
   const isWhole = is_deep || folder !== undefined;
   for (const [theme, width] of isWhole ? looks : looks.slice(0, 2)) {
-    await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+    const isAsked = isWhole || asked.includes(width === 320 ? 'narrow' : 'wide');
+    if (isAsked) await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
     await page.setViewportSize({ width, height: 800 });
     const looked = `${width} ${await page.evaluate<string>('document.body.innerHTML')}`;
-    await checkPage(page, checked.has(looked) ? rules_of_colours : undefined);
+    const rules = checked.has(looked) ? rules_of_colours : undefined;
+    await checkPage(page, isAsked ? rules : []);
     checked.add(looked);
     if (folder === undefined) continue;
     const path = join(folder, `${name}_${theme}_${width}.png`);

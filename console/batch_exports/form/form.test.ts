@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { goTo } from '../../../test/console/go_to.ts';
 import { checkEverywhere } from '../../../test/console/visitor.ts';
 import { insertRunRow, newExport, projectBase } from '../../../test/factories/batch_exports.ts';
 import { insertEvents } from '../../../test/factories/delivering_house.ts';
@@ -180,7 +181,7 @@ test(
       [{ name: 'Renamed' }],
     );
 
-    await page.goto(edit);
+    await goTo(page, edit);
     await fill(page, 'Host', 'two.example.com');
     await page.getByText('Host changed, which leads it elsewhere: enter it again.').waitFor();
     await checkEverywhere(page, 'edit_export');
@@ -205,7 +206,7 @@ test(
     assert.equal((await stored(home, made.id)).body.destination.config.host, 'two.example.com');
 
     // A change by somebody else is not undone.
-    await page.goto(edit);
+    await goTo(page, edit);
     await fill(page, 'Name', 'Mine');
     const path = `${projectBase(home)}${made.id}/`;
     await world.server.harness.request('PATCH', path, { key: home.key, body: { name: 'Theirs' } });

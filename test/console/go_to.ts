@@ -1,0 +1,45 @@
+import type { Page, Request } from 'playwright-core';
+import { eventually } from '../eventually.ts';
+
+/** What a page asked and was not answered yet, once it was sent somewhere. */
+const open_requests = new WeakMap<Page, Set<Request>>();
+
+/** So long a page asks nothing before it counts as complete. */
+const quiet_ms = 200;
+
+/**
+ * Shows what is at the path of the console. Only the first time by a load: from there on within the
+ * document, as "back" does, so that console and axe-core are not read anew for each page. What the
+ * document showed before is gone then.
+ */
+export async function goTo(page: Page, path: string): Promise<void> {
+  if (!open_requests.has(page)) followRequests(page);
+  if (page.url() === 'about:blank') {
+    await page.goto(path);
+    return;
+  }
+  const shown = () => page.evaluate<string>("document.querySelector('main')?.innerHTML ?? ''");
+  const before = await shown();
+  await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)});
+    dispatchEvent(new PopStateEvent('popstate'))`);
+  await eventually(`The page goes on to show what it did: ${path}`, async () => {
+    return (await shown()) !== before;
+  });
+}
+
+function followRequests(page: Page): void {
+  const asked = new Set<Request>();
+  page.on('request', (request) => asked.add(request));
+  page.on('requestfinished', (request) => asked.delete(request));
+  page.on('requestfailed', (request) => asked.delete(request));
+  open_requests.set(page, asked);
+}
+
+/** Waits until the page, which `goTo` sent somewhere, has its answers and asks nothing more. */
+export async function untilAnswered(page: Page): Promise<void> {
+  let asked_at = performance.now();
+  await eventually('The page does not stop asking.', () => {
+    if (open_requests.get(page)!.size > 0) asked_at = performance.now();
+    return performance.now() - asked_at > quiet_ms;
+  });
+}
