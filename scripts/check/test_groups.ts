@@ -28,8 +28,8 @@ const rooms: Room[] = [
   },
   { files: /^test\/house\//, processes: 1 },
   { files: /^server\/engine\/destinations\//, processes: 6 },
-  { files: /^server\/api\//, files_max: 90 },
-  { files: /^server\/engine\//, files_max: 60 },
+  { files: /^server\/api\//, files_max: 54 },
+  { files: /^server\/engine\//, files_max: 32 },
   { files: /^server\//, files_max: 60 },
 ];
 
