@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import pg from 'pg';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../server/platform/clickhouse/migrate.ts';
 import { silentLog } from '../server/platform/log.ts';
@@ -62,20 +63,35 @@ async function freshPostgres(
     closing.push(() => store.stop());
     server_url = store.url;
   }
-  const server = openDatabase(server_url, { connections_max: 1, application_name: 'sluice-test' });
+  const server = serverAt(server_url);
   const template = process.env['SLUICE_TEST_DATABASE_TEMPLATE'];
   // Page by page through the log, as without the strategy, takes four times as long.
   const copied = template === undefined ? '' : ` TEMPLATE ${template} STRATEGY FILE_COPY`;
-  await server.text(`CREATE DATABASE ${name}${copied}`);
-  closing.push(async () => {
-    await server.text(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-    await server.close();
-  });
+  await server.query(`CREATE DATABASE ${name}${copied}`);
+  closing.push(() => server.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
   const url = withDatabase(server_url, name);
   if (template !== undefined) return url;
   const db = openDatabase(url, { connections_max: 1, application_name: 'sluice-test' });
   await migratePostgres(db, migrations).finally(() => db.close());
   return url;
+}
+
+const servers = new Map<string, pg.Pool>();
+
+/**
+ * The connection of this process that makes and drops databases. It holds no process up, and is
+ * opened anew where its server has ended it.
+ */
+function serverAt(connectionString: string): pg.Pool {
+  let server = servers.get(connectionString);
+  if (server === undefined) {
+    const application_name = 'sluice-test';
+    const whileIdle = { allowExitOnIdle: true, idleTimeoutMillis: 0 };
+    server = new pg.Pool({ connectionString, application_name, max: 1, ...whileIdle });
+    server.on('error', () => {});
+    servers.set(connectionString, server);
+  }
+  return server;
 }
 
 async function freshClickHouse(
