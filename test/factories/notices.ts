@@ -14,8 +14,8 @@ export const webhook_secret = `whsec_${webhook_key.toString('base64')}`;
 let paths = 0;
 
 /**
- * An export of the organization, by default a new one, and a webhook that is told of it, with a path
- * of its own at the receiver.
+ * An export of the organization, by default a new one, and a webhook that is told of it, with a
+ * path of its own at the receiver.
  */
 export async function openWebhook(
   house: Harness,
