@@ -1,18 +1,42 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { afterEach, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
 import type { TestOrganization } from '../../test/harness.ts';
-import { inDepth } from '../../test/depth.ts';
+import { inDepth, is_deep } from '../../test/depth.ts';
+import { goTo } from '../../test/console/go_to.ts';
 import { checkEverywhere } from '../../test/console/visitor.ts';
+import type { Visitor } from '../../test/console/visitor.ts';
 import { completed, endedRun, failed } from '../../test/factories/ended_runs.ts';
 import { newPerson, password } from '../../test/factories/people.ts';
 import { workBulkActions } from '../../server/api/batch_exports/bulk_actions/work.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
-const world = await openConsole();
+let organization: TestOrganization;
+/** Whoever looks at the lists, all of them within one document. */
+let visitor: Visitor;
+const world = await openConsole({
+  opened: async (harness) => {
+    organization = await harness.newOrganization();
+    if (world.skip === false) visitor = await world.visit(organization.user);
+  },
+  closing: async () => visitor?.close(),
+});
 const { skip } = world;
+afterEach(() => assert.deepEqual(visitor?.complaints.splice(0) ?? [], []));
 
 const hostile = `<img src=x onerror="document.title='taken'"> & "more"`;
+
+/** Another project of the organization, and who has the console open for it. */
+async function newList(
+  name: string,
+): Promise<{ home: TestOrganization; page: Page; list: string }> {
+  const { key } = organization;
+  const made = await world.harness.request('POST', '/api/projects/', { key, body: { name } });
+  assert.equal(made.status, 201, made.text);
+  const home = { ...organization, project: made.body };
+  return { home, page: visitor.page, list: `/projects/${made.body.id}/exports` };
+}
 
 async function create(home: TestOrganization, name: string): Promise<string> {
   const { status, body } = await world.harness.request(
@@ -32,17 +56,16 @@ async function create(home: TestOrganization, name: string): Promise<string> {
 }
 
 test('the list says how each export stands, and follows what changes', { skip }, async () => {
-  const home = await world.harness.newOrganization();
-  const { page, leave } = await world.visit(home.user);
-  await page.goto(`/projects/${home.project.id}/exports`);
-  await page.getByText('No exports yet.').waitFor();
-  await checkEverywhere(page, 'exports_empty');
+  await goTo(visitor.page, (await newList('Empty')).list);
+  await visitor.page.getByText('No exports yet.').waitFor();
+  await checkEverywhere(visitor.page, 'exports_empty');
 
+  const { home, page, list } = await newList('Health');
   const id = await create(home, `Events ${hostile}`);
   const second = await create(home, 'Second');
   for (const rows of [90, 120, 40, 130]) await endedRun(world.harness, second, completed, { rows });
   await endedRun(world.harness, second, { ...failed, message: hostile });
-  await page.reload();
+  await goTo(page, list);
   const row = page.getByRole('row').filter({ hasText: `Events ${hostile}` });
   assert.match((await row.textContent())!, /Waiting for its first run.*events.*File.*hour/);
   const failing = page.getByRole('row').filter({ hasText: 'Second' });
@@ -51,13 +74,14 @@ test('the list says how each export stands, and follows what changes', { skip },
     .getByRole('img', { name: 'Rows of the latest 4 runs: at most 130, now 130' })
     .waitFor();
   assert.doesNotMatch(await page.title(), /taken/);
+  await page.getByRole('button', { name: 'Select all' }).click();
+  await page.getByText('2 exports of 2 selected').waitFor();
   await checkEverywhere(page, 'exports');
 
   const path = `/api/projects/${home.project.id}/batch_exports/${id}/pause/`;
   assert.equal((await world.harness.request('POST', path, { key: home.key })).status, 200);
   await page.reload();
   await row.getByText('Paused').waitFor();
-  await leave();
 });
 
 /** Adds copies of an export, `Copy 1` and so on, each newer than the one before. */
@@ -69,11 +93,10 @@ const addCopies = (of: string, count: number) =>
     FROM batch_exports e, generate_series(1, ${count}) n WHERE e.id = ${of}::uuid`);
 
 test('of many exports those in the window are drawn, and all are found', { skip }, async () => {
-  const count = inDepth(1_000, 10_000);
-  const home = await world.harness.newOrganization();
+  const count = inDepth(300, 10_000);
+  const { home, page, list } = await newList('Many');
   await addCopies(await create(home, 'The first of all'), count - 1);
-  const { page, leave } = await world.visit(home.user);
-  await page.goto(`/projects/${home.project.id}/exports`);
+  await goTo(page, list);
   await page.getByText(`Copy ${count - 1}`, { exact: true }).waitFor();
   await page.getByText(`${count.toLocaleString('en')} exports`).waitFor();
   assert.ok((await page.getByRole('row').count()) < 60);
@@ -89,13 +112,11 @@ test('of many exports those in the window are drawn, and all are found', { skip 
   assert.equal(await page.getByLabel('Search by name').inputValue(), 'first OF');
   await page.getByLabel('Health').selectOption('failing');
   await page.getByText('No exports that fit.').waitFor();
-  await leave();
 });
 
 test('many are paused, resumed and deleted, also those not on the screen', { skip }, async () => {
-  const home = await world.harness.newOrganization();
-  await addCopies(await create(home, `Kept ${hostile}`), 150);
-  const { page, leave } = await world.visit(home.user);
+  const { home, page, list } = await newList('Bulk');
+  await addCopies(await create(home, `Kept ${hostile}`), 30);
   const states = async () =>
     (
       await world.harness.deps.db.row<{ states: string }>(sql`
@@ -107,57 +128,57 @@ test('many are paused, resumed and deleted, also those not on the screen', { ski
     await workBulkActions(world.harness.deps);
     await page.getByRole('region', { name: 'Many exports' }).getByText(detail).waitFor();
   };
-  await page.goto(`/projects/${home.project.id}/exports`);
+  await goTo(page, list);
   await button('Select all').click();
-  await page.getByText('151 exports of 151 selected').waitFor();
-  await checkEverywhere(page, 'exports_selected');
-  await button('Pause 151 exports').click();
+  await page.getByText('31 exports of 31 selected').waitFor();
+  assert.ok((await page.getByRole('row').count()) < 31);
+  if (is_deep) await checkEverywhere(page, 'exports_selected');
+  await button('Pause 31 exports').click();
   await page.waitForURL(/action=/);
-  await work(/151/);
-  assert.equal(await states(), 'true 151');
-  await page.getByRole('row').filter({ hasText: 'Copy 150' }).getByText('Paused').waitFor();
-  await checkEverywhere(page, 'exports_paused');
-  await page.reload();
-  await page.getByRole('region', { name: 'Many exports' }).waitFor();
+  await work(/31/);
+  assert.equal(await states(), 'true 31');
+  await page.getByRole('row').filter({ hasText: 'Copy 30' }).getByText('Paused').waitFor();
+  if (is_deep) await checkEverywhere(page, 'exports_paused');
   await button('Close').click();
   await button('Select all').click();
-  await button('Resume 151 exports').click();
+  await button('Resume 31 exports').click();
   await page.waitForURL(/action=/);
-  await work(/151/);
-  assert.equal(await states(), 'false 151');
+  await work(/31/);
+  assert.equal(await states(), 'false 31');
 
   await button('Close').click();
   await page.getByLabel('Search by name').fill('Copy');
-  await page.getByText('150 exports').waitFor();
+  await page.getByText('30 exports').waitFor();
   await button('Select all').click();
-  await button('Delete 150 exports').click();
-  const dialog = page.getByRole('dialog', { name: 'Delete 150 exports?' });
-  await dialog.getByRole('button', { name: /^Delete 150/ }).click();
+  await button('Delete 30 exports').click();
+  const dialog = page.getByRole('dialog', { name: 'Delete 30 exports?' });
+  await dialog.getByRole('button', { name: /^Delete 30/ }).click();
   await dialog.getByText('exactly as it is written').waitFor();
-  await checkEverywhere(page, 'exports_delete');
-  await dialog.getByRole('textbox').fill('delete 150');
-  await dialog.getByRole('button', { name: /^Delete 150/ }).click();
+  if (is_deep) await checkEverywhere(page, 'exports_delete');
+  await dialog.getByRole('textbox').fill('delete 30');
+  await dialog.getByRole('button', { name: /^Delete 30/ }).click();
   await page.waitForURL(/action=/);
-  await work(/150/);
+  await work(/30/);
   assert.equal(await states(), 'false 1');
-  await leave();
+  await page.reload();
+  await page.getByRole('region', { name: 'Many exports' }).waitFor();
 });
 
 test('what cannot be read says why, and is asked for again', { skip }, async () => {
-  const home = await world.harness.newOrganization();
+  const { home, page, list } = await newList('Broken');
   await create(home, 'Still there');
-  const { page, context, close } = await world.visit(home.user);
   let is_broken = true;
-  await context.route('**/overview/*', (route) =>
-    is_broken ? route.fulfill({ status: 503, body: 'no' }) : route.continue(),
+  // What a proxy says in place of the server; a 503 would be asked again for seven seconds first.
+  await page.route('**/overview/*', (route) =>
+    is_broken ? route.fulfill({ status: 429, body: 'no' }) : route.continue(),
   );
-  await page.goto(`/projects/${home.project.id}/exports`);
-  await page.getByText('The server answered with the status 503').waitFor();
+  await goTo(page, list);
+  await page.getByText('The server answered with the status 429').waitFor();
   await checkEverywhere(page, 'exports_broken');
   is_broken = false;
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByText('Still there').waitFor();
-  await close();
+  await page.unroute('**/overview/*');
 });
 
 test('an ended session asks to sign in, and leads back to the same view', { skip }, async () => {

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import { goTo } from '../../test/console/go_to.ts';
 import { checkEverywhere } from '../../test/console/visitor.ts';
+import type { Visitor } from '../../test/console/visitor.ts';
+import { is_deep } from '../../test/depth.ts';
 import { packageFiles } from '../../test/factories/plugins.ts';
+import type { TestOrganization } from '../../test/harness.ts';
 import { openPluginRegistry } from '../../test/servers/plugin_registry.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
@@ -21,11 +24,22 @@ const entry = {
   maintainer: 'official',
 };
 await writeFile(plugin_catalogue, JSON.stringify([entry]));
+let home: TestOrganization;
+/** Whoever has plugins, and sees all pages within one document. */
+let visitor: Visitor;
 const world = await openConsole({
   config: { npm_registry_url: registry.endpoint, plugin_catalogue },
-  closing: () => Promise.all([registry.close(), rm(folder, { recursive: true })]),
+  opened: async (harness) => {
+    home = await harness.newOrganization();
+    if (world.skip === false) visitor = await world.visit(home.user);
+  },
+  closing: async () => {
+    await visitor?.close();
+    await Promise.all([registry.close(), rm(folder, { recursive: true })]);
+  },
 });
 const { skip } = world;
+afterEach(() => assert.deepEqual(visitor?.complaints.splice(0) ?? [], []));
 
 const file = (name: string, text: string) => ({
   name,
@@ -42,9 +56,8 @@ const manifest = JSON.stringify({
 });
 
 test('own code is sent, set up, and switched on', { skip }, async () => {
-  const home = await world.harness.newOrganization();
-  const { page, leave } = await world.visit(home.user);
-  await page.goto(`/projects/${home.project.id}/plugins`);
+  const { page } = visitor;
+  await goTo(page, `/projects/${home.project.id}/plugins`);
   await page.getByText('Nothing is installed here.').waitFor();
   await page.getByText('From an address').first().click();
   await page.getByLabel('Address').fill('ftp://example.com/x');
@@ -91,7 +104,6 @@ test('own code is sent, set up, and switched on', { skip }, async () => {
   );
   const [config] = body.results as { enabled: boolean; secret_keys: string[] }[];
   assert.deepEqual([config!.enabled, config!.secret_keys], [true, ['token']]);
-  await leave();
 });
 
 /** A package of the catalogue with settings that hang on each other, a file, a job and a metric. */
@@ -121,9 +133,8 @@ function publish(): void {
 
 test('from the catalogue to an upgrade that is looked at before, and back', { skip }, async () => {
   publish();
-  const home = await world.harness.newOrganization();
-  const { page, leave } = await world.visit(home.user);
-  await page.goto(`/projects/${home.project.id}/plugins`);
+  const { page } = visitor;
+  await goTo(page, `/projects/${home.project.id}/plugins`);
   await page.getByText('From the catalogue of this server').click();
   await page.getByText(`Listed ${hostile}`).waitFor();
   await checkEverywhere(page, 'plugin_catalogue');
@@ -159,8 +170,8 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
     `/api/projects/${home.project.id}/plugin_configs/`,
     { key: home.key },
   );
-  assert.deepEqual([body.results[0].config.mode, body.results[0].config.key], ['signed', 'k']);
-  assert.equal(body.results[0].config.table.contents, 'YSxi');
+  const { config } = body.results.find((one: { config: object }) => 'mode' in one.config);
+  assert.deepEqual([config.mode, config.key, config.table.contents], ['signed', 'k', 'YSxi']);
 
   await page.locator('summary').filter({ hasText: 'again' }).click();
   await page.getByLabel('How many').fill('many');
@@ -220,11 +231,10 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   await end.getByRole('textbox').fill('Listed');
   await end.getByRole('button', { name: 'Take it out' }).click();
   await here.getByText('It is not used in this project any more.').waitFor();
-  await checkEverywhere(page, 'plugin_unused');
+  if (is_deep) await checkEverywhere(page, 'plugin_unused');
   await page.goto(`/projects/${home.project.id}/plugins?show=unused`);
   await page.getByRole('link', { name: 'Listed' }).waitFor();
-  await checkEverywhere(page, 'plugins_unused');
+  if (is_deep) await checkEverywhere(page, 'plugins_unused');
   await page.getByRole('link', { name: 'What was done with them' }).click();
   await page.getByText('rolled_back').first().waitFor();
-  await leave();
 });

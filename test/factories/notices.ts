@@ -3,7 +3,7 @@ import sql from 'sql-template-tag';
 import { claimDueDeliveries } from '../../server/engine/notices/claim.ts';
 import type { DueDelivery } from '../../server/engine/notices/claim.ts';
 import { newExport } from './batch_exports.ts';
-import type { Harness } from '../harness.ts';
+import type { Harness, TestOrganization } from '../harness.ts';
 import type { HttpReceiver } from '../servers/http_receiver.ts';
 
 /** The key of `webhook_secret`. */
@@ -13,13 +13,17 @@ export const webhook_secret = `whsec_${webhook_key.toString('base64')}`;
 
 let paths = 0;
 
-/** An export, and a webhook that is told of it, with a path of its own at the receiver. */
+/**
+ * An export of the organization, by default a new one, and a webhook that is told of it, with a
+ * path of its own at the receiver.
+ */
 export async function openWebhook(
   house: Harness,
   receiver: HttpReceiver,
   fields: Record<string, unknown> = {},
+  of?: TestOrganization,
 ) {
-  const home = await house.newOrganization();
+  const home = of ?? (await house.newOrganization());
   const exported = await newExport(house, home, { name: 'Lake' });
   const list = `/api/projects/${home.project.id}/notice_targets/`;
   const path = `/hook/${(paths += 1)}`;
