@@ -204,7 +204,12 @@ export class RedshiftWorld {
       ],
       misconfigure: (config) => this.misconfigure(config),
       ...(this.mode === 'COPY'
-        ? { large_refused_as: 'limit_exceeded', large_shown_by: 'its own refusal of 4 MB' }
+        ? {
+            large_refused_as: 'limit_exceeded',
+            large_shown_by: 'its own refusal of 4 MB',
+            // It looks at the cluster alone.
+            verify_shown_by: 'redshift.test.ts',
+          }
         : {}),
       invalid: this.mode === 'COPY' ? copy_invalid : invalid,
       damage: {
