@@ -1,5 +1,6 @@
 import http from 'node:http';
 import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { openFaultyServer } from './faulty_server.ts';
 import type { FaultyServer } from './faulty_server.ts';
 
@@ -35,10 +36,10 @@ type Azurite = {
  */
 function loadAzurite(): Azurite {
   const require = createRequire(import.meta.url);
-  const load = (name: string) => (require(name) as { default: never }).default;
+  const load = (url: string) => (require(fileURLToPath(url)) as { default: never }).default;
   return {
-    BlobServer: load('azurite/dist/src/blob/BlobServer.js'),
-    BlobConfiguration: load('azurite/dist/src/blob/BlobConfiguration.js'),
+    BlobServer: load(import.meta.resolve('azurite/dist/src/blob/BlobServer.js')),
+    BlobConfiguration: load(import.meta.resolve('azurite/dist/src/blob/BlobConfiguration.js')),
   };
 }
 
