@@ -79,6 +79,8 @@ export type DestinationUnderTest = {
    * place that takes bytes it is bytes, so that one of those shows it for all.
    */
   large_shown_by?: string;
+  /** Which other test shows, by the same code, what `verify` finds of changes. */
+  verify_shown_by?: string;
   /** Can the store hold NUL? */
   has_nul: boolean;
   /** Numbers in JSON come back in the store's own notation (`100000` for `1e5`). */

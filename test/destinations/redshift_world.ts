@@ -19,7 +19,6 @@ import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
 import { makeRedshift, openRedshiftServer } from '../servers/redshift_server.ts';
 import type { RedshiftServer } from '../servers/redshift_server.ts';
-import { openS3Server } from '../servers/s3_server.ts';
 import type { S3Server } from '../servers/s3_server.ts';
 import { copy_invalid, copy_mistakes, invalid } from './redshift_configs.ts';
 import type { Mistake } from './wrong_configs.ts';
@@ -30,7 +29,10 @@ const bucket_name = 'loads';
 export const deliveryOf = (changes: Partial<Delivery> = {}): Delivery =>
   freshDelivery({ columns: uuid_only, ...changes });
 
-/** What passes for a Redshift cluster and its bucket, for the tests of one file, in one mode. */
+/**
+ * What passes for a Redshift cluster, for the tests of one file, in one mode; with COPY its bucket
+ * too.
+ */
 export class RedshiftWorld {
   readonly outbound = openOutbound({ allow: ['127.0.0.0/8'] });
   readonly deps = {
@@ -53,7 +55,7 @@ export class RedshiftWorld {
 
   async start(): Promise<void> {
     this.stores = await openTestStores({ clickhouse: false });
-    this.bucket = await openS3Server([bucket_name]);
+    const copy = this.mode === 'COPY' ? await this.openBucket() : {};
     this.pool = new pg.Pool({
       connectionString: this.stores.database_url,
       max: 2,
@@ -64,21 +66,8 @@ export class RedshiftWorld {
     const url = new URL(this.stores.database_url.replace('@/', '@host/'));
     this.server = await openRedshiftServer(
       `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`,
-      this.bucket,
+      this.mode === 'COPY' ? this.bucket : undefined,
     );
-    const {
-      endpoint: endpoint_url,
-      access_key: aws_access_key_id,
-      secret_key: aws_secret_access_key,
-    } = this.bucket;
-    const copy = {
-      mode: 'COPY',
-      bucket_name,
-      region: 'us-east-1',
-      aws_access_key_id,
-      aws_secret_access_key,
-      endpoint_url,
-    } as const;
     this.base = {
       user: url.username,
       password: url.password,
@@ -87,14 +76,28 @@ export class RedshiftWorld {
       database: url.pathname.slice(1),
       has_self_signed_cert: true,
       properties_data_type: 'super',
-      ...(this.mode === 'COPY' ? copy : {}),
+      ...copy,
+    };
+  }
+
+  /** Opens the bucket, and gives what a config says of it. */
+  private async openBucket(): Promise<Partial<RedshiftConfig>> {
+    const { openS3Server } = await import('../servers/s3_server.ts');
+    this.bucket = await openS3Server([bucket_name]);
+    return {
+      mode: 'COPY',
+      bucket_name,
+      region: 'us-east-1',
+      aws_access_key_id: this.bucket.access_key,
+      aws_secret_access_key: this.bucket.secret_key,
+      endpoint_url: this.bucket.endpoint,
     };
   }
 
   async stop(): Promise<void> {
     await this.pool.end();
     await this.server.close();
-    await this.bucket.close();
+    if (this.mode === 'COPY') await this.bucket.close();
     await this.outbound.close();
     await this.stores.close();
   }
@@ -121,6 +124,7 @@ export class RedshiftWorld {
 
   /** Keys of all objects and open uploads of a config's place in the bucket. */
   async objects(config: Config): Promise<string[]> {
+    if (this.mode !== 'COPY') return [];
     const prefix = String(config['prefix']).replaceAll('/', '');
     const {
       endpoint,
@@ -199,7 +203,14 @@ export class RedshiftWorld {
         ...(await this.objects(config)),
       ],
       misconfigure: (config) => this.misconfigure(config),
-      ...(this.mode === 'COPY' ? { large_refused_as: 'limit_exceeded' } : {}),
+      ...(this.mode === 'COPY'
+        ? {
+            large_refused_as: 'limit_exceeded',
+            large_shown_by: 'its own refusal of 4 MB',
+            // It looks at the cluster alone.
+            verify_shown_by: 'redshift.test.ts',
+          }
+        : {}),
       invalid: this.mode === 'COPY' ? copy_invalid : invalid,
       damage: {
         changed: change((table) => `INSERT INTO ${table} SELECT * FROM ${table} LIMIT 1`),

@@ -11,12 +11,16 @@ import type { SnowflakeServer } from '../servers/snowflake_server.ts';
 import type { SnowflakeFault as Fault } from '../servers/snowflake_world.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import type { Outbound } from '../../server/platform/outbound/outbound.ts';
 import type { Delivery, Sink, SliceOutcome } from '../../server/engine/destination/destination.ts';
 import type { SnowflakeConfig } from '../../server/engine/destinations/snowflake/config.ts';
 import { snowflake } from '../../server/engine/destinations/snowflake/snowflake.ts';
 
-/** The guard; closed after the tests of the file that imports it. */
-export const outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] });
+/**
+ * The guard; opened before the tests of the file that imports it, closed after them; so is all
+ * below.
+ */
+export let outbound: Outbound;
 
 let stores: TestStores;
 
@@ -97,6 +101,7 @@ export const refusal = (code: string, sql_state: string, message: string): Fault
  */
 export function openAroundTests(): void {
   before(async () => {
+    outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] });
     tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
     stores = await openTestStores({ clickhouse: false });
     pool = new pg.Pool({ connectionString: stores.database_url, max: 1 });

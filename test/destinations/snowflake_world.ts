@@ -12,25 +12,21 @@ import { openSnowflakeServer } from '../servers/snowflake_server.ts';
 import type { SnowflakeServer } from '../servers/snowflake_server.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import type { Outbound } from '../../server/platform/outbound/outbound.ts';
+import type { DestinationDeps } from '../../server/engine/destination/destination.ts';
 import { quoted } from '../../server/engine/sql_tables/layout.ts';
 import type { SnowflakeConfig } from '../../server/engine/destinations/snowflake/config.ts';
 
-const outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] });
-
-/** What the house gives to the destination. */
-export const deps = {
-  log: silentLog(),
-  outbound,
-  export_dir: '/nowhere',
-  signal: new AbortController().signal,
-};
-
 let stores: TestStores;
+let outbound: Outbound;
 
 /**
- * The account; opened before the tests of the file that imports it, closed after them; so is all
- * below.
+ * What the house gives to the destination; opened before the tests of the file that imports it,
+ * closed after them; so is all below.
  */
+export let deps: DestinationDeps;
+
+/** The account. */
 export let server: SnowflakeServer;
 
 /** Connections to the database that stands behind the account. */
@@ -82,6 +78,13 @@ export async function leftovers(config: Config): Promise<string[]> {
  */
 export function openAroundTests(): void {
   before(async () => {
+    outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] });
+    deps = {
+      log: silentLog(),
+      outbound,
+      export_dir: '/nowhere',
+      signal: new AbortController().signal,
+    };
     tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
     stores = await openTestStores({ clickhouse: false });
     pool = new pg.Pool({

@@ -44,14 +44,15 @@ export async function makeRedshift(pool: pg.Pool): Promise<void> {
  * Opens the door on 127.0.0.1 in front of the server's Unix socket, with TLS. Statements that
  * Redshift lacks are syntax errors; `COPY ... FROM 's3://...'` is carried out: manifest and objects
  * are read with the credentials of the statement and loaded in the same session, and a failure is
- * told in Redshift's words.
+ * told in Redshift's words. Without a store there is no COPY.
  */
 export async function openRedshiftServer(
   socketPath: string,
-  store: S3Server,
+  store?: S3Server,
 ): Promise<RedshiftServer> {
   const sockets = new Set<net.Socket>();
   const statements: string[] = [];
+  const clients = new Clients(store);
   const server = net.createServer((socket) => {
     sockets.add(socket.setNoDelay(true));
     socket.on('close', () => sockets.delete(socket));
@@ -65,7 +66,7 @@ export async function openRedshiftServer(
         key: proxyKey,
       });
       client.on('error', () => socket.destroy());
-      join(client, socketPath, store, statements);
+      join(client, socketPath, clients, statements);
     });
   });
   server.listen(0, '127.0.0.1');
@@ -81,6 +82,7 @@ export async function openRedshiftServer(
     close: async () => {
       cut();
       server.close();
+      clients.close();
       await once(server, 'close');
     },
   };
@@ -119,7 +121,12 @@ function message(type: string, body: Buffer): Buffer {
 
 const query = (text: string) => message('Q', Buffer.from(`${text}\0`));
 
-function join(client: net.Socket, socketPath: string, store: S3Server, statements: string[]): void {
+function join(
+  client: net.Socket,
+  socketPath: string,
+  clients: Clients,
+  statements: string[],
+): void {
   const upstream = net.connect(socketPath);
   /** The lines of a COPY that PostgreSQL is about to ask for. */
   let loading: { table: string; lines: Buffer } | undefined;
@@ -134,7 +141,7 @@ function join(client: net.Socket, socketPath: string, store: S3Server, statement
       if (type === 'Q') {
         const text = one.toString('utf8', 5, one.length - 1);
         statements.push(text);
-        const load = /^COPY .* FROM 's3:/.test(text) ? await loadOf(text, store) : undefined;
+        const load = /^COPY .* FROM 's3:/.test(text) ? await loadOf(text, clients) : undefined;
         loading = load?.lines === undefined ? undefined : { table: load.table, lines: load.lines };
         upstream.write(
           query(
@@ -197,13 +204,48 @@ const raise = (text: string) =>
 const copy_pattern =
   /^COPY (?<table>\w+) \((?<columns>.+)\) FROM 's3:\/\/(?<bucket>[^/']+)\/(?<manifest>[^']+)' (?:IAM_ROLE '(?<role>[^']+)'|ACCESS_KEY_ID '(?<key>[^']*)' SECRET_ACCESS_KEY '(?<secret>[^']*)') REGION '(?<region>[^']+)' MANIFEST FORMAT AS CSV GZIP NULL AS '(?<null>[^']+)' TIMEFORMAT 'auto' COMPUPDATE OFF STATUPDATE OFF$/;
 
+/** Clients of the bucket, one for each pair of keys: to make one takes as long as a load. */
+class Clients {
+  private readonly store: S3Server | undefined;
+  private readonly known = new Map<string, S3Client>();
+
+  constructor(store: S3Server | undefined) {
+    this.store = store;
+  }
+
+  /** Those of the role, without keys. */
+  of(by: { key?: string; secret?: string; region: string }): S3Client {
+    if (this.store === undefined) throw new Error('There is no bucket.');
+    const { endpoint, access_key, secret_key } = this.store;
+    const known = JSON.stringify(by);
+    const client =
+      this.known.get(known) ??
+      new S3Client({
+        endpoint,
+        forcePathStyle: true,
+        region: by.region,
+        credentials: {
+          accessKeyId: by.key ?? access_key,
+          secretAccessKey: by.secret ?? secret_key,
+        },
+        maxAttempts: 1,
+      });
+    this.known.set(known, client);
+    return client;
+  }
+
+  close(): void {
+    for (const client of this.known.values()) client.destroy();
+  }
+}
+
 /**
  * What PostgreSQL is to run for a COPY of Redshift: a COPY of the lines of all objects of the
  * manifest, or the failure.
  */
 async function loadOf(
   text: string,
-  store: S3Server,
+  clients: Clients,
 ): Promise<{ statement: string; table: string; lines?: Buffer }> {
   const {
     table = '',
@@ -219,16 +261,7 @@ async function loadOf(
   if (table === '') return { statement: 'REDSHIFT DOES NOT KNOW THIS COPY', table };
   if (role !== undefined && role !== iam_role)
     return { statement: raise(`User is not authorized to assume IAM Role ${role}.`), table };
-  const client = new S3Client({
-    endpoint: store.endpoint,
-    forcePathStyle: true,
-    region,
-    credentials: {
-      accessKeyId: key ?? store.access_key,
-      secretAccessKey: secret ?? store.secret_key,
-    },
-    maxAttempts: 1,
-  });
+  const client = clients.of({ key, secret, region });
   const read = async (Bucket: string, Key: string) => {
     const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }));
     return Buffer.from((await Body?.transformToByteArray()) ?? []);
@@ -252,7 +285,5 @@ async function loadOf(
       statement: raise(`S3ServiceException:${(error as Error).name},Status ${key ?? 'role'}`),
       table,
     };
-  } finally {
-    client.destroy();
   }
 }

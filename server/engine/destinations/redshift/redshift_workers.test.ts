@@ -18,14 +18,17 @@ test(
     'all',
   async () => {
     const config = await world.freshConfig();
-    const given = deliveryOf();
+    const given = deliveryOf({
+      columns: [{ name: 'note', type: 'text', nullable: true, expression: 'note' }],
+    });
     const sink = await redshift.open(config, given, world.deps);
     await sink.recover([]);
     const endless = Readable.from(
       (async function* () {
         for (let sent = 0; ; sent += 1) {
-          yield Buffer.from('abc\n'.repeat(1_000));
-          if (sent === 40) world.server.cut();
+          // A statement holds 4 MB: one is sent by then.
+          yield Buffer.from(`${'abc'.repeat(20_000)}\n`);
+          if (sent === 100) world.server.cut();
         }
       })(),
     );

@@ -257,18 +257,19 @@ test(
 test('a slice goes in several files; a value of 16 MB passes, over that is final', async () => {
   const config = await freshConfig();
   server.statements.length = 0;
-  // With its quotes doubled it fills a file.
-  await deliver(config, delivery(), `${'é"'.repeat(5_400_000)}\nnext\n`);
+  // It fills a file.
+  const value = `${'é"'.repeat(1_000)}${'x'.repeat(16_197_000)}`;
+  await deliver(config, delivery(), `${value}\nnext\n`);
   assert.equal(server.statements.filter((statement) => statement.startsWith('PUT')).length, 2);
   const found = await pool.query(
     `SELECT octet_length(note) AS bytes FROM ${inSchema(config)} ORDER BY ctid`,
   );
   assert.deepEqual(found.rows, [{ bytes: 16_200_000 }, { bytes: 4 }]);
   await assert.rejects(
-    deliver(config, delivery(), `${'é'.repeat(9_000_000)}\n`),
+    deliver(config, delivery(), `${'x'.repeat(16_777_217)}\n`),
     (error) =>
       error instanceof NonRetryableError &&
       error.code === 'limit_exceeded' &&
-      error.message.includes('18000000 bytes'),
+      error.message.includes('16777217 bytes'),
   );
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import http from 'node:http';
 import type { Socket } from 'node:net';
@@ -28,46 +29,46 @@ import {
 
 openAroundTests();
 
-test('a stop ends a delivery wherever it hangs, and at last it is whole', async () => {
-  const given = delivery();
-  for (const subject of ['LOGIN', 'UPLOAD', ...(is_deep ? ['^COPY'] : []), '^COMMIT']) {
+test(
+  'a stop ends a delivery wherever it hangs, and at last it is whole: a commit whose answer is ' +
+    'lost is found by the next attempt',
+  async () => {
+    const given = delivery();
+    for (const subject of ['LOGIN', ...(is_deep ? ['UPLOAD', '^COPY'] : []), '^COMMIT']) {
+      const controller = new AbortController();
+      server.fail(new RegExp(subject), 'hang');
+      const attempt = (async () => {
+        const sink = await open(given, controller.signal);
+        await write(sink)
+          .then(() => commit(sink))
+          .finally(() => sink.close());
+      })();
+      attempt.catch(() => undefined);
+      while (!server.isHanging()) await new Promise((resolve) => setTimeout(resolve, 10));
+      controller.abort();
+      await assert.rejects(attempt, /The work was stopped/, subject);
+      // Signed out all the same, so nothing is locked any more.
+      if (subject !== 'LOGIN') assert.equal(server.sessions(), 0, subject);
+      server.recover();
+    }
     const controller = new AbortController();
-    server.fail(new RegExp(subject), 'hang');
-    const attempt = (async () => {
-      const sink = await open(given, controller.signal);
-      await write(sink)
-        .then(() => commit(sink))
-        .finally(() => sink.close());
-    })();
+    const sink = await open(given, controller.signal);
+    assert.equal(await sink.isCommitted(), false);
+    await write(sink);
+    server.fail(/^COMMIT/, 'after', 100);
+    const attempt = commit(sink);
     attempt.catch(() => undefined);
-    while (!server.isHanging()) await new Promise((resolve) => setTimeout(resolve, 10));
+    while ((await count('events')) === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     controller.abort();
-    await assert.rejects(attempt, /The work was stopped/, subject);
-    // Signed out all the same, so nothing is locked any more.
-    if (subject !== 'LOGIN') assert.equal(server.sessions(), 0, subject);
+    await assert.rejects(attempt);
+    await sink.close();
     server.recover();
-  }
-  await deliver(given);
-  assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
-});
-
-test('a commit whose answer is lost is found by the next attempt', async () => {
-  const controller = new AbortController();
-  const given = delivery();
-  const sink = await open(given, controller.signal);
-  await write(sink);
-  server.fail(/^COMMIT/, 'after', 100);
-  const attempt = commit(sink);
-  attempt.catch(() => undefined);
-  while ((await count('events')) === 0) await new Promise((resolve) => setTimeout(resolve, 10));
-  controller.abort();
-  await assert.rejects(attempt);
-  await sink.close();
-  server.recover();
-  const next = await open(given);
-  assert.equal(await next.isCommitted(), true);
-  await next.close();
-});
+    const next = await open(given);
+    assert.equal(await next.isCommitted(), true);
+    await next.close();
+    assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
+  },
+);
 
 test(
   'an attempt that was believed dead cannot show anything after a newer one has begun, nor ' +
@@ -94,14 +95,22 @@ test(
   },
 );
 
-test('two attempts that commit at once show the rows once', async () => {
-  const given = delivery();
-  const sinks = [await open(given), await open(given)];
-  for (const sink of sinks) await write(sink);
-  await Promise.allSettled(sinks.map(commit));
-  assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
-  for (const sink of sinks) await sink.close();
-});
+test(
+  'two attempts that commit at once show the rows once, in the threads that the two before them ' +
+    'have left',
+  async (context) => {
+    const started = context.mock.fn();
+    subscribe('worker_threads', started);
+    context.after(() => unsubscribe('worker_threads', started));
+    const given = delivery();
+    const sinks = [await open(given), await open(given)];
+    for (const sink of sinks) await write(sink);
+    await Promise.allSettled(sinks.map(commit));
+    assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
+    for (const sink of sinks) await sink.close();
+    assert.equal(started.mock.callCount(), 0);
+  },
+);
 
 const writeOne = (sink: Sink, number: number) => writeSlice(sink, number, `note ${number}\n`);
 
@@ -114,6 +123,31 @@ async function stages(): Promise<string[]> {
 }
 
 const isLost = (error: unknown) => error instanceof RetryableError && error.code === 'slice_lost';
+
+test(
+  'an attempt whose stage another one has taken over adds nothing to it, and an end leaves no ' +
+    'stage',
+  async () => {
+    // That an abort leaves none is in the contract too.
+    for (const end of is_deep ? (['commit', 'abort'] as const) : (['commit'] as const)) {
+      const given = delivery();
+      const dead = await open(given);
+      const first = await writeOne(dead, 0);
+      const next = await open(given);
+      assert.deepEqual(await next.recover([first]), [first]);
+      await assert.rejects(writeOne(dead, 1), isLost);
+      const before = await count('events');
+      await (end === 'commit'
+        ? next.commit([first, await writeOne(next, 1)], manifest)
+        : next.abort([first]));
+      await next.close();
+      await assert.rejects(writeOne(dead, 1), isLost);
+      await dead.close();
+      assert.equal((await count('events')) - before, end === 'commit' ? 2 : 0);
+      assert.deepEqual(await stages(), [], end);
+    }
+  },
+);
 
 test('an attempt that loses its session in the third of five slices repeats that one', async () => {
   const given = delivery();
@@ -143,31 +177,6 @@ test('an attempt that loses its session in the third of five slices repeats that
   );
   assert.deepEqual(await stages(), []);
 });
-
-test(
-  'an attempt whose stage another one has taken over adds nothing to it, and an end leaves no ' +
-    'stage',
-  async () => {
-    // That an abort leaves none is in the contract too.
-    for (const end of is_deep ? (['commit', 'abort'] as const) : (['commit'] as const)) {
-      const given = delivery();
-      const dead = await open(given);
-      const first = await writeOne(dead, 0);
-      const next = await open(given);
-      assert.deepEqual(await next.recover([first]), [first]);
-      await assert.rejects(writeOne(dead, 1), isLost);
-      const before = await count('events');
-      await (end === 'commit'
-        ? next.commit([first, await writeOne(next, 1)], manifest)
-        : next.abort([first]));
-      await next.close();
-      await assert.rejects(writeOne(dead, 1), isLost);
-      await dead.close();
-      assert.equal((await count('events')) - before, end === 'commit' ? 2 : 0);
-      assert.deepEqual(await stages(), [], end);
-    }
-  },
-);
 
 test(
   'a role that may not make tables has all slices wait in the session; of persons in a stage ' +

@@ -3,12 +3,14 @@ import { compiledModules } from '../../../platform/compiled.ts';
 import { moduleBeside } from '../../../platform/module_beside.ts';
 
 /**
- * How long a thread that nobody uses is kept: it takes a second to load the client, and some 80 MB
- * to hold it.
+ * How long a thread that nobody uses is kept, and how many are: it takes a second to load the
+ * client, and some 80 MB to hold it. Two, since the runs of a backfill come two and more at a time:
+ * with one, each of them but the first would load it anew.
  */
 const spare_milliseconds = 60_000;
+const spares_max = 2;
 
-let spare: { thread: Worker; timer: NodeJS.Timeout } | undefined;
+const spares = new Map<Worker, NodeJS.Timeout>();
 
 /**
  * A thread with the official client in it and no connection: one that was given back, or a new one.
@@ -17,7 +19,8 @@ let spare: { thread: Worker; timer: NodeJS.Timeout } | undefined;
  * its console is read by nobody.
  */
 export function takeThread(): Worker {
-  if (spare === undefined) {
+  const thread = [...spares.keys()].at(-1);
+  if (thread === undefined) {
     return new Worker(moduleBeside(import.meta, 'client_worker'), {
       env: {
         ...compiledModules(),
@@ -29,31 +32,30 @@ export function takeThread(): Worker {
       stderr: true,
     });
   }
-  const { thread, timer } = spare;
   forget(thread);
-  clearTimeout(timer);
   thread.ref();
   return thread;
 }
 
 /**
- * Keeps a thread whose connection was closed, or refused, and of which nothing is awaited; one is
- * kept at most, and it does not keep the process alive.
+ * Keeps a thread whose connection was closed, or refused, and of which nothing is awaited; two are
+ * kept at most, and they do not keep the process alive.
  */
 export function giveThreadBack(thread: Worker): void {
   // By name: without one, a listener of the thread's own would go too.
   for (const event of ['message', 'error', 'exit']) thread.removeAllListeners(event);
-  if (spare !== undefined) return void thread.terminate();
+  if (spares.size >= spares_max) return void thread.terminate();
   const end = () => {
     forget(thread);
     void thread.terminate();
   };
-  spare = { thread, timer: setTimeout(end, spare_milliseconds).unref() };
+  spares.set(thread, setTimeout(end, spare_milliseconds).unref());
   thread.once('error', end);
   thread.unref();
 }
 
 function forget(thread: Worker): void {
   thread.removeAllListeners('error');
-  spare = undefined;
+  clearTimeout(spares.get(thread));
+  spares.delete(thread);
 }
