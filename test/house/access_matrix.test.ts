@@ -60,8 +60,8 @@ function keyOf(scope: string): Promise<string> {
 const isChange = (route: RegisteredRoute) => route.method !== 'GET';
 
 /**
- * One of what is tried at each route: the next at each next one, so that all of them have been tried
- * after a few routes; or all at each.
+ * One of what is tried at each route: the next at each next one, so that all of them have been
+ * tried after a few routes; or all at each.
  */
 function triedAt<One>(index: number, all: readonly One[]): One[] {
   return is_deep ? [...all] : [all[index % all.length]!];
