@@ -47,9 +47,7 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
   const { house } = exporting;
   const { secrets } = house.deps;
   const session = await house.newSession(home.user);
-  const files = await exporting.scheduled(home, {
-    destination: { type: 'File', config: { prefix: 'before' } },
-  });
+  const files = await scheduled('before');
   const [delivered] = await exporting.runAll(files.id);
   const postgres = await newExport(house, home, {
     destination: {
@@ -102,7 +100,6 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
   await db.run(sql`
     INSERT INTO mails (id, message_sealed, next_attempt_at, expires_at)
     VALUES (${mail_id}, ${secrets.seal('{}', mailContext(mail_id))}, now(), now())`);
-  let hour = 1;
   return async (phase) => {
     assert.equal(
       (await house.request('GET', '/api/users/@me/', { key: home.key })).status,
@@ -142,23 +139,19 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
       password,
       `${phase}: password`,
     );
-    const event = { event: phase, at: `2026-01-01T0${hour}:10:00Z` };
-    await exporting.insert(home, [event]);
-    const runs = await exporting.runAll(
-      (
-        await exporting.scheduled(home, {
-          destination: { type: 'File', config: { prefix: `phase-${hour}` } },
-        })
-      ).id,
-    );
+    await exporting.insert(home, [{ event: phase, at: '2026-01-01T00:10:00Z' }]);
+    const runs = await exporting.runAll((await scheduled(phase)).id);
     assert.deepEqual(
       [...new Set(runs.map(({ status }) => status))],
       ['Completed'],
       `${phase}: export`,
     );
-    hour = hour === 1 ? 2 : 1;
   };
 }
+
+/** An export of the first hour to files. */
+const scheduled = (prefix: string) =>
+  exporting.scheduled(home, { destination: { type: 'File', config: { prefix } } }, 1);
 
 /** The same export each time, from an answer that is kept. */
 async function newExportOnce() {

@@ -60,13 +60,11 @@ function keyOf(scope: string): Promise<string> {
 const isChange = (route: RegisteredRoute) => route.method !== 'GET';
 
 /**
- * Some of what is tried at each route: the next few at each next one, so that all of them have been
+ * One of what is tried at each route: the next at each next one, so that all of them have been
  * tried after a few routes; or all at each.
  */
 function triedAt<One>(index: number, all: readonly One[]): One[] {
-  const some = 2;
-  const from = (index * some) % all.length;
-  return is_deep ? [...all] : [...all, ...all].slice(from, from + some);
+  return is_deep ? [...all] : [all[index % all.length]!];
 }
 
 /** The route's path with the caller's target and the given id for every other parameter. */
@@ -134,14 +132,22 @@ test(
 );
 
 test('the read scope does not open a change, the write scope opens a read', async () => {
-  for (const route of routes.filter((one) => one.scope !== 'any' && !one.session)) {
-    const read = await keyOf(route.scope.replace(':write', ':read'));
-    const write = await keyOf(route.scope.replace(':read', ':write'));
+  const scoped = routes.filter((one) => one.scope !== 'any' && !one.session);
+  const isOpen = async (route: RegisteredRoute, scope: string) => {
     const path = pathOf(route, ownTarget(route), unknown_uuid);
-    if (route.scope.endsWith(':write'))
-      assert.equal((await ask(route, path, read)).status, 403, `${route.method} ${route.path}`);
-    assert.notEqual((await ask(route, path, write)).status, 403, `${route.method} ${route.path}`);
-  }
+    return (await ask(route, path, await keyOf(scope))).status !== 403;
+  };
+  for (const route of scoped.filter(({ scope }) => scope.endsWith(':write')))
+    assert.equal(
+      await isOpen(route, route.scope.replace(':write', ':read')),
+      false,
+      `${route.method} ${route.path}`,
+    );
+  for (const route of someOf(scoped))
+    assert.ok(
+      await isOpen(route, route.scope.replace(':read', ':write')),
+      `${route.method} ${route.path}`,
+    );
 });
 
 test('below its level a route is 403; what it does not find is 404', async () => {

@@ -136,12 +136,12 @@ test('a PATCH or PUT that changes nothing leaves entries, ETags and instants alo
       const answer = await send(method, url, body);
       const said = `${method} ${url} ${JSON.stringify(body)} ${answer.text}`;
       assert.equal(answer.status, 200, said);
-      assert.equal(await entries(), count, said);
       if (isSource) continue;
       assert.deepEqual(answer.body, read.body, said);
       assert.equal(answer.headers['etag'], read.headers['etag'], said);
-      assert.equal((await readOf(path)).headers['etag'], read.headers['etag'], said);
     }
+    assert.equal(await entries(), count, route);
+    if (!isSource) assert.equal((await readOf(path)).headers['etag'], read.headers['etag'], route);
   }
   const tried = new Set(known.map(([route]) => route));
   // The other two collections are mounted by the same lines.

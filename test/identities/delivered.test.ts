@@ -95,7 +95,7 @@ test(
         exports.push((await newExport(house, home, { model, destination })).id as string);
       }
     await delivering.startOnce();
-    const events = eventsOf(7, 0, inDepth(30, 60));
+    const events = eventsOf(7, 0, inDepth(10, 60));
     const half = Math.floor(events.length / 2);
     for (const part of [events.slice(0, half), events.slice(half)]) {
       await send(home, part);

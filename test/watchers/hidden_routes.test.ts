@@ -10,13 +10,23 @@ import { openAnswerCheck } from './answers.ts';
 import { withHiddenRoutes } from './hidden_routes.ts';
 
 let harness: Harness;
+const routes: RouteOptions[] = [];
+let paths: FuzzedDocument['paths'];
 let faultsOf: (method: string, path: string, status: number, text?: string) => string[];
 let problem: string;
 before(async () => {
-  harness = await openHarness({ clickhouse: false });
+  harness = await openHarness({
+    clickhouse: false,
+    build: (deps) => {
+      const app = buildApp(deps);
+      app.addHook('onRoute', (route) => void routes.push({ ...route }));
+      return app;
+    },
+  });
   problem = (await harness.request('POST', '/nowhere/')).text;
   const document = harness.app.swagger() as unknown as FuzzedDocument;
   const whole = withHiddenRoutes(document, harness.hiddenRoutes());
+  ({ paths } = whole);
   const check = openAnswerCheck(whole);
   const pathOf = openPathFinder(whole);
   faultsOf = (method, path, status, text = '') =>
@@ -58,19 +68,7 @@ test('a body that a hidden route does not declare is found', () => {
   assert.equal(faultsOf('PUT', '/api/organizations/', 405, changed).length, 1);
 });
 
-test('every route of the server is one of the document, or declares itself', async () => {
-  const routes: RouteOptions[] = [];
-  const own = await openHarness({
-    clickhouse: false,
-    build: (deps) => {
-      const app = buildApp(deps);
-      app.addHook('onRoute', (route) => void routes.push({ ...route }));
-      return app;
-    },
-  });
-  const document = own.app.swagger() as unknown as FuzzedDocument;
-  const { paths } = withHiddenRoutes(document, own.hiddenRoutes());
-  await own.close();
+test('every route of the server is one of the document, or declares itself', () => {
   const unknown = routes.flatMap(({ method, url }) => {
     const known = paths[url.replaceAll(/:(\w+)/g, '{$1}')] ?? {};
     return [method]

@@ -151,12 +151,12 @@ test('of very many faults the first are told and the others counted', async () =
     'key_mask, session_id, ip, request_id, created_at, previous_hash, hash';
   await tamper(
     `INSERT INTO activity SELECT gen_random_uuid(), chain_id, n, organization_id, ${columns}
-      FROM activity, generate_series(4, 5003) n WHERE number = 3
+      FROM activity, generate_series(4, 103) n WHERE number = 3
       AND chain_id = '${organization_id}'`,
   );
   const { code, activity } = await looked();
   assert.deepEqual([code, activity.length], [1, 22]);
-  assert.match(activity[20]!, /^fault 4981 more places/);
+  assert.match(activity[20]!, /^fault 81 more places/);
   await tamper('DELETE FROM activity WHERE number > 3');
   assert.equal((await looked()).code, 0);
 });

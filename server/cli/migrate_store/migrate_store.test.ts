@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -8,11 +9,11 @@ import { eventually } from '../../../test/eventually.ts';
 import { commandOn } from '../../../test/factories/backups.ts';
 import { insertAt, openDeliveringHouse } from '../../../test/factories/delivering_house.ts';
 import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
-import { openOwnClickHouse } from '../../../test/factories/embedded_clickhouse.ts';
-import type { EmbeddedClickHouse } from '../../../test/factories/embedded_clickhouse.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
+import { withDatabase } from '../../../test/harness_stores.ts';
 import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { UserError } from '../user_error.ts';
 import { waitForClickHouse } from '../stores/wait_for_stores.ts';
 import { migrateStore } from './command.ts';
@@ -25,16 +26,22 @@ const start_at = Date.parse('2026-01-30T12:00:00Z');
 
 let delivering: DeliveringHouse;
 let home: TestOrganization;
-let other: EmbeddedClickHouse;
+/** Another database of the same server: a move looks at nothing beside its own one. */
+let other: ClickHouse;
+let to: string;
+const name = `moved_${randomBytes(6).toString('hex')}`;
 before(async () => {
   delivering = await openDeliveringHouse();
-  other = await openOwnClickHouse();
+  await delivering.house.deps.clickhouse.command({ query: `CREATE DATABASE ${name}` });
+  to = withDatabase(delivering.stores.clickhouse_url, name);
+  other = openClickHouse(to, { application: 'test' });
   home = await delivering.house.newOrganization();
   // Five days in two months.
   await insertDays([0, 1, 2, 3, 9], 100);
 });
 after(async () => {
   await other.close();
+  await delivering.house.deps.clickhouse.command({ query: `DROP DATABASE ${name}` });
   await delivering.close();
 });
 
@@ -64,10 +71,10 @@ const here = async (query = sum) => {
   const answer = await delivering.house.deps.clickhouse.query({ query, format: 'JSONEachRow' });
   return answer.json();
 };
-const there = (query = sum) => other.rows(query);
+const there = async (query = sum) => (await other.query({ query, format: 'JSONEachRow' })).json();
 
 test('a copy that is killed goes on; what differs is copied anew; the server goes on', async () => {
-  const child = spawn(process.execPath, [main, 'migrate-store', '--to', other.store.url], {
+  const child = spawn(process.execPath, [main, 'migrate-store', '--to', to], {
     env: { ...leastEnvironment(), ...source().environment },
     stdio: 'ignore',
   });
@@ -80,14 +87,14 @@ test('a copy that is killed goes on; what differs is copied anew; the server goe
   await exited;
   // Days that were copied, and are not what they were: one with a row too many, one with another.
   const spoil = (query: string) =>
-    other.client.command({ query, clickhouse_settings: { mutations_sync: '2' } });
+    other.command({ query, clickhouse_settings: { mutations_sync: '2' } });
   const insert = 'INSERT INTO events (team_id, inserted_at) VALUES';
   await spoil(`${insert} (9, '2026-01-30 13:00:00'), (9, '2026-01-31 13:00:00')`);
   await spoil(`ALTER TABLE events DELETE WHERE event = 'event 7' AND team_id != 9
     AND toDate(inserted_at) = '2026-01-31'`);
   assert.equal(await send('while it goes on'), 200);
   const context = source();
-  assert.equal(await migrateStore(context, { to: other.store.url }), 0, context.said.join('\n'));
+  assert.equal(await migrateStore(context, { to }), 0, context.said.join('\n'));
   assert.deepEqual(await there(), await here());
   assert.match(context.said.join('\n'), /events 202601: the same on both sides/);
   assert.match(context.said.join('\n'), /events 202602: the same on both sides/);
@@ -98,7 +105,7 @@ test('a day that may get rows still is hashed again, though as many rows are the
   const { clickhouse } = delivering.house.deps;
   const move: Move = {
     source: clickhouse,
-    target: openClickHouse(other.store.url, { application: 'test' }),
+    target: other,
     named: (table) => table,
     tell: () => {},
     known: new Map(),
@@ -113,7 +120,6 @@ test('a day that may get rows still is hashed again, though as many rows are the
   const at = start_at + 9 * day_ms + 7;
   await insertAt(delivering.house, home, [{ event: 'event 107', happened: at, taken: at }]);
   assert.equal(await copyRows(move), 100);
-  await move.target.close();
   assert.deepEqual(await there(), await here());
 });
 
@@ -124,7 +130,7 @@ test('a switch copies the last rows and closes the store; it may be taken back',
   );
   assert.ok(project);
   const context = source();
-  assert.equal(await migrateStore(context, { to: other.store.url, switch: true }), 0);
+  assert.equal(await migrateStore(context, { to, switch: true }), 0);
   assert.match(context.said.at(-1)!, /Set SLUICE_CLICKHOUSE_URL/);
   assert.equal(await send('nobody may take it'), 503);
   await assert.rejects(
@@ -132,7 +138,7 @@ test('a switch copies the last rows and closes the store; it may be taken back',
     /moved to another store.*migrate-store --undo/,
   );
   // Newer rows may be there by now, so nothing is copied over them.
-  await assert.rejects(migrateStore(source(), { to: other.store.url, switch: true }), /newer rows/);
+  await assert.rejects(migrateStore(source(), { to, switch: true }), /newer rows/);
   assert.equal(await migrateStore(source(), { undo: true }), 0);
   assert.deepEqual(await there(), await here());
   const names = await there("SELECT DISTINCT event FROM events WHERE event NOT LIKE 'event %'");
@@ -152,6 +158,6 @@ test('the same store, and one with rows of others, is refused', async () => {
   const { clickhouse_url } = delivering.stores;
   await assert.rejects(migrateStore(source(), { to: clickhouse_url }), UserError);
   await there('DROP TABLE moves');
-  await assert.rejects(migrateStore(source(), { to: other.store.url }), /did not come from here/);
+  await assert.rejects(migrateStore(source(), { to }), /did not come from here/);
   await assert.rejects(migrateStore(source(), {}), /--to/);
 });

@@ -19,10 +19,11 @@ test('what is wrong with one export keeps no other from being compared', async (
   await exporting.insert(home, [{ event: 'a', at: '2026-01-01T00:10:00Z' }]);
   const ids: string[] = [];
   for (const prefix of ['gone', 'unknown', 'sealed', 'whole']) {
-    const { id } = await exporting.scheduled(home, {
-      name: prefix,
-      destination: { type: 'File', config: { prefix } },
-    });
+    const { id } = await exporting.scheduled(
+      home,
+      { name: prefix, destination: { type: 'File', config: { prefix } } },
+      1,
+    );
     await exporting.runAll(id);
     ids.push(id);
   }
