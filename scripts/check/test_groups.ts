@@ -16,7 +16,7 @@ type Room = { files: RegExp; is_long?: true } & ({ files_max: number } | { proce
 // minutes, what holds an engine of which a process can have one (the files of a process are loaded
 // before the first of them runs), and what measures the memory of its process. What needs a browser
 // is together, since a process has one. Files of one destination share a module that closes what it
-// opened: they are dealt to different processes.
+// opened: they are dealt to different processes, but for Snowflake's, whose client is dear to load.
 const rooms: Room[] = [
   { files: /\/(streams|bigquery_delivery|bigquery_faults)\.test\.ts$/, files_max: 1 },
   { files: /^test\/(chaos|clickhouse_cluster|identities|watchers)\//, processes: 1, is_long: true },
@@ -27,7 +27,8 @@ const rooms: Room[] = [
     is_long: true,
   },
   { files: /^test\/house\//, processes: 1 },
-  { files: /^server\/engine\/destinations\//, processes: 6 },
+  { files: /^server\/engine\/destinations\/snowflake\//, processes: 1 },
+  { files: /^server\/engine\/destinations\//, processes: 5 },
   { files: /^server\/api\//, files_max: 54 },
   { files: /^server\/engine\//, files_max: 32 },
   { files: /^server\//, files_max: 60 },
