@@ -79,10 +79,7 @@ function testDelivery(contract: Contract): void {
     );
     const again = { ...first, run_id: randomUUID(), attempt: 4 };
     const delivered = await contract.deliver(config, again);
-    await context.test('a repeat of the same delivery doubles nothing', async () => {
-      await assertWhole();
-      if (has_commit) assert.deepEqual(await contract.verify(config, [delivered]), []);
-    });
+    await context.test('a repeat of the same delivery doubles nothing', () => assertWhole());
     const second = { ...contract.delivery(), batch_export_id: first.batch_export_id };
     const both = [delivered, await contract.deliver(config, second)];
     await context.test('two deliveries of the same interval stand beside each other', async () =>

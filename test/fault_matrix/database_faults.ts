@@ -16,7 +16,8 @@ type Place = Pick<Scene, 'config' | 'visible' | 'engine'> & {
   run(statement: string): Promise<unknown>;
   table: string;
 };
-type Fault = [fault: string, code: string, changes: Record<string, unknown>];
+type Changes = Record<string, unknown>;
+type Fault = [fault: string, code: string, changes: Changes | (() => Promise<Changes>)];
 
 let places = 0;
 
@@ -112,9 +113,25 @@ function clickHouseCases(
   ];
 }
 
-/** Faults of a MySQL; none where no MariaDB is installed. */
-export async function openMySqlFaults(): Promise<OpenFaults> {
+type MySqlWorld = Record<'secure' | 'plain', MySqlProxy> & {
+  place(): Promise<Place>;
+  close(): Promise<void>;
+};
+
+/**
+ * Faults of a MySQL, which is started when the first of them happens; none where no MariaDB is
+ * installed.
+ */
+export function mySqlFaults(): OpenFaults {
   if (mariaDbMissing !== undefined) return { cases: [], close: async () => {} };
+  let opened: Promise<MySqlWorld> | undefined;
+  return {
+    cases: mySqlCases(() => (opened ??= openMySql())),
+    close: async () => (await opened)?.close(),
+  };
+}
+
+async function openMySql(): Promise<MySqlWorld> {
   const server = await openMariaDb();
   const admin = await server.admin();
   const [secure, plain] = await Promise.all([
@@ -147,7 +164,9 @@ export async function openMySqlFaults(): Promise<OpenFaults> {
     };
   };
   return {
-    cases: mySqlCases(place, { secure, plain }),
+    secure,
+    plain,
+    place,
     close: async () => {
       await admin.end();
       await Promise.all([secure.close(), plain.close()]);
@@ -156,15 +175,14 @@ export async function openMySqlFaults(): Promise<OpenFaults> {
   };
 }
 
-function mySqlCases(
-  place: () => Promise<Place>,
-  { secure, plain }: { secure: MySqlProxy; plain: MySqlProxy },
-): FaultCase[] {
+function mySqlCases(world: () => Promise<MySqlWorld>): FaultCase[] {
+  const place = async () => (await world()).place();
+  const plainly = async () => ({ port: (await world()).plain.port });
   return [
     ...configured('MySQL', place, [
       ['the wrong password', 'authentication_failed', { password: 'wrong-password' }],
       ['no such database', 'database_missing', { database: 'nothing' }],
-      ['TLS is not offered', 'tls_not_offered', { port: plain.port }],
+      ['TLS is not offered', 'tls_not_offered', plainly],
     ]),
     made(
       'MySQL',
@@ -182,8 +200,8 @@ function mySqlCases(
     ),
     impatient('MySQL', async () => ({
       ...(await place()),
-      strike: async () => secure.hold(),
-      lift: async () => secure.release(),
+      strike: async () => (await world()).secure.hold(),
+      lift: async () => (await world()).secure.release(),
     })),
   ];
 }
@@ -242,7 +260,8 @@ export function configured(
     ending: 'Failed',
     prepare: async () => {
       const { config, ...scene } = await place();
-      return { ...scene, config: { ...config, ...changes }, is_lasting: true as const };
+      const changed = typeof changes === 'function' ? await changes() : changes;
+      return { ...scene, config: { ...config, ...changed }, is_lasting: true as const };
     },
   }));
 }

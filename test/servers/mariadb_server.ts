@@ -98,7 +98,7 @@ async function startServer(folder: string, data: string, port: number, account: 
     '--skip-log-bin',
     '--innodb-buffer-pool-size=64M',
     '--innodb-log-file-size=64M',
-    '--max-allowed-packet=32M',
+    '--max-allowed-packet=16M',
   ];
   const tls = [`--ssl-cert=${certificate('crt')}`, `--ssl-key=${certificate('key')}`];
   const child = spawn(

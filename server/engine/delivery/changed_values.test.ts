@@ -47,7 +47,7 @@ after(async () => {
 });
 
 async function warnings(destination: object): Promise<string[]> {
-  const made = await world.scheduled(home, { destination });
+  const made = await world.scheduled(home, { destination }, 2);
   const runs = await world.runAll(made.id);
   assert.ok(runs.every((run) => run.status === 'Completed'));
   const { body } = await made.get('logs/?level=WARNING');

@@ -119,6 +119,7 @@ testDestination({
       ),
     added: (config) => run(`INSERT INTO ${inDatabase(config)} (uuid) VALUES (generateUUIDv4())`),
   },
+  large_shown_by: 'file.test.ts',
   is_unordered: true,
   has_nul: true,
   recovers: true,

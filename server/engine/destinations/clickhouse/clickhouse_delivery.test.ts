@@ -142,7 +142,8 @@ test(
       ...noteOnly,
       { name: 'at', type: 'timestamp', nullable: false, expression: 'timestamp' },
     ];
-    const months = Array.from({ length: 150 }, (_, month) => [
+    // More partitions than the server takes of one insert by itself.
+    const months = Array.from({ length: 101 }, (_, month) => [
       'n',
       new Date(Date.UTC(2000, month, 1)).toISOString().replace('Z', '000Z'),
     ]);
@@ -158,7 +159,7 @@ test(
     assert.deepEqual(found, [
       { own: 5, note: null, n: 1 },
       { own: 5, note: '', n: 1 },
-      { own: 5, note: 'n', n: 150 },
+      { own: 5, note: 'n', n: 101 },
     ]);
     await assert.rejects(
       deliver(config, freshDelivery({ columns }), [['a', 'no instant']]),

@@ -171,12 +171,14 @@ onMariaDb(() => {
 
   test('a row of 10 MB passes, and one that is larger than the server takes is final', async () => {
     const config = await freshConfig();
-    await deliver(config, freshDelivery({ columns: noteOnly }), `${"\\'".repeat(5_000_000)}\n`);
+    // Quotes are sent with a backslash each.
+    const text = `${'x'.repeat(9_500_000)}${"\\'".repeat(250_000)}`;
+    await deliver(config, freshDelivery({ columns: noteOnly }), `${text}\n`);
     assert.deepEqual(await rows(`SELECT LENGTH(note) AS bytes FROM ${inDatabase(config)}`), [
-      { bytes: 5_000_000 },
+      { bytes: 9_750_000 },
     ]);
     await assert.rejects(
-      deliver(config, freshDelivery({ columns: noteOnly }), `${'x'.repeat(34_000_000)}\n`),
+      deliver(config, freshDelivery({ columns: noteOnly }), `${'x'.repeat(17_000_000)}\n`),
       (error) => error instanceof NonRetryableError && error.code === 'limit_exceeded',
     );
   });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { inDepth } from '../../../../test/depth.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import { RetryableError } from '../../destination/errors.ts';
 import type { Sink, SliceOutcome } from '../../destination/destination.ts';
@@ -147,7 +148,7 @@ test('commit puts no manifest when an object is gone again', async () => {
 test('a manifest of any size says that its delivery is there', async () => {
   const config = { ...base, prefix: 'long' };
   const sink = await s3.open(config, delivery, deps);
-  const filler = 'x'.repeat(66 * 1024 * 1024);
+  const filler = 'x'.repeat(inDepth(9, 66) * 1024 * 1024);
   await bucketOf(config).put(
     manifestName(config.prefix, delivery),
     `{"version":1,"delivery_id":"${delivery.delivery_id}","filler":"${filler}"}`,
