@@ -197,10 +197,13 @@ export async function checkEverywhere(
     const isAsked = isWhole || asked.includes(width === 320 ? 'narrow' : 'wide');
     if (isAsked) await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
     await page.setViewportSize({ width, height: 800 });
-    const looked = `${width} ${await page.evaluate<string>('document.body.innerHTML')}`;
-    const rules = checked.has(looked) ? rules_of_colours : undefined;
-    await checkPage(page, isAsked ? rules : []);
-    checked.add(looked);
+    let rules: string[] | undefined = isAsked ? undefined : [];
+    if (isWhole) {
+      const looked = `${width} ${await page.evaluate<string>('document.body.innerHTML')}`;
+      if (checked.has(looked)) rules = rules_of_colours;
+      checked.add(looked);
+    }
+    await checkPage(page, rules);
     if (folder === undefined) continue;
     const path = join(folder, `${name}_${theme}_${width}.png`);
     await page.screenshot({ path, fullPage: true });
