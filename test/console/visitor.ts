@@ -64,7 +64,8 @@ export async function openVisitor(
   // Benches, which give none back, draw all.
   const isSeen = left === undefined || process.env['SLUICE_SCREENSHOTS'] !== undefined;
   const deviceScaleFactor = isSeen ? 1 : few_points;
-  const options = { baseURL: address, viewport: usual_window, deviceScaleFactor };
+  const baseURL = new URL(address).origin;
+  const options = { baseURL, viewport: usual_window, deviceScaleFactor };
   const context = left?.pop() ?? (await browser.newContext(options));
   context.setDefaultTimeout(patience_ms);
   const page = context.pages()[0] ?? (await context.newPage());
