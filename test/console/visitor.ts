@@ -181,7 +181,8 @@ function lookOf(name: string): Look {
  * `checkPage` in both themes and in a narrow and a usual window, each once; with all pairs of them
  * where the tests go deep, and where SLUICE_SCREENSHOTS names a folder, which gets a screenshot of
  * each pair as `<name>_<theme>_<width>.png`. Else the rules of axe-core are asked in those of
- * `asked`: both for what a route shows (`routes.test.ts`), one, by the name, for the states of it.
+ * `asked`: both for what a route shows (`routes.test.ts`), one, by the name, for the states of it,
+ * and none for a state of which that shows the like.
  * In the second theme the same markup can only break a rule of colours, and is asked no other.
  */
 export async function checkEverywhere(
