@@ -161,8 +161,8 @@ export async function checkPage(page: Page, rules?: string[]): Promise<void> {
 }
 
 /**
- * Gives the document axe-core, half a megabyte of script: as a script, which the process of the page
- * compiles once, and not by the `eval` of `page.evaluate`, which it compiles for each document.
+ * Gives the document axe-core, half a megabyte of script: as a script, which the process of the
+ * page compiles once, and not by the `eval` of `page.evaluate`, compiled for each document.
  */
 async function loadAxe(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page);
