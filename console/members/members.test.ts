@@ -47,7 +47,7 @@ test('a level is changed and a member removed, who is named by typing', { skip }
   const change = page.getByRole('listitem').filter({ hasText: 'updated' });
   assert.match((await change.first().textContent())!, /level1 8/);
   await page.getByText('without a gap').waitFor();
-  await checkEverywhere(page, 'activity');
+  await checkEverywhere(page, 'activity', []);
   await page.getByLabel('How').fill('removed');
   await page.getByRole('button', { name: 'Filter' }).click();
   await page.waitForURL(/activity=removed/);

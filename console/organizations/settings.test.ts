@@ -28,7 +28,7 @@ test('a project is made, gets its zone, and is deleted by its name', { skip }, a
 
   await page.getByRole('link', { name: hostile }).click();
   await page.getByRole('heading', { name: 'Project settings' }).waitFor();
-  await checkEverywhere(page, 'project_settings');
+  await checkEverywhere(page, 'project_settings', []);
   const kept = page.locator('form', { hasText: 'Keep them' });
   await kept.getByText('Nothing is removed.').waitFor();
   await kept.getByLabel('Days').fill('7');

@@ -18,13 +18,14 @@ export async function goTo(page: Page, path: string): Promise<void> {
     await page.goto(path);
     return;
   }
-  const shown = () => page.evaluate<string>("document.querySelector('main')?.innerHTML ?? ''");
-  const before = await shown();
-  await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)});
+  // Compared there: what is shown is long, and looked at often.
+  const shown = "document.querySelector('main')?.innerHTML ?? ''";
+  await page.evaluate(`window.shown_before = ${shown};
+    history.pushState(null, '', ${JSON.stringify(path)});
     dispatchEvent(new PopStateEvent('popstate'))`);
-  await eventually(`The page goes on to show what it did: ${path}`, async () => {
-    return (await shown()) !== before;
-  });
+  await eventually(`The page goes on to show what it did: ${path}`, () =>
+    page.evaluate<boolean>(`(${shown}) !== window.shown_before`),
+  );
 }
 
 function followRequests(page: Page): void {

@@ -9,6 +9,13 @@ import type { PageServer } from './page_server.ts';
 import { openSignedIn, openVisitor } from './visitor.ts';
 import type { LeftBrowsers, Visitor } from './visitor.ts';
 
+/**
+ * Browsers that test files of this process have left, and where: the next file, which finds its
+ * server there, needs no process of their own and reads no script anew.
+ */
+const left: LeftBrowsers = [];
+let left_at: string | undefined;
+
 /** The console of one test file: a server with a mail relay, and a browser. */
 export type Console = {
   /** Why the tests with a browser are left out here; false: they are not. */
@@ -42,16 +49,18 @@ export async function openConsole({
   const skip = typeof started === 'string' ? started : false;
   const browser = started as Browser;
   const clock = openTestClock();
-  const left: LeftBrowsers = [];
   let server: PageServer;
   before(async () => {
     server = await openPageServer(clock, options);
+    const { origin } = new URL(server.address);
+    if (origin !== left_at) await Promise.all(left.splice(0).map((context) => context.close()));
+    left_at = origin;
     await opened?.(server.harness);
   });
   after(async () => {
     await closing?.();
-    await Promise.all(left.map((context) => context.close()));
     if (skip === false) await browser.close();
+    if (skip === false && !browser.isConnected()) left.length = 0;
     await server.close();
   });
   beforeEach(() => forgetAllAttempts(server.harness));

@@ -8,6 +8,9 @@ import type { TestClock } from '../factories/people.ts';
 
 const patience_ms = 10_000;
 
+/** Where the latest page server of this process stood. */
+let latest_port = 0;
+
 /** A server that browsers reach, with the relay that its mails come to. */
 export type PageServer = {
   harness: Harness;
@@ -20,7 +23,8 @@ export type PageServer = {
 };
 
 /**
- * Starts the server on a port of its own, with the console as it is built. `base_path` is the path
+ * Starts the server with the console as it is built, on a port of its own: where it is free, that
+ * of the latest one, so that a browser knows the scripts of this address. `base_path` is the path
  * under which it is reached (`/sluice`).
  */
 export async function openPageServer(
@@ -39,7 +43,9 @@ export async function openPageServer(
     ...options,
     deps: { ...options.deps, mail, clock },
   });
-  const origin = await harness.app.listen({ host: '127.0.0.1', port: 0 });
+  const listen = (port: number) => harness.app.listen({ host: '127.0.0.1', port });
+  const origin = await listen(latest_port).catch(() => listen(0));
+  latest_port = Number(new URL(origin).port);
   const address = `${origin}${base_path}`;
   // Known only now; links in mails and what counts as the own site follow it.
   harness.deps.config.public_url = address;

@@ -43,7 +43,7 @@ before(async () => {
 
 test('from the claim of a domain to a sign-in through its provider', { skip }, async () => {
   const home = await world.harness.newOrganization({ name: 'Acme' });
-  const { page, context } = await world.visit(home.user);
+  const { page, context, close } = await world.visit(home.user);
   await page.goto(`/organizations/${home.organization.id}/domains`);
   await page.getByLabel('Domain', { exact: true }).fill('acme.example');
   await page.getByRole('button', { name: 'Claim the domain' }).click();
@@ -96,6 +96,6 @@ test('from the claim of a domain to a sign-in through its provider', { skip }, a
 
   await goTo(page, `/organizations/${home.organization.id}/members`);
   await page.getByRole('row').filter({ hasText: 'ada@acme.example' }).waitFor();
-  await context.close();
+  await close();
   assert.ok(resolver.queries.length >= 2);
 });

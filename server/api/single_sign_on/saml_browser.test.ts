@@ -89,7 +89,7 @@ test(
     await led.waitForURL(`${address}/account`);
 
     // Somebody else's response in this browser: it has a mark, but of another sign-in.
-    const other = await (await browser.newContext()).newPage();
+    const other = await led.context().newPage();
     await other.route(`${address}/complete/saml/`, (route) => route.abort());
     const posted = other.waitForRequest(`${address}/complete/saml/`);
     await other.goto(`${address}/login/saml/?email=ada@acme.example`);
