@@ -118,7 +118,7 @@ async function openListener() {
     sockets.add(socket);
     socket.once('data', () => socket.destroy());
     socket.on('error', () => undefined);
-    // A server of MySQL speaks first; for the rest of a greeting its client would wait half a minute.
+    // A server of MySQL speaks first; its client would wait half a minute for a whole greeting.
     setImmediate(() => socket.end('hello'));
   });
   server.listen(0, '127.0.0.1');
