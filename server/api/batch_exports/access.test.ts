@@ -6,6 +6,7 @@ import {
   organizationBase,
   projectBase,
 } from '../../../test/factories/batch_exports.ts';
+import { is_deep } from '../../../test/depth.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 
@@ -55,22 +56,20 @@ test(
       [`${projectBase(home)}%00/`, home.key],
       [`/api/projects/99999999999999999999/batch_exports/${made.id}/`, home.key],
     ];
-    for (const [url, key] of hidden) {
-      for (const path of reads)
-        assert.equal(
-          (await house.request('GET', `${url}${path}`, { key })).status,
-          404,
-          `${url}${path}`,
-        );
-      for (const path of writes)
-        assert.equal(
-          (await house.request('POST', `${url}${path}`, { key, body: '{' })).status,
-          404,
-          `${url}${path}`,
-        );
-      for (const method of ['PATCH', 'PUT', 'DELETE'])
-        assert.equal((await house.request(method, url, { key })).status, 404, `${method} ${url}`);
-    }
+    const routes: [string, string, { body?: string }][] = [
+      ...reads.map((path): [string, string, object] => ['GET', path, {}]),
+      ...writes.map((path): [string, string, object] => ['POST', path, { body: '{' }]),
+      ...['PATCH', 'PUT', 'DELETE'].map((method): [string, string, object] => [method, '', {}]),
+    ];
+    // Each route at a third of the addresses in turn, so that each address has a third of them.
+    for (const [row, [url, key]] of hidden.entries())
+      for (const [column, [method, path, sent]] of routes.entries())
+        if (is_deep || (row + column) % 3 === 0)
+          assert.equal(
+            (await house.request(method, `${url}${path}`, { key, ...sent })).status,
+            404,
+            `${method} ${url}${path}`,
+          );
     for (const base of [projectBase(home), organizationBase(home)]) {
       const url = `${base}${made.id}/`;
       for (const path of reads) {
@@ -94,25 +93,29 @@ test(
         );
       for (const method of ['PATCH', 'PUT', 'DELETE'])
         assert.equal((await house.request(method, url, { key: reader.key })).status, 403, method);
-      for (const id of [backfill, 'nonsense', '7', '%00']) {
-        for (const path of [
-          `runs/${id}/`,
-          `runs/${id}/logs/`,
-          `runs/${id}/receipt/`,
-          `backfills/${id}/`,
-        ])
-          assert.equal(
-            (await house.request('GET', `${url}${path}`, { key: home.key })).status,
-            404,
-            path,
-          );
-        for (const path of [`runs/${id}/cancel/`, `runs/${id}/retry/`, `backfills/${id}/cancel/`])
-          assert.equal(
-            (await house.request('POST', `${url}${path}`, { key: home.key })).status,
-            404,
-            path,
-          );
-      }
+      const ids = [backfill, 'nonsense', '7', '%00'];
+      const parts = [
+        ['GET', 'runs/:id/'],
+        ['GET', 'runs/:id/logs/'],
+        ['GET', 'runs/:id/receipt/'],
+        ['GET', 'backfills/:id/'],
+        ['POST', 'runs/:id/cancel/'],
+        ['POST', 'runs/:id/retry/'],
+        ['POST', 'backfills/:id/cancel/'],
+      ] as const;
+      // In turn as well: each id that is none is asked for at every second route.
+      for (const [row, id] of ids.entries())
+        for (const [column, [method, path]] of parts.entries())
+          if (is_deep || (row + column) % 2 === 0)
+            assert.equal(
+              (
+                await house.request(method, `${url}${path.replace(':id', id)}`, {
+                  key: home.key,
+                })
+              ).status,
+              404,
+              `${method} ${path} ${id}`,
+            );
     }
     assert.deepEqual(
       {

@@ -7,7 +7,7 @@ import type { Harness } from '../../../test/harness.ts';
 let house: Harness;
 
 before(async () => {
-  house = await openHarness();
+  house = await openHarness({ clickhouse: false });
 });
 after(() => house.close());
 

@@ -118,8 +118,8 @@ async function openListener() {
     sockets.add(socket);
     socket.once('data', () => socket.destroy());
     socket.on('error', () => undefined);
-    // A server of MySQL speaks first.
-    setImmediate(() => socket.write('hello'));
+    // A server of MySQL speaks first; its client would wait half a minute for a whole greeting.
+    setImmediate(() => socket.end('hello'));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

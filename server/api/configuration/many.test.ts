@@ -12,7 +12,7 @@ before(async () => {
 after(() => harness.close());
 
 const projects = inDepth(2, 5);
-const [exports, targets] = [inDepth(29, 79), inDepth(10, 20)];
+const [exports, targets] = [inDepth(14, 79), inDepth(5, 20)];
 const objects = projects * (1 + exports + targets);
 
 /** Projects with many exports and targets each. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { is_deep } from '../../../test/depth.ts';
 import type { DnsBehaviour } from '../../../test/servers/dns_server.ts';
 import {
   domainsPath,
@@ -33,9 +34,22 @@ const state = ({ verification }: DomainRow) => verification.state;
 
 /** Goes to the next look-up that the server has planned and lets it happen. */
 async function nextCheck(home: TestOrganization, domain: DomainRow): Promise<DomainRow> {
-  const { verification } = await world.read(home, domain);
-  assert.notEqual(verification.next_check_at, null);
-  world.goTo(Date.parse(verification.next_check_at!));
+  const row = await world.harness.deps.db.row<{ next_check_at: string | null }>(
+    sql`SELECT next_check_at FROM domains WHERE id = ${domain.id}`,
+  );
+  assert.notEqual(row!.next_check_at, null);
+  world.goTo(Date.parse(row!.next_check_at!));
+  assert.equal(await recheckDomains(world.harness.deps), 1);
+  return world.read(home, domain);
+}
+
+/** Lets the look-up that is due happen as late as then. */
+async function nextCheckAfter(
+  home: TestOrganization,
+  domain: DomainRow,
+  instant: number,
+): Promise<DomainRow> {
+  world.goTo(instant);
   assert.equal(await recheckDomains(world.harness.deps), 1);
   return world.read(home, domain);
 }
@@ -207,19 +221,24 @@ test(
   'a domain that is not proved in 30 days fails, whatever DNS says at the end, and can be ' +
     'proved by hand',
   async () => {
-    for (const behaviour of [{}, { rcode: 'SERVFAIL' }] as const) {
+    for (const [behaviour, isFollowed] of [
+      [{}, true],
+      [{ rcode: 'SERVFAIL' }, is_deep],
+    ] as const) {
       const home = await world.harness.newOrganization();
       const domain = await world.claim(home);
       const end = world.now() + 30 * day_ms;
       answer(domain, behaviour);
       let checks = 0;
       let row = domain;
+      // The way there is the same whatever DNS says: it is followed once.
+      if (!isFollowed) row = await nextCheckAfter(home, domain, end - day_ms);
       while (row.verification.next_check_at !== null) {
-        row = await nextCheck(home, domain);
+        row = await nextCheck(home, row);
         checks += 1;
       }
       assert.deepEqual([state(row), world.now(), row.is_verified], ['failed', end, false]);
-      assert.ok(checks > 60 && checks < 80, `${checks} look-ups`);
+      if (isFollowed) assert.ok(checks > 60 && checks < 80, `${checks} look-ups`);
       assert.match(row.verification.reason, /POST to verify\//);
       world.goTo(end + day_ms);
       assert.equal(await recheckDomains(world.harness.deps), 0);
@@ -256,6 +275,7 @@ test('a lapsed domain is looked up for 30 days more; then its name is free', asy
       body: { domain: domain.domain },
     });
   assert.equal((await claim()).body.code, 'unique');
+  if (!is_deep) row = await nextCheckAfter(home, domain, lapsed_at + 29 * day_ms);
   while (row.verification.next_check_at !== null) row = await nextCheck(home, domain);
   assert.deepEqual([state(row), world.now()], ['lapsed', lapsed_at + 30 * day_ms]);
   assert.equal((await claim()).status, 201);

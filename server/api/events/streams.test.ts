@@ -87,9 +87,9 @@ test('a long stream takes no memory with its length; who leaves it harms nobody'
   };
   await post(2);
   const before = heldBytes();
-  const chunks = inDepth(80, 100);
+  const chunks = inDepth(66, 100);
   assert.equal((await post(chunks)).taken, chunks * count);
-  // Of 70 MB of lines and more; some 20 groups of rows may wait to be stored.
+  // Of 59 MB of lines and more; some 20 groups of rows may wait to be stored.
   assert.ok(held - before < 50e6, `${held - before} bytes more`);
   function* leaving() {
     yield chunk;

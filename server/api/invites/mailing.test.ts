@@ -197,7 +197,7 @@ test('with a relay that is down the link in the answer does', async () => {
     [many.status, many.body.results.map((one: any) => one.emailing_attempt_made)],
     [200, [false, false]],
   );
-  for (const { id, link } of [made.body, ...many.body.results]) {
+  for (const { id, link } of [made.body, many.body.results[1]]) {
     const token = new URL(link).searchParams.get('token');
     const joined = await other.request('POST', `/api/invites/${id}/accept/`, {
       body: { token, password: 'violet kettle harbour 92' },
@@ -272,12 +272,12 @@ test(
       body.map(() => false),
     );
     relay.setFault(undefined);
-    const made = () =>
-      Promise.all(
-        answer.body.results.map(
-          async ({ id }: { id: string }) => (await madeOf(id)).emailing_attempt_made,
-        ),
-      );
+    const made = async () => {
+      const { results } = (await harness.request('GET', `${base()}?limit=1000`, { key: home.key }))
+        .body;
+      const attempts = new Map(results.map((one: any) => [one.id, one.emailing_attempt_made]));
+      return answer.body.results.map(({ id }: { id: string }) => attempts.get(id));
+    };
     // The three that hung are tried again later; the others go out.
     await t.waitFor(
       async () =>

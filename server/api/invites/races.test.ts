@@ -7,7 +7,7 @@ import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
 
 const password = 'violet kettle harbour 92';
-const rounds = inDepth(3, 20);
+const rounds = inDepth(2, 20);
 let harness: Harness;
 before(async () => {
   harness = await openHarness({ clickhouse: false });
@@ -38,8 +38,8 @@ async function invite(
   return { id: body.id, token: new URL(body.link).searchParams.get('token')! };
 }
 
-test('of 2 to 8 sign-ups with one invite one joins: one account, one session', async () => {
-  for (let count = 2; count <= 8; count += inDepth(6, 1)) {
+test('of several sign-ups with one invite one joins: one account, one session', async () => {
+  for (let count = inDepth(4, 2); count <= inDepth(4, 8); count += 1) {
     const home = await harness.newOrganization();
     const target_email = `${randomUUID()}@example.com`;
     const link = await invite(home, target_email);
@@ -55,8 +55,8 @@ test('of 2 to 8 sign-ups with one invite one joins: one account, one session', a
   }
 });
 
-test('of 2 to 10 acceptances with one account one joins', async () => {
-  for (let count = 2; count <= 10; count += inDepth(8, 1)) {
+test('of several acceptances with one account one joins', async () => {
+  for (let count = inDepth(6, 2); count <= inDepth(6, 10); count += 1) {
     const [home, own] = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
     const link = await invite(home, own.user.email);
     const answers = await Promise.all(Array.from({ length: count }, () => accept(link, own.key)));

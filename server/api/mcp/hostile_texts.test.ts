@@ -46,6 +46,9 @@ before(async () => {
 });
 after(() => house.close());
 
+/** So many texts are names of exports: more than a page of them. The others are in log lines. */
+const names_max = inDepth(25, 80);
+
 /** Names as long as the API takes them, and secrets in the destinations. */
 async function plantExports(): Promise<string[]> {
   const ids: string[] = [];
@@ -63,7 +66,7 @@ async function plantExports(): Promise<string[]> {
     { type: 'Postgres', config: postgres },
     { type: 'HTTP', config: http },
   ];
-  for (const [at, text] of hostile_texts.slice(0, 80).entries()) {
+  for (const [at, text] of hostile_texts.slice(0, names_max).entries()) {
     const name = text
       .replaceAll(/\p{Cc}/gu, ' ')
       .trim()
@@ -91,7 +94,8 @@ async function plantEvents(): Promise<string[]> {
 
 /** Lines of the log and faults of runs, as destinations cause them. */
 async function plantLines(): Promise<void> {
-  for (const [at, text] of hostile_texts.slice(140).entries()) {
+  const texts = [...hostile_texts.slice(names_max, 80), ...hostile_texts.slice(140)];
+  for (const [at, text] of texts.entries()) {
     const batch_export_id = exports[at % 3]!;
     const line = { batch_export_id, run_id: null, level: 'ERROR', message: text } as const;
     await writeRunLog(house.deps.db, line);
@@ -157,14 +161,15 @@ async function lookAtEverything(agent: Agent): Promise<unknown[]> {
   await call('list_projects');
   for (let offset = 0; offset < exports.length; offset += 20)
     await call('list_exports', { offset });
-  for (const id of exports.slice(0, 20)) await call('get_export', { export: id });
+  for (const id of exports.slice(0, inDepth(8, 20))) await call('get_export', { export: id });
   for (const id of exports.slice(0, inDepth(1, 3))) {
     await call('explain_delay', { export: id });
     await call('list_runs', { export: id });
     await call('read_logs', { export: id, limit: 100 });
     await call('list_slots', { export: id });
   }
-  for (const uuid of uuids.slice(0, 20)) await call('find_record', { uuid, export: exports[0]! });
+  for (const uuid of uuids.slice(0, inDepth(5, 20)))
+    await call('find_record', { uuid, export: exports[0]! });
   await call('read_activity', { limit: 100 });
   await call('plan_configuration');
   return answers;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
+import { is_deep } from '../../../test/depth.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, Member } from '../../../test/harness.ts';
 import { isLater } from '../../../test/watchers/instants.ts';
@@ -135,9 +136,10 @@ test('who may give whom which level', async () => {
       ...levels.flatMap((target) => levels.map((level) => `15: ${target}->${level}`)),
     ],
   );
-  for (const [asker, target, level, status] of changes) {
+  for (const [index, [asker, target, level, status]] of changes.entries()) {
     const { organization, own, other } = await peopleOf(asker, target);
-    for (const method of ['PATCH', 'PUT']) {
+    // One of the two methods in turn.
+    for (const method of is_deep ? ['PATCH', 'PUT'] : [index % 2 === 0 ? 'PATCH' : 'PUT']) {
       const name = `${method} by ${asker} of ${target} to ${level}`;
       const answer = await harness.request(method, path(organization.id, other), {
         key: own.key,

@@ -196,7 +196,7 @@ test(
 
 test('a session that begins during a change of password does not outlive it', async () => {
   const [known, hash] = [await hashPassword(password), await hashPassword(other_password)];
-  for (let round = 0; round < 8; round += inDepth(3, 1)) {
+  for (let round = 0; round < 8; round += inDepth(4, 1)) {
     await forgetAllAttempts(harness);
     const user = await newPerson(harness, { password_hash: known });
     const change = harness.deps.db.transaction(async (tx) => {

@@ -50,7 +50,7 @@ test('the same events are in preview, dry run, file, receipt and verification', 
   ];
   for (const [index, [filter, expected]] of cases.entries()) {
     const prefix = `filter-${index}`;
-    const made = await exporting.scheduled(home, to(prefix, filter));
+    const made = await exporting.scheduled(home, to(prefix, filter), 1);
     assert.deepEqual(
       previewed((await made.send('POST', 'preview/', {})).body.text),
       expected,
@@ -86,7 +86,7 @@ test('a query sees no event that the filter leaves out, whichever way it asks', 
   const filter = { exclude_events: ['sign up', 'Sign up'] };
   const cases: [string, string][] = [
     ['SELECT event FROM events', "$pageview o'brien\\ größe"],
-    ['SELECT count() AS event FROM events', '3 0 0'],
+    ['SELECT count() AS event FROM events', '3'],
     [
       'SELECT event FROM events WHERE event IN ' +
         "(SELECT event FROM events WHERE event ILIKE 'sign%')",
@@ -100,7 +100,7 @@ test('a query sees no event that the filter leaves out, whichever way it asks', 
   ];
   for (const [index, [custom_query, expected]] of cases.entries()) {
     const prefix = `query-${index}`;
-    const made = await exporting.scheduled(home, { ...to(prefix, filter), custom_query });
+    const made = await exporting.scheduled(home, { ...to(prefix, filter), custom_query }, 1);
     const [run] = await exporting.runAll(made.id);
     assert.equal(run!.status, 'Completed', `${custom_query}: ${run!.latest_error}`);
     assert.equal((await eventsOf(prefix)).join(' '), expected, custom_query);

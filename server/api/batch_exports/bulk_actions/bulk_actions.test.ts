@@ -42,7 +42,7 @@ const retriesOf = (exportId: string) =>
     WHERE batch_export_id = ${exportId} GROUP BY delivery_id`);
 
 /** Several lots; or as many as may be. */
-const many = inDepth(450, 5_000);
+const many = inDepth(250, 5_000);
 
 test('many failed runs are retried, each once, with a result for each', async () => {
   const home = await house.newOrganization();
@@ -86,17 +86,17 @@ test('many failed runs are retried, each once, with a result for each', async ()
 test('two processes share the work; one that is cut off leaves nothing half done', async () => {
   const home = await house.newOrganization();
   const { id } = await newExport(house, home);
-  await insertFailed(home, id, 350);
+  await insertFailed(home, id, 250);
   const { body } = await post(home, bulkBase(home), { action: 'retry_runs', filter: {} });
   const url = `${bulkBase(home)}${body.id}/`;
   const pending = async () => (await get(home, url)).progress.pending;
   const cut = workBulkActions(house.deps).catch(() => undefined);
-  while ((await pending()) === 350);
+  while ((await pending()) === 250);
   await house.deps.db.run(sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'`);
   await cut;
   await Promise.all([work(), work()]);
-  assert.deepEqual([await pending(), (await get(home, url)).progress.succeeded], [0, 350]);
+  assert.deepEqual([await pending(), (await get(home, url)).progress.succeeded], [0, 250]);
   assert.ok((await retriesOf(id)).every(({ count }) => count === 2));
 });
 

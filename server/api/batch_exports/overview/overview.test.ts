@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport, projectBase } from '../../../../test/factories/batch_exports.ts';
 import { completed, endedRun, failed } from '../../../../test/factories/ended_runs.ts';
+import { is_deep } from '../../../../test/depth.ts';
 import { openHarness } from '../../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../../test/harness.ts';
 import type { ExportOverview } from './schema.ts';
@@ -197,7 +198,7 @@ test('the worst are read page by page, also while health changes below', async (
     ['&health=waiting,failing', '13704'],
   ] as const)
     for (let offset = 0; offset <= 9; offset += 1)
-      for (const limit of [1, 3, 20])
+      for (const limit of is_deep ? [1, 3, 20] : [[1, 3, 20][offset % 3]!])
         assert.equal(
           await names(`${narrowed}&limit=${limit}&offset=${offset}`),
           `${order.length}: ${order.slice(offset, offset + limit)}`,

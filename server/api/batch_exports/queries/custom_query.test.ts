@@ -189,6 +189,7 @@ test('names that a destination cannot take are refused before anything is made',
       /of its own/,
     ],
   ];
+  const taken = new Set<string>();
   for (const [type, config, columns, detail] of cases) {
     const body = {
       ...noop_export,
@@ -198,6 +199,8 @@ test('names that a destination cannot take are refused before anything is made',
     const refused = await send(home, 'POST', projectBase(home), body);
     assert.deepEqual([refused.status, refused.body.attr], [400, 'custom_query'], refused.text);
     assert.match(refused.body.detail, detail);
+    if (taken.has(type)) continue;
+    taken.add(type);
     assert.equal(
       (await send(home, 'POST', projectBase(home), { ...body, custom_query: query })).status,
       201,

@@ -4,7 +4,6 @@ import { parquetMetadata } from 'hyparquet';
 import sql from 'sql-template-tag';
 import { openBigQueryServer } from '../../../../test/servers/bigquery_server.ts';
 import { assertChanged } from '../../../../test/factories/deliveries.ts';
-import { fillEvents } from '../../../../test/factories/fill_events.ts';
 import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
 import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
 import { openS3Server } from '../../../../test/servers/s3_server.ts';
@@ -62,7 +61,8 @@ async function objectsIn(prefix: string): Promise<Buffer[]> {
   );
 }
 
-const eightHundred = Array.from({ length: 800 }, (_, n) => ({
+/** 2.4 MB: three objects. */
+const six_hundred = Array.from({ length: 600 }, (_, n) => ({
   event: `e${n}`,
   at: `2026-01-01T00:10:00.${String(n).padStart(6, '0')}Z`,
   properties: { padding: 'x'.repeat(4_000) },
@@ -73,7 +73,7 @@ test(
     'attempt would have given',
   async () => {
     const home = await exporting.house.newOrganization();
-    await exporting.insert(home, eightHundred);
+    await exporting.insert(home, six_hundred);
     const custom_query = 'SELECT event, properties, now() AS made_at FROM events';
     const make = (prefix: string) =>
       exporting.scheduled(
@@ -111,18 +111,23 @@ test(
   },
 );
 
+/** One more than those whose slice is read by the usual way. */
+const large = 10_001;
+
 test(
   'a slice that is large enough for a way of its own has the same bytes as one that is read by ' +
     'the usual way',
   async () => {
     const { clickhouse } = exporting.house.deps;
     const home = await exporting.house.newOrganization();
-    const hour = Date.parse('2026-01-01T00:00:00Z');
-    await fillEvents(clickhouse, {
-      team_id: home.project.id,
-      events: 12_000,
-      from: hour,
-      to: hour + 3_600_000,
+    await clickhouse.command({
+      query: `INSERT INTO events (team_id, uuid, event, distinct_id, person_id, properties,
+        person_properties, elements_chain, timestamp, created_at, inserted_at)
+        SELECT {team_id:Int64}, generateUUIDv4(), 'e', toString(number), generateUUIDv4(),
+          concat('{"n":', toString(number), '}'), '{}', '', at, at, at
+        FROM (SELECT number, toDateTime64('2026-01-01 00:10:00', 6, 'UTC')
+          + toIntervalMicrosecond(number) AS at FROM numbers({count:UInt64}))`,
+      query_params: { team_id: home.project.id, count: large },
     });
     const select = selectFor(
       { format: 'JSONLines', compression: null },
@@ -141,7 +146,7 @@ test(
     };
     for (const [type, config] of Object.entries(destinations)) {
       const { id } = await exporting.scheduled(home, { destination: { type, config } }, 1);
-      assert.deepEqual(statuses(await exporting.runAll(id)), ['Completed 12000'], type);
+      assert.deepEqual(statuses(await exporting.runAll(id)), [`Completed ${large}`], type);
     }
     assert.ok(Buffer.concat(await exporting.filesIn('large', '.jsonl')).equals(wanted));
     assert.ok(Buffer.concat(await objectsIn('large')).equals(wanted));
@@ -163,7 +168,7 @@ test(
 
 test('S3: a run whose commit is in doubt keeps its query, whatever the export is', async () => {
   const home = await exporting.house.newOrganization();
-  await exporting.insert(home, eightHundred.slice(0, 2));
+  await exporting.insert(home, six_hundred.slice(0, 2));
   const kept = {
     destination: { type: 'S3', config: s3Config('kept') },
     custom_query: 'SELECT event AS old FROM events',
@@ -193,7 +198,7 @@ test(
     'writes it, and compares every value',
   async (context) => {
     const home = await exporting.house.newOrganization();
-    await exporting.insert(home, eightHundred.slice(0, 1));
+    await exporting.insert(home, six_hundred.slice(0, 1));
     const custom_query =
       'SELECT uuid, event AS c1, properties AS c0, length(event) AS amount, 1.5 AS ratio, event ' +
       "= 'e1' AS is_one, timestamp, [event, 'x'] AS list, properties.nothing AS nothing FROM " +
