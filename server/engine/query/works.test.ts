@@ -4,7 +4,14 @@ import { after, before, test } from 'node:test';
 import { inDepth } from '../../../test/depth.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
-import { checkInTurn, forEachOf, inTurn, printQuery, readRows, readSql } from './cases/run_query.ts';
+import {
+  checkInTurn,
+  forEachOf,
+  inTurn,
+  printQuery,
+  readRows,
+  readSql,
+} from './cases/run_query.ts';
 import { january, openTwoProjects } from './cases/two_projects.ts';
 import type { TwoProjects } from './cases/two_projects.ts';
 import { working_conversions } from './cases/works_conversions.ts';
