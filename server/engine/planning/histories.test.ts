@@ -15,7 +15,7 @@ test(
   'whatever backfills, pauses, retries, failures, crashes, late events and revisions do: what ' +
     'was delivered is the source (1,000 histories: npm run histories)',
   async (context) => {
-    const runs = await checkHistories(house, inDepth(8, 20));
+    const runs = await checkHistories(house, inDepth(4, 20));
     context.diagnostic(`runs: ${JSON.stringify(runs)}`);
   },
 );

@@ -8,7 +8,7 @@ import { hostile_loads, hostile_meanings, largeLoads } from './cases/hostile_har
 import { refused_reach } from './cases/hostile_reach.ts';
 import { refused_sizes, refused_tricks } from './cases/hostile_tricks.ts';
 import { assertAnswers, assertOnlyOwnRows } from './cases/only_own_rows.ts';
-import { checkInTurn, checkQuery, forEachOf } from './cases/run_query.ts';
+import { checkInTurn, checkQuery, forEachOf, inTurn, printQuery } from './cases/run_query.ts';
 import { january, openTwoProjects } from './cases/two_projects.ts';
 import type { TwoProjects } from './cases/two_projects.ts';
 import { QueryError } from './query_error.ts';
@@ -18,6 +18,8 @@ import { QueryError } from './query_error.ts';
  * three seconds.
  */
 const longest_ms = 15_000;
+/** A third of the queries run; all are read and printed. */
+const isRun = inTurn(inDepth(3, 1));
 /** What each query goes through before it runs: a quarter of them the whole check. */
 const check = checkInTurn(inDepth(4, 1));
 const loads = [...hostile_loads, ...largeLoads(inDepth)];
@@ -68,8 +70,20 @@ for (const [title, texts] of Object.entries({
   });
 }
 
+/** Whether it is this text's turn to run; else it is printed, or refused. */
+function isRunOrPrinted(text: string): boolean {
+  if (isRun()) return true;
+  try {
+    printQuery(text, 'events', january);
+  } catch (error) {
+    assert.ok(error instanceof QueryError, `${text.slice(0, 200)} gave ${String(error)}`);
+  }
+  return false;
+}
+
 test('what plays with meanings sees no other project, and the store goes on', async () => {
-  await forEachOf(hostile_meanings, (text) => assertOnlyOwnRows(projects, text, check));
+  const run = hostile_meanings.filter(isRunOrPrinted);
+  await forEachOf(run, (text) => assertOnlyOwnRows(projects, text, check));
   await assertAnswers(projects);
 });
 
@@ -77,7 +91,7 @@ test(
   'what asks for too much ends in time, sees no row of another project, and the store answers ' +
     'after each',
   async () => {
-    for (const text of loads) {
+    for (const text of loads.filter(isRunOrPrinted)) {
       const began = performance.now();
       await assertOnlyOwnRows(projects, text, check);
       await assertAnswers(projects);

@@ -15,8 +15,8 @@ import { streamSlice } from './source.ts';
 
 /** How large a file may be. */
 const most = inDepth(128, 1024) * 1024;
-const rows_small = inDepth(2_500, 20_000);
-const rows_large = inDepth(375, 3_000);
+const rows_small = inDepth(1_200, 20_000);
+const rows_large = inDepth(160, 3_000);
 const rows_late = inDepth(62, 500);
 const rows_all = rows_small + rows_large + 1 + rows_late;
 const columns = models.events.columns.files;
@@ -29,7 +29,7 @@ before(async () => {
   const limits = { execution_seconds: 60, memory_bytes: 1e9, rows: 1e9 };
   store = { clickhouse, query_limits: limits as never, query_budget: openQueryBudget(1e9) };
   // Sizes that a sample of the first rows says nothing of: small ones first, then one insertion as
-  // large as twelve files, then one event as large as three among small ones.
+  // large as five files or more, then one event as large as three among small ones.
   await fill(rows_small, 48, 'toIntervalMillisecond(intDiv(number, 100))');
   await fill(rows_large, 4_000, 'toIntervalSecond(1000)');
   await fill(1, 3 * most, 'toIntervalSecond(1001)');

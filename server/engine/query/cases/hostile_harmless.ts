@@ -207,9 +207,9 @@ export const hostile_loads: string[] = [
  */
 export function largeLoads(inDepth: (usual: number, deep: number) => number): string[] {
   // A text without order, over which an expression has as many states as it can.
-  const orderless = lettersWithoutOrder(inDepth(5_000, 20_000));
+  const orderless = lettersWithoutOrder(inDepth(1_500, 20_000));
   // Numbers of an array that is gone through inside of itself, twice.
-  const numbers = list(inDepth(100, 300), String);
+  const numbers = list(inDepth(50, 300), String);
   const comparisons = Array(inDepth(100, 300)).keys();
   // How often entries double what is before them, or read it twice.
   const doublings = inDepth(6, 9);

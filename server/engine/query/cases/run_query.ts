@@ -36,15 +36,23 @@ export async function checkQuery(
   return printed;
 }
 
+/** True once in so many calls. At which it begins differs from run to run. */
+export function inTurn(turns: number): () => boolean {
+  let turn = randomInt(turns);
+  return () => {
+    turn += 1;
+    return turn % turns === 0;
+  };
+}
+
 /**
  * Checks one of so many queries, in turn, and prints the others alone: a check is six questions to
- * the store. With which query it begins differs from run to run.
+ * the store.
  */
 export function checkInTurn(turns: number): typeof checkQuery {
-  let turn = randomInt(turns);
+  const isChecked = inTurn(turns);
   return async (...given) => {
-    turn += 1;
-    if (turn % turns === 0) return checkQuery(...given);
+    if (isChecked()) return checkQuery(...given);
     const [, ...printed] = given;
     return printQuery(...printed);
   };

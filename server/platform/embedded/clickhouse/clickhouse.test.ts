@@ -219,7 +219,12 @@ test('every format is one valid document', async () => {
 
 test('a second process on the folder is refused with a sentence', async () => {
   await assert.rejects(
-    openEmbeddedClickHouse({ folder: join(own.root, 'data'), log: silentLog() }),
+    openEmbeddedClickHouse({
+      folder: join(own.root, 'data'),
+      log: silentLog(),
+      // In production ten.
+      patience_seconds: 0.5,
+    }),
     /in use by another process/,
   );
 });

@@ -5,6 +5,10 @@ import { eventually } from '../../../../test/eventually.ts';
 import { bytesOf, openOwnClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
 import type { EmbeddedClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
 
+/** Rows of a kilobyte that one insert streams. */
+const streamed = 5_000;
+const all = 2 * streamed + 1_000;
+
 let own: EmbeddedClickHouse;
 before(async () => {
   own = await openOwnClickHouse();
@@ -20,12 +24,12 @@ test('inserts stream, are bound by their format alone, count only when whole', a
   await own.client.insert({
     table: 'streamed',
     format: 'JSONEachRow',
-    values: Readable.from(Array.from({ length: 20_000 }, (_, n) => ({ n, s: 'x'.repeat(1000) }))),
+    values: Readable.from(Array.from({ length: streamed }, (_, n) => ({ n, s: 'x'.repeat(1000) }))),
   });
   const body = Readable.from(
     Array.from({ length: 20 }, (_, k) =>
       Buffer.from(
-        Array.from({ length: 1000 }, (_unused, n) => line(20_000 + k * 1000 + n)).join(''),
+        Array.from({ length: 250 }, (_unused, n) => line(streamed + k * 250 + n)).join(''),
       ),
     ),
     { objectMode: false },
@@ -36,14 +40,14 @@ test('inserts stream, are bound by their format alone, count only when whole', a
   );
   await own.client.command({
     query: `INSERT INTO streamed (n) VALUES
-      ${Array.from({ length: 1000 }, (_, n) => `(${40_000 + n})`).join(', ')}`,
+      ${Array.from({ length: 1000 }, (_, n) => `(${2 * streamed + n})`).join(', ')}`,
   });
   assert.deepEqual(
     await own.rows(
       "SELECT count()::UInt32 AS c, sum(n)::UInt32 AS sum, countIf(s = 'none')::UInt32 AS d " +
         'FROM streamed',
     ),
-    [{ c: 41_000, sum: (40_999 * 41_000) / 2, d: 1000 }],
+    [{ c: all, sum: ((all - 1) * all) / 2, d: 1000 }],
   );
   await assert.rejects(
     own.client.insert({ table: 'streamed', format: 'JSONEachRow', values: [{ n: 'no number' }] }),
@@ -53,7 +57,9 @@ test('inserts stream, are bound by their format alone, count only when whole', a
     own.client.insert({
       table: 'nowhere',
       format: 'JSONEachRow',
-      values: Readable.from(Array.from({ length: 20_000 }, (_, n) => ({ n, s: 'x'.repeat(1000) }))),
+      values: Readable.from(
+        Array.from({ length: streamed }, (_, n) => ({ n, s: 'x'.repeat(1000) })),
+      ),
     }),
     { code: '60' },
   );
@@ -77,5 +83,5 @@ test('inserts stream, are bound by their format alone, count only when whole', a
     'the query still runs',
     async () => (await own.running('INTO streamed%INFILE')) === 0,
   );
-  assert.deepEqual(await own.rows('SELECT count()::UInt32 AS c FROM streamed'), [{ c: 41_000 }]);
+  assert.deepEqual(await own.rows('SELECT count()::UInt32 AS c FROM streamed'), [{ c: all }]);
 });
