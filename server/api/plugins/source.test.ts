@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { loadVersion } from '../../engine/plugins/versions.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
 import {
   collectionUrl,
   collection_names,
   packageFiles,
+  preparedHere,
   served,
   writtenPlugin,
 } from '../../../test/factories/plugins.ts';
@@ -47,6 +49,10 @@ test('source is sent, shown, changed file by file, and compiled each time', asyn
     assert.deepEqual(second.body.public_jobs, { go: {} });
     assert.deepEqual(second.body.source, { 'plugin.json': manifest, [file]: code });
     assert.deepEqual((await ask('GET', `${url}source/`)).body, second.body);
+    // What other tests begin with is what an install stores.
+    const { db, secrets } = harness.deps;
+    const { id: _id, plugin_id: _plugin, ...stored } = await loadVersion(db, secrets, second.body.id);
+    assert.deepEqual(await preparedHere(second.body.source), stored);
     // What serves a collection differs from one to the other, how source is changed does not.
     if (name !== collection_names[0]) continue;
     const third = await ask('PATCH', `${url}update_source/`, { source: { 'plugin.json': null } });

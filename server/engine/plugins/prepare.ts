@@ -49,10 +49,11 @@ const without_manifest: PluginManifest = {
 export async function preparePlugin(
   files: PluginFiles,
   tag: string | null,
-  sandbox: Sandbox,
+  sandbox: Pick<Sandbox, 'inspect'>,
+  compile = compilePlugin,
 ): Promise<PreparedPlugin> {
   const manifest = files['plugin.json'] === undefined ? null : readManifest(files);
-  const code = await compilePlugin(files, manifest ?? without_manifest);
+  const code = await compile(files, manifest ?? without_manifest);
   const seen =
     code.server === null
       ? { capabilities: no_capabilities, metrics: {}, public_jobs: {} }
