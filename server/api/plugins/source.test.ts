@@ -50,20 +50,20 @@ test('source is sent, shown, changed file by file, and compiled each time', asyn
     assert.deepEqual(second.body.public_jobs, { go: {} });
     assert.deepEqual(second.body.source, { 'plugin.json': manifest, [file]: code });
     assert.deepEqual((await ask('GET', `${url}source/`)).body, second.body);
-    // What other tests begin with is what an install stores.
-    const { db, secrets } = harness.deps;
-    const {
-      id: _id,
-      plugin_id: _plugin,
-      ...stored
-    } = await loadVersion(db, secrets, second.body.id);
-    assert.deepEqual(await preparedHere(second.body.source), stored);
     // What serves a collection differs from one to the other, how source is changed does not.
     if (name !== collection_names[0]) continue;
     const third = await ask('PATCH', `${url}update_source/`, { source: { 'plugin.json': null } });
     assert.deepEqual([third.body.source, third.body.name], [{ [file]: code }, 'From plugin.json']);
-    const put = await ask('PUT', `${url}update_source/`, { source: { [file]: `${code}\n` } });
-    assert.deepEqual(put.body.source, { [file]: `${code}\n` });
+    const more =
+      "export const jobs = { go() {} }, publicJobs = { go: {} }, metrics = { n: 'SUM' };";
+    const source = { [file]: `${code}\n${more}` };
+    const put = await ask('PUT', `${url}update_source/`, { source });
+    assert.deepEqual(put.body.source, source);
+    // What other tests begin with is what an install stores.
+    const { db, secrets } = harness.deps;
+    const { id: _id, plugin_id: _plugin, ...stored } = await loadVersion(db, secrets, put.body.id);
+    assert.deepEqual(await preparedHere(source), stored);
+    assert.deepEqual([stored.metrics, stored.public_jobs], [{ n: 'sum' }, { go: {} }]);
   }
 });
 
