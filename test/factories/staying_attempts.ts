@@ -171,7 +171,7 @@ export const staying_attempts: Attempt[] = [
   ],
 ];
 
-/** Further ones of a kind that is among them: one long step of V8 holds a thread for half a second. */
+/** Further ones of a kind that is among them: a long step of V8 holds a thread. */
 export const further_attempts: Attempt[] = [
   ['a long step of numbers', 'return (2n ** 30000000n).toString().length;', fails('timeout')],
 ];
