@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { after, before, test } from 'node:test';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { agentOf, openAgent, protocol_modes } from '../../test/factories/agents.ts';
 import type { Agent } from '../../test/factories/agents.ts';
 import { newExport } from '../../test/factories/batch_exports.ts';
@@ -30,18 +32,35 @@ after(() => house.close());
 const environment = (key: string) => ({ ...leastEnvironment(), SLUICE_OWNER_API_KEY: key });
 
 /** `sluice mcp` as a client starts it; the transcript is of its standard output. */
-function started(
+function started(): Promise<Agent> {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [main, 'mcp', '--url', address],
+    env: environment(home.key),
+    stderr: 'pipe',
+  });
+  return openAgent(transport, []);
+}
+
+/** The same in this process, over two pipes. */
+async function served(
   key: string,
   url = address,
   mode: (typeof protocol_modes)[number] = 'legacy',
 ): Promise<Agent> {
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [main, 'mcp', '--url', url],
-    env: environment(key),
-    stderr: 'pipe',
-  });
-  return openAgent(transport, [], mode);
+  const [asked, answered] = [new PassThrough(), new PassThrough()];
+  const side = { input: asked, output: answered, stopped: () => new Promise(() => {}) };
+  const context = { config: readConfig({}), log: silentLog(), say: assert.fail };
+  const ended = mcp(context, { key, url }, side);
+  const agent = await openAgent(new StdioServerTransport(answered, asked), [], mode);
+  return {
+    ...agent,
+    close: async () => {
+      await agent.close();
+      asked.destroy();
+      assert.equal(await ended, 0);
+    },
+  };
 }
 
 test('it serves what /mcp serves, to the official client in both revisions', async () => {
@@ -53,7 +72,7 @@ test('it serves what /mcp serves, to the official client in both revisions', asy
   ];
   await web.close();
   for (const mode of protocol_modes) {
-    const agent = await started(home.key, address, mode);
+    const agent = await (mode === 'legacy' ? started() : served(home.key, address, mode));
     const shown = await agent.client.listTools();
     assert.deepEqual(shown.tools, tools.tools, mode);
     const { data } = await agent.call('get_export', { export: id });
@@ -73,7 +92,7 @@ test('an organization that forbids writes by agents forbids them here too', asyn
     const answer = await house.request('PATCH', path, { key: closed.key, body });
     assert.equal(answer.status, 200, answer.text);
   };
-  const agent = await started(closed.key);
+  const agent = await served(closed.key);
   const apply = async () => {
     const { data } = await agent.call('plan_configuration', {
       configuration: { organization: { name: 'By an agent' } },
@@ -93,13 +112,13 @@ test('an organization that forbids writes by agents forbids them here too', asyn
 });
 
 test('a wrong key and a server that is away are told in sentences', async () => {
-  const wrong = await started(`slk_${'0'.repeat(49)}`);
+  const wrong = await served(`slk_${'0'.repeat(49)}`);
   await assert.rejects(wrong.client.listTools(), /unknown, expired or revoked/);
   const { is_error, data } = await wrong.call('list_exports');
   assert.ok(is_error);
   assert.equal(data.status, 401);
   await wrong.close();
-  const away = await started(home.key, 'http://127.0.0.1:9');
+  const away = await served(home.key, 'http://127.0.0.1:9');
   await assert.rejects(away.client.listTools(), /127\.0\.0\.1:9 cannot be reached/);
   await away.close();
 });

@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream';
 import { request } from 'undici';
 import { createAgentServer } from '../api/mcp/agent_server.ts';
 import { UnreachableError, urlOf } from '../api/mcp/api_call.ts';
@@ -12,6 +13,9 @@ const headers_timeout_ms = 60_000;
 /** What a tool asks for is far smaller; more is not read. */
 const answer_size_bytes_max = 16 * 1024 * 1024;
 
+/** Where the agent is heard and answered, and what ends the serving besides its close. */
+type AgentSide = { input: Readable; output: Writable; stopped(): Promise<unknown> };
+
 /**
  * `sluice mcp`: serves an agent on standard input and output, with the tools that the key can use
  * at the server of the address. Ends when the agent closes its side, or by a signal. Standard
@@ -20,6 +24,11 @@ const answer_size_bytes_max = 16 * 1024 * 1024;
 export async function mcp(
   { config, log }: CommandContext,
   flags: { url?: string; key?: string },
+  { input, output, stopped }: AgentSide = {
+    input: process.stdin,
+    output: process.stdout,
+    stopped: stopSignal,
+  },
 ): Promise<number> {
   const key = flags.key ?? config.owner_api_key ?? '';
   if (key === '')
@@ -34,14 +43,14 @@ export async function mcp(
     console_url: url,
     onFault: (error: unknown) => log.error({ err: error }, 'a tool failed'),
   };
-  const transport = new StdioServerTransport();
-  const ended = new Promise<void>((resolve) => process.stdin.once('close', resolve));
+  const transport = new StdioServerTransport(input, output);
+  const ended = new Promise<void>((resolve) => input.once('close', resolve));
   const served = serveStdio(() => createAgentServer(library, context), {
     transport,
     maxSubscriptions: 0,
     onerror: (error) => log.warn({ err: error }, 'a message of the agent was refused'),
   });
-  await Promise.race([ended, stopSignal()]);
+  await Promise.race([ended, stopped()]);
   await served.close();
   return 0;
 }

@@ -2,7 +2,7 @@ import { after, afterEach, before, beforeEach } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../harness.ts';
 import type { Harness, TestOrganization } from '../harness.ts';
-import { openPluginTarget } from './running_plugins.ts';
+import { keepSandbox, openPluginTarget } from './running_plugins.ts';
 import type { PluginTarget } from './running_plugins.ts';
 import { until } from '../processes/server_process.ts';
 import { runPlugins } from '../../server/cli/run_plugins.ts';
@@ -66,6 +66,7 @@ export const send = `
 export function openAroundTests(): void {
   before(async () => {
     harness = await openHarness({ config: { plugin_failures_max: 3 } });
+    await keepSandbox(harness);
   });
   after(() => harness.close());
   beforeEach(async () => {

@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import type { Answer, Harness, TestOrganization } from '../harness.ts';
+import { emptyRecord, platformInMemory } from './plugin_sandbox.ts';
 import { packageFiles, writtenPlugin } from './plugins.ts';
 
 /** An endpoint on 127.0.0.1 to which plugins send JSON. */
@@ -51,6 +52,20 @@ export async function openPluginTarget(): Promise<PluginTarget> {
     },
   };
   return target;
+}
+
+/**
+ * Keeps the server's sandbox process until the server closes, as other plugins of a server do: else
+ * each test would start another one with its first plugin.
+ */
+export async function keepSandbox({ deps }: Harness): Promise<void> {
+  await deps.sandbox.load({
+    id: 'one that is there',
+    code: 'exports.onEvent = () => {};',
+    config: {},
+    allowed_hosts: [],
+    host: platformInMemory(emptyRecord()),
+  });
 }
 
 /** Fields of a plugin that sends somewhere. */

@@ -31,10 +31,13 @@ function readSourceFiles(): SourceFile[] {
       )
       .map((name) => `${folder}/${name}`),
   );
-  return paths.sort().map((path) => {
-    const text = readFileSync(join(root, path), 'utf8');
-    return { path, text, code: blank(text) };
-  });
+  return paths.sort().map(readSourceFile);
+}
+
+/** One of them alone, by its path from the root. */
+export function readSourceFile(path: string): SourceFile {
+  const text = readFileSync(join(root, path), 'utf8');
+  return { path, text, code: blank(text) };
 }
 
 /**

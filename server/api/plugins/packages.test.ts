@@ -119,8 +119,8 @@ test(
   async () => {
     registry.publish('wanted', '1.0.0', packageFiles(destination));
     const body = { plugin_type: 'custom', url: 'wanted' };
-    const answers = await Promise.all([1, 2, 3].map(() => ask('POST', collectionUrl(home), body)));
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 400, 400]);
+    const answers = await Promise.all([1, 2].map(() => ask('POST', collectionUrl(home), body)));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 400]);
     assert.deepEqual(faultOf(answers.find(({ status }) => status === 400)!), [
       400,
       'url',

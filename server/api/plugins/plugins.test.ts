@@ -222,8 +222,9 @@ test(
       const { id, count, results } = await get(name);
       assert.deepEqual([id, count, results], [null, 0, []], name);
     }
-    const files = packageFiles('pipeline_destinations', { description: 'Sent, and stored again.' });
-    const one = await writtenPlugin(harness, own, 'pipeline_destinations', files);
+    const files = packageFiles('pipeline_destinations', { description: 'Sent, or stored.' });
+    const one = (await ask('POST', base, { name: 'Made' }, own.key)).body;
+    await ask('PATCH', `${base}${one.id}/update_source/`, { source: files }, own.key);
     const two = await writtenPlugin(harness, own, 'pipeline_destinations', files);
     const config = await ask(
       'POST',

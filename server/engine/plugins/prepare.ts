@@ -5,7 +5,7 @@ import { PluginError } from './plugin.ts';
 import type { Capabilities, PluginCollection, PluginFiles, PluginManifest } from './plugin.ts';
 import { compilePlugin } from './sandbox/compile.ts';
 import type { CompiledPlugin } from './sandbox/compile.ts';
-import type { Sandbox } from './sandbox/sandbox.ts';
+import type { PluginInspection, Sandbox } from './sandbox/sandbox.ts';
 
 /**
  * A package that was compiled and looked at: everything that a version is made of. `manifest` is
@@ -40,34 +40,72 @@ const without_manifest: PluginManifest = {
   public_jobs: {},
 };
 
+/** What a package was compiled into, and what the code said of itself. */
+type Looked = { code: CompiledPlugin; seen: PluginInspection };
+
+/**
+ * What each sandbox saw last, by the content: a dry run is followed by what it tried, a plan by its
+ * apply.
+ */
+const looked = new WeakMap<Pick<Sandbox, 'inspect'>, Map<string, Looked>>();
+const looked_max = 16;
+const looked_code_length_max = 1024 * 1024;
+
 /**
  * Compiles files and asks the sandbox what they offer; nothing of the plugin is called and nothing
  * is stored. Throws a PluginError, with file, line and column, for what does not compile or breaks
  * while it is loaded. Of a name that plugin.json and the code both have among the public jobs,
- * plugin.json's stays.
+ * plugin.json's stays. The same files a moment later are not compiled again.
  */
 export async function preparePlugin(
   files: PluginFiles,
   tag: string | null,
-  sandbox: Sandbox,
+  sandbox: Pick<Sandbox, 'inspect'>,
+  compile = compilePlugin,
 ): Promise<PreparedPlugin> {
   const manifest = files['plugin.json'] === undefined ? null : readManifest(files);
-  const code = await compilePlugin(files, manifest ?? without_manifest);
-  const seen =
-    code.server === null
-      ? { capabilities: no_capabilities, metrics: {}, public_jobs: {} }
-      : await sandbox.inspect(code.server, AbortSignal.timeout(inspect_ms_max));
+  const content_sha256 = contentSha256(files);
+  const { code, seen } =
+    looked.get(sandbox)?.get(content_sha256) ?? (await lookAt(files, manifest, sandbox, compile));
   checkStorable({ ...seen.capabilities, metrics: seen.metrics, publicJobs: seen.public_jobs });
+  keep(sandbox, content_sha256, { code, seen });
   return {
     tag,
     files,
-    content_sha256: contentSha256(files),
+    content_sha256,
     manifest,
     code,
     capabilities: seen.capabilities,
     metrics: seen.metrics,
     public_jobs: { ...seen.public_jobs, ...manifest?.public_jobs },
   };
+}
+
+async function lookAt(
+  files: PluginFiles,
+  manifest: PluginManifest | null,
+  sandbox: Pick<Sandbox, 'inspect'>,
+  compile: typeof compilePlugin,
+): Promise<Looked> {
+  const code = await compile(files, manifest ?? without_manifest);
+  const seen =
+    code.server === null
+      ? { capabilities: no_capabilities, metrics: {}, public_jobs: {} }
+      : await sandbox.inspect(code.server, AbortSignal.timeout(inspect_ms_max));
+  return { code, seen };
+}
+
+/** Keeps it as the newest; the oldest makes room. */
+function keep(sandbox: Pick<Sandbox, 'inspect'>, content_sha256: string, one: Looked): void {
+  const { server, site, frontend } = one.code;
+  const length = [server, site, frontend].reduce((sum, part) => sum + (part?.length ?? 0), 0);
+  if (length > looked_code_length_max) return;
+  const all = looked.get(sandbox) ?? new Map<string, Looked>();
+  looked.set(sandbox, all);
+  all.delete(content_sha256);
+  all.set(content_sha256, one);
+  const [oldest] = all.keys();
+  if (all.size > looked_max) all.delete(oldest!);
 }
 
 /** Throws a PluginError for names and values of the code that the record could not keep. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { listImports, listSourceFiles } from '../../../../test/house/source_files.ts';
+import { listImports, readSourceFile } from '../../../../test/house/source_files.ts';
 import { makeTar, makeZip, packFiles } from '../../../../test/factories/plugin_archives.ts';
 import type { TarEntry } from '../../../../test/factories/plugin_archives.ts';
 import { PluginError } from '../plugin.ts';
@@ -137,7 +137,7 @@ test('reads a stream, and no further than the limit', async () => {
 
 test('the limits of every package', async () => {
   const bomb = gzipSync(
-    makeTar([manifest, { name: 'package/bomb.js', content: Buffer.alloc(60 * 1024 * 1024) }]),
+    makeTar([manifest, { name: 'package/bomb.js', content: Buffer.alloc(11 * 1024 * 1024) }]),
   );
   await assert.rejects(readArchive(bomb), {
     code: 'too_large',
@@ -155,12 +155,8 @@ test('the limits of every package', async () => {
 });
 
 test('the readers of archives have no way to the disk', () => {
-  const readers = listSourceFiles().filter(({ path }) =>
-    /^server\/engine\/plugins\/packages\/(archive|collector|file_names|limits|tar|zip)\.ts$/.test(
-      path,
-    ),
-  );
-  assert.equal(readers.length, 6);
+  const names = ['archive', 'collector', 'file_names', 'limits', 'tar', 'zip'];
+  const readers = names.map((name) => readSourceFile(`server/engine/plugins/packages/${name}.ts`));
   const imported = readers.flatMap((reader) => listImports(reader).map(({ module }) => module));
   assert.deepEqual([...new Set(imported.filter((module) => !module.startsWith('.')))].sort(), [
     'node:stream',

@@ -6,6 +6,7 @@ import type { Harness, TestOrganization } from '../../../../test/harness.ts';
 import {
   assertTaken,
   enabledPlugin,
+  keepSandbox,
   logLines,
   openPluginTarget,
   sendEvents,
@@ -23,6 +24,7 @@ let home: TestOrganization;
 let runners: { stop(): Promise<void> }[] = [];
 before(async () => {
   harness = await openHarness({ config: { plugin_failures_max: 3 } });
+  await keepSandbox(harness);
 });
 after(() => harness.close());
 beforeEach(async () => {

@@ -5,6 +5,7 @@ import { openHarness } from '../../../../test/harness.ts';
 import type { Harness } from '../../../../test/harness.ts';
 import {
   enabledPlugin,
+  keepSandbox,
   logLines,
   sendEvents,
   target_fields,
@@ -17,6 +18,7 @@ const secret = 'pl4nted-"plugin"-s3cret';
 let house: Harness;
 before(async () => {
   house = await openHarness({ config: { plugin_failures_max: 2 } });
+  await keepSandbox(house);
 });
 after(() => house.close());
 

@@ -5,6 +5,7 @@ import { openHarness } from '../../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../../test/harness.ts';
 import {
   enabledPlugin,
+  keepSandbox,
   logLines,
   openPluginTarget,
   sendEvents,
@@ -26,6 +27,7 @@ let home: TestOrganization;
 let runner: { stop(): Promise<void> } | undefined;
 before(async () => {
   harness = await openHarness({ config: { plugin_failures_max: 3 } });
+  await keepSandbox(harness);
 });
 after(() => harness.close());
 beforeEach(async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { inDepth } from '../../../../test/depth.ts';
+import { inDepth, is_deep } from '../../../../test/depth.ts';
 import { reaching_attempts } from '../../../../test/factories/reaching_attempts.ts';
-import { staying_attempts } from '../../../../test/factories/staying_attempts.ts';
+import { further_attempts, staying_attempts } from '../../../../test/factories/staying_attempts.ts';
 import { never, openTestSandbox } from '../../../../test/factories/plugin_sandbox.ts';
 import type { TestSandbox } from '../../../../test/factories/plugin_sandbox.ts';
 import type { LoadedPlugin } from './sandbox.ts';
@@ -42,7 +42,8 @@ async function tryIt(body: string): Promise<{ gives: unknown } | { code: string 
   }
 }
 
-for (const [name, body, expected] of [...reaching_attempts, ...staying_attempts]) {
+const attempts = [...reaching_attempts, ...staying_attempts, ...(is_deep ? further_attempts : [])];
+for (const [name, body, expected] of attempts) {
   test(`${name}: does not get out, and ends`, async () => {
     const outcome = await tryIt(body);
     if ('gives' in expected) assert.deepEqual(outcome, { gives: expected.gives });
