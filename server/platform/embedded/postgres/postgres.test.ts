@@ -143,7 +143,10 @@ describe('embedded PostgreSQL', () => {
     }
   });
 
-  test('a folder whose making was cut off is made anew, also in too long a path; it stops in order and starts again with its data', async () => {
+  const anew =
+    'a folder whose making was cut off is made anew, also in too long a path; it stops in order ' +
+    'and starts again with its data';
+  test(anew, async () => {
     const folder = join(root, 'long'.repeat(30), 'data');
     await mkdir(join(`${folder}.new`, 'base'), { recursive: true });
     await writeFile(join(`${folder}.new`, 'PG_VERSION'), '18\n');
