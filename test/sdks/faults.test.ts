@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openDeliveringHouse } from '../factories/delivering_house.ts';
 import type { DeliveringHouse } from '../factories/delivering_house.ts';
+import { is_deep } from '../depth.ts';
 import { faults } from './fault_proxy.ts';
 import type { Fault } from './fault_proxy.ts';
 import { node_clients } from './node_clients.ts';
@@ -15,30 +16,37 @@ before(async () => {
 });
 after(() => house.close());
 
-/** What happens to the first request of each of `node_clients`. */
-const happening: Fault[] = [
-  'cut before',
-  'cut within',
-  'cut after',
-  'delay',
-  'repeat',
-  '503',
-  '503',
-  'repeat',
-  'cut after',
-  '503',
+/**
+ * What happens to the first request of each of `node_clients`. Of one vendor's several clients the
+ * others are deep alone.
+ */
+const happening: [fault: Fault, deep?: 'deep'][] = [
+  ['cut before'],
+  ['cut within', 'deep'],
+  ['cut after', 'deep'],
+  ['delay', 'deep'],
+  ['repeat'],
+  ['503'],
+  ['cut within'],
+  ['delay'],
+  ['cut after'],
+  ['503', 'deep'],
 ];
 
 // All at once, because clients wait for seconds before they try again. `npm run sdks -- faults`
 // lets every fault happen to every client.
 test('what programs sent is what is stored and exported, each once, whatever happens', async () => {
   assert.equal(node_clients.length, happening.length);
-  assert.equal(new Set(happening).size, faults.length - 1);
+  const sending = node_clients
+    .map((client, index) => ({ client, fault: happening[index]![0] }))
+    .filter((_one, index) => is_deep || happening[index]![1] === undefined);
+  assert.equal(new Set(sending.map(({ fault }) => fault)).size, faults.length - 1);
   const passages = await Promise.all(
-    node_clients.map(async (client, index) => {
-      const fault = happening[index]!;
-      return { client, fault, ...(await sendThroughFaults(house, address, client, [fault])) };
-    }),
+    sending.map(async ({ client, fault }) => ({
+      client,
+      fault,
+      ...(await sendThroughFaults(house, address, client, [fault])),
+    })),
   );
   for (const { client, fault, happened, wanted, stored, delivered } of passages) {
     const told = `${client.name}: ${happened.join(', ')}`;
