@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 import { pauseAfter } from '../eventually.ts';
@@ -36,8 +37,12 @@ export function serverEnvironment(
         value !== undefined && !name.startsWith('SLUICE_') && !name.startsWith('NODE_TEST'),
     ) as [string, string][],
   );
+  const cache = process.env['NODE_COMPILE_CACHE'];
   return {
     ...inherited,
+    // V8 takes compiled code only where its options are those of when it was compiled, and a server
+    // sets some: it would write all entries of the tests anew, and they its own.
+    ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: join(cache, 'servers') }),
     // As `npm start` has it.
     MALLOC_ARENA_MAX: '1',
     SLUICE_PORT: '0',
