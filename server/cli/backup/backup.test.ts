@@ -66,9 +66,9 @@ const options = { passphrase, rows_per_file: 120 };
 /** The files that an unfinished backup names. */
 async function listKept(path: string): Promise<string[]> {
   const { stretches } = JSON.parse(await readFile(path, 'utf8')) as {
-    stretches: { file: { name: string } }[];
+    stretches: { file: { name: string } | null }[];
   };
-  return stretches.map(({ file }) => file.name);
+  return stretches.flatMap(({ file }) => file?.name ?? []);
 }
 
 async function eventsOf(clickhouse_url: string): Promise<string> {
