@@ -22,9 +22,9 @@ type Step = { title: string; run(write: Write): Promise<boolean> };
 const is_deep = process.argv.includes('--deep');
 const test_seconds_max = is_deep ? 1_200 : 180;
 const file_seconds_max = is_deep ? 1_800 : 300;
-// More than twice the cores of a small machine: many files wait, for time limits, for stores and
-// browsers, or for processes that they kill.
-const files_at_once = 5;
+// Twice the cores of a small machine: many files wait, for time limits, for stores and browsers, or
+// for processes that they kill.
+const files_at_once = 4;
 const checks_at_once = 2;
 
 const compiled = join(root, 'node_modules', '.cache', 'sluice', 'compiled');
