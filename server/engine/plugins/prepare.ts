@@ -49,13 +49,16 @@ type Looked = { code: CompiledPlugin; seen: PluginInspection };
  */
 const looked = new WeakMap<Pick<Sandbox, 'inspect'>, Map<string, Looked>>();
 const looked_max = 16;
+/** Characters of its code: what that says of itself is bounded by what a record may hold. */
 const looked_code_length_max = 1024 * 1024;
 
 /**
  * Compiles files and asks the sandbox what they offer; nothing of the plugin is called and nothing
  * is stored. Throws a PluginError, with file, line and column, for what does not compile or breaks
  * while it is loaded. Of a name that plugin.json and the code both have among the public jobs,
- * plugin.json's stays. The same files a moment later are not compiled again.
+ * plugin.json's stays. The files of the last 16 packages of a sandbox are not compiled and looked
+ * at again, unless their code is large; what failed is. `compile` is for code of our own alone:
+ * others' is compiled in a process of its own.
  */
 export async function preparePlugin(
   files: PluginFiles,
