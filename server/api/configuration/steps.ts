@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { changesOf, secretChange } from '../../platform/activity/changes.ts';
-import { isInstant } from '../../platform/http/bodies/validator.ts';
+import { isInstant } from '../../platform/instant.ts';
 import type { Fields, Kind } from './kinds/kind.ts';
 import type { FieldChange } from './schema.ts';
 import type { SecretWanted } from './secret_values.ts';

@@ -5,10 +5,10 @@ import type {
   TokenEndpointResponseHelpers,
 } from 'openid-client';
 import { Type } from 'typebox';
-import type { Static, TSchema } from 'typebox';
-import { Value } from 'typebox/value';
 import { isAddress } from '../../platform/mail/mailbox.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
+import { shapeOf } from '../../platform/shape.ts';
+import type { Shape } from '../../platform/shape.ts';
 import { SignInRefused } from './refusal.ts';
 
 /**
@@ -28,18 +28,24 @@ const github_api = 'https://api.github.com';
 const name_characters_max = 150;
 const address_characters_max = 254;
 
-const Claims = Type.Object({
-  email: Type.Optional(Type.String()),
-  email_verified: Type.Optional(Type.Boolean()),
-  given_name: Type.Optional(Type.String()),
-  family_name: Type.Optional(Type.String()),
-});
-const GithubUser = Type.Object({
-  id: Type.Integer(),
-  name: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-});
-const GithubEmails = Type.Array(
-  Type.Object({ email: Type.String(), primary: Type.Boolean(), verified: Type.Boolean() }),
+const claims_shape = shapeOf(
+  Type.Object({
+    email: Type.Optional(Type.String()),
+    email_verified: Type.Optional(Type.Boolean()),
+    given_name: Type.Optional(Type.String()),
+    family_name: Type.Optional(Type.String()),
+  }),
+);
+const github_user = shapeOf(
+  Type.Object({
+    id: Type.Integer(),
+    name: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  }),
+);
+const github_emails = shapeOf(
+  Type.Array(
+    Type.Object({ email: Type.String(), primary: Type.Boolean(), verified: Type.Boolean() }),
+  ),
 );
 
 /**
@@ -56,7 +62,7 @@ export async function readOpenidPerson(
   if (claims === undefined)
     throw new SignInRefused('provider_answer', 'The provider sent no ID token.');
   const info = matching(
-    Claims,
+    claims_shape,
     await fetchUserInfo(configuration, tokens.access_token, claims.sub),
   );
   const isHosted =
@@ -76,10 +82,7 @@ export async function readGithubPerson(
   configuration: Configuration,
   { access_token }: Tokens,
 ): Promise<OpenidPerson> {
-  const ask = async <Schema extends TSchema>(
-    path: string,
-    schema: Schema,
-  ): Promise<Static<Schema>> => {
+  const ask = async <Answer>(path: string, shape: Shape<Answer>): Promise<Answer> => {
     const headers = new Headers({ accept: 'application/vnd.github+json', 'user-agent': 'sluice' });
     const response = await fetchProtectedResource(
       configuration,
@@ -94,10 +97,10 @@ export async function readGithubPerson(
         'provider_answer',
         `GitHub answered ${path} with ${response.status}.`,
       );
-    return matching(schema, await response.json());
+    return matching(shape, await response.json());
   };
-  const user = await ask('/user', GithubUser);
-  const emails = await ask('/user/emails', GithubEmails);
+  const user = await ask('/user', github_user);
+  const emails = await ask('/user/emails', github_emails);
   const verified = emails
     .filter((one) => one.verified)
     .sort((one, other) => Number(other.primary) - Number(one.primary));
@@ -139,8 +142,8 @@ function named<Name extends string>(name: Name, text: string): Partial<Record<Na
   return (line === '' ? {} : { [name]: line }) as Partial<Record<Name, string>>;
 }
 
-function matching<Schema extends TSchema>(schema: Schema, answer: unknown): Static<Schema> {
-  if (!Value.Check(schema, answer))
+function matching<Answer>(shape: Shape<Answer>, answer: unknown): Answer {
+  if (!shape.is(answer))
     throw new SignInRefused(
       'provider_answer',
       'The provider described the person in a form that is not documented.',

@@ -1,21 +1,22 @@
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { OutboundRefused } from '../../../platform/outbound/outbound.ts';
+import { shapeOf } from '../../../platform/shape.ts';
 import { PluginCallError } from '../sandbox/fault.ts';
 import { HostNotAllowed, fetchForPlugin } from '../sandbox/plugin_fetch.ts';
 import type { LoadedConfig } from './loaded_config.ts';
 import { HostNeededError } from './needed_hosts.ts';
 import type { Running } from './running.ts';
 
-const Webhook = Type.Object({
-  url: Type.String({ maxLength: 8_192 }),
-  method: Type.Optional(Type.String({ pattern: '^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$' })),
-  headers: Type.Optional(
-    Type.Record(Type.String(), Type.String({ maxLength: 32_768 }), { maxProperties: 100 }),
-  ),
-  body: Type.Optional(Type.Unknown()),
-});
-const webhook = Compile(Webhook);
+const webhook = shapeOf(
+  Type.Object({
+    url: Type.String({ maxLength: 8_192 }),
+    method: Type.Optional(Type.String({ pattern: '^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$' })),
+    headers: Type.Optional(
+      Type.Record(Type.String(), Type.String({ maxLength: 32_768 }), { maxProperties: 100 }),
+    ),
+    body: Type.Optional(Type.Unknown()),
+  }),
+);
 
 /**
  * Sends what `composeWebhook` gave (null: nothing), through the guard and to allowed hosts alone.
@@ -30,7 +31,7 @@ export async function sendWebhook(
   signal: AbortSignal,
 ): Promise<void> {
   if (composed === null) return;
-  if (!webhook.Check(composed))
+  if (!webhook.is(composed))
     throw fault(
       'composeWebhook must give {url, method, headers, body} or null; method is an HTTP ' +
         'method, headers an object of texts.',

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { dieWithParent, findProgram, ownEnvironment } from '../../../platform/embedded/programs.ts';
 import { moduleBeside } from '../../../platform/module_beside.ts';
+import { shapeOf } from '../../../platform/shape.ts';
 import { PluginError } from '../plugin.ts';
 import type { PluginFiles, PluginManifest } from '../plugin.ts';
 import type { Bundles } from './bundle.ts';
@@ -29,7 +29,7 @@ const memory_bytes_max = 1_500_000_000;
 
 const Part = Type.Union([Type.String(), Type.Null()]);
 const Place = Type.Optional(Type.Integer({ minimum: 0 }));
-const answer = Compile(
+const answer = shapeOf(
   Type.Union([
     Type.Object({ server: Part, site: Part, frontend: Part }),
     Type.Object({
@@ -65,7 +65,7 @@ function inProcess(files: PluginFiles, manifest: PluginManifest): Promise<Bundle
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => end(child), compile_milliseconds_max);
     const read = openFrameReader(frame_bytes_max, (message) => {
-      if (!answer.Check(message)) throw new TypeError('The compiler answered with something else.');
+      if (!answer.is(message)) throw new TypeError('The compiler answered with something else.');
       resolve(message);
       end(child);
     });

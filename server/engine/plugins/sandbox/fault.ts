@@ -1,6 +1,6 @@
 import { SourceMap } from 'node:module';
 import type { SourceMapPayload } from 'node:module';
-import { Compile } from 'typebox/compile';
+import { shapeOf } from '../../../platform/shape.ts';
 import { PluginError } from '../plugin.ts';
 import { ThrownError } from './protocol.ts';
 
@@ -34,7 +34,7 @@ const mappings_length_max = 300_000;
 const frames_max = 5;
 
 const map_comment = /\n\/\/# sourceMappingURL=data:application\/json;base64,([A-Za-z0-9+/=]+)\s*$/;
-const thrown = Compile(ThrownError);
+const thrown = shapeOf(ThrownError);
 
 /**
  * Takes the source map off compiled code. Code without one runs as well; its faults have no place
@@ -90,7 +90,7 @@ function placeIn(sections: Section[], line: number, column: number): Place | und
 /** The error for what a plugin threw, as the sandbox reported it. */
 export function thrownError(text: string, code: MappedCode): PluginCallError {
   const error: unknown = parse(text);
-  if (!thrown.Check(error))
+  if (!thrown.is(error))
     return new PluginCallError('runtime', 'The plugin threw something that cannot be read.', false);
   const place = code.locate(error.stack);
   const kind = error.name === 'SyntaxError' && place.file === undefined ? 'compile' : 'runtime';

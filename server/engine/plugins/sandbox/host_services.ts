@@ -1,8 +1,9 @@
 import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
-import { Value } from 'typebox/value';
 import { OutboundRefused } from '../../../platform/outbound/outbound.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import { shapeOf } from '../../../platform/shape.ts';
+import type { Shape } from '../../../platform/shape.ts';
 import { PluginError } from '../plugin.ts';
 import { parse } from './fault.ts';
 import { HostNotAllowed, PluginRequest, fetchForPlugin } from './plugin_fetch.ts';
@@ -65,7 +66,7 @@ export type HostApi = {
   signal: AbortSignal;
 };
 
-type Service = { schema: TSchema; serve(host_api: HostApi, parameters: unknown): unknown };
+type Service = { shape: Shape<unknown>; serve(host_api: HostApi, parameters: unknown): unknown };
 
 const value_length_max = 1_000_000;
 const delay_milliseconds_max = 366 * 86_400_000;
@@ -88,7 +89,7 @@ function service<Schema extends TSchema>(
   schema: Schema,
   serve: (host_api: HostApi, parameters: Static<Schema>) => unknown,
 ): Service {
-  return { schema, serve };
+  return { shape: shapeOf(schema), serve };
 }
 
 const services: Record<string, Service> = {
@@ -152,14 +153,11 @@ export async function serveRequest(
   if (name !== 'fetch' && text.length > value_length_max)
     return refusal('RangeError', `${name} takes at most ${value_length_max} characters of JSON.`);
   const parameters = parse(text);
-  if (!Value.Check(known.schema, parameters)) {
-    const [first] = Value.Errors(known.schema, parameters);
+  if (!known.shape.is(parameters))
     return refusal(
       'TypeError',
-      `${name} was called with something that it does not take: ${first?.instancePath ?? ''} ` +
-        `${first?.message ?? ''}.`,
+      `${name} was called with something that it does not take: ${known.shape.fault(parameters)}.`,
     );
-  }
   try {
     return { is_ok: true, text: JSON.stringify((await known.serve(host_api, parameters)) ?? null) };
   } catch (error) {

@@ -1,5 +1,5 @@
-import { Compile } from 'typebox/compile';
 import type { Static } from 'typebox';
+import { shapeOf } from '../../../platform/shape.ts';
 import { PluginCallError, parse, readCode, thrownError } from './fault.ts';
 import type { MappedCode } from './fault.ts';
 import { serveRequest } from './host_services.ts';
@@ -44,8 +44,8 @@ export type Instance = {
 type Pending = { resolve(text: string): void; reject(error: unknown): void };
 
 const levels = ['debug', 'log', 'info', 'warn', 'error'] as const;
-const inspection = Compile(Inspection);
-const counted = Compile(CountedMetrics);
+const inspection = shapeOf(Inspection);
+const counted = shapeOf(CountedMetrics);
 // The sandbox counts those of the calls under way; ones that a call left behind may still be
 // served.
 const requests_served_max = 4 * calls_max * requests_open_max;
@@ -126,7 +126,7 @@ function requireCallable(payload: string, isGone: boolean): void {
 
 function readInspection(text: string): Static<typeof Inspection> {
   const found = parse(text);
-  if (!inspection.Check(found))
+  if (!inspection.is(found))
     throw new PluginCallError(
       'runtime',
       'The plugin exports more, or longer, names than can be kept: at most 100 of a kind.',
@@ -230,7 +230,7 @@ function receiver({
   };
   const count = (text: string): void => {
     const values = parse(text);
-    if (counted.Check(values)) host_api?.host.count(values);
+    if (counted.is(values)) host_api?.host.count(values);
     else
       host_api?.host.log(
         'warn',

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex } from 'node:stream';
-import { Compile } from 'typebox/compile';
 import { dieWithParent } from '../../../platform/embedded/programs.ts';
 import type { Logger } from '../../../platform/log.ts';
+import { shapeOf } from '../../../platform/shape.ts';
 import { encodeFrame, openFrameReader } from './frames.ts';
 import { frame_bytes_max } from './limits.ts';
 import type { SandboxProgram } from './program.ts';
@@ -33,7 +33,7 @@ const silence_beats_max = 5;
 const start_beats_max = 40;
 const output_length_max = 2_000;
 
-const report = Compile(ReportMessage);
+const report = shapeOf(ReportMessage);
 
 /**
  * Starts a process without environment, without just-in-time compilers and with permission to read
@@ -115,7 +115,7 @@ function readReports(
 ): void {
   const read = openFrameReader(frame_bytes_max, (message) => {
     if (!isAlive()) return;
-    if (!report.Check(message)) return killFor('it said something that is not a report');
+    if (!report.is(message)) return killFor('it said something that is not a report');
     onReport(message);
   });
   channel.on('data', (chunk: Buffer) => {

@@ -6,7 +6,8 @@ import type { TSchema } from 'typebox';
 import { ApiError } from '../errors.ts';
 import type { Violation } from '../errors.ts';
 import { nullable } from '../../nullable.ts';
-import { checked, isInstant, single_line } from './validator.ts';
+import { isInstant } from '../../instant.ts';
+import { checked, single_line } from './validator.ts';
 
 function violations(schema: TSchema, value: unknown): Pick<Violation, 'attr' | 'code'>[] {
   try {

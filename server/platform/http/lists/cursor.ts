@@ -8,7 +8,7 @@ import { invalid } from '../errors.ts';
 import { nullable } from '../../nullable.ts';
 import { linkTo } from './pagination.ts';
 import { query } from './query.ts';
-import { isInstant } from '../bodies/validator.ts';
+import { isInstant } from '../../instant.ts';
 
 const default_limit = 100;
 const limit_max = 1000;
