@@ -1,4 +1,4 @@
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask } from '../http/ask.ts';
 import type { Method } from '../http/ask.ts';
@@ -31,6 +31,7 @@ export function useSending<Answer>({
   /** The ETag of the version that is changed, asked for when it is sent. */
   etag: () => string | undefined;
 }) {
+  const queries = useQueryClient();
   const [keys] = useState(openIdempotencyKeys);
   const [is_handled, setHandled] = useState(false);
   const { mutate, reset, isPending, error } = useMutation<unknown, Problem, Values>({
@@ -41,6 +42,8 @@ export function useSending<Answer>({
       const outcome = await ask<Answer>(method, path, { body: sent, ...more });
       if (outcome.ok || outcome.problem.status !== 0) keys.settle();
       if (!outcome.ok) throw outcome.problem;
+      // The next page may show what was read a moment ago, and changed since.
+      await queries.invalidateQueries({ refetchType: 'none' });
       await done(outcome.body, values);
     },
     onMutate: () => setHandled(false),
