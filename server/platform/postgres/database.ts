@@ -137,7 +137,8 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     pipeline: true,
     options: '-c timezone=UTC -c idle_in_transaction_session_timeout=120000',
   });
-  pool.on('error', (error) => options.onError?.(error));
+  // A session that it ends may hear first that its server does.
+  pool.on('error', (error) => (pool.ending ? undefined : options.onError?.(error)));
   const take = openGrowth(pool, options.connections_max);
   const connect = () => connectTo(take, primary);
   let statements = 0;
