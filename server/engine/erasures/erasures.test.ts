@@ -51,8 +51,10 @@ test('a person leaves the store and what was delivered, and does not come back',
     { event: 'again', distinct_id: 'visitor-1', uuid },
   ]);
   await sharedWarnings(house.deps).store();
-  const id = await exported(home, 'ada');
-  const persons = await exported(home, 'ada-persons', { model: 'persons' });
+  const [id, persons] = await Promise.all([
+    exported(home, 'ada'),
+    exported(home, 'ada-persons', { model: 'persons' }),
+  ]);
   const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['visitor-1'] });
   assert.deepEqual(asked.asked, { distinct_ids: 1, person_ids: 0 });
   const done = await work(home, asked.id);
@@ -237,8 +239,9 @@ test('what waits for its destination keeps only those of the same deliveries wai
     { event: 'other', distinct_id: 'bob' },
     { event: 'other', distinct_id: 'stays' },
   ]);
-  await exported(home, 'one', { include_events: ['one'] });
-  await exported(home, 'other', { include_events: ['other'] });
+  await Promise.all(
+    ['one', 'other'].map((name) => exported(home, name, { include_events: [name] })),
+  );
   const [ada, bob, carol] = await Promise.all(
     ['ada', 'bob', 'carol'].map(async (id) => {
       const { body } = await ask(home, 'POST', 'erasures/', { distinct_ids: [id] });
