@@ -31,3 +31,18 @@ export function stateOf({
     return { word: 'Failing', tone: 'bad' };
   return { word: 'Active', tone: 'good' };
 }
+
+/** So long the backfill that an export is made with may wait before it has a run, and work. */
+const new_for_ms = 120_000;
+
+/** Whether it may get further at any moment: a run of it is open, or it is new. */
+export function isLively(
+  { latest_runs, created_at }: Pick<BatchExport, 'latest_runs' | 'created_at'>,
+  now_ms: number,
+): boolean {
+  return (
+    latest_runs.some(({ finished_at }) => finished_at === null) ||
+    // The clock of a browser may be behind.
+    Math.abs(now_ms - Date.parse(created_at)) < new_for_ms
+  );
+}

@@ -33,6 +33,8 @@ const silent_runs_factor = 4;
 
 /** A running worker: plans due exports and executes runs until it is stopped. */
 export type Worker = {
+  /** Makes the next plans at once instead of at the next tick. */
+  wake(): void;
   /**
    * Takes no new runs, asks the active ones to stop at a safe point, and returns when they have.
    * What was not finished is taken up by another worker. With `is_fault` the process ends because
@@ -88,6 +90,10 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
     for (const run of await claimRuns(engine.db, claimant, limits, free)) take(run);
   });
   return {
+    wake: () => {
+      plan.wake();
+      backfills.wake();
+    },
     stop: async (end = { is_fault: false }) => {
       isLeaving = true;
       // First of all: a process that is not given the time to stop in order must not look like one
