@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { eventually } from '../../../test/eventually.ts';
 import { storedEvents, storedPeople } from '../../../test/factories/stored_events.ts';
@@ -30,32 +30,35 @@ after(async () => {
   await harness.close();
 });
 
-for (const client of browser_clients)
-  test(`${client.name}: what the page sent is stored`, { skip, timeout: 60_000 }, async () => {
-    const { project } = await harness.newOrganization();
-    const { complaints, leave } = await shop.visit(client, address, project.api_token);
-    const stored = async () =>
-      (await storedEvents(harness.deps, project.id)).map((event) => {
-        const { sent } = JSON.parse(event.properties) as { sent?: unknown };
-        const who = event.distinct_id === 'ada' ? 'ada' : 'visitor';
-        return JSON.stringify([event.event, who, ...(sent === undefined ? [] : [sent])]);
-      });
-    const wanted = client.wanted.map((one) => JSON.stringify(one)).sort();
-    let seen: string[] = [];
-    const told = () => `stored: ${seen.join(' ')}; the console: ${complaints.join(' ')}`;
-    await eventually('Not all events came.', async () => {
-      seen = (await stored()).sort();
-      return seen.length >= wanted.length;
-    }).catch(() => assert.fail(told()));
-    assert.deepEqual(seen, wanted, told());
-    // Who was anonymous until then is the same person.
-    if (client.wanted.some(([event]) => event === '$identify')) {
-      const people = await storedPeople(harness.deps, project.id);
-      assert.deepEqual(
-        [people.length, people[0]?.length, people[0]?.includes('ada')],
-        [1, 2, true],
-      );
-    }
-    await leave();
-    assert.deepEqual(complaints, []);
-  });
+// Most of a visit is the wait until a client sends what it has gathered.
+describe('what the page of a client sent is stored', { concurrency: 3 }, () => {
+  for (const client of browser_clients)
+    test(client.name, { skip, timeout: 60_000 }, async () => {
+      const { project } = await harness.newOrganization();
+      const { complaints, leave } = await shop.visit(client, address, project.api_token);
+      const stored = async () =>
+        (await storedEvents(harness.deps, project.id)).map((event) => {
+          const { sent } = JSON.parse(event.properties) as { sent?: unknown };
+          const who = event.distinct_id === 'ada' ? 'ada' : 'visitor';
+          return JSON.stringify([event.event, who, ...(sent === undefined ? [] : [sent])]);
+        });
+      const wanted = client.wanted.map((one) => JSON.stringify(one)).sort();
+      let seen: string[] = [];
+      const told = () => `stored: ${seen.join(' ')}; the console: ${complaints.join(' ')}`;
+      await eventually('Not all events came.', async () => {
+        seen = (await stored()).sort();
+        return seen.length >= wanted.length;
+      }).catch(() => assert.fail(told()));
+      assert.deepEqual(seen, wanted, told());
+      // Who was anonymous until then is the same person.
+      if (client.wanted.some(([event]) => event === '$identify')) {
+        const people = await storedPeople(harness.deps, project.id);
+        assert.deepEqual(
+          [people.length, people[0]?.length, people[0]?.includes('ada')],
+          [1, 2, true],
+        );
+      }
+      await leave();
+      assert.deepEqual(complaints, []);
+    });
+});
