@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
@@ -61,46 +61,49 @@ test('an export folder that nobody can make is a fault, and the doctor ends', as
   );
 });
 
-test('stores that are away are each told in a sentence, without a log or a stack', async () => {
-  const { code, lines, logged } = await looked({
-    SLUICE_DATABASE_URL: 'postgres://u:secret-word@127.0.0.1:9/x',
-    SLUICE_CLICKHOUSE_URL: 'http://u:secret-word@127.0.0.1:9/x',
+// Each waits five seconds for stores that do not come up.
+describe('stores that are away', { concurrency: 2 }, () => {
+  test('stores that are away are each told in a sentence, without a log or a stack', async () => {
+    const { code, lines, logged } = await looked({
+      SLUICE_DATABASE_URL: 'postgres://u:secret-word@127.0.0.1:9/x',
+      SLUICE_CLICKHOUSE_URL: 'http://u:secret-word@127.0.0.1:9/x',
+    });
+    const text = lines.join('\n');
+    assert.equal(code, 1);
+    assert.match(text, /^fault +SLUICE_DATABASE_URL: .*ECONNREFUSED/m);
+    assert.match(text, /^fault +SLUICE_CLICKHOUSE_URL: .*ECONNREFUSED/m);
+    assert.match(text, /2 things are wrong/);
+    assert.doesNotMatch(text + logged, /secret-word| at .*\.ts:/);
+    assert.equal(logged, '');
   });
-  const text = lines.join('\n');
-  assert.equal(code, 1);
-  assert.match(text, /^fault +SLUICE_DATABASE_URL: .*ECONNREFUSED/m);
-  assert.match(text, /^fault +SLUICE_CLICKHOUSE_URL: .*ECONNREFUSED/m);
-  assert.match(text, /2 things are wrong/);
-  assert.doesNotMatch(text + logged, /secret-word| at .*\.ts:/);
-  assert.equal(logged, '');
-});
 
-test('a wrong SLUICE_CLICKHOUSE_URL beside a running server is not overlooked', async () => {
-  const data = join(folder, 'running');
-  mkdirSync(data);
-  const unlock = lockDataFolder(data);
-  try {
-    const { database_url, clickhouse_url } = stores;
-    writeFileSync(
-      join(data, 'running.json'),
-      JSON.stringify({ pid: process.pid, database_url, clickhouse_url }),
-    );
-    const beside = (url: string) => looked({ SLUICE_DATA_DIR: data, SLUICE_CLICKHOUSE_URL: url });
-    const wrong = await beside('http://127.0.0.1:9/x');
-    assert.equal(wrong.code, 1);
-    assert.match(wrong.lines.join('\n'), /^fault +SLUICE_CLICKHOUSE_URL: .*ECONNREFUSED/m);
-    assert.match(
-      wrong.lines.join('\n'),
-      /^warning +SLUICE_CLICKHOUSE_URL: the running server uses/m,
-    );
-    // What the running server uses is looked at all the same.
-    assert.match(wrong.lines.join('\n'), /^ok +activity log/m);
-    const right = await beside(clickhouse_url);
-    assert.equal(right.code, 0, right.lines.join('\n'));
-    assert.doesNotMatch(right.lines.join('\n'), /uses another store/);
-  } finally {
-    unlock();
-  }
+  test('a wrong SLUICE_CLICKHOUSE_URL beside a running server is not overlooked', async () => {
+    const data = join(folder, 'running');
+    mkdirSync(data);
+    const unlock = lockDataFolder(data);
+    try {
+      const { database_url, clickhouse_url } = stores;
+      writeFileSync(
+        join(data, 'running.json'),
+        JSON.stringify({ pid: process.pid, database_url, clickhouse_url }),
+      );
+      const beside = (url: string) => looked({ SLUICE_DATA_DIR: data, SLUICE_CLICKHOUSE_URL: url });
+      const wrong = await beside('http://127.0.0.1:9/x');
+      assert.equal(wrong.code, 1);
+      assert.match(wrong.lines.join('\n'), /^fault +SLUICE_CLICKHOUSE_URL: .*ECONNREFUSED/m);
+      assert.match(
+        wrong.lines.join('\n'),
+        /^warning +SLUICE_CLICKHOUSE_URL: the running server uses/m,
+      );
+      // What the running server uses is looked at all the same.
+      assert.match(wrong.lines.join('\n'), /^ok +activity log/m);
+      const right = await beside(clickhouse_url);
+      assert.equal(right.code, 0, right.lines.join('\n'));
+      assert.doesNotMatch(right.lines.join('\n'), /uses another store/);
+    } finally {
+      unlock();
+    }
+  });
 });
 
 test('a database that came here from another PostgreSQL is taken over by a word only', async () => {

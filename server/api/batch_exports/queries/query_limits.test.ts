@@ -14,7 +14,7 @@ before(async () => {
   exporting = await openQueryHouse({
     clickhouse: 'own',
     config: {
-      query_seconds_max: 3,
+      query_seconds_max: 2,
       query_memory_mb_max: 64,
       query_memory_total_mb: 256,
       query_rows_max: 300_000,
@@ -151,10 +151,10 @@ test(
     };
     const hasty = {
       ...engine,
-      query_limits: { ...engine.query_limits, execution_seconds: 5, memory_bytes: 1_000_000_000 },
+      query_limits: { ...engine.query_limits, execution_seconds: 3, memory_bytes: 1_000_000_000 },
     };
     assert.ok(
-      (await read('SELECT event, properties FROM events', hasty, 5_200)) > events_count * 1_000,
+      (await read('SELECT event, properties FROM events', hasty, 3_200)) > events_count * 1_000,
     );
     const isExplained = (error: unknown) =>
       error instanceof RetryableError
