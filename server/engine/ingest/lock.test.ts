@@ -79,10 +79,8 @@ async function store(
   } = {},
 ) {
   const parts = { db, clock: systemClock, log: fields.log ?? log, secrets, settle_seconds: 15 };
-  const ingestion = openIngestion(
-    { ...parts, clickhouse: fields.through ?? clickhouse },
-    { look_up_seconds_max: fields.seconds ?? 30 },
-  );
+  const limits = { look_up_seconds_max: fields.seconds ?? 30 };
+  const ingestion = openIngestion({ ...parts, clickhouse: fields.through ?? clickhouse }, limits);
   const { uuid = randomUUID(), set: $set } = fields;
   const sent = { event: 'e', distinct_id: 'd', uuid, $set };
   const { event } = parseEvent(JSON.stringify(sent), systemClock.now());
@@ -136,11 +134,9 @@ test('a note does not wait for ever for whoever may be waiting for its writer', 
   const teamId = await newTeam();
   await db.transaction(async (tx) => {
     await tx.row(sql`SELECT 1 FROM projects WHERE id = ${teamId} FOR UPDATE`);
-    const [, stored] = await Promise.all([
-      assert.rejects(noteBatch(db, note(teamId, inMinutes(0))), { code: '55P03' }),
-      store(teamId),
-    ]);
-    assert.deepEqual(stored, { failure: 'unavailable' });
+    const stored = store(teamId);
+    await assert.rejects(noteBatch(db, note(teamId, inMinutes(0))), { code: '55P03' });
+    assert.deepEqual(await stored, { failure: 'unavailable' });
   });
   assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0, refused: 0 });
 });
