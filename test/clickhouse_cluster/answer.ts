@@ -9,6 +9,7 @@ import type { Process, Question, Replica } from './replica.ts';
 import { isActive, logAt } from './replication.ts';
 import type { Cluster } from './replication.ts';
 import { readClusterStatement } from './statements.ts';
+import { takeBack } from './take_back.ts';
 
 /** A request of ClickHouse's HTTP interface, whole. */
 export type Request = {
@@ -50,6 +51,9 @@ export async function answer(cluster: Cluster, replica: Replica, asked: Request)
       return nothing;
     case 'kill':
       return kill(cluster, replica, statement, asked);
+    case 'take_back':
+      await takeBack(cluster, replica, statement.condition, settings);
+      return nothing;
     case 'read':
       return read(cluster, replica, asked);
   }

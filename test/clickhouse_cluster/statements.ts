@@ -11,6 +11,7 @@ export type ClusterStatement =
   | { kind: 'definition' | 'change'; table: string; text: string; all: boolean }
   | { kind: 'sync'; table: string | undefined }
   | { kind: 'kill'; condition: string; all: boolean }
+  | { kind: 'take_back'; condition: string }
   | { kind: 'read'; text: string };
 
 const name = String.raw`((?:[\w.]|\x60[^\x60]+\x60)+)`;
@@ -33,6 +34,7 @@ const sync = new RegExp(`^\\s*SYSTEM${blank}SYNC${blank}REPLICA${blank}${name}`,
 const sync_database = /^\s*SYSTEM\s+SYNC\s+DATABASE\s+REPLICA\b/i;
 const kill =
   /^\s*KILL\s+QUERY\s+(ON\s+CLUSTER\s+\S+\s+)?WHERE\s+([\s\S]+?)(?:\s+(?:A?SYNC|TEST))?\s*$/i;
+const take_back = /^\s*KILL\s+MUTATION\s+WHERE\s+([\s\S]+?)(?:\s+A?SYNC)?\s*$/i;
 const on_cluster = /\s+ON\s+CLUSTER\s+(?:'[^']*'|[\w.{}-]+)/i;
 
 /** Reads a statement without the data behind it. Names are without quotes. */
@@ -44,6 +46,8 @@ export function readClusterStatement(text: string): ClusterStatement {
   if (sync_database.test(text)) return { kind: 'sync', table: undefined };
   const killed = kill.exec(text);
   if (killed !== null) return { kind: 'kill', condition: killed[2]!, all: killed[1] !== undefined };
+  const condition = take_back.exec(text)?.[1];
+  if (condition !== undefined) return { kind: 'take_back', condition };
   for (const [kind, pattern] of [
     ['definition', definition],
     ['change', change],

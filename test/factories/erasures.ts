@@ -49,7 +49,7 @@ export function erasing(opened: () => DeliveringHouse) {
     const { db, engine } = opened().house.deps;
     const look = async () => (await ask(home, 'GET', `erasures/${id}/`)).body;
     const began = performance.now();
-    for (let { step } = await look(); step !== at; ) {
+    for (let { step } = await look(); step !== at;) {
       // As some minutes later, when the store has removed the files of what it rewrote.
       if (step === 'files')
         await db.run(sql`UPDATE erasures SET removed_at = '2026-01-01Z' WHERE id = ${id}`);
