@@ -178,5 +178,4 @@ async function main(browser: Browser): Promise<void> {
 }
 
 const browser = await startChromium();
-if (typeof browser === 'string') throw new Error(browser);
 await main(browser).finally(() => browser.close());

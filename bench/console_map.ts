@@ -77,7 +77,6 @@ type Measured = Record<'whole' | 'month' | 'day', number[]> & { read: number; fi
 
 async function main(): Promise<void> {
   const browser = await startChromium();
-  if (typeof browser === 'string') throw new Error(browser);
   try {
     const page = await browser.newPage();
     await page.addScriptTag({ content: await bundleMap(), type: 'module' });

@@ -15,7 +15,7 @@ import { openConsole } from '../../test/console/open_console.ts';
 let organization: TestOrganization;
 /** Whoever looks at the lists, all of them within one document. */
 let visitor: Visitor;
-const world = await openConsole({
+const world = openConsole({
   opened: async (harness) => {
     organization = await harness.newOrganization();
     if (world.skip === false) visitor = await world.visit(organization.user);

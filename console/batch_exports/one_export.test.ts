@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtempSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, test } from 'node:test';
@@ -33,8 +34,8 @@ let gaps: Record<'repaired' | 'keys' | 'found', string>;
 /** Whoever looks at the pages, all of them within one document. */
 let visitor: Visitor;
 let worker: Worker;
-const folder = await mkdtemp(join(tmpdir(), 'sluice-exports-'));
-const world = await openConsole({
+const folder = mkdtempSync(join(tmpdir(), 'sluice-exports-'));
+const world = openConsole({
   clickhouse: true,
   config: { export_dir: folder, settle_seconds: 1 },
   opened: async ({ deps }) => {
@@ -48,9 +49,7 @@ const world = await openConsole({
   },
 });
 const { skip } = world;
-after(async () => {
-  await rm(folder, { recursive: true, force: true });
-});
+after(() => rm(folder, { recursive: true, force: true }));
 afterEach(() => assert.deepEqual(visitor?.complaints.splice(0) ?? [], []));
 
 const hostile = `<img src=x onerror="document.title='taken'"><script>alert(1)</script>`;

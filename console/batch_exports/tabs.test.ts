@@ -19,7 +19,7 @@ let receiver: HttpReceiver;
 let home: TestOrganization;
 /** Whoever looks at the pages, all of them within one document. */
 let visitor: Visitor;
-const world = await openConsole({
+const world = openConsole({
   opened: async (harness) => {
     receiver = await openHttpReceiver({});
     home = await harness.newOrganization();

@@ -12,19 +12,20 @@ import { pressByKey } from '../../test/console/keyboard.ts';
 import { checkEverywhere, openVisitor } from '../../test/console/visitor.ts';
 import type { LeftBrowsers } from '../../test/console/visitor.ts';
 import { is_deep } from '../../test/depth.ts';
-import { startChromium } from '../../test/processes/chromium.ts';
+import { shareChromium } from '../../test/processes/chromium.ts';
 import { serverEnvironment, startServer, until } from '../../test/processes/server_process.ts';
 import type { ServerProcess } from '../../test/processes/server_process.ts';
 
-const started = await startChromium();
-const skip = typeof started === 'string' ? started : false;
-const browser = started as Browser;
+const chromium = shareChromium();
+const { skip } = chromium;
 /** What the first day may take from the link to the first completed export. */
 const patience_ms = 120_000;
 
 let folder: string;
 let server: ServerProcess;
+let browser: Browser;
 before(async () => {
+  if (skip === false) browser = await chromium.open();
   folder = await mkdtemp(join(tmpdir(), 'sluice-first-day-'));
   // As it is started without a setting, but for the port and the folder.
   const { SLUICE_SETTLE_SECONDS: _settle, ...environment } = serverEnvironment(
@@ -34,7 +35,7 @@ before(async () => {
   server = await startServer(['start'], environment);
 });
 after(async () => {
-  if (skip === false) await browser.close();
+  await chromium.close();
   await server.stop();
   await rm(folder, { recursive: true });
 });

@@ -15,7 +15,7 @@ import {
 } from '../../test/factories/people.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
-const world = await openConsole();
+const world = openConsole();
 const { skip, clock } = world;
 
 let visitor: Visitor;

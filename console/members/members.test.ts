@@ -5,7 +5,7 @@ import { goTo } from '../../test/console/go_to.ts';
 import { checkEverywhere } from '../../test/console/visitor.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
-const world = await openConsole();
+const world = openConsole();
 const { skip } = world;
 const hostile = `<img src=x onerror="document.title='taken'"> & "more"`;
 

@@ -4,7 +4,7 @@ import { checkEverywhere } from '../../test/console/visitor.ts';
 import { newExport } from '../../test/factories/batch_exports.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
-const world = await openConsole();
+const world = openConsole();
 const { skip } = world;
 const hostile = `<img src=x onerror="document.title='taken'">`;
 

@@ -6,7 +6,7 @@ import { openConfigurations } from '../../test/factories/configurations.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
 // The forecast of what a project keeps is counted.
-const world = await openConsole({ clickhouse: true });
+const world = openConsole({ clickhouse: true });
 const { skip } = world;
 const hostile = `<img src=x onerror="document.title='taken'">`;
 

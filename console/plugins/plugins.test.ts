@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
@@ -10,11 +11,12 @@ import { is_deep } from '../../test/depth.ts';
 import { packageFiles } from '../../test/factories/plugins.ts';
 import type { TestOrganization } from '../../test/harness.ts';
 import { openPluginRegistry } from '../../test/servers/plugin_registry.ts';
+import type { PluginRegistry } from '../../test/servers/plugin_registry.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
 const hostile = `<img src=x onerror="document.title='taken'">`;
-const registry = await openPluginRegistry();
-const folder = await mkdtemp(join(tmpdir(), 'catalogue-'));
+let registry: PluginRegistry;
+const folder = mkdtempSync(join(tmpdir(), 'catalogue-'));
 const plugin_catalogue = join(folder, 'catalogue.json');
 const entry = {
   name: 'Listed',
@@ -23,12 +25,15 @@ const entry = {
   collection: 'pipeline_destinations',
   maintainer: 'official',
 };
-await writeFile(plugin_catalogue, JSON.stringify([entry]));
+writeFileSync(plugin_catalogue, JSON.stringify([entry]));
 let home: TestOrganization;
 /** Whoever has plugins, and sees all pages within one document. */
 let visitor: Visitor;
-const world = await openConsole({
-  config: { npm_registry_url: registry.endpoint, plugin_catalogue },
+const world = openConsole({
+  prepare: async () => {
+    registry = await openPluginRegistry();
+    return { config: { npm_registry_url: registry.endpoint, plugin_catalogue } };
+  },
   opened: async (harness) => {
     home = await harness.newOrganization();
     if (world.skip === false) visitor = await world.visit(home.user);

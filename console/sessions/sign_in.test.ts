@@ -15,7 +15,7 @@ import {
 import { testIdentityProvider } from '../../test/saml/identity_provider.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
-const world = await openConsole();
+const world = openConsole();
 const { skip } = world;
 
 let visitor: Visitor;

@@ -8,7 +8,7 @@ import { codeOf, newPerson, password, signedIn } from '../../test/factories/peop
 import type { UserRow } from '../../server/api/users/store.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
-const world = await openConsole();
+const world = openConsole();
 const { skip, clock } = world;
 
 let visitor: Visitor;

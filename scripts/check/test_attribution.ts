@@ -10,10 +10,8 @@ import process from 'node:process';
 const { createHook } = async_hooks;
 const hooks: AsyncHook[] = [];
 
-// The runner's `destroy` forgets a promise that is gone. Node has to watch each promise's end for
-// it, which is two fifths of the time to load; without it a promise is remembered until the end.
-async_hooks.createHook = ({ init }) => {
-  const hook = createHook({ init });
+async_hooks.createHook = (callbacks) => {
+  const hook = createHook(callbacks);
   hooks.push(hook);
   return hook;
 };

@@ -73,7 +73,8 @@ function together(files: string[], room: Room): string[][] {
  * Gives the files that Node's test runner is to be told, one for each group, which it runs in the
  * order of their names. They are written into `folder`, with a suite for each test file, so that
  * hooks stay those of their file; each file's tests may take `seconds_max`, and their process ends
- * soon after the last of them.
+ * soon after the last of them. A file is loaded by `require`, without top-level `await`: `import`
+ * goes through all modules of the process again for each file.
  */
 export async function writeGroups(
   groups: string[][],
@@ -85,25 +86,21 @@ export async function writeGroups(
     groups.map(async (files, number) => {
       const suites = files.map(
         (file, index) =>
-          `describe(${JSON.stringify(file)}, { timeout: ${seconds_max * 1000} }, async () => {\n` +
-          `  await loaded(import(${url(file)}));\n` +
+          `describe(${JSON.stringify(file)}, { timeout: ${seconds_max * 1000} }, () => {\n` +
+          `  require(${JSON.stringify(join(root, file))});\n` +
           (index === files.length - 1 ? `  after(() => endAfter(${seconds_to_end}));\n` : '') +
           '});',
       );
       const path = join(folder, `${String(number).padStart(3, '0')}.test.mjs`);
       const head = [
         `import { stopFollowing } from ${url('scripts/check/test_attribution.ts')};`,
+        "import { createRequire } from 'node:module';",
         `import { endAfter } from ${url('scripts/check/test_deadline.ts')};`,
         "const { after, describe } = await import('node:test');",
-        `let loading = ${files.length};`,
-        'const loaded = async (file) => {',
-        '  await file;',
-        '  loading -= 1;',
-        '  if (loading === 0) stopFollowing();',
-        '};',
+        'const require = createRequire(import.meta.url);',
         `endAfter(${seconds_max * files.length});`,
       ];
-      await writeFile(path, `${[...head, ...suites].join('\n')}\n`);
+      await writeFile(path, `${[...head, ...suites, 'stopFollowing();'].join('\n')}\n`);
       return path;
     }),
   );

@@ -38,7 +38,6 @@ type Prepare = (page: Page) => Promise<unknown>;
 type Filled = Record<'export_id' | 'demo_id' | 'run_id' | 'organization_id', string>;
 
 const browser = await startChromium();
-if (typeof browser === 'string') throw new Error(browser);
 const folder = await mkdtemp(join(tmpdir(), 'sluice-screenshots-'));
 const key = makeApiKey();
 const server = await startServer(['start', '--demo'], serverEnvironment(folder, key));

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { newPerson, password } from '../factories/people.ts';
 import { openConsole } from './open_console.ts';
 
-const world = await openConsole({
+const world = openConsole({
   base_path: '/sluice',
   config: { gitlab_client_id: 'id', gitlab_client_secret: 'secret' },
 });

@@ -10,7 +10,7 @@ import { goTo } from './go_to.ts';
 import { openConsole } from './open_console.ts';
 import { checkEverywhere, untilInPage } from './visitor.ts';
 
-const world = await openConsole();
+const world = openConsole();
 const { skip } = world;
 
 /** Somebody with a password who belongs to an organization of their own, as its owner. */

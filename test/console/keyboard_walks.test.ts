@@ -8,7 +8,7 @@ import { pressByKey, tabTo, typeInto } from './keyboard.ts';
 import { openConsole } from './open_console.ts';
 import { untilInPage } from './visitor.ts';
 
-const world = await openConsole({ clickhouse: true });
+const world = openConsole({ clickhouse: true });
 const { skip } = world;
 
 test('an export is made by keyboard alone', { skip }, async () => {

@@ -8,7 +8,7 @@ import { pressByKey, tabTo } from './keyboard.ts';
 import { openConsole } from './open_console.ts';
 import { checkEverywhere } from './visitor.ts';
 
-const world = await openConsole();
+const world = openConsole();
 const { skip } = world;
 const count = inDepth(150, 5_000);
 const told = count.toLocaleString('en');

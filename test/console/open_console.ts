@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core';
 import { forgetAllAttempts, openTestClock } from '../factories/people.ts';
 import type { TestClock } from '../factories/people.ts';
 import type { Harness } from '../harness.ts';
-import { startChromium } from '../processes/chromium.ts';
+import { shareChromium } from '../processes/chromium.ts';
 import { openPageServer } from './page_server.ts';
 import type { PageServer } from './page_server.ts';
 import { openSignedIn, openVisitor } from './visitor.ts';
@@ -15,6 +15,8 @@ import type { LeftBrowsers, Visitor } from './visitor.ts';
  */
 const left: LeftBrowsers = [];
 let left_at: string | undefined;
+
+type ServerOptions = NonNullable<Parameters<typeof openPageServer>[1]>;
 
 /** The console of one test file: a server with a mail relay, and a browser. */
 export type Console = {
@@ -35,23 +37,27 @@ export type Console = {
  * Opens server and browser before the tests of the file that calls it, and closes them after.
  * Before each test no try to sign in counts any more.
  */
-export async function openConsole({
+export function openConsole({
+  prepare,
   opened,
   closing,
   ...options
-}: Parameters<typeof openPageServer>[1] & {
+}: ServerOptions & {
+  /** Opens what the server is made with, and gives it. */
+  prepare?: () => Promise<ServerOptions>;
   /** Puts onto the server what the tests need; a hook of the file may run before there is one. */
   opened?: (harness: Harness) => Promise<unknown>;
   /** Ends what stands on the server, before that. */
   closing?: () => Promise<unknown>;
-} = {}): Promise<Console> {
-  const started = await startChromium();
-  const skip = typeof started === 'string' ? started : false;
-  const browser = started as Browser;
+} = {}): Console {
+  const chromium = shareChromium();
+  const { skip } = chromium;
+  let browser: Browser;
   const clock = openTestClock();
   let server: PageServer;
   before(async () => {
-    server = await openPageServer(clock, options);
+    server = await openPageServer(clock, { ...options, ...(await prepare?.()) });
+    if (skip === false) browser = await chromium.open();
     const { origin } = new URL(server.address);
     if (origin !== left_at) await Promise.all(left.splice(0).map((context) => context.close()));
     left_at = origin;
@@ -59,7 +65,7 @@ export async function openConsole({
   });
   after(async () => {
     await closing?.();
-    if (skip === false) await browser.close();
+    await chromium.close();
     if (skip === false && !browser.isConnected()) left.length = 0;
     await server.close();
   });

@@ -5,7 +5,7 @@ import { newExport, projectBase } from '../factories/batch_exports.ts';
 import { openConsole } from './open_console.ts';
 import { checkEverywhere, untilInPage } from './visitor.ts';
 
-const world = await openConsole();
+const world = openConsole();
 const { skip } = world;
 
 const hostile = `<img src=x onerror="document.title='taken'">`;

@@ -76,7 +76,7 @@ let home: TestOrganization;
 let visitors: Record<'nobody' | 'somebody', Visitor>;
 /** What the names of parameters in the paths stand for. */
 let ids: Record<string, string>;
-const world = await openConsole({
+const world = openConsole({
   clickhouse: true,
   opened: async (harness) => {
     home = await harness.newOrganization({ name: `<b>Home</b> & "others"` });

@@ -8,12 +8,13 @@ import { silentLog } from '../../server/platform/log.ts';
 import { genuine } from '../factories/single_sign_on.ts';
 import { encodeResponse, readLoginUrl, testIdentityProvider } from '../saml/identity_provider.ts';
 import { openDnsServer } from '../servers/dns_server.ts';
+import type { DnsServer } from '../servers/dns_server.ts';
 import { goTo } from './go_to.ts';
 import { openConsole } from './open_console.ts';
 import { checkEverywhere } from './visitor.ts';
 
 const acme = testIdentityProvider('acme');
-const resolver = await openDnsServer();
+let resolver: DnsServer;
 // Another site than the server's, whose page posts the response by itself.
 const provider = createServer((request, response) => {
   const asked = readLoginUrl(`http://${request.headers.host}${request.url}`);
@@ -25,9 +26,13 @@ const provider = createServer((request, response) => {
         '<script>document.forms[0].submit()</script>',
     );
 });
-const world = await openConsole({
-  deps: {
-    dns: openDns({ servers: [resolver.address], time_limit_ms: 2_000, log: silentLog() }),
+const world = openConsole({
+  prepare: async () => {
+    resolver = await openDnsServer();
+    const { address } = resolver;
+    return {
+      deps: { dns: openDns({ servers: [address], time_limit_ms: 2_000, log: silentLog() }) },
+    };
   },
   closing: async () => {
     provider.closeAllConnections();

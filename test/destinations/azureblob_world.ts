@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { after } from 'node:test';
+import { after, before } from 'node:test';
 import {
   ContainerClient,
   ContainerSASPermissions,
@@ -7,6 +7,7 @@ import {
   generateBlobSASQueryParameters,
 } from '@azure/storage-blob';
 import { openAzureServer } from '../servers/azure_server.ts';
+import type { AzureServer } from '../servers/azure_server.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { AzureBlobConfig } from '../../server/engine/destinations/azureblob/config.ts';
@@ -25,23 +26,13 @@ export const deps = {
   signal: new AbortController().signal,
 };
 
-/** Azurite; closed after the tests of the file that imports it. */
-export const server = await openAzureServer();
-
-const credential = new StorageSharedKeyCredential(server.account_name, server.account_key);
-
+/** Azurite. */
+export let server: AzureServer;
+let credential: StorageSharedKeyCredential;
 /** The SDK as a user has it, past the guard and our own code. */
-export const reader = new ContainerClient(`${server.endpoint}/${container_name}`, credential);
-await reader.create();
-
+export let reader: ContainerClient;
 /** A config with a place for each test still to be named. */
-export const base: AzureBlobConfig = {
-  container_name,
-  prefix: '',
-  account_name: server.account_name,
-  account_key: server.account_key,
-  endpoint_url: server.endpoint,
-};
+export let base: AzureBlobConfig;
 
 /** A shared access signature with these rights. */
 export function signatureFor(rights: string): string {
@@ -68,6 +59,14 @@ export const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
  * them. Called by each test file itself: hooks of an imported module may run before its tests.
  */
 export function openAroundTests(): void {
+  before(async () => {
+    server = await openAzureServer();
+    const { account_name, account_key, endpoint: endpoint_url } = server;
+    credential = new StorageSharedKeyCredential(account_name, account_key);
+    reader = new ContainerClient(`${endpoint_url}/${container_name}`, credential);
+    await reader.create();
+    base = { container_name, prefix: '', account_name, account_key, endpoint_url };
+  });
   after(async () => {
     await outbound.close();
     await server.close();

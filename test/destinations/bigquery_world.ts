@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
-import { after } from 'node:test';
+import { after, before } from 'node:test';
 import { freshDelivery as contractDelivery, uuid_only } from '../factories/deliveries.ts';
 import type {
   Delivery,
@@ -19,72 +19,71 @@ import type { BigQueryServer } from '../servers/bigquery_server.ts';
 import type { StoredTable } from '../servers/bigquery_tables.ts';
 import { openClickHouseBytes } from '../servers/clickhouse_bytes.ts';
 
-/** What tests of deliveries to BigQuery work with. */
-export type BigQueryWorld = {
-  server: BigQueryServer;
-  deps: DestinationDeps;
-  /** A config of a new, empty dataset. */
-  freshConfig(changes?: Partial<BigQueryConfig>): BigQueryConfig;
-  /** A table of the config's dataset; throws when there is none. */
-  tableOf(config: BigQueryConfig, name?: string): StoredTable;
-  /** Names of the tables that deliveries make for a while. */
-  stagesOf(config: BigQueryConfig): string[];
-  /** The Parquet file of rows; `from` is a relation of ClickHouse. */
-  fileOf(columns: Column[], from: string): Promise<Buffer>;
-  /** Writes a slice: two rows with the uuids `one` and `two`, unless another file is given. */
-  write(
-    sink: Sink,
-    number?: number,
-    file?: { bytes: Buffer; records: number },
-  ): Promise<SliceOutcome>;
-};
+const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+let clickhouse: ReturnType<typeof openClickHouseBytes>;
+/** The Parquet file of two rows with the uuids `one` and `two`. */
+let uuids: Buffer;
+let places = 0;
+
+/** The warehouse. */
+export let server: BigQueryServer;
+/** What the house gives to the destination. */
+export let deps: DestinationDeps;
 
 /**
- * Opens a server, the guard and a ClickHouse that writes the files; they are closed after the
- * tests.
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
  */
-export async function openBigQueryWorld(): Promise<BigQueryWorld> {
-  const server = await openBigQueryServer();
-  const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-  const clickhouse = openClickHouseBytes();
-  after(async () => {
-    clickhouse.close();
-    await server.close();
-    await outbound.close();
-  });
-  let places = 0;
-  const fileOf = (columns: Column[], from: string) =>
-    clickhouse.bytes(selectFor({ format: 'Parquet', compression: 'zstd' }, columns), from);
-  const uuids = await fileOf(uuid_only, "values('uuid String', 'one', 'two')");
-  return {
-    server,
-    deps: {
+export function openAroundTests(): void {
+  before(async () => {
+    server = await openBigQueryServer();
+    clickhouse = openClickHouseBytes();
+    uuids = await fileOf(uuid_only, "values('uuid String', 'one', 'two')");
+    deps = {
       log: silentLog(),
       outbound: server.reroute(outbound),
       export_dir: '/nowhere',
       signal: new AbortController().signal,
       encodeRow: clickhouse.encodeRow,
-    },
-    freshConfig: (changes = {}) => {
-      const dataset_id = `delivery_${(places += 1)}`;
-      server.tables(dataset_id);
-      return { ...server.account, dataset_id, ...changes };
-    },
-    tableOf: (config, name = 'events') => {
-      const table = server.tables(config.dataset_id).get(name);
-      assert.ok(table, name);
-      return table;
-    },
-    stagesOf: (config) =>
-      [...server.tables(config.dataset_id).keys()].filter((name) =>
-        name.startsWith('sluice_stage_'),
-      ),
-    fileOf,
-    write: async (sink, number = 0, { bytes, records } = { bytes: uuids, records: 2 }) => {
-      const written = await sink.write({ number, records }, Readable.from([bytes]));
-      return { number, ...written, records, bytes: bytes.length, sha256: '' };
-    },
-  };
+    };
+  });
+  after(async () => {
+    clickhouse.close();
+    await server.close();
+    await outbound.close();
+  });
+}
+
+/** A config of a new, empty dataset. */
+export function freshConfig(changes: Partial<BigQueryConfig> = {}): BigQueryConfig {
+  const dataset_id = `delivery_${(places += 1)}`;
+  server.tables(dataset_id);
+  return { ...server.account, dataset_id, ...changes };
+}
+
+/** A table of the config's dataset; throws when there is none. */
+export function tableOf(config: BigQueryConfig, name = 'events'): StoredTable {
+  const table = server.tables(config.dataset_id).get(name);
+  assert.ok(table, name);
+  return table;
+}
+
+/** Names of the tables that deliveries make for a while. */
+export const stagesOf = (config: BigQueryConfig): string[] =>
+  [...server.tables(config.dataset_id).keys()].filter((name) => name.startsWith('sluice_stage_'));
+
+/** The Parquet file of rows; `from` is a relation of ClickHouse. */
+export const fileOf = (columns: Column[], from: string): Promise<Buffer> =>
+  clickhouse.bytes(selectFor({ format: 'Parquet', compression: 'zstd' }, columns), from);
+
+/** Writes a slice: two rows with the uuids `one` and `two`, unless another file is given. */
+export async function write(
+  sink: Sink,
+  number = 0,
+  { bytes, records }: { bytes: Buffer; records: number } = { bytes: uuids, records: 2 },
+): Promise<SliceOutcome> {
+  const written = await sink.write({ number, records }, Readable.from([bytes]));
+  return { number, ...written, records, bytes: bytes.length, sha256: '' };
 }
 
 /** A delivery of its own. */

@@ -1,7 +1,9 @@
-import { after } from 'node:test';
+import { after, before } from 'node:test';
 import { openGcsServer } from '../servers/gcs_server.ts';
+import type { GcsServer } from '../servers/gcs_server.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import type { DestinationDeps } from '../../server/engine/destination/destination.ts';
 import type { GcsConfig } from '../../server/engine/destinations/gcs/config.ts';
 
 /** The bucket of the tests. */
@@ -9,24 +11,12 @@ export const bucket_name = 'test-bucket';
 
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
 
-/** The storage; closed after the tests of the file that imports it. */
-export const server = await openGcsServer([bucket_name]);
-
+/** The storage. */
+export let server: GcsServer;
 /** What the house gives to the destination. */
-export const deps = {
-  log: silentLog(),
-  outbound: server.reroute(outbound),
-  export_dir: '/nowhere',
-  signal: new AbortController().signal,
-};
-
+export let deps: DestinationDeps;
 /** A config with a place for each test still to be named. */
-export const base: GcsConfig = {
-  bucket_name,
-  prefix: '',
-  service_account_json: server.service_account_json,
-  endpoint_url: server.endpoint,
-};
+export let base: GcsConfig;
 
 /** The names of the objects under a prefix, sorted. */
 export const names = (prefix: string) =>
@@ -45,6 +35,17 @@ export const accountWith = (changes: object) =>
  * them. Called by each test file itself: hooks of an imported module may run before its tests.
  */
 export function openAroundTests(): void {
+  before(async () => {
+    server = await openGcsServer([bucket_name]);
+    deps = {
+      log: silentLog(),
+      outbound: server.reroute(outbound),
+      export_dir: '/nowhere',
+      signal: new AbortController().signal,
+    };
+    const { service_account_json, endpoint: endpoint_url } = server;
+    base = { bucket_name, prefix: '', service_account_json, endpoint_url };
+  });
   after(async () => {
     await server.close();
     await outbound.close();

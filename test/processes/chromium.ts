@@ -1,55 +1,66 @@
-import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { mkdir, readFile, rename } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
-import { createBrotliDecompress } from 'node:zlib';
+import { brotliDecompressSync } from 'node:zlib';
 import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
 
-/** The browser of this process, whose test files may all ask at once, and how many have it. */
-let started: Promise<Browser | string> | undefined;
+/** The browser of this process, as one of its test files has it. */
+export type SharedChromium = {
+  /** Why tests with a browser are left out here, as a sentence; false: they are not. */
+  skip: string | false;
+  open(): Promise<Browser>;
+  /** Once for each file; the browser ends with the last. */
+  close(): Promise<void>;
+};
+
+let shared: Promise<Browser> | undefined;
 let users = 0;
+let reason: string | false | undefined;
 
 /**
- * Starts the Chromium of the development packages, without a window, once for all who ask: each
- * closes it, and it ends with the last. Gives the reason, as a sentence, where it does not run on
- * this machine.
+ * The Chromium that the test files of this process share. Asked for while they are loaded, so that
+ * it is known who is still to come; started by the first that opens it.
  */
-export async function startChromium(): Promise<Browser | string> {
+export function shareChromium(): SharedChromium {
   users += 1;
-  // In a promise of the caller's own: the test runner takes who awaits that of another test file
-  // for a part of that one.
-  return (started ??= launch());
+  reason ??= whyNot();
+  return {
+    skip: reason,
+    open: () => (shared ??= startChromium()),
+    close: async () => {
+      users -= 1;
+      if (users === 0) await (await shared)?.close();
+    },
+  };
 }
 
-async function launch(): Promise<Browser | string> {
+function whyNot(): string | false {
   try {
-    const browser = await chromium.launch({
-      executablePath: await unpackChromium(),
-      // A page in a process that has compiled the console, and none that waits for a page to come.
-      args: ['--disable-gpu', '--disable-dev-shm-usage', '--renderer-process-limit=1'],
-    });
-    const close = browser.close.bind(browser);
-    browser.close = async () => {
-      users -= 1;
-      if (users > 0) return;
-      started = undefined;
-      await close();
-    };
-    return browser;
+    execFileSync(unpackChromium(), ['--version'], { stdio: 'pipe' });
+    return false;
   } catch (error) {
     return `Chromium does not start here: ${String(error).split('\n')[0]}`;
   }
+}
+
+/** Starts the Chromium of the development packages, without a window. */
+export function startChromium(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: unpackChromium(),
+    // A page in a process that has compiled the console, and none that waits for a page to come.
+    args: ['--disable-gpu', '--disable-dev-shm-usage', '--renderer-process-limit=1'],
+  });
 }
 
 /**
  * Where the program is. It is unpacked once for each version; processes that do so at once do not
  * disturb each other.
  */
-async function unpackChromium(): Promise<string> {
+function unpackChromium(): string {
   const installed = import.meta.resolve('@sparticuz/chromium');
-  const { version } = JSON.parse(await readFile(new URL('../package.json', installed), 'utf8')) as {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', installed), 'utf8')) as {
     version: string;
   };
   const program = fileURLToPath(
@@ -57,12 +68,9 @@ async function unpackChromium(): Promise<string> {
   );
   if (existsSync(program)) return program;
   const unfinished = `${program}.${process.pid}`;
-  await mkdir(dirname(program), { recursive: true });
-  await pipeline(
-    createReadStream(new URL('../bin/chromium.br', installed)),
-    createBrotliDecompress(),
-    createWriteStream(unfinished, { mode: 0o755 }),
-  );
-  await rename(unfinished, program);
+  mkdirSync(dirname(program), { recursive: true });
+  const packed = readFileSync(new URL('../bin/chromium.br', installed));
+  writeFileSync(unfinished, brotliDecompressSync(packed), { mode: 0o755 });
+  renameSync(unfinished, program);
   return program;
 }

@@ -19,7 +19,7 @@ let lake: S3Server;
 let home: TestOrganization;
 /** Whoever fills the forms in, all of them within one document. */
 let visitor: Visitor;
-const world = await openConsole({
+const world = openConsole({
   clickhouse: true,
   opened: async (harness) => {
     [warehouse, lake] = await Promise.all([openPostgresServer(), openS3Server(['lake'])]);

@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser } from 'playwright-core';
 import { eventually } from '../../../test/eventually.ts';
 import { storedEvents, storedPeople } from '../../../test/factories/stored_events.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { startChromium } from '../../../test/processes/chromium.ts';
+import { shareChromium } from '../../../test/processes/chromium.ts';
 import { browser_clients } from '../../../test/sdks/browser_clients.ts';
 import { openShop } from '../../../test/sdks/shop.ts';
 import type { Shop } from '../../../test/sdks/shop.ts';
 
-const started = await startChromium();
-const skip = typeof started === 'string' ? started : false;
-const browser = started as Browser;
+const chromium = shareChromium();
+const { skip } = chromium;
 
 let harness: Harness;
 let address: string;
@@ -20,13 +18,11 @@ let shop: Shop;
 before(async () => {
   harness = await openHarness();
   address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
-  if (skip === false) shop = await openShop(browser);
+  if (skip === false) shop = await openShop(await chromium.open());
 });
 after(async () => {
-  if (skip === false) {
-    await shop.close();
-    await browser.close();
-  }
+  if (skip === false) await shop.close();
+  await chromium.close();
   await harness.close();
 });
 

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import { startChromium } from '../../../test/processes/chromium.ts';
+import { shareChromium } from '../../../test/processes/chromium.ts';
 import { encodeResponse, readLoginUrl } from '../../../test/saml/identity_provider.ts';
 import { changeDomain, genuine, openSingleSignOn } from '../../../test/factories/single_sign_on.ts';
 import type { SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
 
-const started = await startChromium();
-const skip = typeof started === 'string' ? started : false;
+const chromium = shareChromium();
+const { skip } = chromium;
 let world: SingleSignOnWorld;
 let address: string;
 // A provider on another site (127.0.0.1 is none of localhost's) whose page posts the response by
@@ -36,7 +36,7 @@ before(async () => {
   await world.harness.app.listen({ host: '127.0.0.1', port });
 });
 after(async () => {
-  if (typeof started !== 'string') await started.close();
+  await chromium.close();
   provider.closeAllConnections();
   provider.close();
   await world.close();
@@ -47,7 +47,7 @@ test(
     'it does',
   { skip },
   async () => {
-    const browser = started as Exclude<typeof started, string>;
+    const browser = await chromium.open();
     const home = await world.newHome({ jit_provisioning_enabled: true });
     await changeDomain(world, home, {
       saml_acs_url: `http://127.0.0.1:${(provider.address() as AddressInfo).port}/sso`,

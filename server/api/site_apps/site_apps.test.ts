@@ -4,10 +4,9 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
 import sql from 'sql-template-tag';
 import { openVisitor } from '../../../test/console/visitor.ts';
-import { startChromium } from '../../../test/processes/chromium.ts';
+import { shareChromium } from '../../../test/processes/chromium.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { setPluginsLevel } from '../../../test/factories/plugins.ts';
@@ -27,8 +26,8 @@ const shows = (mark: string) => `
   }`;
 const config = { text: "</script> 'quoted'", inner: 'not for pages', token: 'never-for-pages' };
 
-const started = await startChromium();
-const skip = typeof started === 'string' ? started : false;
+const chromium = shareChromium();
+const { skip } = chromium;
 
 let harness: Harness;
 let home: TestOrganization;
@@ -41,7 +40,10 @@ before(async () => {
   home = await harness.newOrganization();
   base = `/api/projects/${home.project.id}/site_apps/`;
 });
-after(() => harness.close());
+after(async () => {
+  await chromium.close();
+  await harness.close();
+});
 
 const show = async () => (await harness.request('GET', base, { key: home.key })).body;
 const load = async (path?: string, headers: Record<string, string> = {}) =>
@@ -131,7 +133,7 @@ test(
     'no other away',
   { skip },
   async () => {
-    const browser = started as Browser;
+    const browser = await chromium.open();
     const faults = [
       'throw new Error("while it is loaded"); export const inject = () => {};',
       'export function inject() { throw new Error("in inject"); }',
@@ -166,7 +168,6 @@ test(
       );
     } finally {
       await context.close();
-      await browser.close();
       await site.close();
     }
   },

@@ -1,19 +1,26 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import sql from 'sql-template-tag';
 import { newExport } from '../../../test/factories/batch_exports.ts';
 import { inDepth } from '../../../test/depth.ts';
 import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import type { Database } from '../../platform/postgres/database.ts';
 import { addDelivered, deliveredOf, undelivered } from './ledger.ts';
 import { page_rectangles_max } from './pages.ts';
 import { subtract, unionOf } from './rectangles.ts';
 import type { Rectangle } from './rectangles.ts';
 
-const house = await openHarness({ clickhouse: false });
-test.after(() => house.close());
-const { db } = house.deps;
-const home = await house.newOrganization();
+let house: Harness;
+let db: Database;
+let home: TestOrganization;
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+  ({ db } = house.deps);
+  home = await house.newOrganization();
+});
+after(() => house.close());
 
 const rectangle = (
   [event_from, event_to]: [number, number],
@@ -61,10 +68,10 @@ test('a long ledger moves to pages, and a run reads and writes those near it alo
   await db.transaction((tx) => addDelivered(tx, [{ ...ledger, selection: long.slice(0, 10) }]));
   assert.deepEqual(await pagesOf(id), { pages: 0, is_null: false });
   await db.transaction((tx) => addDelivered(tx, [{ ...ledger, selection: long.slice(10) }]));
-  const before = await pagesOf(id);
+  const moved = await pagesOf(id);
   assert.ok(
-    before.is_null && before.pages >= (2 * size) / page_rectangles_max,
-    before.pages.toString(),
+    moved.is_null && moved.pages >= (2 * size) / page_rectangles_max,
+    moved.pages.toString(),
   );
   const all = async () => (await deliveredOf(db, [{ id, revision: 1 }])).get(id)!;
   assertSameArea(await all(), long);

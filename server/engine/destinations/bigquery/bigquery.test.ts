@@ -1,25 +1,31 @@
-import { after } from 'node:test';
+import { after, before } from 'node:test';
 import { openBigQueryServer } from '../../../../test/servers/bigquery_server.ts';
+import type { BigQueryServer } from '../../../../test/servers/bigquery_server.ts';
 import type { Row } from '../../../../test/servers/bigquery_tables.ts';
 import { parseExact } from '../../../../test/factories/contract_rows.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
+import type { DestinationDeps } from '../../destination/destination.ts';
 import { bigquery } from './bigquery.ts';
 import type { BigQueryConfig } from './config.ts';
 import { other_keys } from '../../../../test/factories/rsa_keys.ts';
 
-const server = await openBigQueryServer();
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-const deps = {
-  log: silentLog(),
-  outbound: server.reroute(outbound),
-  export_dir: '/nowhere',
-  signal: new AbortController().signal,
-};
+let server: BigQueryServer;
+let deps: DestinationDeps;
 let places = 0;
 
+before(async () => {
+  server = await openBigQueryServer();
+  deps = {
+    log: silentLog(),
+    outbound: server.reroute(outbound),
+    export_dir: '/nowhere',
+    signal: new AbortController().signal,
+  };
+});
 after(async () => {
   await server.close();
   await outbound.close();

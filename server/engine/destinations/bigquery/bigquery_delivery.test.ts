@@ -3,10 +3,17 @@ import { test } from 'node:test';
 import { sourceOf } from '../../../../test/factories/content_sources.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import {
+  deps,
+  fileOf,
+  freshConfig,
   freshDelivery,
   isFault,
   manifestOf,
-  openBigQueryWorld,
+  openAroundTests,
+  server,
+  stagesOf,
+  tableOf,
+  write,
 } from '../../../../test/destinations/bigquery_world.ts';
 import { uuid_only } from '../../../../test/factories/deliveries.ts';
 import { RetryableError } from '../../destination/errors.ts';
@@ -16,7 +23,7 @@ import { persons } from '../../models/persons.ts';
 import { bigquery } from './bigquery.ts';
 import type { BigQueryConfig } from './config.ts';
 
-const { server, deps, freshConfig, tableOf, stagesOf, fileOf, write } = await openBigQueryWorld();
+openAroundTests();
 
 async function deliver(
   config: BigQueryConfig,

@@ -3,9 +3,16 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { eventually } from '../../../../test/eventually.ts';
 import {
+  deps,
+  fileOf,
+  freshConfig,
   freshDelivery,
   isFault,
-  openBigQueryWorld,
+  openAroundTests,
+  server,
+  stagesOf,
+  tableOf,
+  write,
 } from '../../../../test/destinations/bigquery_world.ts';
 import { assertChanged, uuid_only } from '../../../../test/factories/deliveries.ts';
 import type { Value } from '../../../../test/servers/bigquery_tables.ts';
@@ -18,7 +25,7 @@ import { bigquery } from './bigquery.ts';
 import { loadConfiguration, makeScratchTable, slice_encoding } from './stage.ts';
 import { uploadJob } from './upload.ts';
 
-const { server, deps, freshConfig, tableOf, stagesOf, fileOf, write } = await openBigQueryWorld();
+openAroundTests();
 
 test(
   'an upload goes on from where it is: pieces that arrived in part, were refused, broke, or ' +

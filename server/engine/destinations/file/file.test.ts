@@ -1,15 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import {
-  appendFile,
-  mkdir,
-  mkdtemp,
-  readFile,
-  readdir,
-  rm,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
+import { existsSync, mkdtempSync } from 'node:fs';
+import { appendFile, mkdir, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -27,8 +18,8 @@ import type { Delivery } from '../../destination/destination.ts';
 import { fileError } from './faults.ts';
 import { file } from './file.ts';
 
-const root = await mkdtemp(join(tmpdir(), 'sluice-file-'));
-const outside = await mkdtemp(join(tmpdir(), 'sluice-outside-'));
+const root = mkdtempSync(join(tmpdir(), 'sluice-file-'));
+const outside = mkdtempSync(join(tmpdir(), 'sluice-outside-'));
 const deps = {
   log: silentLog(),
   outbound: openOutbound({ allow: [] }),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -8,9 +9,9 @@ import { readCatalogue } from './catalogue.ts';
 import { openLocalOrigin } from './local.ts';
 
 const { signal } = new AbortController();
-const folder = await mkdtemp(join(tmpdir(), 'sluice-plugins-'));
+const folder = mkdtempSync(join(tmpdir(), 'sluice-plugins-'));
 const plugin_dir = join(folder, 'plugins');
-await mkdir(plugin_dir);
+mkdirSync(plugin_dir);
 
 after(() => rm(folder, { recursive: true }));
 
