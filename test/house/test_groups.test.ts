@@ -45,12 +45,13 @@ const file = (name: string) => `
   before(async () => console.log('before ${name}'));
   after(() => console.log('after ${name}'));
   test('${name}', () => console.log('test ${name}'));`;
-/** Two files with hooks behind two that cannot be loaded; one run shows what both tests say. */
+/** Two files with hooks behind three that cannot be loaded; one run shows what both tests say. */
 let broken: ReturnType<typeof runGroup> | undefined;
 const runBroken = () =>
   (broken ??= runGroup([
     write('unlinked.mjs', "import { nothing } from 'node:path';\ntest(nothing, () => {});"),
     write('thrown.mjs', "throw new Error('thrown at the top');"),
+    write('awaits.mjs', 'await null;'),
     ...['one', 'two'].map((name) => write(`${name}.mjs`, file(name))),
   ]));
 
@@ -60,10 +61,14 @@ test('the hooks of a file run around its own tests, not around those of all file
   assert.equal(said, 'before one, test one, after one, before two, test two, after two');
 });
 
-test('a file that cannot be linked, or throws, fails alone, and the others run', async () => {
+test('a file that cannot be linked, throws or awaits at its top fails alone', async () => {
   const { status, stderr, stdout } = await runBroken();
   assert.equal(status, 1, stdout + stderr);
-  assert.match(stdout, /✖ \S*unlinked\.mjs .*\n✖ \S*thrown\.mjs .*\n▶ \S*one\.mjs\n {2}✔ one/);
+  assert.match(
+    stdout,
+    /✖ \S*unlinked\.mjs .*\n✖ \S*thrown\.mjs .*\n✖ \S*awaits\.mjs .*\n▶ \S*one\.mjs\n {2}✔ one/,
+  );
   assert.match(stdout, /does not provide an export named 'nothing'/);
   assert.match(stdout, /Error: thrown at the top/);
+  assert.match(stdout, /top-level await/);
 });
