@@ -13,12 +13,11 @@ const seconds_to_end = 30;
 type Room = { files: RegExp; is_long?: true } & ({ files_max: number } | { processes: number });
 
 // The first pattern that fits a file is the file's. Alone is what kills processes and runs for
-// minutes, what holds an engine of which a process can have one (the files of a process are loaded
-// before the first of them runs), and what measures the memory of its process. What needs a browser
-// is together, since a process has one. Files of one destination share a module that closes what it
-// opened: they are dealt to different processes, but for Snowflake's, whose client is dear to load.
+// minutes, and what measures the memory of its process. What needs a browser is together, since a
+// process has one. Files of one destination share a module that closes what it opened: they are
+// dealt to different processes, but for Snowflake's, whose client is dear to load.
 const rooms: Room[] = [
-  { files: /\/(streams|bigquery_delivery|bigquery_faults)\.test\.ts$/, files_max: 1 },
+  { files: /\/streams\.test\.ts$/, files_max: 1 },
   { files: /^test\/(chaos|clickhouse_cluster|identities|watchers)\//, processes: 1, is_long: true },
   { files: /^test\/(?!console|house)/, files_max: 1, is_long: true },
   {
