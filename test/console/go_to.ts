@@ -36,6 +36,11 @@ function followRequests(page: Page): void {
   open_requests.set(page, asked);
 }
 
+/** Before the page is given to the next visitor: nobody listens to its requests any more. */
+export function forgetRequests(page: Page): void {
+  open_requests.delete(page);
+}
+
 /** Waits until the page, which `goTo` sent somewhere, has its answers and asks nothing more. */
 export async function untilAnswered(page: Page): Promise<void> {
   let asked_at = performance.now();

@@ -5,6 +5,7 @@ import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { is_deep } from '../depth.ts';
 import { eventually } from '../eventually.ts';
+import { forgetRequests } from './go_to.ts';
 import type { PageServer } from './page_server.ts';
 
 const patience_ms = 30_000;
@@ -84,7 +85,7 @@ export async function openVisitor(
     if (url !== address && !url.startsWith(`${address}/`)) complaints.push(`asks for ${url}`);
   });
   const close = async () => {
-    await clearBrowser(context, address);
+    await clearBrowser(context, address, await emptyPage(page, address));
     left?.push(context);
   };
   const leave = async () => {
@@ -96,13 +97,17 @@ export async function openVisitor(
 
 /**
  * Closes the pages of a browser and takes away what they left behind at the address: cookies,
- * storage, permissions. It has an empty page then.
+ * storage, permissions. It has an empty page then: the one that is given, or a new one.
  */
-export async function clearBrowser(context: BrowserContext, address: string): Promise<void> {
-  const pages = context.pages();
+export async function clearBrowser(
+  context: BrowserContext,
+  address: string,
+  emptied?: Page,
+): Promise<void> {
   // Before the others are closed: with the last page its process would end.
-  const empty = await context.newPage();
-  await Promise.all(pages.map((page) => page.close()));
+  const empty = emptied ?? (await context.newPage());
+  const others = context.pages().filter((page) => page !== empty);
+  await Promise.all(others.map((page) => page.close()));
   await context.unrouteAll();
   await context.setOffline(false);
   await context.clearPermissions();
@@ -111,6 +116,37 @@ export async function clearBrowser(context: BrowserContext, address: string): Pr
   const { origin } = new URL(address);
   await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
   await session.detach();
+}
+
+/** What tests listen to on a page, which the next visitor must not be heard by. */
+const heard = [
+  ...(['console', 'dialog', 'download', 'pageerror', 'popup'] as const),
+  ...(['request', 'requestfailed', 'requestfinished', 'response'] as const),
+] as const;
+
+/**
+ * Makes an empty page of one that shows the address: what the tab kept, its history, its routes,
+ * what listens to it, its window and its theme are as in a new one. But it has the scripts of the
+ * console at hand: a new page takes each of them from the cache of the browser, unpacks it and
+ * compiles it, half of what it costs to open one. Gives undefined for a page that shows something
+ * else, or is closed.
+ */
+async function emptyPage(page: Page, address: string): Promise<Page | undefined> {
+  if (page.isClosed() || new URL(page.url()).origin !== new URL(address).origin) return undefined;
+  for (const event of heard) page.removeAllListeners(event);
+  forgetRequests(page);
+  await page.unrouteAll();
+  // Sent there by the page itself, an empty document is of its origin and comes to its storage;
+  // what stood there is gone then and cannot write once more what is cleared.
+  await page.evaluate("setTimeout(() => location.replace('about:blank'))");
+  await page.waitForURL('about:blank');
+  await page.evaluate("sessionStorage.clear(); window.name = ''");
+  const session = await page.context().newCDPSession(page);
+  await session.send('Page.resetNavigationHistory');
+  await session.detach();
+  await page.setViewportSize(usual_window);
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'no-preference' });
+  return page;
 }
 
 /** Opens a browser in which the person is signed in. */
