@@ -72,8 +72,11 @@ const around = [
 ];
 
 let home: TestOrganization;
-/** Who looks at the routes: a browser for each route would read all scripts anew. */
-let visitors: Record<'nobody' | 'somebody', Visitor>;
+/**
+ * Who looks at the routes now: one after the other, each in the browser that the other left. One
+ * for each route, or two beside each other, would read all scripts anew.
+ */
+let visiting: { who: 'nobody' | 'somebody'; visitor: Visitor } | undefined;
 /** What the names of parameters in the paths stand for. */
 let ids: Record<string, string>;
 const world = openConsole({
@@ -96,14 +99,24 @@ const world = openConsole({
         name: '<b>Plugin</b>',
       }),
     };
-    if (world.skip === false)
-      visitors = { nobody: await world.visit(), somebody: await world.visit(home.user) };
   },
-  closing: async () => {
-    for (const visitor of Object.values(visitors ?? {})) await visitor.leave();
-  },
+  closing: leaveRoutes,
 });
 const { skip } = world;
+
+async function visitRoutes(who: 'nobody' | 'somebody'): Promise<Visitor> {
+  if (visiting?.who !== who) {
+    await leaveRoutes();
+    visiting = { who, visitor: await world.visit(who === 'somebody' ? home.user : undefined) };
+  }
+  return visiting.visitor;
+}
+
+async function leaveRoutes(): Promise<void> {
+  const { visitor } = visiting ?? {};
+  visiting = undefined;
+  await visitor?.leave();
+}
 
 async function create(path: string, body: object): Promise<string> {
   const answer = await world.harness.request('POST', path, { key: home.key, body });
@@ -128,7 +141,7 @@ for (const [routes, who] of [
 ] as const)
   for (const [name, { path, heading }] of Object.entries(routes))
     test(`${name}, where ${who} is signed in, keeps the rules of axe-core`, { skip }, async () => {
-      const { page, complaints } = visitors[who];
+      const { page, complaints } = await visitRoutes(who);
       await goTo(
         page,
         path.replaceAll(/\$\w+/g, (name) => ids[name]!),
@@ -140,6 +153,7 @@ for (const [routes, who] of [
     });
 
 test('navigation, menus and switcher are used with the keyboard alone', { skip }, async () => {
+  await leaveRoutes();
   const { page, leave } = await world.visit(home.user);
   await page.goto(`/projects/${home.project.id}/exports`);
   await page.getByRole('heading', { name: 'Exports' }).waitFor();
