@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
 import { checkPage, focused } from '../../test/console/visitor.ts';
@@ -8,16 +8,27 @@ import { codeOf, newPerson, password, signedIn } from '../../test/factories/peop
 import type { UserRow } from '../../server/api/users/store.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
-const world = openConsole();
-const { skip, clock } = world;
-
+/** The browser of everybody here: each signs in anew, and their account is a load. */
 let visitor: Visitor;
 let page: Page;
+const world = openConsole({
+  opened: async () => {
+    if (world.skip !== false) return;
+    visitor = await world.visit();
+    page = visitor.page;
+  },
+  closing: async () => visitor?.close(),
+});
+const { skip, clock } = world;
+afterEach(async () => {
+  await visitor?.context.clearCookies();
+  assert.deepEqual(visitor?.complaints.splice(0) ?? [], []);
+});
 
-/** Opens the account of the person in a browser in which they are signed in. */
+/** Opens the account of the person in the browser, in which they are signed in. */
 async function openAccount(user: UserRow): Promise<void> {
-  visitor = await world.visit(user);
-  page = visitor.page;
+  const [name, value] = (await world.harness.newSession(user)).split('=') as [string, string];
+  await visitor.context.addCookies([{ name, value, url: world.server.address }]);
   await page.goto('/account');
   await page.getByText(`You are signed in as ${user.email}`).waitFor();
 }
@@ -70,7 +81,6 @@ test(
     await press('Remove the second factor');
     await part.getByText('Your second factor was removed.').waitFor();
     await part.getByRole('button', { name: 'Set up a second factor' }).waitFor();
-    await visitor.leave();
   },
 );
 
@@ -106,7 +116,6 @@ test('a key is shown once, works, and no longer does when it is revoked', { skip
   );
   await page.reload();
   assert.ok(!(await page.content()).includes(key));
-  await visitor.leave();
 });
 
 test('sessions are ended, and the address is confirmed', { skip }, async () => {
@@ -141,7 +150,6 @@ test('sessions are ended, and the address is confirmed', { skip }, async () => {
   await press(user.email);
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
   await page.waitForURL('**/login');
-  await visitor.leave();
 });
 
 test('who was signed out elsewhere is led to the sign-in', { skip }, async () => {
@@ -150,12 +158,9 @@ test('who was signed out elsewhere is led to the sign-in', { skip }, async () =>
   await (await signedIn(world.harness, user)).ask('DELETE', '/api/sessions/');
   await press('Save the name');
   await page.waitForURL('**/login?next=*');
-  await visitor.leave();
 });
 
 test('pages run nothing that somebody writes into them', { skip }, async () => {
-  visitor = await world.visit();
-  page = visitor.page;
   await page.goto('/login');
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   const refused = await page.evaluate<string[]>(`new Promise((resolve) => {
@@ -172,7 +177,8 @@ test('pages run nothing that somebody writes into them', { skip }, async () => {
   })`);
   assert.deepEqual(refused, ['connect-src', 'img-src', 'script-src-elem']);
   assert.equal(await page.evaluate('window.taken'), undefined);
-  await visitor.close();
+  // What the browser says of them.
+  assert.notEqual(visitor.complaints.splice(0).length, 0);
 });
 
 test('the account shows what is there, whatever it is called', { skip }, async () => {
@@ -196,5 +202,4 @@ test('the account shows what is there, whatever it is called', { skip }, async (
   await page.getByText('Choose a password').waitFor();
   assert.equal(await page.locator('input[name=current_password]').count(), 0);
   assert.equal(await page.title(), 'Your account - Sluice');
-  await visitor.leave();
 });
