@@ -284,7 +284,7 @@ test('a record is found where it is, or with the reason why not', { skip }, asyn
   await page.getByLabel('The uuid of an event').fill(crypto.randomUUID());
   await page.getByRole('button', { name: 'Find the event' }).click();
   await page.getByText(/No event .* is stored\./).waitFor();
-  await checkEverywhere(page, 'find_unknown');
+  await checkEverywhere(page, 'find_unknown', []);
   await page.getByLabel('The uuid of an event').fill('no uuid');
   await page.getByRole('button', { name: 'Find the event' }).click();
   await page.getByRole('alert').waitFor();

@@ -92,7 +92,8 @@ test(
     await repair.getByRole('button', { name: 'Abort' }).waitFor({ state: 'detached' });
     await goTo(page, address.replace(/.{12}$/, '000000000000'));
     await page.getByRole('alert').waitFor();
-    await checkEverywhere(page, 'export_missing');
+    // The list that cannot be read is asked the rules of axe-core, and says it in the same way.
+    await checkEverywhere(page, 'export_missing', []);
   },
 );
 

@@ -68,6 +68,8 @@ test('own code is sent, set up, and switched on', { skip }, async () => {
   await page.getByLabel('Address').fill('ftp://example.com/x');
   await page.getByRole('button', { name: 'Install from an address' }).click();
   await page.locator('[aria-invalid=true]').waitFor();
+  await page.getByText('From the catalogue of this server').click();
+  await page.getByText(`Listed ${hostile}`).waitFor();
   await checkEverywhere(page, 'plugins');
   await page.getByText('Your own code').first().click();
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Mine');
@@ -142,7 +144,6 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   await goTo(page, `/projects/${home.project.id}/plugins`);
   await page.getByText('From the catalogue of this server').click();
   await page.getByText(`Listed ${hostile}`).waitFor();
-  await checkEverywhere(page, 'plugin_catalogue');
   await page.getByRole('button', { name: 'Install Listed' }).click();
   await page.getByRole('heading', { name: 'Listed', level: 1 }).waitFor();
   await page.getByRole('region', { name: 'Version' }).getByText('Version 2.0.0').waitFor();
@@ -237,7 +238,7 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   await end.getByRole('button', { name: 'Take it out' }).click();
   await here.getByText('It is not used in this project any more.').waitFor();
   if (is_deep) await checkEverywhere(page, 'plugin_unused');
-  await page.goto(`/projects/${home.project.id}/plugins?show=unused`);
+  await goTo(page, `/projects/${home.project.id}/plugins?show=unused`);
   await page.getByRole('link', { name: 'Listed' }).waitFor();
   if (is_deep) await checkEverywhere(page, 'plugins_unused');
   await page.getByRole('link', { name: 'What was done with them' }).click();
