@@ -8,7 +8,7 @@ import type { Logger } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { partsToRewrite } from '../erasure/delete_rows.ts';
 import { anyOf, conditionOf, countBoth, countRows, tables } from './rows.ts';
-import type { Condition, StoredAreas, Table } from './rows.ts';
+import type { Condition, RowCount, StoredAreas, Table } from './rows.ts';
 
 /** A process that has said nothing for so long was killed. */
 const claim_ms = 5 * 60_000;
@@ -32,8 +32,13 @@ export async function removeDecided(removing: Removing, signal: AbortSignal): Pr
   const { db, clickhouse, clock, log } = removing;
   const claimed = await claim(removing);
   if (claimed.length === 0) return 0;
-  for (const one of claimed) await countFirst(removing, one, signal);
-  for (const table of tables) await removeRows(removing, claimed, table, signal);
+  const found = { events: 0, persons: 0 };
+  for (const one of claimed) {
+    const { events, persons } = await countFirst(removing, one, signal);
+    found.events += events.rows;
+    found.persons += persons.rows;
+  }
+  for (const table of tables) await removeRows(removing, claimed, table, found[table], signal);
   let done = 0;
   for (const { id, team_id, areas } of claimed) {
     const left = await onEachReplica(clickhouse, tables, () =>
@@ -62,26 +67,31 @@ async function countFirst(
   { db, clickhouse }: Removing,
   { id, team_id, areas }: Claimed,
   signal: AbortSignal,
-): Promise<void> {
-  const { events, persons } = await countBoth(clickhouse, team_id, areas, signal);
+): Promise<Record<Table, RowCount>> {
+  const found = await countBoth(clickhouse, team_id, areas, signal);
+  const { events, persons } = found;
   await db.run(sql`UPDATE retention_removals SET events = ${events.rows}, persons = ${persons.rows}
     WHERE id = ${id} AND events IS NULL`);
+  return found;
 }
 
-/** By whole partitions where nothing else lies in them, else by rewriting what holds the rows. */
+/**
+ * By whole partitions where nothing else lies in them, else by rewriting what holds the `found`
+ * rows.
+ */
 async function removeRows(
   removing: Removing,
   claimed: Claimed[],
   table: Table,
+  found: number,
   signal: AbortSignal,
 ): Promise<void> {
   const { clickhouse } = removing;
-  const whole = anyOf(claimed.map((one) => conditionOf(table, one.team_id, one.areas)));
-  const count = async () => (await countRows(clickhouse, whole, signal)).rows;
-  let left = await count();
+  let left = found;
   if (table === 'events' && left > 0) {
-    await dropPartitions(removing, whole, signal);
-    left = await count();
+    const whole = anyOf(claimed.map((one) => conditionOf(table, one.team_id, one.areas)));
+    if (await dropPartitions(removing, whole, signal))
+      left = (await countRows(clickhouse, whole, signal)).rows;
   }
   // Versions of persons are named one by one; those of events lie in an area, of whatever number.
   const of = table === 'events' ? Math.min(left, 1) : Math.ceil(left / versions_together_max);
@@ -119,13 +129,13 @@ async function whenRewritten(
 /**
  * Drops the months of which every row, of whatever project, is to go. They are over: what the
  * condition names was taken in at least a day ago, and nothing is taken in with an earlier instant.
- * Rows of no project took the token of a batch (ingest/insert.ts).
+ * Rows of no project took the token of a batch (ingest/insert.ts). Gives whether there were any.
  */
 async function dropPartitions(
   { clickhouse, log }: Removing,
   { text, parameters }: Condition,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const result = await clickhouse.query({
     query: `SELECT toYYYYMM(inserted_at) AS month FROM events
       WHERE toYYYYMM(inserted_at) < toYYYYMM(now('UTC') - INTERVAL 1 DAY)
@@ -135,13 +145,15 @@ async function dropPartitions(
     format: 'JSONEachRow',
     abort_signal: signal,
   });
-  for (const { month } of await result.json<{ month: number }>()) {
+  const months = await result.json<{ month: number }>();
+  for (const { month } of months) {
     await clickhouse.command({
       query: `ALTER TABLE events DROP PARTITION ${month}`,
       abort_signal: signal,
     });
     log.info({ month }, 'retention has dropped a partition of events');
   }
+  return months.length > 0;
 }
 
 /**
