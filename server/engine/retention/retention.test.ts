@@ -26,12 +26,12 @@ const never = new AbortController().signal;
 const at = (hour: number, minute: number) =>
   `2026-01-01T${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}:00Z`;
 
-/** Events of three hours of 1 January, and one of this day. */
-async function withOldEvents(): Promise<TestOrganization> {
+/** Thirty events of three hours of 1 January, or of so many, and one of this day. */
+async function withOldEvents(hours = 3): Promise<TestOrganization> {
   const home = await exporting.house.newOrganization();
   const old = Array.from({ length: 30 }, (_, n) => ({
-    event: n % 3 === 0 ? 'third' : 'other',
-    at: at(n % 3, n),
+    event: n % hours === 0 ? 'early' : 'other',
+    at: at(n % hours, n),
     properties: { n },
   }));
   await exporting.insert(home, [...old, { event: 'young', at: new Date().toISOString() }]);
@@ -66,11 +66,10 @@ async function namesOf(home: TestOrganization): Promise<Record<string, number>> 
   return Object.fromEntries(rows.map(({ event, events }) => [event, events]));
 }
 
-async function exported(home: TestOrganization, config: object = {}, isTable = false) {
+async function exported(home: TestOrganization, config: object = {}, hours = 3, isTable = false) {
   const place = isTable ? await postgres.freshConfig() : { prefix: crypto.randomUUID() };
-  const made = await exporting.scheduled(home, {
-    destination: { type: isTable ? 'Postgres' : 'File', config: { ...place, ...config } },
-  });
+  const destination = { type: isTable ? 'Postgres' : 'File', config: { ...place, ...config } };
+  const made = await exporting.scheduled(home, { destination }, hours);
   await exporting.runAll(made.id);
   return made;
 }
@@ -84,7 +83,7 @@ test('days: what is older goes, is told beforehand, and the log of removals says
   await keep(home, 'days', 7);
   assert.equal(await retain(), 1);
   assert.deepEqual(await namesOf(home), { young: 1 });
-  assert.deepEqual(await namesOf(stays), { other: 20, third: 10, young: 1 });
+  assert.deepEqual(await namesOf(stays), { early: 10, other: 20, young: 1 });
   const { body } = await request(home, 'GET', 'retention/');
   assert.equal(body.events.rows, 0);
   assert.equal(body.removals[0].events, 30);
@@ -129,13 +128,13 @@ test('a change of mind within the hour removes nothing', async () => {
   const home = await withOldEvents();
   await request(home, 'PATCH', '', { retention: 'days', retention_days: 1 });
   assert.equal(await retain(), 0);
-  assert.deepEqual(await namesOf(home), { other: 20, third: 10, young: 1 });
+  assert.deepEqual(await namesOf(home), { early: 10, other: 20, young: 1 });
 });
 
 test('until delivered: what a signed receipt proves goes, and verify still holds', async () => {
   const home = await withOldEvents();
-  const { id } = await exported(home, {}, true);
-  const filtered = await exported(home, { include_events: ['third'] });
+  const { id } = await exported(home, {}, 3, true);
+  const filtered = await exported(home, { include_events: ['early'] });
   await keep(home, 'until_delivered');
   // The receipt of the second hour is not one of this server's.
   const [run] = await exporting.house.deps.db.rows<{ id: string; receipt: string }>(sql`
@@ -159,17 +158,17 @@ test('until delivered: what a signed receipt proves goes, and verify still holds
 });
 
 test('until delivered: what nobody delivered stays, and so does what one still wants', async () => {
-  const home = await withOldEvents();
-  const { id } = await exported(home, { include_events: ['third'] });
+  const home = await withOldEvents(2);
+  const { id } = await exported(home, { include_events: ['early'] }, 2);
   await keep(home, 'until_delivered');
   assert.equal(await retain(), 1);
-  assert.deepEqual(await namesOf(home), { other: 20, young: 1 }, 'nobody delivered the others');
+  assert.deepEqual(await namesOf(home), { other: 15, young: 1 }, 'nobody delivered the others');
   const paused = await exporting.scheduled(home, {
     name: 'paused',
     destination: { type: 'File', config: { prefix: 'paused' } },
     paused: true,
   });
-  await exported(home);
+  await exported(home, {}, 2);
   await keep(home, 'until_delivered');
   assert.equal(await retain(), 0);
   const { body } = await request(home, 'GET', 'retention/');
@@ -185,8 +184,8 @@ test('until delivered: what nobody delivered stays, and so does what one still w
 });
 
 test('a backfill or retry over what was removed is refused, or told of it', async () => {
-  const home = await withOldEvents();
-  const { id, get, send } = await exported(home);
+  const home = await withOldEvents(1);
+  const { id, get, send } = await exported(home, {}, 1);
   await keep(home, 'days', 7);
   await retain();
   const ask = (by: string, end_at: string) =>
