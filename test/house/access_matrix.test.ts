@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { buildApp } from '../../server/app.ts';
 import { targetParameter } from '../../server/platform/http/caller/guard.ts';
 import { is_deep } from '../depth.ts';
 import { openHarness } from '../harness.ts';
 import type { Answer, Harness, TestOrganization } from '../harness.ts';
-import { collectRoutes } from '../watchers/registered_routes.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
+import { everyRoute } from './every_route.ts';
 
 const unknown_uuid = '01890000-0000-7000-8000-000000000000';
 /** What stands for an id that cannot be one, or that nothing has. */
@@ -34,16 +33,8 @@ let routes: RegisteredRoute[];
 let own: TestOrganization;
 let stranger: TestOrganization;
 before(async () => {
-  let registered: () => RegisteredRoute[] = () => [];
-  harness = await openHarness({
-    clickhouse: false,
-    build: (deps) => {
-      const app = buildApp(deps);
-      registered = collectRoutes(app);
-      return app;
-    },
-  });
-  routes = registered().filter((route) => route.scope !== 'public');
+  harness = await openHarness({ clickhouse: false });
+  routes = (await everyRoute(harness.deps)).filter((route) => route.scope !== 'public');
   own = await harness.newOrganization();
   stranger = await harness.newOrganization();
 });

@@ -1,25 +1,17 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { buildApp } from '../../server/app.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness } from '../harness.ts';
-import { collectRoutes } from '../watchers/registered_routes.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
+import { everyRoute } from './every_route.ts';
 import { accessMarkdown, accessTable, access_columns, wantedStatus } from './access_table.ts';
 
 let harness: Harness;
 let routes: RegisteredRoute[];
 before(async () => {
-  let registered: () => RegisteredRoute[] = () => [];
-  harness = await openHarness({
-    build: (deps) => {
-      const app = buildApp(deps);
-      registered = collectRoutes(app);
-      return app;
-    },
-  });
-  routes = registered().filter((route) => route.scope !== 'public');
+  harness = await openHarness();
+  routes = (await everyRoute(harness.deps)).filter((route) => route.scope !== 'public');
 });
 after(() => harness.close());
 

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { buildApp } from '../../server/app.ts';
 import { targetParameter } from '../../server/platform/http/caller/guard.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness, TestOrganization } from '../harness.ts';
-import { collectRoutes } from '../watchers/registered_routes.ts';
 import { not_recorded } from '../watchers/recorded.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
+import { everyRoute } from './every_route.ts';
 
 /**
  * Routes that do something before `write()` begins, because it takes long or must hold also when
@@ -34,16 +33,8 @@ let routes: RegisteredRoute[];
 let home: TestOrganization;
 let cookie: string;
 before(async () => {
-  let registered: () => RegisteredRoute[] = () => [];
-  harness = await openHarness({
-    clickhouse: false,
-    build: (deps) => {
-      const app = buildApp(deps);
-      registered = collectRoutes(app);
-      return app;
-    },
-  });
-  routes = registered().filter(({ method }) => method !== 'GET');
+  harness = await openHarness({ clickhouse: false });
+  routes = (await everyRoute(harness.deps)).filter(({ method }) => method !== 'GET');
   home = await harness.newOrganization();
   cookie = await harness.newSession(home.user);
 });

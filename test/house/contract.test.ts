@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { buildApp } from '../../server/app.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness } from '../harness.ts';
-import { collectRoutes } from '../watchers/registered_routes.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
+import { everyRoute } from './every_route.ts';
 import contract from './contract.json' with { type: 'json' };
 
 type Field = { type: string; format?: string; writable: boolean };
@@ -60,16 +59,8 @@ const resources = contract.resources as Record<string, Record<string, Field>>;
 let harness: Harness;
 let routes: RegisteredRoute[];
 before(async () => {
-  let registered: () => RegisteredRoute[] = () => [];
-  harness = await openHarness({
-    clickhouse: false,
-    build: (deps) => {
-      const app = buildApp(deps);
-      registered = collectRoutes(app);
-      return app;
-    },
-  });
-  routes = registered();
+  harness = await openHarness({ clickhouse: false });
+  routes = await everyRoute(harness.deps);
 });
 after(() => harness.close());
 

@@ -1,31 +1,24 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { buildApp } from '../../server/app.ts';
 import { etagOf } from '../../server/platform/http/etag.ts';
 import { newExport } from '../factories/batch_exports.ts';
 import { openHarness } from '../harness.ts';
 import type { Answer, Harness, TestOrganization } from '../harness.ts';
 import { webhook_secret } from '../factories/notices.ts';
 import { packageFiles, writtenPlugin } from '../factories/plugins.ts';
-import { collectRoutes } from '../watchers/registered_routes.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
+import { everyRoute } from './every_route.ts';
 
 let house: Harness;
 let home: TestOrganization;
 let cookie: string;
 let routes: RegisteredRoute[];
 before(async () => {
-  let registered: () => RegisteredRoute[] = () => [];
-  house = await openHarness({
-    clickhouse: false,
-    build: (deps) => {
-      const app = buildApp(deps);
-      registered = collectRoutes(app);
-      return app;
-    },
-  });
-  routes = registered().filter(({ method }) => method === 'PATCH' || method === 'PUT');
+  house = await openHarness({ clickhouse: false });
+  routes = (await everyRoute(house.deps)).filter(
+    ({ method }) => method === 'PATCH' || method === 'PUT',
+  );
   home = await house.newOrganization();
   cookie = await house.newSession(home.user);
 });

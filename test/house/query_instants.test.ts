@@ -1,28 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { buildApp } from '../../server/app.ts';
 import { query_instants } from '../../server/platform/http/lists/query_instant.ts';
 import { newExport } from '../factories/batch_exports.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness, TestOrganization } from '../harness.ts';
-import { collectRoutes } from '../watchers/registered_routes.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
+import { everyRoute } from './every_route.ts';
 
 let house: Harness;
 let own: TestOrganization;
 let routes: RegisteredRoute[];
 let id: string;
 before(async () => {
-  let registered: () => RegisteredRoute[] = () => [];
-  house = await openHarness({
-    clickhouse: false,
-    build: (deps) => {
-      const app = buildApp(deps);
-      registered = collectRoutes(app);
-      return app;
-    },
-  });
-  routes = registered();
+  house = await openHarness({ clickhouse: false });
+  routes = await everyRoute(house.deps);
   own = await house.newOrganization();
   id = (await newExport(house, own, {})).id;
 });

@@ -1,0 +1,24 @@
+import { buildApp } from '../../server/app.ts';
+import type { Deps } from '../../server/deps.ts';
+import { collectRoutes } from '../watchers/registered_routes.ts';
+import type { RegisteredRoute } from '../watchers/registered_routes.ts';
+
+let known: Promise<RegisteredRoute[]> | undefined;
+
+/**
+ * The routes of the whole application, which are the same in each one of a process. They are
+ * collected from an app beside the harness's own: one that a test builds itself would have its
+ * OpenAPI document, and the checks of its answers, made anew for each file.
+ */
+export function everyRoute(deps: Deps): Promise<RegisteredRoute[]> {
+  return (known ??= collect(deps));
+}
+
+async function collect(deps: Deps): Promise<RegisteredRoute[]> {
+  const app = buildApp(deps);
+  const registered = collectRoutes(app);
+  await app.ready();
+  const routes = registered();
+  await app.close();
+  return routes;
+}
