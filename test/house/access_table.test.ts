@@ -31,6 +31,9 @@ test('every route answers as the decisions say, and docs/access.md shows it', as
     }
   }
   assert.deepEqual(differing, []);
+  // What belongs to others is told of in the words of what there is not.
+  for (const { route, told } of rows)
+    assert.deepEqual(told.foreign, told.missing, `${route.method} ${route.path}`);
   const table = accessMarkdown(rows);
   const page = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8');
   assert.ok(page.includes(table), `docs/access.md is not current; the table is now:\n${table}`);

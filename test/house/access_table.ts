@@ -1,11 +1,18 @@
 import { targetParameter } from '../../server/platform/http/caller/guard.ts';
-import type { Harness } from '../harness.ts';
+import type { Answer, Harness } from '../harness.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 
 /** Somebody who asks: no credentials, a key or a session's cookie. */
 type Asker = { key?: string; headers?: Record<string, string> };
-/** One route with the status that each asker got. */
-export type AccessRow = { route: RegisteredRoute; cells: Record<string, number | ''> };
+/**
+ * One route with the status that each asker got, and what somebody of another organization was told
+ * of this one, and of one that there is not.
+ */
+export type AccessRow = {
+  route: RegisteredRoute;
+  cells: Record<string, number | ''>;
+  told: { foreign: unknown; missing: unknown };
+};
 
 /** The columns of the table, in order. */
 export const access_columns = [
@@ -50,12 +57,16 @@ export async function accessTable(
   });
   const rows: AccessRow[] = [];
   for (const route of routes) {
-    const ask = async (asker: Asker, target: string, id = missing_id) =>
-      (await send(harness, route, pathOf(route, target, id), asker)).status;
+    const answerTo = (asker: Asker, target: string, id = missing_id) =>
+      send(harness, route, pathOf(route, target, id), asker);
+    const ask = async (...asked: Parameters<typeof answerTo>) => (await answerTo(...asked)).status;
     const home = route.within === 'project' ? String(own.project.id) : own.organization.id;
     const isInside = route.within !== undefined;
+    const foreign = isInside ? await answerTo(stranger, home) : undefined;
+    const missing = isInside ? await answerTo(stranger, unknown[route.within!]) : undefined;
     rows.push({
       route,
+      told: { foreign: wordsOf(foreign), missing: wordsOf(missing) },
       cells: {
         'no key': await ask({}, home),
         'wrong scope': route.scope === 'any' ? '' : await ask(wrongKey(route), home),
@@ -63,8 +74,8 @@ export async function accessTable(
         'key, level 8': await ask(members[8], home),
         'key, level 15': await ask(members[15], home),
         'session, level 15': await ask(session, home),
-        'other organization': isInside ? await ask(stranger, home) : '',
-        'unknown organization': isInside ? await ask(stranger, unknown[route.within!]) : '',
+        'other organization': foreign?.status ?? '',
+        'unknown organization': missing?.status ?? '',
         'broken id': route.path.includes('/:')
           ? await ask(own, namesMore(route) && isInside ? home : 'x', 'x')
           : '',
@@ -118,6 +129,8 @@ export function accessMarkdown(rows: AccessRow[]): string {
     ...body,
   ].join('\n');
 }
+
+const wordsOf = (answer: Answer | undefined) => ({ ...answer?.body, request_id: '' }) as unknown;
 
 function namesMore(route: RegisteredRoute): boolean {
   const [own, ...more] = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1]);
