@@ -80,9 +80,9 @@ function stepsOf(
     {
       name: 'Check the table',
       run: async () => {
-        if ((await findTableKind(await connected(), config, target.table)) === undefined)
-          return `${target.name} is not there; the first delivery makes it.`;
-        types = found = await checkTable(await connected(), config, layout);
+        const kind = await findTableKind(await connected(), config, target.table);
+        if (kind === undefined) return `${target.name} is not there; the first delivery makes it.`;
+        types = found = await checkTable(await connected(), config, layout, kind);
         row = fitted(row, types);
         return `${target.name} has the columns of the export.`;
       },

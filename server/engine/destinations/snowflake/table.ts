@@ -51,12 +51,20 @@ export async function findTableKind(
   config: SnowflakeConfig,
   table: string,
 ): Promise<string | undefined> {
-  const [found] = await connection.rows<{ kind: string }>(
-    'SELECT TABLE_TYPE AS "kind" FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = ? AND ' +
-      'TABLE_NAME = ?',
-    [config.schema, table],
+  return (await findTableKinds(connection, config, [table])).get(table);
+}
+
+async function findTableKinds(
+  connection: Connection,
+  config: SnowflakeConfig,
+  tables: string[],
+): Promise<Map<string, string>> {
+  const found = await connection.rows<{ name: string; kind: string }>(
+    'SELECT TABLE_NAME AS "name", TABLE_TYPE AS "kind" FROM INFORMATION_SCHEMA.TABLES WHERE ' +
+      `TABLE_SCHEMA = ? AND TABLE_NAME IN (${tables.map(() => '?').join(', ')})`,
+    [config.schema, ...tables],
   );
-  return found?.kind;
+  return new Map(found.map(({ name, kind }) => [name, kind]));
 }
 
 /**
@@ -69,12 +77,17 @@ export async function prepareTables(
   config: SnowflakeConfig,
   layout: Layout,
 ): Promise<TableColumns> {
-  const target = targetOf(config);
-  if ((await findTableKind(connection, config, target.table)) === undefined)
-    await connection.rows(tableStatement(target.quoted, layout.columns));
-  if ((await findTableKind(connection, config, receipts_table)) === undefined)
-    await connection.rows(receiptsStatement(target.receipts));
-  return checkTable(connection, config, layout);
+  const { table, quoted: quoted_table, receipts } = targetOf(config);
+  const found = await findTableKinds(connection, config, [table, receipts_table]);
+  const kind = found.get(table);
+  if (kind === undefined) await connection.rows(tableStatement(quoted_table, layout.columns));
+  if (!found.has(receipts_table)) await connection.rows(receiptsStatement(receipts));
+  return checkTable(
+    connection,
+    config,
+    layout,
+    kind ?? (await findTableKind(connection, config, table)),
+  );
 }
 
 function receiptsStatement(receipts: string): string {
@@ -90,16 +103,16 @@ function receiptsStatement(receipts: string): string {
 }
 
 /**
- * The columns of the export's table. Refuses a table that cannot take the export: what is no table
- * of Snowflake's own, and one that lacks columns, of which all are named.
+ * The columns of the export's table, which is of this kind. Refuses a table that cannot take the
+ * export: what is no table of Snowflake's own, and one that lacks columns, of which all are named.
  */
 export async function checkTable(
   connection: Connection,
   config: SnowflakeConfig,
   layout: Layout,
+  kind: string | undefined,
 ): Promise<TableColumns> {
   const { table, name } = targetOf(config);
-  const kind = await findTableKind(connection, config, table);
   if (kind === undefined)
     throw new NonRetryableError(
       'permission_denied',
