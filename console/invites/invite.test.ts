@@ -28,7 +28,7 @@ const world = openConsole({
 });
 const { skip, clock } = world;
 afterEach(async () => {
-  await visitor?.context.clearCookies();
+  await visitor?.forget();
   assert.deepEqual(visitor?.complaints.splice(0) ?? [], []);
 });
 

@@ -41,6 +41,8 @@ export type Visitor = {
    * another site.
    */
   complaints: string[];
+  /** Forgets who is signed in and what was kept, for the next test of a file with one visitor. */
+  forget(): Promise<void>;
   /** Gives it back. */
   close(): Promise<void>;
   /** Gives it back; fails when there are complaints. */
@@ -84,6 +86,11 @@ export async function openVisitor(
     const url = request.url();
     if (url !== address && !url.startsWith(`${address}/`)) complaints.push(`asks for ${url}`);
   });
+  const forget = async () => {
+    await context.clearCookies();
+    if (new URL(page.url()).origin === baseURL)
+      await page.evaluate('localStorage.clear(); sessionStorage.clear()');
+  };
   const close = async () => {
     await clearBrowser(context, address, await emptyPage(page, address));
     left?.push(context);
@@ -92,7 +99,7 @@ export async function openVisitor(
     await close();
     assert.deepEqual(complaints, []);
   };
-  return { context, page, complaints, close, leave };
+  return { context, page, complaints, forget, close, leave };
 }
 
 /**
