@@ -41,7 +41,8 @@ function whyNot(): string | false {
     execFileSync(unpackChromium(), ['--version'], { stdio: 'pipe' });
     return false;
   } catch (error) {
-    return `Chromium does not start here: ${String(error).split('\n')[0]}`;
+    const said = String((error as { stderr?: Buffer }).stderr ?? '').trim() || String(error);
+    return `Chromium does not start here: ${said.split('\n')[0]}`;
   }
 }
 
