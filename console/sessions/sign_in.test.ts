@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { afterEach, test } from 'node:test';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
 import { focused } from '../../test/console/visitor.ts';
@@ -13,24 +13,16 @@ import {
   signedIn,
 } from '../../test/factories/people.ts';
 import { testIdentityProvider } from '../../test/saml/identity_provider.ts';
-import { openConsole } from '../../test/console/open_console.ts';
+import { openOneBrowser } from '../../test/console/open_console.ts';
 
 /** The browser of everybody here, in which nobody is signed in when a test begins by a load. */
 let visitor: Visitor;
 let page: Page;
-const world = openConsole({
-  opened: async () => {
-    if (world.skip !== false) return;
-    visitor = await world.visit();
-    page = visitor.page;
-  },
-  closing: async () => visitor?.close(),
+const world = openOneBrowser((opened) => {
+  visitor = opened;
+  page = opened.page;
 });
 const { skip } = world;
-afterEach(async () => {
-  await visitor?.forget();
-  assert.deepEqual(visitor?.complaints.splice(0) ?? [], []);
-});
 
 const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
 const fill = (label: string, text: string) => page.getByLabel(label, { exact: true }).fill(text);

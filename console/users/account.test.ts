@@ -1,29 +1,21 @@
 import assert from 'node:assert/strict';
-import { afterEach, test } from 'node:test';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
 import { checkPage, focused } from '../../test/console/visitor.ts';
 import type { Visitor } from '../../test/console/visitor.ts';
 import { codeOf, newPerson, password, signedIn } from '../../test/factories/people.ts';
 import type { UserRow } from '../../server/api/users/store.ts';
-import { openConsole } from '../../test/console/open_console.ts';
+import { openOneBrowser } from '../../test/console/open_console.ts';
 
 /** The browser of everybody here: each signs in anew, and their account is a load. */
 let visitor: Visitor;
 let page: Page;
-const world = openConsole({
-  opened: async () => {
-    if (world.skip !== false) return;
-    visitor = await world.visit();
-    page = visitor.page;
-  },
-  closing: async () => visitor?.close(),
+const world = openOneBrowser((opened) => {
+  visitor = opened;
+  page = opened.page;
 });
 const { skip, clock } = world;
-afterEach(async () => {
-  await visitor?.forget();
-  assert.deepEqual(visitor?.complaints.splice(0) ?? [], []);
-});
 
 /** Opens the account of the person in the browser, in which they are signed in. */
 async function openAccount(user: UserRow): Promise<void> {

@@ -1,4 +1,5 @@
-import { after, before, beforeEach } from 'node:test';
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { forgetAllAttempts, openTestClock } from '../factories/people.ts';
 import type { TestClock } from '../factories/people.ts';
@@ -84,4 +85,25 @@ export function openConsole({
         ? openVisitor(browser, server.address, left)
         : openSignedIn(browser, server, user, left),
   };
+}
+
+/**
+ * The console of a file whose tests have one browser, each after the other. Nobody is signed in
+ * when a test begins, which it does by a load; it fails when the browser complained of something.
+ */
+export function openOneBrowser(opened: (visitor: Visitor) => void): Console {
+  let visitor: Visitor | undefined;
+  const world = openConsole({
+    opened: async () => {
+      if (world.skip !== false) return;
+      visitor = await world.visit();
+      opened(visitor);
+    },
+    closing: async () => visitor?.close(),
+  });
+  afterEach(async () => {
+    await visitor?.forget();
+    assert.deepEqual(visitor?.complaints.splice(0) ?? [], []);
+  });
+  return world;
 }
