@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
-import { checkEverywhere, checkPage, focused } from '../../test/console/visitor.ts';
+import { checkEverywhere, checkPage, focused, giveSession } from '../../test/console/visitor.ts';
 import type { Visitor } from '../../test/console/visitor.ts';
 import type { TestOrganization } from '../../test/harness.ts';
 import {
@@ -129,8 +129,7 @@ test('who is signed in with the account joins, also without the token', { skip }
         sql`UPDATE users SET is_email_verified = true WHERE id = ${user.id}`,
       );
     }
-    const [name, value] = (await world.harness.newSession(user)).split('=') as [string, string];
-    await visitor.context.addCookies([{ name, value, url: world.server.address }]);
+    await giveSession(visitor, world.server, user);
     await page.goto(link.href);
     await page.getByRole('button', { name: 'Join' }).click();
     await page.waitForURL('**/account');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
-import { checkPage, focused } from '../../test/console/visitor.ts';
+import { checkPage, focused, giveSession } from '../../test/console/visitor.ts';
 import type { Visitor } from '../../test/console/visitor.ts';
 import { codeOf, newPerson, password, signedIn } from '../../test/factories/people.ts';
 import type { UserRow } from '../../server/api/users/store.ts';
@@ -19,8 +19,7 @@ const { skip, clock } = world;
 
 /** Opens the account of the person in the browser, in which they are signed in. */
 async function openAccount(user: UserRow): Promise<void> {
-  const [name, value] = (await world.harness.newSession(user)).split('=') as [string, string];
-  await visitor.context.addCookies([{ name, value, url: world.server.address }]);
+  await giveSession(visitor, world.server, user);
   await page.goto('/account');
   await page.getByText(`You are signed in as ${user.email}`).waitFor();
 }

@@ -88,7 +88,7 @@ export function openConsole({
 }
 
 /**
- * The console of a file whose tests have one browser, each after the other. Nobody is signed in
+ * The console of a file whose tests have one browser, one after the other. Nobody is signed in
  * when a test begins, which it does by a load; it fails when the browser complained of something.
  */
 export function openOneBrowser(opened: (visitor: Visitor) => void): Console {

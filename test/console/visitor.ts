@@ -159,15 +159,24 @@ async function emptyPage(page: Page, address: string): Promise<Page | undefined>
 /** Opens a browser in which the person is signed in. */
 export async function openSignedIn(
   browser: Browser,
-  { harness, address }: PageServer,
+  server: PageServer,
   user: { id: number },
   left?: LeftBrowsers,
 ): Promise<Visitor> {
-  const visitor = await openVisitor(browser, address, left);
+  const visitor = await openVisitor(browser, server.address, left);
+  await giveSession(visitor, server, user);
+  return visitor;
+}
+
+/** Gives the visitor's browser a session of the person; a page that is open does not know yet. */
+export async function giveSession(
+  { context }: Visitor,
+  { harness, address }: PageServer,
+  user: { id: number },
+): Promise<void> {
   const value = (await harness.newSession(user)).split('=')[1]!;
   const url = new URL(address).origin;
-  await visitor.context.addCookies([{ name: 'sluice_session', value, url }]);
-  return visitor;
+  await context.addCookies([{ name: 'sluice_session', value, url }]);
 }
 
 /**
