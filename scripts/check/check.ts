@@ -36,7 +36,8 @@ const console_build: Step = {
 };
 const checks: Step[] = [
   console_build,
-  { title: 'Types', run: checkTypes },
+  // Several checkers beside each other check much twice.
+  { title: 'Types', run: (write) => runTool('tsc', ['--noEmit', '--checkers', '1'], write) },
   { title: 'Lint', run: (write) => runTool('oxlint', [], write) },
   { title: 'Format', run: (write) => runTool('oxfmt', ['--check'], write) },
   { title: 'Unused code', run: (write) => runTool('knip', [], write) },
@@ -74,13 +75,6 @@ function begin(steps: Step[], at_once: number): Promise<{ passed: boolean; line:
     lanes[index % at_once] = result;
     return result;
   });
-}
-
-async function checkTypes(write: Write): Promise<boolean> {
-  // Several checkers beside each other check much twice.
-  const options = ['--noEmit', '--checkers', '1'];
-  const server = await runTool('tsc', options, write);
-  return (await runTool('tsc', [...options, '-p', 'console'], write)) && server;
 }
 
 async function runTests(write: Write): Promise<boolean> {
