@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { after, before } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import type { ApiKeyFields } from '../server/api/api_keys/store.ts';
 import { buildApp } from '../server/app.ts';
@@ -91,10 +92,56 @@ export type HarnessOptions = {
 const public_url = 'http://127.0.0.1:8000';
 
 /**
- * Opens a server on real stores for one test file. `deps` replaces parts (clock, config) before the
- * app is built; with `clickhouse: false` the file does without the analytics store.
+ * Opens a server on real stores for one test file, which closes it. `deps` replaces parts (clock,
+ * config) before the app is built; with `clickhouse: false` the file does without the analytics
+ * store. The test file keeps what it gets until its process ends; so a closed one lets go of its
+ * server, which is 19 MB.
  */
 export async function openHarness(options: HarnessOptions = {}): Promise<Harness> {
+  let opened: Opened | undefined = await openServer(options);
+  return harnessOf(
+    () => opened ?? assert.fail('This harness is closed.'),
+    async () => {
+      await opened?.close().finally(() => (opened = undefined));
+    },
+  );
+}
+
+/** The servers that files of this process share: the one with ClickHouse, and the one without. */
+const shared = new Map<boolean, { users: number; opening?: Promise<Opened> }>();
+
+/**
+ * The server that test files of this process share, one after the other, each with organizations of
+ * its own: for a file that needs no other clock, mail or setting, and looks at nothing that belongs
+ * to all organizations. Called while the file is loaded, so that it is known who is still to come;
+ * `opened` puts onto the server what the tests of the file need, since a hook of the file itself
+ * may run before there is one. After each file is looked for what `close` of a harness looks for.
+ */
+export function shareHarness({
+  clickhouse = true,
+  opened: prepare,
+}: { clickhouse?: boolean; opened?: () => Promise<unknown> } = {}): Harness {
+  const server = shared.get(clickhouse) ?? { users: 0 };
+  shared.set(clickhouse, server);
+  server.users += 1;
+  let opened: Opened | undefined;
+  before(async () => {
+    opened = await (server.opening ??= openServer({ clickhouse }));
+    await prepare?.();
+  });
+  after(async () => {
+    server.users -= 1;
+    if (server.users === 0) shared.delete(clickhouse);
+    await (server.users === 0 ? opened?.close() : opened?.lookBack());
+    opened = undefined;
+  });
+  return harnessOf(
+    () => opened ?? assert.fail('The shared server is there in the hooks and tests of its file.'),
+    () => Promise.reject(new Error('The shared server is closed behind its last file.')),
+  );
+}
+
+async function openServer(options: HarnessOptions): Promise<Opened> {
   const stores = await openTestStores({ clickhouse: options.clickhouse ?? true });
   const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
   const planted = watchSecrets();
@@ -127,31 +174,27 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
   const hiddenRoutes = collectHiddenRoutes(app);
   const faultsOf = watched(app, options, hiddenRoutes);
   await app.ready();
-  return harnessOf({ deps, app, hiddenRoutes, faultsOf, planted, recorded }, async () => {
+  const lookBack = async () => {
+    await planted.search(deps.db);
+    // Routes that a test brings itself need not change anything.
+    if (options.build === undefined) await recorded.check(deps.db);
+  };
+  const close = async () => {
     await app.close();
     await deps.outbox.close();
     await deps.mail.close();
     try {
-      await planted.search(deps.db);
-      // Routes that a test brings itself need not change anything.
-      if (options.build === undefined) await recorded.check(deps.db);
+      await lookBack();
     } finally {
       await closeAll([deps.db, deps.clickhouse, outbound, deps.sandbox]);
       await stores.close();
     }
-  });
+  };
+  return { deps, app, hiddenRoutes, faultsOf, planted, recorded, lookBack, close };
 }
 
-/**
- * What a test file gets. It keeps that until its process ends; so a closed one lets go of its
- * server, which is 19 MB.
- */
-function harnessOf(opened: Opened, close: () => Promise<void>): Harness {
-  let held: { parts: Opened; close: () => Promise<void> } | undefined = { parts: opened, close };
-  const parts = () => {
-    assert.ok(held !== undefined, 'This harness is closed.');
-    return held.parts;
-  };
+/** What a test file has of the server that is open for it. */
+function harnessOf(parts: () => Opened, close: () => Promise<void>): Harness {
   return {
     get deps() {
       return parts().deps;
@@ -167,10 +210,7 @@ function harnessOf(opened: Opened, close: () => Promise<void>): Harness {
     newKey: (user, fields) => newKey(parts().deps, user, fields),
     newSession: (user) => newSession(parts().deps, user),
     giveSecondFactor: (user) => giveSecondFactor(parts().deps, user),
-    close: async () => {
-      const closing = held?.close();
-      await closing?.finally(() => (held = undefined));
-    },
+    close,
   };
 }
 
@@ -194,6 +234,9 @@ type Opened = {
   faultsOf: () => string[];
   planted: PlantedSecrets;
   recorded: RecordedChanges;
+  /** Fails when what was asked since the last time left a secret, or no entry of a change. */
+  lookBack(): Promise<void>;
+  close(): Promise<void>;
 };
 
 async function send(

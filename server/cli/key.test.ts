@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { eventually } from '../../test/eventually.ts';
 import { newPerson } from '../../test/factories/people.ts';
-import { openHarness } from '../../test/harness.ts';
-import type { Harness } from '../../test/harness.ts';
+import { shareHarness } from '../../test/harness.ts';
 import { listKeys, makeKey, revokeKey } from './key.ts';
 import { listUsers } from './user.ts';
 import { UserError } from './user_error.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-});
-after(() => harness.close());
+const harness = shareHarness({ clickhouse: false });
 
 const wanted = { label: 'for a robot', scopes: ['user:read'], expires_in_days: undefined };
 

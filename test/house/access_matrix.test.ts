@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { targetParameter } from '../../server/platform/http/caller/guard.ts';
 import { is_deep } from '../depth.ts';
-import { openHarness } from '../harness.ts';
-import type { Answer, Harness, TestOrganization } from '../harness.ts';
+import { shareHarness } from '../harness.ts';
+import type { Answer, TestOrganization } from '../harness.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 import { everyRoute } from './every_route.ts';
 
@@ -28,17 +28,17 @@ const wrong_ids = [
 ];
 const levels = [1, 8, 15] as const;
 
-let harness: Harness;
+const harness = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    routes = (await everyRoute(harness.deps)).filter((route) => route.scope !== 'public');
+    own = await harness.newOrganization();
+    stranger = await harness.newOrganization();
+  },
+});
 let routes: RegisteredRoute[];
 let own: TestOrganization;
 let stranger: TestOrganization;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  routes = (await everyRoute(harness.deps)).filter((route) => route.scope !== 'public');
-  own = await harness.newOrganization();
-  stranger = await harness.newOrganization();
-});
-after(() => harness.close());
 
 const keys = new Map<string, Promise<string>>();
 /** A key of our own that has this scope alone. */

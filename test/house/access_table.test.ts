@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
-import { openHarness } from '../harness.ts';
-import type { Harness } from '../harness.ts';
+import { test } from 'node:test';
+import { shareHarness } from '../harness.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 import { everyRoute } from './every_route.ts';
 import { accessMarkdown, accessTable, access_columns, wantedStatus } from './access_table.ts';
 
-let harness: Harness;
-let routes: RegisteredRoute[];
-before(async () => {
-  harness = await openHarness();
-  routes = (await everyRoute(harness.deps)).filter((route) => route.scope !== 'public');
+const harness = shareHarness({
+  opened: async () => {
+    routes = (await everyRoute(harness.deps)).filter((route) => route.scope !== 'public');
+  },
 });
-after(() => harness.close());
+let routes: RegisteredRoute[];
 
 test('every route answers as the decisions say, and docs/access.md shows it', async () => {
   const rows = await accessTable(harness, routes);

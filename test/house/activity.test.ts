@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { targetParameter } from '../../server/platform/http/caller/guard.ts';
-import { openHarness } from '../harness.ts';
-import type { Harness, TestOrganization } from '../harness.ts';
+import { shareHarness } from '../harness.ts';
+import type { TestOrganization } from '../harness.ts';
 import { not_recorded } from '../watchers/recorded.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 import { everyRoute } from './every_route.ts';
@@ -28,17 +28,17 @@ const before_write: Record<string, string> = {
   'POST /api/single_sign_on/link/': 'Slows tries with wrong tokens.',
 };
 
-let harness: Harness;
+const harness = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    routes = (await everyRoute(harness.deps)).filter(({ method }) => method !== 'GET');
+    home = await harness.newOrganization();
+    cookie = await harness.newSession(home.user);
+  },
+});
 let routes: RegisteredRoute[];
 let home: TestOrganization;
 let cookie: string;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  routes = (await everyRoute(harness.deps)).filter(({ method }) => method !== 'GET');
-  home = await harness.newOrganization();
-  cookie = await harness.newSession(home.user);
-});
-after(() => harness.close());
 
 const nameOf = ({ method, path }: RegisteredRoute) => `${method} ${path}`;
 

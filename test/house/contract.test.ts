@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openHarness } from '../harness.ts';
-import type { Harness } from '../harness.ts';
+import { test } from 'node:test';
+import { shareHarness } from '../harness.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 import { everyRoute } from './every_route.ts';
 import contract from './contract.json' with { type: 'json' };
@@ -56,13 +55,13 @@ const says_more =
 const endpoints = contract.endpoints as Endpoint[];
 const resources = contract.resources as Record<string, Record<string, Field>>;
 
-let harness: Harness;
-let routes: RegisteredRoute[];
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  routes = await everyRoute(harness.deps);
+const harness = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    routes = await everyRoute(harness.deps);
+  },
 });
-after(() => harness.close());
+let routes: RegisteredRoute[];
 
 // Only where a parameter stands matters, not what the code calls it.
 const plain = (path: string) => path.replaceAll(/:\w+/g, ':');

@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { etagOf } from '../../server/platform/http/etag.ts';
 import { newExport } from '../factories/batch_exports.ts';
-import { openHarness } from '../harness.ts';
-import type { Answer, Harness, TestOrganization } from '../harness.ts';
+import { shareHarness } from '../harness.ts';
+import type { Answer, TestOrganization } from '../harness.ts';
 import { webhook_secret } from '../factories/notices.ts';
 import { packageFiles, writtenPlugin } from '../factories/plugins.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 import { everyRoute } from './every_route.ts';
 
-let house: Harness;
+const house = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    routes = (await everyRoute(house.deps)).filter(
+      ({ method }) => method === 'PATCH' || method === 'PUT',
+    );
+    home = await house.newOrganization();
+    cookie = await house.newSession(home.user);
+  },
+});
 let home: TestOrganization;
 let cookie: string;
 let routes: RegisteredRoute[];
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-  routes = (await everyRoute(house.deps)).filter(
-    ({ method }) => method === 'PATCH' || method === 'PUT',
-  );
-  home = await house.newOrganization();
-  cookie = await house.newSession(home.user);
-});
-after(() => house.close());
 
 const send = (method: string, path: string, body?: unknown) =>
   house.request(method, path, { headers: { cookie }, ...(body === undefined ? {} : { body }) });

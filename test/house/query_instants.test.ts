@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { query_instants } from '../../server/platform/http/lists/query_instant.ts';
 import { newExport } from '../factories/batch_exports.ts';
-import { openHarness } from '../harness.ts';
-import type { Harness, TestOrganization } from '../harness.ts';
+import { shareHarness } from '../harness.ts';
+import type { TestOrganization } from '../harness.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 import { everyRoute } from './every_route.ts';
 
-let house: Harness;
+const house = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    routes = await everyRoute(house.deps);
+    own = await house.newOrganization();
+    id = (await newExport(house, own, {})).id;
+  },
+});
 let own: TestOrganization;
 let routes: RegisteredRoute[];
 let id: string;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-  routes = await everyRoute(house.deps);
-  own = await house.newOrganization();
-  id = (await newExport(house, own, {})).id;
-});
-after(() => house.close());
 
 test('every instant in a query is bounded, by one schema', () => {
   let found = 0;

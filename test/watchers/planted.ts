@@ -30,14 +30,19 @@ const forms = /slk_[0-9A-Za-z]{49}|sls_[0-9A-Za-z]{43}/;
 export type PlantedSecrets = {
   log: Logger;
   see(sent: unknown, answered: unknown, cookies: string[]): void;
-  /** Fails when one of them stands in a row of the database or in a line of the log. */
+  /**
+   * Fails when one of them stands in a row of the database, or in a line of the log, that was
+   * written since the last search. Those of that time are still looked for: a line may come late.
+   */
   search(db: Database): Promise<void>;
 };
 
 /** Begins to watch; log lines of every level are kept in memory until `search`. */
 export function watchSecrets(): PlantedSecrets {
-  const secrets = new Set<string>();
-  const lines: string[] = [];
+  let earlier = new Set<string>();
+  let secrets = new Set<string>();
+  let lines: string[] = [];
+  let seen_before = '0';
   const collect = (value: unknown, isSecret: boolean): void => {
     if (typeof value === 'string') {
       if (isSecret && value.length >= secret_length_min)
@@ -60,10 +65,13 @@ export function watchSecrets(): PlantedSecrets {
     },
     search: async (db) => {
       const logged = lines.map((text) => ({ text, where: `the log line ${text.slice(0, 200)}` }));
-      const places = [...logged, ...(await rowsOf(db))];
+      const rows = await rowsOf(db, seen_before);
+      const places = [...logged, ...rows.places];
+      const looked_for = [...secrets, ...earlier];
+      [earlier, secrets, lines, seen_before] = [secrets, new Set(), [], rows.seen_before];
       // All at once first: a place is looked for where there is something to find.
       const whole = places.map(({ text }) => text).join('\n');
-      const found = [...secrets].filter((secret) => whole.includes(secret));
+      const found = looked_for.filter((secret) => whole.includes(secret));
       if (found.length === 0 && !forms.test(whole)) return;
       for (const { text, where } of places) {
         for (const secret of found)
@@ -95,20 +103,32 @@ function partsOf(value: string): string[] {
     .filter((part) => part.length >= secret_length_min);
 }
 
-/** All rows of the tables that were ever written to; the others are most. */
-async function rowsOf(db: Database): Promise<{ text: string; where: string }[]> {
+/**
+ * The rows that transactions since the given one have written, of the tables that were ever written
+ * to: the others are most. `seen_before` is for the next time.
+ */
+async function rowsOf(
+  db: Database,
+  since: string,
+): Promise<{ places: { text: string; where: string }[]; seen_before: string }> {
   const { rows: tables } = await db.text(
-    "SELECT quote_ident(nspname) || '.' || quote_ident(relname) AS name FROM pg_class " +
+    "SELECT quote_ident(nspname) || '.' || quote_ident(relname) AS name, " +
+      'pg_snapshot_xmin(pg_current_snapshot())::text AS seen_before FROM pg_class ' +
       'JOIN pg_namespace ON pg_namespace.oid = relnamespace ' +
       "WHERE relkind = 'r' AND nspname NOT IN ('pg_catalog', 'information_schema') " +
       'AND pg_relation_size(pg_class.oid) > 0',
   );
-  const all = tables.map(({ name }) => `SELECT '${name}' AS name, t::text AS row FROM ${name} t`);
+  const all = tables.map(
+    ({ name }) =>
+      `SELECT '${name}' AS name, t::text AS row FROM ${name} t ` +
+      `WHERE xmin::text::bigint >= ${since}`,
+  );
   const { rows } = await db.text(all.join(' UNION ALL '));
-  return rows.map(({ name, row }) => ({
+  const places = rows.map(({ name, row }) => ({
     text: decoded(String(row)),
     where: `the table ${String(name)}`,
   }));
+  return { places, seen_before: String(tables[0]!.seen_before) };
 }
 
 /** Bytes are dumped as hexadecimal digits: what they spell is looked at as well. */

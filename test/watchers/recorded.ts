@@ -92,8 +92,8 @@ export type RecordedChanges = {
     sent: Record<string, string>,
   ): void;
   /**
-   * Fails when one of them did not leave exactly one entry in each log that it concerns, and one at
-   * least.
+   * Fails when one of them since the last check did not leave exactly one entry in each log that it
+   * concerns, and one at least.
    */
   check(db: Database): Promise<void>;
 };
@@ -123,14 +123,16 @@ export function watchChanges(): RecordedChanges {
       changes.set(String(headers['x-request-id']), name);
     },
     check: async (db) => {
+      const asked = [...changes];
+      changes.clear();
       const rows = await db.rows<{ id: string; entries: number }>(
         sql`SELECT id, max(entries)::integer AS entries FROM (
           SELECT request_id AS id, count(*) AS entries FROM activity
-            WHERE request_id = ANY (${[...changes.keys()]}::text[])
+            WHERE request_id = ANY (${asked.map(([id]) => id)}::text[])
             GROUP BY request_id, chain_id) counted GROUP BY id`,
       );
       const entries = new Map(rows.map((row) => [row.id, row.entries]));
-      const wrong = [...changes].flatMap(([id, name]) => {
+      const wrong = asked.flatMap(([id, name]) => {
         const found = entries.get(id) ?? 0;
         const exceptions = found === 0 ? may_be_none : may_be_more;
         return found === 1 || exceptions.some((pattern) => pattern.test(name))

@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { Answer, TestOrganization } from '../../../test/harness.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-});
-after(() => harness.close());
+const harness = shareHarness({ clickhouse: false });
 
 type Entry = Record<string, any>;
 const urlOf = ({ organization }: TestOrganization) =>

@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
 import { list_of_keys as list, makeKey, newPerson } from '../../../test/factories/signed_in.ts';
 
 const rounds = 12;
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-});
-after(() => harness.close());
+const harness = shareHarness({ clickhouse: false });
 
 /** A person who is also a member of another organization, whose owner removes them. */
 async function newGuest() {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import {
   insertRunRow,
   newExport,
@@ -7,14 +7,9 @@ import {
   projectBase,
 } from '../../../test/factories/batch_exports.ts';
 import { is_deep } from '../../../test/depth.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
 
-let house: Harness;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-});
-after(() => house.close());
+const house = shareHarness({ clickhouse: false });
 
 test(
   'strangers, other projects and unknown ids get 404, keys without the scope 403, and nothing ' +

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import {
   attrsOf,
@@ -9,15 +9,11 @@ import {
   organizationBase,
   projectBase,
 } from '../../../test/factories/batch_exports.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { isLater } from '../../../test/watchers/instants.ts';
 
-let house: Harness;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-});
-after(() => house.close());
+const house = shareHarness({ clickhouse: false });
 
 const make = (home: TestOrganization, body: Record<string, unknown> = {}) =>
   newExport(house, home, body);

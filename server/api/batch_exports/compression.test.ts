@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import {
   attrsOf,
   newExport,
@@ -7,17 +7,17 @@ import {
   projectBase,
 } from '../../../test/factories/batch_exports.ts';
 import { places_cases } from '../../../test/factories/destination_places.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { destinations } from '../../engine/destinations/index.ts';
 
-let house: Harness;
-let home: TestOrganization;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-  home = await house.newOrganization();
+const house = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    home = await house.newOrganization();
+  },
 });
-after(() => house.close());
+let home: TestOrganization;
 
 const attempt = (type: string, config: object) =>
   house.request('POST', `${projectBase(home)}?validate_only=true`, {

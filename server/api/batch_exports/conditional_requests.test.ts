@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { noop_export, projectBase } from '../../../test/factories/batch_exports.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
 
-let house: Harness;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-});
-after(() => house.close());
+const house = shareHarness({ clickhouse: false });
 
 test('ETag, If-Match, validate_only and Idempotency-Key work here', async () => {
   const home = await house.newOrganization();

@@ -3,21 +3,21 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { attrsOf, newExport, projectBase } from '../../../test/factories/batch_exports.ts';
 import { places_cases } from '../../../test/factories/destination_places.ts';
 import { is_deep } from '../../../test/depth.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { destinations, findDestination } from '../../engine/destinations/index.ts';
 
-let house: Harness;
-let home: TestOrganization;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-  home = await house.newOrganization();
+const house = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    home = await house.newOrganization();
+  },
 });
-after(() => house.close());
+let home: TestOrganization;
 
 const ask = (method: string, path: string, body: unknown) =>
   house.request(method, path, { key: home.key, body });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
 import {
@@ -8,15 +8,11 @@ import {
   organizationBase,
   projectBase,
 } from '../../../test/factories/batch_exports.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 
-let house: Harness;
-before(async () => {
-  house = await openHarness();
-});
-after(() => house.close());
+const house = shareHarness();
 
 const waits = (many: number) =>
   eventually(

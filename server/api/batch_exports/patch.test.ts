@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import {
   attrsOf,
   insertRunRow,
@@ -8,14 +8,9 @@ import {
   organizationBase,
   projectBase,
 } from '../../../test/factories/batch_exports.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
 
-let house: Harness;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-});
-after(() => house.close());
+const house = shareHarness({ clickhouse: false });
 
 /** Wrong for PATCH, and for PUT when the required fields stand beside. */
 const wrong: [unknown, string[]][] = [

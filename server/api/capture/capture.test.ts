@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import {
   brotliCompressSync,
   constants,
@@ -10,17 +10,16 @@ import {
   zstdCompressSync,
 } from 'node:zlib';
 import { storedEvents } from '../../../test/factories/stored_events.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness, Sent, TestOrganization } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { Sent, TestOrganization } from '../../../test/harness.ts';
 import { capture_size_bytes_max } from './read/unpack.ts';
 
-let harness: Harness;
-let home: TestOrganization;
-before(async () => {
-  harness = await openHarness();
-  home = await harness.newOrganization();
+const harness = shareHarness({
+  opened: async () => {
+    home = await harness.newOrganization();
+  },
 });
-after(() => harness.close());
+let home: TestOrganization;
 
 const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
   harness.request('POST', path, { body, headers } satisfies Sent);

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { storedEvents, storedPeople } from '../../../test/factories/stored_events.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { protocols } from './protocols.ts';
 
-let harness: Harness;
-let two: [TestOrganization, TestOrganization];
-before(async () => {
-  harness = await openHarness();
-  two = [await harness.newOrganization(), await harness.newOrganization()];
+const harness = shareHarness({
+  opened: async () => {
+    two = [await harness.newOrganization(), await harness.newOrganization()];
+  },
 });
-after(() => harness.close());
+let two: [TestOrganization, TestOrganization];
 
 /** The same event of the same person in the form of each protocol; it names its owner. */
 const messages: Record<string, (uuid: string, owner: string) => unknown> = {

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { openConfigurations } from '../../../test/factories/configurations.ts';
 import type { Configurations } from '../../../test/factories/configurations.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { Answer } from '../../../test/harness.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness();
-});
-after(() => harness.close());
+const harness = shareHarness();
 
 const rows = {
   name: 'Rows',

@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { packageFiles, setPluginsLevel } from '../../../test/factories/plugins.ts';
 import { openConfigurations } from '../../../test/factories/configurations.ts';
 import { webhook_secret } from '../../../test/factories/notices.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
 import { kinds } from './kinds/index.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-});
-after(() => harness.close());
+const harness = shareHarness({ clickhouse: false });
 
 const fields = [
   { key: 'token', type: 'string', secret: true },

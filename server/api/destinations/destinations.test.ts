@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
+import { test } from 'node:test';
+import { shareHarness } from '../../../test/harness.ts';
 import { destinations } from '../../engine/destinations/index.ts';
 import { compressionsOf } from '../../engine/destination/encoding.ts';
 
-let house: Harness;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-});
-after(() => house.close());
+const house = shareHarness({ clickhouse: false });
 
 async function list(scopes = ['batch_export:read']) {
   const { key } = await house.newOrganization({ scopes });

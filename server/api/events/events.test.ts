@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 
-let harness: Harness;
-let home: TestOrganization;
-before(async () => {
-  harness = await openHarness();
-  home = await harness.newOrganization();
+const harness = shareHarness({
+  opened: async () => {
+    home = await harness.newOrganization();
+  },
 });
-after(() => harness.close());
+let home: TestOrganization;
 
 const lines = { 'content-type': 'application/x-ndjson' };
 const packed = { 'content-encoding': 'gzip' };

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
+import { test } from 'node:test';
+import { shareHarness } from '../../../test/harness.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness();
-});
-after(() => harness.close());
+const harness = shareHarness();
 
 const texts = ['"\\"', '漢字', '\n\u0001\u2028', '}],{[', '\\u0022', '😀'];
 const long = (text: string) => text.repeat(Math.ceil(70_000 / text.length));

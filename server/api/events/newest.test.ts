@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
+import { test } from 'node:test';
+import { shareHarness } from '../../../test/harness.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness();
-});
-after(() => harness.close());
+const harness = shareHarness();
 
 const uuids = ['1', '2', '3'].map((digit) => `01890000-0000-7000-8000-00000000000${digit}`);
 

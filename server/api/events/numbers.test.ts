@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
+import { test } from 'node:test';
+import { shareHarness } from '../../../test/harness.ts';
 import { extractText, readableJson } from '../../engine/query/values/readable_json.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness();
-});
-after(() => harness.close());
+const harness = shareHarness();
 
 const numbers = ['1.0', '1.10', '1e5', '1E+2', '-0.0', '-0', '0.0000001', '9007199254740993'];
 const nested = numbers.map((number, index) => `"n${index}":${number}`).join(',');

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { newPerson, password, trySignIn } from '../../../test/factories/people.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import { silentLog } from '../../platform/log.ts';
 import { findUserByEmail } from '../users/store.ts';
 import { plainStoredDomains } from '../users/plain_domains.ts';
 
-let house: Harness;
-let home: TestOrganization;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-  home = await house.newOrganization();
+const house = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    home = await house.newOrganization();
+  },
 });
-after(() => house.close());
+let home: TestOrganization;
 
 /** One mailbox in all spellings of its domain; the first is the one that is kept. */
 const spellings = (name: string) => [

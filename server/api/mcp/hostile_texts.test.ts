@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { agentOf } from '../../../test/factories/agents.ts';
 import type { Agent } from '../../../test/factories/agents.ts';
@@ -8,8 +8,8 @@ import { newExport, projectBase } from '../../../test/factories/batch_exports.ts
 import { endedRun, failed } from '../../../test/factories/ended_runs.ts';
 import { inDepth } from '../../../test/depth.ts';
 import { hostile_texts } from '../../../test/factories/hostile_texts.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { writeRunLog } from '../../engine/run_log.ts';
 
 /** What is planted where a customer's secrets are; none of it may reach an agent. */
@@ -33,18 +33,17 @@ const reading_scopes = [
   'activity_log:read',
 ];
 
-let house: Harness;
+const house = shareHarness({
+  opened: async () => {
+    home = await house.newOrganization({ name: hostile_texts[0]!.slice(0, 64) });
+    exports = await plantExports();
+    uuids = await plantEvents();
+    await plantLines();
+  },
+});
 let home: TestOrganization;
 let exports: string[];
 let uuids: string[];
-before(async () => {
-  house = await openHarness();
-  home = await house.newOrganization({ name: hostile_texts[0]!.slice(0, 64) });
-  exports = await plantExports();
-  uuids = await plantEvents();
-  await plantLines();
-});
-after(() => house.close());
 
 /** So many texts are names of exports: more than a page of them. The others are in log lines. */
 const names_max = inDepth(25, 80);

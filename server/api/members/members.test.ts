@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { is_deep } from '../../../test/depth.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness, Member } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { Member } from '../../../test/harness.ts';
 import { isLater } from '../../../test/watchers/instants.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-});
-after(() => harness.close());
+const harness = shareHarness({ clickhouse: false });
 
 type Level = 1 | 8 | 15;
 const levels: Level[] = [1, 8, 15];

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { inDepth } from '../../../test/depth.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness, Member } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { Answer, Member } from '../../../test/harness.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-});
-after(() => harness.close());
+const harness = shareHarness({ clickhouse: false });
 
 const rounds = inDepth(8, 50);
 const path = (organization_id: string, member: Member) =>

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness, Member } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { Member } from '../../../test/harness.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-});
-after(() => harness.close());
+const harness = shareHarness({ clickhouse: false });
 
 type Level = 1 | 8 | 15;
 const path = (organization_id: string, name: string) =>

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness, Member } from '../../../test/harness.ts';
+import { test } from 'node:test';
+import { shareHarness } from '../../../test/harness.ts';
+import type { Member } from '../../../test/harness.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-});
-after(() => harness.close());
+const harness = shareHarness({ clickhouse: false });
 
 type Level = 1 | 8 | 15;
 const unknown_uuid = '01890000-0000-7000-8000-000000000000';

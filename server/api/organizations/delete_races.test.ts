@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
 import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 
-let house: Harness;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-});
-after(() => house.close());
+const house = shareHarness({ clickhouse: false });
 
 const isWaiting = async () => (await countWaiting(house.deps.db)) > 0;
 

@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
 import { isLater } from '../../../test/watchers/instants.ts';
 import { slugBeside, slugOf } from './slug.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-});
-after(() => harness.close());
+const harness = shareHarness({ clickhouse: false });
 
 const list = '/api/organizations/';
 const create = (key: string, body: unknown) => harness.request('POST', list, { key, body });

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
+import { test } from 'node:test';
+import { shareHarness } from '../../../test/harness.ts';
+import type { Answer, TestOrganization } from '../../../test/harness.ts';
 import { setPluginsLevel, writtenPlugin } from '../../../test/factories/plugins.ts';
 
-let harness: Harness;
+const harness = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    home = await harness.newOrganization();
+    list = `/api/projects/${home.project.id}/plugin_configs/`;
+  },
+});
 let home: TestOrganization;
 let list: string;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  home = await harness.newOrganization();
-  list = `/api/projects/${home.project.id}/plugin_configs/`;
-});
-after(() => harness.close());
 
 const ask = (method: string, path: string, body?: unknown, key = home.key): Promise<Answer> =>
   harness.request(method, path, { key, ...(body === undefined ? {} : { body }) });

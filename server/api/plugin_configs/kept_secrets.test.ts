@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { attrsOf } from '../../../test/factories/batch_exports.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { packageFiles, writtenPlugin } from '../../../test/factories/plugins.ts';
 
 const text = (key: string, more: object = {}) => ({ key, type: 'string', ...more });
@@ -27,21 +27,21 @@ const config = {
 };
 const allowed_hosts = ['api.example.com', 'b.example.com'];
 
-let house: Harness;
+const house = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    home = await house.newOrganization();
+    const files = packageFiles('pipeline_destinations', { config: fields });
+    const { id } = await writtenPlugin(house, home, 'pipeline_destinations', files);
+    const list = `/api/projects/${home.project.id}/plugin_configs/`;
+    const body = { plugin: id, enabled: true, config, allowed_hosts };
+    const made = await house.request('POST', list, { key: home.key, body });
+    assert.equal(made.status, 201, made.text);
+    one = `${list}${made.body.id}/`;
+  },
+});
 let home: TestOrganization;
 let one: string;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-  home = await house.newOrganization();
-  const files = packageFiles('pipeline_destinations', { config: fields });
-  const { id } = await writtenPlugin(house, home, 'pipeline_destinations', files);
-  const list = `/api/projects/${home.project.id}/plugin_configs/`;
-  const body = { plugin: id, enabled: true, config, allowed_hosts };
-  const made = await house.request('POST', list, { key: home.key, body });
-  assert.equal(made.status, 201, made.text);
-  one = `${list}${made.body.id}/`;
-});
-after(() => house.close());
 
 const ask = (method: string, path: string, body: unknown) =>
   house.request(method, path, { key: home.key, body });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { loadPluginConfig } from '../../engine/plugins/stored_config.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { Answer, TestOrganization } from '../../../test/harness.ts';
 import { collectionUrl, packageFiles, writtenPlugin } from '../../../test/factories/plugins.ts';
 import { findStoredConfig } from './store.ts';
 
@@ -16,24 +16,24 @@ const schema = [
   { key: 'size', type: 'string', default: '10' },
 ];
 
-let harness: Harness;
+const harness = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    home = await harness.newOrganization();
+    plugin = (
+      await writtenPlugin(
+        harness,
+        home,
+        'pipeline_destinations',
+        packageFiles('pipeline_destinations', { config: schema }),
+      )
+    ).id;
+    list = `/api/projects/${home.project.id}/plugin_configs/`;
+  },
+});
 let home: TestOrganization;
 let plugin: number;
 let list: string;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  home = await harness.newOrganization();
-  plugin = (
-    await writtenPlugin(
-      harness,
-      home,
-      'pipeline_destinations',
-      packageFiles('pipeline_destinations', { config: schema }),
-    )
-  ).id;
-  list = `/api/projects/${home.project.id}/plugin_configs/`;
-});
-after(() => harness.close());
 
 const ask = (method: string, path: string, body?: unknown, key = home.key): Promise<Answer> =>
   harness.request(method, path, { key, ...(body === undefined ? {} : { body }) });

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { attrsOf } from '../../../test/factories/batch_exports.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { collectionUrl, packageFiles, writtenPlugin } from '../../../test/factories/plugins.ts';
 
-let house: Harness;
-let home: TestOrganization;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-  home = await house.newOrganization();
+const house = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    home = await house.newOrganization();
+  },
 });
-after(() => house.close());
+let home: TestOrganization;
 
 const ask = (method: string, path: string, body?: unknown) =>
   house.request(method, path, { key: home.key, ...(body === undefined ? {} : { body }) });

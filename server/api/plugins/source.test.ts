@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { loadVersion } from '../../engine/plugins/versions.ts';
 import { is_deep } from '../../../test/depth.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { Answer, TestOrganization } from '../../../test/harness.ts';
 import {
   collectionUrl,
   collection_names,
@@ -14,13 +14,13 @@ import {
   writtenPlugin,
 } from '../../../test/factories/plugins.ts';
 
-let harness: Harness;
-let home: TestOrganization;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  home = await harness.newOrganization();
+const harness = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    home = await harness.newOrganization();
+  },
 });
-after(() => harness.close());
+let home: TestOrganization;
 
 const ask = (method: string, path: string, body?: unknown, key = home.key): Promise<Answer> =>
   harness.request(method, path, { key, ...(body === undefined ? {} : { body }) });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { test } from 'node:test';
+import { shareHarness } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 
 type Operation = {
   responses: Record<string, { content?: Record<string, object> }>;
@@ -9,15 +9,15 @@ type Operation = {
   tags?: string[];
 };
 
-let harness: Harness;
+const harness = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    own = await harness.newOrganization();
+    paths = (await harness.request('GET', '/api/schema/')).body.paths;
+  },
+});
 let own: TestOrganization;
 let paths: Record<string, Record<string, Operation>>;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  own = await harness.newOrganization();
-  paths = (await harness.request('GET', '/api/schema/')).body.paths;
-});
-after(() => harness.close());
 
 const operationOf = (method: string, path: string) =>
   paths[path]?.[method] ?? assert.fail(`${method} ${path} is missing`);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
+import { test } from 'node:test';
+import { shareHarness } from '../../../test/harness.ts';
 
 type Operation = {
   operationId: string;
@@ -14,17 +13,17 @@ type Operation = {
   >;
 };
 
-let harness: Harness;
+const harness = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    document = (await harness.request('GET', '/api/schema/')).body;
+  },
+});
 let document: {
   openapi: string;
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, unknown>; securitySchemes: object };
 };
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  document = (await harness.request('GET', '/api/schema/')).body;
-});
-after(() => harness.close());
 
 test('the document is OpenAPI 3.1, public, with the key as its security', () => {
   assert.equal(document.openapi, '3.1.0');

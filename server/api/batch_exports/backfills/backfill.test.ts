@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import {
   attrsOf,
   newExport,
   organizationBase,
   projectBase,
 } from '../../../../test/factories/batch_exports.ts';
-import { openHarness } from '../../../../test/harness.ts';
-import type { Harness } from '../../../../test/harness.ts';
+import { shareHarness } from '../../../../test/harness.ts';
 
-let house: Harness;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-});
-after(() => house.close());
+const house = shareHarness({ clickhouse: false });
 
 const range = { start_at: '2026-01-01T00:30:00+00:00', end_at: '2026-01-01T05:00:00+02:00' };
 

@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { insertRunRow, newExport, projectBase } from '../../../../test/factories/batch_exports.ts';
 import { inDepth } from '../../../../test/depth.ts';
-import { openHarness } from '../../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../../test/harness.ts';
+import { shareHarness } from '../../../../test/harness.ts';
+import type { TestOrganization } from '../../../../test/harness.ts';
 import type { BulkActionItem } from './schema.ts';
 import { sweepBulkActions } from './sweep.ts';
 import { workBulkActions } from './work.ts';
 
-let house: Harness;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-});
-after(() => house.close());
+const house = shareHarness({ clickhouse: false });
 
 const bulkBase = (home: TestOrganization) => `/api/projects/${home.project.id}/bulk_actions/`;
 const post = (home: TestOrganization, path: string, body: unknown) =>

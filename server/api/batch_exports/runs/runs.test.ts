@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import {
   insertRunRow,
@@ -7,17 +7,12 @@ import {
   organizationBase,
   projectBase,
 } from '../../../../test/factories/batch_exports.ts';
-import { openHarness } from '../../../../test/harness.ts';
-import type { Harness } from '../../../../test/harness.ts';
+import { shareHarness } from '../../../../test/harness.ts';
 import { addDelivered } from '../../../engine/ledger/ledger.ts';
 import { fromStored } from '../../../engine/ledger/rectangles.ts';
 import type { StoredRectangle } from '../../../engine/ledger/rectangles.ts';
 
-let house: Harness;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-});
-after(() => house.close());
+const house = shareHarness({ clickhouse: false });
 
 async function withExport() {
   const home = await house.newOrganization();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import {
   insertRunRow,
@@ -7,15 +7,10 @@ import {
   organizationBase,
   projectBase,
 } from '../../../../test/factories/batch_exports.ts';
-import { openHarness } from '../../../../test/harness.ts';
-import type { Harness } from '../../../../test/harness.ts';
+import { shareHarness } from '../../../../test/harness.ts';
 import { counter_max } from './schema.ts';
 
-let house: Harness;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-});
-after(() => house.close());
+const house = shareHarness({ clickhouse: false });
 
 test('a list has the same bytes of a run as the run itself and its export', async () => {
   const home = await house.newOrganization();

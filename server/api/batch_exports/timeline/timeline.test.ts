@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { insertRunRow, newExport, projectBase } from '../../../../test/factories/batch_exports.ts';
 import { failed, endedRun } from '../../../../test/factories/ended_runs.ts';
-import { openHarness } from '../../../../test/harness.ts';
-import type { Harness } from '../../../../test/harness.ts';
+import { shareHarness } from '../../../../test/harness.ts';
 import type { TimelineEntry } from './schema.ts';
 
-let house: Harness;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-});
-after(() => house.close());
+const house = shareHarness({ clickhouse: false });
 
 async function withExport() {
   const home = await house.newOrganization();

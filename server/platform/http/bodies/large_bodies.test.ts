@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { Type } from 'typebox';
-import { openHarness } from '../../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../../test/harness.ts';
+import { shareHarness } from '../../../../test/harness.ts';
+import type { TestOrganization } from '../../../../test/harness.ts';
 import { ApiError } from '../errors.ts';
 import { readJson } from './json_text.ts';
 import { checked } from './validator.ts';
@@ -10,13 +10,13 @@ import { checked } from './validator.ts';
 const mebibyte = 1024 * 1024;
 const list = '/api/organizations/';
 
-let harness: Harness;
-let own: TestOrganization;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  own = await harness.newOrganization();
+const harness = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    own = await harness.newOrganization();
+  },
 });
-after(() => harness.close());
+let own: TestOrganization;
 
 const padded = (bytes: number) => `{"name":"x","unknown":"${'y'.repeat(bytes - 25)}"}`;
 const post = (url: string, body: string) => harness.request('POST', url, { key: own.key, body });

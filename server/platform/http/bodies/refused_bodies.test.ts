@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openHarness } from '../../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../../test/harness.ts';
+import { test } from 'node:test';
+import { shareHarness } from '../../../../test/harness.ts';
+import type { TestOrganization } from '../../../../test/harness.ts';
 
-let harness: Harness;
-let own: TestOrganization;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  own = await harness.newOrganization();
+const harness = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    own = await harness.newOrganization();
+  },
 });
-after(() => harness.close());
+let own: TestOrganization;
 
 const list = '/api/organizations/';
 

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import {
   newExport,
   organizationBase,
   projectBase,
 } from '../../../../test/factories/batch_exports.ts';
-import { openHarness } from '../../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../../test/harness.ts';
+import { shareHarness } from '../../../../test/harness.ts';
+import type { TestOrganization } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import { countWaiting } from '../../../../test/watchers/waiting_statements.ts';
 
-let house: Harness;
-let home: TestOrganization;
-before(async () => {
-  house = await openHarness({ clickhouse: false });
-  home = await house.newOrganization();
+const house = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    home = await house.newOrganization();
+  },
 });
-after(() => house.close());
+let home: TestOrganization;
 
 const agent = { 'sluice-agent': 'mcp' };
 const organizationPath = () => `/api/organizations/${home.organization.id}/`;
