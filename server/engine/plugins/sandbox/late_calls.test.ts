@@ -16,6 +16,8 @@ before(async () => {
     call_milliseconds: 1_500,
     cpu_milliseconds: 300,
   });
+  // It keeps the process, which else would end with each of the calls.
+  await sandbox.loadCode('');
 });
 after(() => sandbox.close());
 

@@ -4,7 +4,7 @@ import { compileServer, never } from '../../../../test/factories/plugin_sandbox.
 import type { PluginCallError } from './fault.ts';
 import { openAroundTests, world } from '../../../../test/factories/sandbox_of_tests.ts';
 
-openAroundTests();
+openAroundTests({ keeps_process: true });
 
 test('inspects code without calling it', async () => {
   const code = await compileServer(`
