@@ -1,4 +1,3 @@
-import { after, before } from 'node:test';
 import { openBigQueryServer } from '../../../../test/servers/bigquery_server.ts';
 import type { BigQueryServer } from '../../../../test/servers/bigquery_server.ts';
 import type { Row } from '../../../../test/servers/bigquery_tables.ts';
@@ -7,29 +6,13 @@ import { testDestination } from '../../../../test/destinations/destination_contr
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
-import type { DestinationDeps } from '../../destination/destination.ts';
 import { bigquery } from './bigquery.ts';
 import type { BigQueryConfig } from './config.ts';
 import { other_keys } from '../../../../test/factories/rsa_keys.ts';
 
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
 let server: BigQueryServer;
-let deps: DestinationDeps;
 let places = 0;
-
-before(async () => {
-  server = await openBigQueryServer();
-  deps = {
-    log: silentLog(),
-    outbound: server.reroute(outbound),
-    export_dir: '/nowhere',
-    signal: new AbortController().signal,
-  };
-});
-after(async () => {
-  await server.close();
-  await outbound.close();
-});
 
 function freshConfig(): BigQueryConfig {
   const dataset_id = `place_${(places += 1)}`;
@@ -42,8 +25,19 @@ const rowsOf = (config: Config, table = 'events'): Row[] => tablesOf(config).get
 
 testDestination({
   definition: bigquery,
-  start: async () => deps,
-  stop: async () => undefined,
+  start: async () => {
+    server = await openBigQueryServer();
+    return {
+      log: silentLog(),
+      outbound: server.reroute(outbound),
+      export_dir: '/nowhere',
+      signal: new AbortController().signal,
+    };
+  },
+  stop: async () => {
+    await server.close();
+    await outbound.close();
+  },
   configure: async () => freshConfig(),
   readBack: async (config) =>
     rowsOf(config).map((row) => ({
