@@ -15,8 +15,8 @@ export type RowsWanted = {
   query_params: Record<string, unknown>;
 };
 
-// What is small is rewritten at once.
-const look_again_ms = { min: 20, max: 1_000 };
+// What is small is rewritten soon, but never before the first question could be asked.
+const look_again_ms = { min: 50, max: 1_000 };
 
 /**
  * Has the store rewrite what holds the rows, without them, and waits for it; `onWait` is called
@@ -41,10 +41,10 @@ export async function deleteRows(
     abort_signal: signal,
   });
   for (let wait_ms = look_again_ms.min; ; wait_ms = Math.min(2 * wait_ms, look_again_ms.max)) {
+    await pause(wait_ms, undefined, { signal });
     const parts = await partsToRewrite(clickhouse, table, signal);
     if (parts === 0) return;
     await onWait(parts);
-    await pause(wait_ms, undefined, { signal });
   }
 }
 

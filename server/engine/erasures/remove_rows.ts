@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { onEachReplica } from '../../platform/clickhouse/topology/caught_up.ts';
 import { countWhere, deleteRows } from '../erasure/delete_rows.ts';
 import type { RowTable } from '../erasure/delete_rows.ts';
@@ -17,21 +18,23 @@ export async function removeNoted(
   signal: AbortSignal,
 ): Promise<StepEnd> {
   const { clickhouse, clock, db } = engine;
+  const spans = await spansNoted(clickhouse, erasure.id, signal);
   let left = 0;
   for (const [table, kind, key] of [
     ['events', 'event', 'toString(uuid)'],
     ['persons', 'person', 'distinct_id'],
   ] satisfies [RowTable, string, string][]) {
-    const query_params = { team_id: erasure.team_id, erasure_id: erasure.id, kind };
-    const noted = 'erasing_rows WHERE erasure_id = {erasure_id:UUID} AND kind = {kind:String}';
+    const span = spans.get(kind);
+    if (span === undefined) continue;
     const wanted = {
       table,
       // The bounds keep the store from looking into what cannot have them.
       condition: `team_id = {team_id:Int64}
-        AND inserted_at >= (SELECT min(inserted_at) FROM ${noted})
-        AND inserted_at <= (SELECT max(inserted_at) FROM ${noted})
-        AND ${key} IN (SELECT key FROM ${noted})`,
-      query_params,
+        AND inserted_at >= fromUnixTimestamp64Micro({first:Int64}, 'UTC')
+        AND inserted_at <= fromUnixTimestamp64Micro({last:Int64}, 'UTC')
+        AND ${key} IN (SELECT key FROM erasing_rows
+          WHERE erasure_id = {erasure_id:UUID} AND kind = {kind:String})`,
+      query_params: { team_id: erasure.team_id, erasure_id: erasure.id, kind, ...span },
     };
     if ((await countWhere(clickhouse, wanted, signal)) > 0)
       await deleteRows(clickhouse, wanted, signal);
@@ -47,4 +50,25 @@ export async function removeNoted(
   await db.run(sql`UPDATE ingestion_states SET persons_generation = persons_generation + 1
     WHERE team_id = ${erasure.team_id}`);
   return { step: 'settle', detail: null, removed_at: isoInstant(clock.now()) };
+}
+
+/**
+ * From when to when the noted rows of each kind were taken in, in microseconds; of a kind that
+ * nothing was noted of there is none.
+ */
+async function spansNoted(
+  clickhouse: ClickHouse,
+  erasure_id: string,
+  abort_signal: AbortSignal,
+): Promise<Map<string, { first: string; last: string }>> {
+  const result = await clickhouse.query({
+    query: `SELECT kind, toString(toUnixTimestamp64Micro(min(inserted_at))) AS first,
+        toString(toUnixTimestamp64Micro(max(inserted_at))) AS last
+      FROM erasing_rows WHERE erasure_id = {erasure_id:UUID} GROUP BY kind`,
+    query_params: { erasure_id },
+    format: 'JSONEachRow',
+    abort_signal,
+  });
+  const rows = await result.json<{ kind: string; first: string; last: string }>();
+  return new Map(rows.map(({ kind, ...span }) => [kind, span]));
 }

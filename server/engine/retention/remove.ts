@@ -18,7 +18,7 @@ const told_ms = 400 * 24 * 3_600_000;
 const together_max = 20;
 /** Some 300 MB in the store. */
 const versions_together_max = 2_000_000;
-const look_again_ms = { min: 20, max: 2_000 };
+const look_again_ms = { min: 50, max: 2_000 };
 
 type Removing = { db: Database; clickhouse: ClickHouse; clock: Clock; log: Logger };
 type Claimed = { id: string; team_id: number; areas: StoredAreas };
@@ -118,11 +118,10 @@ async function whenRewritten(
   table: Table,
   signal: AbortSignal,
 ): Promise<void> {
-  let wait_ms = look_again_ms.min;
-  while ((await partsToRewrite(removing.clickhouse, table, signal)) > 0) {
-    await stayClaimed(removing, claimed);
+  for (let wait_ms = look_again_ms.min; ; wait_ms = Math.min(2 * wait_ms, look_again_ms.max)) {
     await pause(wait_ms, undefined, { signal });
-    wait_ms = Math.min(2 * wait_ms, look_again_ms.max);
+    if ((await partsToRewrite(removing.clickhouse, table, signal)) === 0) return;
+    await stayClaimed(removing, claimed);
   }
 }
 
