@@ -102,8 +102,9 @@ test('settings hold for their request and for no other', async () => {
     Array.from({ length: 30 }, (_, n) => [{ value: n % 2 ? String(1000 + n) : '65409' }]),
   );
   await assert.rejects(
-    own.rows('SELECT count() FROM numbers(1000000000000)', {
-      clickhouse_settings: { max_execution_time: 1 },
+    // One that counts would hold all cores until its time is over.
+    own.rows('SELECT sum(sleepEachRow(0.02)) FROM numbers(300)', {
+      clickhouse_settings: { max_execution_time: 1, max_block_size: '1' },
     }),
     {
       code: '159',
@@ -239,7 +240,11 @@ test('after kill -9 it comes back on the same URL with everything acknowledged',
     const first = own.store.pid;
     assert.ok(first);
     let acknowledged = 0;
-    const reader = own.bytes('SELECT number FROM numbers(1000000000) FORMAT TSV');
+    // A megabyte each second: what is read as fast as it can be costs whole cores until the kill.
+    const reader = own.bytes(
+      "SELECT repeat('x', 1000), sleepEachRow(0.001) FROM numbers(1000000) FORMAT TSV",
+      { max_block_size: '100' },
+    );
     reader.catch(() => {});
     const writers = Array.from({ length: 3 }, async (_, w) => {
       for (let n = 0; ; n++) {
