@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { v7 as uuidv7 } from 'uuid';
-import { shareHarness } from '../../../test/harness.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
 import { appendActivity, server_actor } from './chain.ts';
 import { verifyActivity } from './verify.ts';
 
-const harness = shareHarness({ clickhouse: false });
+let harness: Harness;
+before(async () => {
+  harness = await openHarness({ clickhouse: false });
+});
+after(() => harness.close());
 
 test('writers that race make a chain without gaps, in the order of their commits', async () => {
   const chain = { organization_id: uuidv7() };
