@@ -28,7 +28,7 @@ const rooms: Room[] = [
   },
   { files: /^test\/house\//, processes: 1 },
   { files: /^server\/engine\/destinations\/snowflake\//, processes: 1 },
-  { files: /^server\/api\//, files_max: 54 },
+  { files: /^server\/api\//, files_max: 80 },
   { files: /^server\/engine\//, processes: 5 },
   { files: /^server\//, files_max: 60 },
 ];
