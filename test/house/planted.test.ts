@@ -63,6 +63,24 @@ for (const [name, { sent, answered, cookies = [] }, [column, text]] of leaks)
     }
   });
 
+test('found in a row that was seen before without it; forgotten two searches on', async () => {
+  const { db } = harness.deps;
+  const watched = watchSecrets();
+  await db.text("INSERT INTO elsewhere.kept (text) VALUES ('nothing')");
+  try {
+    await watched.search(db);
+    watched.see({ token }, undefined, []);
+    await db.text(`UPDATE elsewhere.kept SET text = '${token}'`);
+    await assert.rejects(watched.search(db), /elsewhere\.kept holds a secret/);
+    await db.text("UPDATE elsewhere.kept SET text = 'nothing'");
+    await watched.search(db);
+    await db.text(`UPDATE elsewhere.kept SET text = '${token}'`);
+    await watched.search(db);
+  } finally {
+    await db.text('DELETE FROM elsewhere.kept');
+  }
+});
+
 test('found in a line of the log, of every level', async () => {
   for (const level of ['trace', 'debug', 'info', 'warn', 'error'] as const) {
     const watched = watchSecrets();
