@@ -8,7 +8,7 @@ import { Agent, get } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { findProgram } from '../server/platform/embedded/programs.ts';
-import { mayRaisePriority } from '../server/platform/process_priority.ts';
+import { mayRaisePriority } from '../server/platform/processes/process_priority.ts';
 import { until } from '../test/processes/server_process.ts';
 import { beginYesterday, fillYesterday, openBenchServer } from './measure/bench_server.ts';
 import { readOptions, tell } from './measure/figures.ts';

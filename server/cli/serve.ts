@@ -7,7 +7,7 @@ import { startWorker } from '../engine/workers/worker.ts';
 import type { Worker } from '../engine/workers/worker.ts';
 import { startChores } from '../platform/chores.ts';
 import { serveHealth } from '../platform/http/health.ts';
-import { lowerPriority } from '../platform/process_priority.ts';
+import { lowerPriority } from '../platform/processes/process_priority.ts';
 import type { Logger } from '../platform/log.ts';
 import { firstStart } from './first_start.ts';
 import { closeApp, listenAt } from './process/listen.ts';

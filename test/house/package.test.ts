@@ -23,7 +23,7 @@ test('no module is looked for by an ending that it does not have in the package'
   const found = serverFiles()
     .filter(({ text }) => /new URL\([^)]*\.ts['"`]/.test(text))
     .map(({ path }) => path);
-  assert.deepEqual(found, [], 'Use moduleBeside of server/platform/module_beside.ts.');
+  assert.deepEqual(found, [], 'Use moduleBeside of server/platform/processes/module_beside.ts.');
 });
 
 test('native parts exist for each system that the README names', () => {

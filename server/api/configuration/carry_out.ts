@@ -1,6 +1,6 @@
 import type { Change } from '../../platform/activity/changes.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import type { InnerAnswer, InnerRequests } from '../../platform/http/inner_requests.ts';
+import type { InnerAnswer, InnerRequests } from '../../platform/http/inner/inner_requests.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { costOf, endingLedger, ledgerOf } from './cost.ts';
 import type { Judged } from './judge.ts';

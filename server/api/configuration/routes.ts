@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { empty } from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
-import { withBeforehand } from '../../platform/http/beforehand.ts';
+import { withBeforehand } from '../../platform/http/inner/beforehand.ts';
 import { body, large_body_size_bytes_max } from '../../platform/http/bodies/body.ts';
 import { notFound } from '../../platform/http/errors.ts';
 import { query } from '../../platform/http/lists/query.ts';

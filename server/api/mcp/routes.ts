@@ -10,7 +10,7 @@ import {
   unauthenticated,
 } from '../../platform/http/errors.ts';
 import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
-import { askRoute } from '../../platform/http/inner_requests.ts';
+import { askRoute } from '../../platform/http/inner/inner_requests.ts';
 import { urlOf } from './api_call.ts';
 import type { ApiCall } from './api_call.ts';
 import { openExchange } from './exchange.ts';

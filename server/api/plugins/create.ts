@@ -5,7 +5,7 @@ import { checkPackage } from '../../engine/plugins/packages/content.ts';
 import { PluginError } from '../../engine/plugins/plugin.ts';
 import { preparePlugin, serviceFault } from '../../engine/plugins/prepare.ts';
 import type { PreparedPlugin } from '../../engine/plugins/prepare.ts';
-import { beforehand } from '../../platform/http/beforehand.ts';
+import { beforehand } from '../../platform/http/inner/beforehand.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import { write } from '../../platform/http/write.ts';

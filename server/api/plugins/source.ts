@@ -6,7 +6,7 @@ import type { PluginFiles } from '../../engine/plugins/plugin.ts';
 import { preparePlugin } from '../../engine/plugins/prepare.ts';
 import type { PreparedPlugin } from '../../engine/plugins/prepare.ts';
 import { findVersion, loadVersion } from '../../engine/plugins/versions.ts';
-import { beforehand } from '../../platform/http/beforehand.ts';
+import { beforehand } from '../../platform/http/inner/beforehand.ts';
 import { body, jsonBody } from '../../platform/http/bodies/body.ts';
 import { conflict, invalid } from '../../platform/http/errors.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';

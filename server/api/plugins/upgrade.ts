@@ -5,7 +5,7 @@ import type { PreparedPlugin } from '../../engine/plugins/prepare.ts';
 import { followSchema } from '../../engine/plugins/follow_schema.ts';
 import { findVersion, loadVersion } from '../../engine/plugins/versions.ts';
 import type { PluginVersion } from '../../engine/plugins/versions.ts';
-import { beforehand } from '../../platform/http/beforehand.ts';
+import { beforehand } from '../../platform/http/inner/beforehand.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { conflict } from '../../platform/http/errors.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';

@@ -9,7 +9,7 @@ import { refuseAgent } from './caller/agent.ts';
 import { confirmAccess } from './confirm_access.ts';
 import { apiErrorOf } from './error_handler.ts';
 import { etagOf } from './etag.ts';
-import { innerCall } from './inner_call.ts';
+import { innerCall } from './inner/inner_call.ts';
 import { keepAnswer } from './idempotency.ts';
 import { isValidateOnly } from './lists/query.ts';
 

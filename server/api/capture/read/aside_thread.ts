@@ -2,7 +2,7 @@ import type { PlainEvent } from '../../../engine/ingest/parse/event.ts';
 import { carried } from '../../../engine/ingest/parse/carried.ts';
 import { nextPiece } from '../../../engine/ingest/parse/pieces.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
-import { answerQuestions } from '../../../platform/thread.ts';
+import { answerQuestions } from '../../../platform/processes/thread.ts';
 import type { AsideQuestion, AsideReply, CarriedPart } from './aside.ts';
 import { openMessage } from './message.ts';
 import type { Message } from './message.ts';

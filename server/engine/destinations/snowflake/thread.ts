@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { compiledModules } from '../../../platform/compiled.ts';
-import { moduleBeside } from '../../../platform/module_beside.ts';
+import { compiledModules } from '../../../platform/processes/compiled.ts';
+import { moduleBeside } from '../../../platform/processes/module_beside.ts';
 
 /**
  * How long a thread that nobody uses is kept, and how many are: it takes a second to load the

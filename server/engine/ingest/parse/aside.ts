@@ -1,5 +1,5 @@
-import { moduleBeside } from '../../../platform/module_beside.ts';
-import { openThread, wholeBuffer } from '../../../platform/thread.ts';
+import { moduleBeside } from '../../../platform/processes/module_beside.ts';
+import { openThread, wholeBuffer } from '../../../platform/processes/thread.ts';
 import { arrived } from './carried.ts';
 import type { CarriedRead } from './carried.ts';
 import type { ReadEvent } from './event.ts';

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { answerQuestions } from '../../../platform/thread.ts';
+import { answerQuestions } from '../../../platform/processes/thread.ts';
 import type { AsideQuestion, AsideReply } from './aside.ts';
 import { carried } from './carried.ts';
 import type { CarriedRead } from './carried.ts';

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Type } from 'typebox';
 import { dieWithParent, findProgram, ownEnvironment } from '../../../platform/embedded/programs.ts';
-import { moduleBeside } from '../../../platform/module_beside.ts';
+import { moduleBeside } from '../../../platform/processes/module_beside.ts';
 import { shapeOf } from '../../../platform/shape.ts';
 import { PluginError } from '../plugin.ts';
 import type { PluginFiles, PluginManifest } from '../plugin.ts';

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, stop } from 'esbuild';
 import type { Plugin } from 'esbuild';
-import { moduleBeside } from '../../../platform/module_beside.ts';
+import { moduleBeside } from '../../../platform/processes/module_beside.ts';
 
 /**
  * The sandbox process as one text for node's standard input, the world that it puts into isolates

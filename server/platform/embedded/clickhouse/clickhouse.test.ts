@@ -8,7 +8,7 @@ import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { inDepth } from '../../../../test/depth.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import { silentLog } from '../../log.ts';
-import { mayRaisePriority } from '../../process_priority.ts';
+import { mayRaisePriority } from '../../processes/process_priority.ts';
 import { openEmbeddedClickHouse } from './clickhouse.ts';
 import { bytesOf, openOwnClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
 import type { EmbeddedClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';

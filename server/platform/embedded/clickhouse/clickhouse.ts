@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from '../../log.ts';
-import { moduleBeside } from '../../module_beside.ts';
+import { moduleBeside } from '../../processes/module_beside.ts';
 import { findFreePort } from '../free_port.ts';
 import { alive_ms_max, readyWord, stopSignal } from './orders.ts';
 import type { Orders } from './orders.ts';

@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { collectAfterStart } from '../../memory/collector.ts';
 import { keepYoungHeapSmall } from '../../memory/young_heap.ts';
-import { lowerPriority, mayRaisePriority } from '../../process_priority.ts';
+import { lowerPriority, mayRaisePriority } from '../../processes/process_priority.ts';
 import { openPipes } from './pipes.ts';
 import { createClickHouseServer } from './http.ts';
 import {

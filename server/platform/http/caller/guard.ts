@@ -14,8 +14,8 @@ import {
   throttled,
 } from '../errors.ts';
 import type { Limiter } from '../limits/rate_limit.ts';
-import { innerCall } from '../inner_call.ts';
-import type { InnerCall } from '../inner_call.ts';
+import { innerCall } from '../inner/inner_call.ts';
+import type { InnerCall } from '../inner/inner_call.ts';
 import { rotateToken } from './session.ts';
 import { satisfying } from './scopes.ts';
 import type { Scope } from './scopes.ts';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { openSlots } from '../../slots.ts';
 import { throttled } from '../errors.ts';
-import { innerCall } from '../inner_call.ts';
+import { innerCall } from '../inner/inner_call.ts';
 
 // A package takes up to half a gigabyte while it is unpacked, compiled and stored.
 const everybody = openSlots(4);

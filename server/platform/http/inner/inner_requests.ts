@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import type { Change } from '../activity/changes.ts';
-import type { Transaction } from '../postgres/database.ts';
-import { unavailable } from './errors.ts';
+import type { Change } from '../../activity/changes.ts';
+import type { Transaction } from '../../postgres/database.ts';
+import { unavailable } from '../errors.ts';
 import { asInnerCall } from './inner_call.ts';
 import type { Beforehand, InnerCall } from './inner_call.ts';
-import type { Afterwards } from './write.ts';
+import type { Afterwards } from '../write.ts';
 
 /** A request of the server to one of its own routes. */
 type Asked = {

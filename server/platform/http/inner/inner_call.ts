@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Change } from '../activity/changes.ts';
-import type { Access, Caller } from './caller/access.ts';
+import type { Change } from '../../activity/changes.ts';
+import type { Access, Caller } from '../caller/access.ts';
 
 /** Work that takes long, and how many bytes of memory its result holds. */
 export type Work<Result> = { run: () => Promise<Result>; bytesOf: (result: Result) => number };

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { conflict, invalid } from './errors.ts';
+import { conflict, invalid } from '../errors.ts';
 import { innerCall } from './inner_call.ts';
 import type { Beforehand, Outcome, Work } from './inner_call.ts';
-import { inTurn } from './limits/heavy_turns.ts';
+import { inTurn } from '../limits/heavy_turns.ts';
 
 /** Ends a transaction whose inner requests lack something; what it did is done again. */
 class Lacking extends Error {}

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { findProgram } from './embedded/programs.ts';
+import { findProgram } from '../embedded/programs.ts';
 import { mayRaisePriority } from './process_priority.ts';
 
 const module = JSON.stringify(new URL('process_priority.ts', import.meta.url).href);
