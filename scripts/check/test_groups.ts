@@ -23,12 +23,12 @@ const rooms: Room[] = [
   { files: /^test\/(?!console|house)/, files_max: 1, is_long: true },
   {
     files: /^(test\/)?console\/|_browser\.test\.ts$|\/(site_apps|browser_clients)\.test\.ts$/,
-    processes: 2,
+    processes: 3,
     is_long: true,
   },
   { files: /^test\/house\//, processes: 1 },
   { files: /^server\/engine\/destinations\/snowflake\//, processes: 1 },
-  { files: /^server\/api\//, files_max: 80 },
+  { files: /^server\/api\//, files_max: 54 },
   { files: /^server\/engine\//, processes: 5 },
   { files: /^server\//, files_max: 60 },
 ];
