@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import { startWorker } from '../engine/workers/worker.ts';
 import type { Worker } from '../engine/workers/worker.ts';
 import { startChores } from '../platform/chores.ts';
+import { endSilentConnections } from '../platform/http/drain.ts';
 import { serveHealth } from '../platform/http/health.ts';
 import { lowerPriority } from '../platform/processes/process_priority.ts';
 import type { Logger } from '../platform/log.ts';
@@ -135,6 +136,7 @@ async function listenForHealth(
 ): Promise<string> {
   if (worker_port === undefined) return 'none';
   const app = fastify();
+  endSilentConnections(app);
   serveHealth(app, opened.deps);
   stops.push(() => closeApp(app, 0));
   const address = await listenAt(app, { host, port: worker_port, variable: 'SLUICE_WORKER_PORT' });

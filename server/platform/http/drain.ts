@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
 const draining = new WeakSet<Server>();
@@ -14,4 +15,21 @@ export function beginDrain(app: FastifyInstance): void {
 /** Whether the server will soon be gone. */
 export function isDraining({ server }: Pick<FastifyInstance, 'server'>): boolean {
   return draining.has(server);
+}
+
+/**
+ * Has the server end, as it closes, connections on which nothing ever came. A browser opens one
+ * ahead of its next request, a load balancer to see whether somebody answers; for Node these are
+ * no idle ones, and `close` would wait until the other side ends them.
+ */
+export function endSilentConnections(app: FastifyInstance): void {
+  const connections = new Set<Socket>();
+  app.server.on('connection', (socket: Socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
+  app.addHook('preClose', (done) => {
+    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
+    done();
+  });
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
@@ -139,6 +140,18 @@ test('a server that is about to stop is not ready, and ends connections', async 
   const alive = await app.inject('/healthz');
   assert.deepEqual([alive.statusCode, alive.headers.connection], [200, 'close']);
   await app.close();
+});
+
+test('a connection on which nothing came does not hold up a server that stops', async () => {
+  const app = buildServer(harness.deps, () => undefined);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const accepted = once(app.server, 'connection');
+  const silent = connect(port, '127.0.0.1');
+  const ended = once(silent, 'close');
+  await accepted;
+  await app.close();
+  await ended;
 });
 
 test('metrics name routes, never what callers sent', async () => {

@@ -15,7 +15,7 @@ import { serveHealth } from './health.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { claimIdempotencyKey, settleIdempotencyKey } from './idempotency.ts';
 import { answerLacking, declaredPath, findLacking } from './methods.ts';
-import { isDraining } from './drain.ts';
+import { endSilentConnections, isDraining } from './drain.ts';
 import { describeApi, serveDocument } from './openapi.ts';
 import { openLimiter } from './limits/rate_limit.ts';
 import { answerInPieces } from './lists/in_pieces.ts';
@@ -56,6 +56,7 @@ export function buildServer(
       if (socket.writable) socket.end(rawBadRequest());
     },
   });
+  endSilentConnections(app);
   app.decorate('context', context);
   app.decorate(
     'limiter',
