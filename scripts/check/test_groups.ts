@@ -14,23 +14,20 @@ type Room = { files: RegExp; is_long?: true } & ({ files_max: number } | { proce
 
 // The first pattern that fits a file is the file's. Alone is what kills processes and runs for
 // minutes, and what measures the memory of its process. What needs a browser is together, since a
-// process has one. Files of one destination share a module that closes what it opened: those of
-// the engine are dealt, so that these come into different processes, but for Snowflake's, whose
-// client is dear to load.
+// process has one. Neighbours share what they need (test/between_files.ts).
 const rooms: Room[] = [
   { files: /\/streams\.test\.ts$/, files_max: 1 },
   { files: /^test\/(chaos|clickhouse_cluster|identities|watchers)\//, processes: 1, is_long: true },
   { files: /^test\/(?!console|house)/, files_max: 1, is_long: true },
   {
     files: /^(test\/)?console\/|_browser\.test\.ts$|\/(site_apps|browser_clients)\.test\.ts$/,
-    processes: 3,
+    processes: 2,
     is_long: true,
   },
   { files: /^test\/house\//, processes: 1 },
-  { files: /^server\/engine\/destinations\/snowflake\//, processes: 1 },
-  { files: /^server\/api\//, files_max: 54 },
-  { files: /^server\/engine\//, processes: 5 },
-  { files: /^server\//, files_max: 60 },
+  { files: /^server\/api\//, files_max: 80 },
+  { files: /^server\/engine\//, files_max: 70 },
+  { files: /^server\//, files_max: 120 },
 ];
 
 /**

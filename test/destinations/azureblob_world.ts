@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
-import { after, before } from 'node:test';
 import {
   ContainerClient,
   ContainerSASPermissions,
   StorageSharedKeyCredential,
   generateBlobSASQueryParameters,
 } from '@azure/storage-blob';
+import { betweenFiles } from '../between_files.ts';
 import { openAzureServer } from '../servers/azure_server.ts';
 import type { AzureServer } from '../servers/azure_server.ts';
 import { silentLog } from '../../server/platform/log.ts';
@@ -54,21 +54,18 @@ export async function names(prefix: string, includeUncommitedBlobs = false): Pro
 /** A stream of these bytes. */
 export const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
 
-/**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
- */
-export function openAroundTests(): void {
-  before(async () => {
+/** Opens what this file exports; for files that need it, one after the other. */
+export const openAroundTests = betweenFiles(
+  async () => {
     server = await openAzureServer();
     const { account_name, account_key, endpoint: endpoint_url } = server;
     credential = new StorageSharedKeyCredential(account_name, account_key);
     reader = new ContainerClient(`${endpoint_url}/${container_name}`, credential);
     await reader.create();
     base = { container_name, prefix: '', account_name, account_key, endpoint_url };
-  });
-  after(async () => {
+  },
+  async () => {
     await outbound.close();
     await server.close();
-  });
-}
+  },
+);

@@ -14,12 +14,13 @@ import { selectFor } from '../../server/engine/formats/select.ts';
 import type { Column } from '../../server/engine/models/column.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import type { Outbound } from '../../server/platform/outbound/outbound.ts';
 import { openBigQueryServer } from '../servers/bigquery_server.ts';
 import type { BigQueryServer } from '../servers/bigquery_server.ts';
 import type { StoredTable } from '../servers/bigquery_tables.ts';
 import { openClickHouseBytes } from '../servers/clickhouse_bytes.ts';
 
-const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+let outbound: Outbound;
 let clickhouse: ReturnType<typeof openClickHouseBytes>;
 /** The Parquet file of two rows with the uuids `one` and `two`. */
 let uuids: Buffer;
@@ -37,6 +38,7 @@ export let deps: DestinationDeps;
 export function openAroundTests(): void {
   before(async () => {
     server = await openBigQueryServer();
+    outbound = openOutbound({ allow: ['127.0.0.0/8'] });
     clickhouse = openClickHouseBytes();
     uuids = await fileOf(uuid_only, "values('uuid String', 'one', 'two')");
     deps = {

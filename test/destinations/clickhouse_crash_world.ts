@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { after, before } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseClient } from '@clickhouse/client';
+import { betweenFiles } from '../between_files.ts';
 import { openClickHouseProxy } from '../servers/clickhouse_proxy.ts';
 import type { ClickHouseProxy } from '../servers/clickhouse_proxy.ts';
 import type { DeliveryOrders, KillPlace } from '../processes/killed_delivery.ts';
@@ -118,25 +118,21 @@ export const isLost = (error: unknown) =>
   error instanceof RetryableError &&
   ['connection_lost', 'connection_failed', 'server_fault'].includes(error.code);
 
-/**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
- */
-export function openAroundTests(): void {
-  // A server of its own, because it is killed.
-  before(async () => {
+/** Opens what this file exports; for files that need it, one after the other. */
+export const openAroundTests = betweenFiles(
+  async () => {
     folder = await mkdtemp(join(tmpdir(), 'sluice-clickhouse-crash-'));
     store = await openEmbeddedClickHouse({ folder: join(folder, 'data'), log: silentLog() });
     client = createClient({ url: store.url, log: { level: 127 } });
     const url = new URL(store.url);
     proxy = await openClickHouseProxy(url.origin, { tls: false });
     base = { url: proxy.url, user: url.username, password: url.password };
-  });
-  after(async () => {
+  },
+  async () => {
     await client.close();
     await proxy.close();
     await store.stop();
     await outbound.close();
     await rm(folder, { recursive: true, force: true });
-  });
-}
+  },
+);

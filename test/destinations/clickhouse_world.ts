@@ -1,7 +1,7 @@
 import http from 'node:http';
-import { after, before } from 'node:test';
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseClient } from '@clickhouse/client';
+import { betweenFiles } from '../between_files.ts';
 import { openClickHouseProxy } from '../servers/clickhouse_proxy.ts';
 import type { ClickHouseProxy } from '../servers/clickhouse_proxy.ts';
 import type { Config } from './destination_world.ts';
@@ -68,12 +68,9 @@ export async function run(query: string): Promise<void> {
   await client.command({ query });
 }
 
-/**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
- */
-export function openAroundTests(): void {
-  before(async () => {
+/** Opens what this file exports; for files that need it, one after the other. */
+export const openAroundTests = betweenFiles(
+  async () => {
     stores = await openTestStores({ clickhouse: true });
     client = createClient({
       url: stores.clickhouse_url,
@@ -92,8 +89,8 @@ export function openAroundTests(): void {
       password: decodeURIComponent(url.password),
       has_self_signed_cert: true,
     };
-  });
-  after(async () => {
+  },
+  async () => {
     for (const database of databases)
       await client.command({ query: `DROP DATABASE ${identifier(database)} SYNC` });
     await client.close();
@@ -102,5 +99,5 @@ export function openAroundTests(): void {
     await plain.close();
     await outbound.close();
     await stores.close();
-  });
-}
+  },
+);

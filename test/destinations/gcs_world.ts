@@ -1,4 +1,4 @@
-import { after, before } from 'node:test';
+import { betweenFiles } from '../between_files.ts';
 import { openGcsServer } from '../servers/gcs_server.ts';
 import type { GcsServer } from '../servers/gcs_server.ts';
 import { silentLog } from '../../server/platform/log.ts';
@@ -30,12 +30,9 @@ export const open = (prefix: string) =>
 export const accountWith = (changes: object) =>
   JSON.stringify({ ...(JSON.parse(base.service_account_json) as object), ...changes });
 
-/**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
- */
-export function openAroundTests(): void {
-  before(async () => {
+/** Opens what this file exports; for files that need it, one after the other. */
+export const openAroundTests = betweenFiles(
+  async () => {
     server = await openGcsServer([bucket_name]);
     deps = {
       log: silentLog(),
@@ -45,9 +42,9 @@ export function openAroundTests(): void {
     };
     const { service_account_json, endpoint: endpoint_url } = server;
     base = { bucket_name, prefix: '', service_account_json, endpoint_url };
-  });
-  after(async () => {
+  },
+  async () => {
     await server.close();
     await outbound.close();
-  });
-}
+  },
+);

@@ -1,4 +1,4 @@
-import { after, before } from 'node:test';
+import { betweenFiles } from '../between_files.ts';
 import { openHttpReceiver } from '../servers/http_receiver.ts';
 import type { HttpReceiver } from '../servers/http_receiver.ts';
 import { silentLog } from '../../server/platform/log.ts';
@@ -42,18 +42,15 @@ export const pathOf = (config: HttpConfig) => new URL(config.url).pathname;
 /** A secret for signatures, of so many bytes. */
 export const secret = (bytes: number) => `whsec_${Buffer.alloc(bytes).toString('base64')}`;
 
-/**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
- */
-export function openAroundTests(): void {
-  before(async () => {
+/** Opens what this file exports; for files that need it, one after the other. */
+export const openAroundTests = betweenFiles(
+  async () => {
     receiver = await openHttpReceiver({ token });
     secure = await openHttpReceiver({ tls: true });
-  });
-  after(async () => {
+  },
+  async () => {
     await receiver.close();
     await secure.close();
     await outbound.close();
-  });
-}
+  },
+);

@@ -1,6 +1,7 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { Connection, RowDataPacket } from 'mysql2/promise';
 import type { Config } from './destination_world.ts';
+import { betweenFiles } from '../between_files.ts';
 import { mariaDbMissing, openMariaDb } from '../servers/mariadb_server.ts';
 import type { MariaDbServer } from '../servers/mariadb_server.ts';
 import { openMySqlProxy } from '../servers/mysql_proxy.ts';
@@ -33,27 +34,28 @@ let base: Omit<MySqlConfig, 'database'>;
 
 let databases = 0;
 
-async function start(): Promise<void> {
-  server = await openMariaDb();
-  admin = await server.admin();
-  secure = await openMySqlProxy(server.port, { tls: true });
-  plain = await openMySqlProxy(server.port, { tls: false });
-  base = {
-    user: server.user,
-    password: server.password,
-    host: '127.0.0.1',
-    port: secure.port,
-    has_self_signed_cert: true,
-  };
-}
-
-async function stop(): Promise<void> {
-  await admin.end();
-  await secure.close();
-  await plain.close();
-  await server.close();
-  await outbound.close();
-}
+const openServer = betweenFiles(
+  async () => {
+    server = await openMariaDb();
+    admin = await server.admin();
+    secure = await openMySqlProxy(server.port, { tls: true });
+    plain = await openMySqlProxy(server.port, { tls: false });
+    base = {
+      user: server.user,
+      password: server.password,
+      host: '127.0.0.1',
+      port: secure.port,
+      has_self_signed_cert: true,
+    };
+  },
+  async () => {
+    await admin.end();
+    await secure.close();
+    await plain.close();
+    await server.close();
+    await outbound.close();
+  },
+);
 
 /** Registers tests that need MariaDB; where it is missing they are skipped, and said to be. */
 export function onMariaDb(tests: () => void): void {
@@ -61,8 +63,7 @@ export function onMariaDb(tests: () => void): void {
   if (mariaDbMissing !== undefined)
     test('the tests on MariaDB', { skip: mariaDbMissing }, () => undefined);
   describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
-    before(start);
-    after(stop);
+    openServer();
     tests();
   });
 }

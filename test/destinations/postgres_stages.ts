@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { after, before } from 'node:test';
+import { betweenFiles } from '../between_files.ts';
 import { openPostgresServer, outcomeOf, uuidDelivery } from '../servers/postgres_destination.ts';
 import type { PostgresServer } from '../servers/postgres_destination.ts';
 import { RetryableError } from '../../server/engine/destination/errors.ts';
@@ -71,13 +71,10 @@ export async function writeSlice(
   return outcomeOf(number, text, written as { name: string; state: null });
 }
 
-/**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
- */
-export function openAroundTests(): void {
-  before(async () => {
+/** Opens what this file exports; for files that need it, one after the other. */
+export const openAroundTests = betweenFiles(
+  async () => {
     server = await openPostgresServer();
-  });
-  after(() => server.close());
-}
+  },
+  () => server.close(),
+);

@@ -1,6 +1,6 @@
-import { after, before } from 'node:test';
 import pg from 'pg';
 import type { Config } from './destination_world.ts';
+import { betweenFiles } from '../between_files.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
 import { openPostgresProxy } from '../servers/postgres_proxy.ts';
@@ -45,12 +45,9 @@ export async function freshConfig(): Promise<PostgresConfig> {
 export const inSchema = (config: Config, table = 'events') =>
   `${pg.escapeIdentifier(String(config['schema']))}.${pg.escapeIdentifier(table)}`;
 
-/**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
- */
-export function openAroundTests(): void {
-  before(async () => {
+/** Opens what this file exports; for files that need it, one after the other. */
+export const openAroundTests = betweenFiles(
+  async () => {
     stores = await openTestStores({ clickhouse: false });
     pool = new pg.Pool({
       connectionString: stores.database_url,
@@ -71,12 +68,12 @@ export function openAroundTests(): void {
       database: url.pathname.slice(1),
       has_self_signed_cert: true,
     };
-  });
-  after(async () => {
+  },
+  async () => {
     await pool.end();
     await secure.close();
     await plain.close();
     await outbound.close();
     await stores.close();
-  });
-}
+  },
+);

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { RedshiftWorld } from './redshift_world.ts';
 import type { SliceOutcome } from '../../server/engine/destination/destination.ts';
 
-/** The cluster of the tests of one file; who does not test the contract starts and stops it. */
+/** The cluster. */
 export const world = new RedshiftWorld('INSERT');
 
 /** A slice of one row. */

@@ -17,6 +17,7 @@ import type { Config, DestinationUnderTest } from './destination_world.ts';
 import type { DeliveryOrders } from '../processes/killed_delivery.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
+import { betweenFiles } from '../between_files.ts';
 import { makeRedshift, openRedshiftServer } from '../servers/redshift_server.ts';
 import type { RedshiftServer } from '../servers/redshift_server.ts';
 import type { S3Server } from '../servers/s3_server.ts';
@@ -30,8 +31,7 @@ export const deliveryOf = (changes: Partial<Delivery> = {}): Delivery =>
   freshDelivery({ columns: uuid_only, ...changes });
 
 /**
- * What passes for a Redshift cluster, for the tests of one file, in one mode; with COPY its bucket
- * too.
+ * What passes for a Redshift cluster, in one mode; with COPY its bucket too.
  */
 export class RedshiftWorld {
   readonly outbound = openOutbound({ allow: ['127.0.0.0/8'] });
@@ -48,6 +48,12 @@ export class RedshiftWorld {
   private stores!: TestStores;
   private base!: RedshiftConfig;
   private places = 0;
+
+  /** Starts and stops it around the test files that call this. */
+  readonly openAroundTests = betweenFiles(
+    () => this.start(),
+    () => this.stop(),
+  );
 
   constructor(mode: 'INSERT' | 'COPY') {
     this.mode = mode;
@@ -186,11 +192,8 @@ export class RedshiftWorld {
       void (await this.pool.query(text(this.inSchema(config))));
     return {
       definition: redshift,
-      start: async () => {
-        await this.start();
-        return this.deps;
-      },
-      stop: () => this.stop(),
+      start: async () => this.deps,
+      stop: async () => undefined,
       configure: () => this.freshConfig(),
       ...(this.mode === 'INSERT'
         ? { planted_elsewhere: ['aws_access_key_id', 'aws_secret_access_key'] }

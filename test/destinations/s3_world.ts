@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import { after, before } from 'node:test';
 import type { Config } from './destination_world.ts';
+import { betweenFiles } from '../between_files.ts';
 import { openS3Server } from '../servers/s3_server.ts';
 import type { S3Server } from '../servers/s3_server.ts';
 import { silentLog } from '../../server/platform/log.ts';
@@ -51,12 +51,9 @@ export async function content(config: Config, key: string): Promise<Buffer> {
 /** A stream of these bytes. */
 export const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
 
-/**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
- */
-export function openAroundTests(): void {
-  before(async () => {
+/** Opens what this file exports; for files that need it, one after the other. */
+export const openAroundTests = betweenFiles(
+  async () => {
     server = await openS3Server([bucket_name]);
     base = {
       bucket_name,
@@ -66,9 +63,9 @@ export function openAroundTests(): void {
       aws_secret_access_key: server.secret_key,
       endpoint_url: server.endpoint,
     };
-  });
-  after(async () => {
+  },
+  async () => {
     await outbound.close();
     await server.close();
-  });
-}
+  },
+);

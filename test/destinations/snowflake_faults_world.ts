@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
-import { after, before, beforeEach } from 'node:test';
+import { beforeEach } from 'node:test';
 import tls from 'node:tls';
 import pg from 'pg';
+import { betweenFiles } from '../between_files.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
 import { uuidDelivery } from '../servers/postgres_destination.ts';
@@ -95,19 +96,26 @@ export const refusal = (code: string, sql_state: string, message: string): Fault
   message,
 });
 
-/**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
- */
-export function openAroundTests(): void {
-  before(async () => {
+const openAccount = betweenFiles(
+  async () => {
     outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] });
     tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
     stores = await openTestStores({ clickhouse: false });
     pool = new pg.Pool({ connectionString: stores.database_url, max: 1 });
     pool.on('error', () => undefined);
     server = await openSnowflakeServer(stores.database_url);
-  });
+  },
+  async () => {
+    await server.close();
+    await pool.end();
+    await outbound.close();
+    await stores.close();
+  },
+);
+
+/** Opens what this file exports; for files that need it, one after the other. */
+export function openAroundTests(): void {
+  openAccount();
   beforeEach(async () => {
     server.recover();
     const schema = `S${(schemas += 1)}`;
@@ -122,11 +130,5 @@ export function openAroundTests(): void {
       warehouse: 'LOADING',
       schema,
     };
-  });
-  after(async () => {
-    await server.close();
-    await pool.end();
-    await outbound.close();
-    await stores.close();
   });
 }

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import http from 'node:http';
-import { after, before } from 'node:test';
 import tls from 'node:tls';
 import pg from 'pg';
+import { betweenFiles } from '../between_files.ts';
 import { tablesIn } from '../factories/deliveries.ts';
 import type { Config } from './destination_world.ts';
 import { openTestStores } from '../harness_stores.ts';
@@ -72,12 +72,9 @@ export async function leftovers(config: Config): Promise<string[]> {
   return [...others, ...claims.rows.map((row) => row.attempt_id)];
 }
 
-/**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
- */
-export function openAroundTests(): void {
-  before(async () => {
+/** Opens what this file exports; for files that need it, one after the other. */
+export const openAroundTests = betweenFiles(
+  async () => {
     outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] });
     deps = {
       log: silentLog(),
@@ -97,12 +94,12 @@ export function openAroundTests(): void {
     plain = http.createServer((_request, response) => void response.end());
     plain.listen(0, '127.0.0.1');
     await once(plain, 'listening');
-  });
-  after(async () => {
+  },
+  async () => {
     await server.close();
     plain.close();
     await pool.end();
     await outbound.close();
     await stores.close();
-  });
-}
+  },
+);

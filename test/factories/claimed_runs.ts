@@ -1,6 +1,7 @@
-import { after, before, beforeEach } from 'node:test';
+import { beforeEach } from 'node:test';
 import { openClaimWorld } from './claim_world.ts';
 import type { ClaimWorld } from './claim_world.ts';
+import { betweenFiles } from '../between_files.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness } from '../harness.ts';
 
@@ -18,15 +19,16 @@ export async function newRuns(project: number, count: number, host?: string): Pr
   return ids;
 }
 
-/**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
- */
-export function openAroundTests(): void {
-  before(async () => {
+const openWorld = betweenFiles(
+  async () => {
     house = await openHarness({ clickhouse: false });
     world = await openClaimWorld(house);
-  });
-  after(() => house.close());
+  },
+  () => house.close(),
+);
+
+/** Opens what this file exports; for files that need it, one after the other. */
+export function openAroundTests(): void {
+  openWorld();
   beforeEach(() => world.clear());
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before } from 'node:test';
+import { betweenFiles } from '../between_files.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness } from '../harness.ts';
 import { openIngestion } from '../../server/engine/ingest/batcher.ts';
@@ -55,13 +55,10 @@ export const count = async (teamId: number) =>
     )
   )[0]!;
 
-/**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
- */
-export function openAroundTests(): void {
-  before(async () => {
+/** Opens what this file exports; for files that need it, one after the other. */
+export const openAroundTests = betweenFiles(
+  async () => {
     harness = await openHarness();
-  });
-  after(() => harness.close());
-}
+  },
+  () => harness.close(),
+);

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before } from 'node:test';
+import { betweenFiles } from '../between_files.ts';
 import { openHarness } from '../harness.ts';
 import type { Answer, Harness, TestOrganization } from '../harness.ts';
 import { openPluginForge } from '../servers/plugin_forge.ts';
@@ -37,12 +37,9 @@ export const ask = (
 /** What a refusal says of its reason. */
 export const faultOf = ({ status, body }: Answer) => [status, body.attr, body.code];
 
-/**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
- */
-export function openAroundTests(): void {
-  before(async () => {
+/** Opens what this file exports; for files that need it, one after the other. */
+export const openAroundTests = betweenFiles(
+  async () => {
     registry = await openPluginRegistry();
     forge = await openPluginForge();
     folder = await mkdtemp(join(tmpdir(), 'plugins-'));
@@ -65,9 +62,9 @@ export function openAroundTests(): void {
       },
     });
     home = await harness.newOrganization();
-  });
-  after(async () => {
+  },
+  async () => {
     await harness.close();
     await Promise.all([registry.close(), forge.close(), rm(folder, { recursive: true })]);
-  });
-}
+  },
+);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { after, before } from 'node:test';
+import { betweenFiles } from '../between_files.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
 import { openTwoProjects } from '../../server/engine/query/cases/two_projects.ts';
@@ -10,20 +10,17 @@ let stores: TestStores;
 /** Two projects in one store. */
 export let projects: TwoProjects;
 
-/**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
- */
-export function openAroundTests(): void {
-  before(async () => {
+/** Opens what this file exports; for files that need it, one after the other. */
+export const openAroundTests = betweenFiles(
+  async () => {
     stores = await openTestStores({ clickhouse: true });
     projects = await openTwoProjects(
       stores.clickhouse_url,
       join(import.meta.dirname, '../../migrations/clickhouse'),
     );
-  });
-  after(async () => {
+  },
+  async () => {
     await projects?.close();
     await stores?.close();
-  });
-}
+  },
+);

@@ -1,7 +1,7 @@
-import { after, before } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport } from './batch_exports.ts';
 import { fillEvents } from './fill_events.ts';
+import { betweenFiles } from '../between_files.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness, TestOrganization } from '../harness.ts';
 import type { Engine } from '../../server/engine/engine.ts';
@@ -50,12 +50,9 @@ export async function lookAtAll(): Promise<number> {
   return count;
 }
 
-/**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
- */
-export function openAroundTests(): void {
-  before(async () => {
+/** Opens what this file exports; for files that need it, one after the other. */
+export const openAroundTests = betweenFiles(
+  async () => {
     house = await openHarness();
     engine = house.deps.engine;
     busy = await house.newOrganization();
@@ -66,6 +63,6 @@ export function openAroundTests(): void {
         from,
         to: from + hour_ms,
       });
-  });
-  after(() => house.close());
-}
+  },
+  () => house.close(),
+);

@@ -11,6 +11,7 @@ import { persons } from '../../models/persons.ts';
 import { redshift } from './redshift.ts';
 import { world, row, manifest, outcomeOf } from '../../../../test/destinations/redshift_slices.ts';
 
+world.openAroundTests();
 testDestination(world.under());
 
 test('persons are merged: a row gives way to a higher version only', async () => {

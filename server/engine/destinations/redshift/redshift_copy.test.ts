@@ -14,6 +14,7 @@ import type { RedshiftConfig } from './config.ts';
 import { redshift } from './redshift.ts';
 
 const world = new RedshiftWorld('COPY');
+world.openAroundTests();
 testDestination(world.under());
 
 const isLost = (error: unknown) => error instanceof RetryableError && error.code === 'slice_lost';

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { repeatedSlices, writeSlice } from '../../../../test/processes/killed_delivery.ts';
 import { deliveryOf } from '../../../../test/destinations/redshift_world.ts';
 import { RetryableError } from '../../destination/errors.ts';
 import { redshift } from './redshift.ts';
 import { world, row, manifest, outcomeOf } from '../../../../test/destinations/redshift_slices.ts';
 
-before(() => world.start());
-after(() => world.stop());
+world.openAroundTests();
 
 const isCode = (code: string) => (error: unknown) =>
   error instanceof RetryableError && error.code === code;
