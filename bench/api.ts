@@ -16,13 +16,13 @@ import sql from 'sql-template-tag';
 import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
 import { call, main, serverEnvironment, startServer } from '../test/processes/server_process.ts';
-import { readOptions, tell } from './measure/figures.ts';
+import { readBenchOptions, tell } from './measure/figures.ts';
 import { median, spreadOf } from './measure/median.ts';
 import { plantExports } from './plant/runs.ts';
 import { processorTime } from './measure/processor_time.ts';
 import type { Load, LoadAsked } from './api/load.ts';
 
-const options = readOptions({ way: '', rounds: '5', share: '1', before: '' });
+const options = readBenchOptions({ way: '', rounds: '5', share: '1', before: '' });
 
 /** What is asked for, and the share of the bare server that is aimed at. */
 const ways = [

@@ -11,7 +11,7 @@ import { findProgram } from '../server/platform/embedded/programs.ts';
 import { mayRaisePriority } from '../server/platform/processes/process_priority.ts';
 import { until } from '../test/processes/server_process.ts';
 import { beginYesterday, fillYesterday, openBenchServer } from './measure/bench_server.ts';
-import { readOptions, tell } from './measure/figures.ts';
+import { readBenchOptions, tell } from './measure/figures.ts';
 
 type Result = { failed: number; p50: number; p99: number };
 
@@ -125,7 +125,7 @@ function rights(): Record<string, string[]> {
 
 const [first] = process.argv.slice(2);
 const defaults = { events: '8000000', rounds: '2', way: '' };
-const options = first === 'load' ? defaults : readOptions(defaults);
+const options = first === 'load' ? defaults : readBenchOptions(defaults);
 const hasRight = mayRaisePriority();
 const chrt = findProgram('chrt');
 if (first === 'load') process.send?.(await load(process.argv[3]!, process.argv[4]!));

@@ -4,10 +4,10 @@
 import { fillEvents } from '../test/factories/fill_events.ts';
 import { until } from '../test/processes/server_process.ts';
 import { openBenchServer } from './measure/bench_server.ts';
-import { readOptions, tell } from './measure/figures.ts';
+import { readBenchOptions, tell } from './measure/figures.ts';
 import { memoryOf, treeOf } from './measure/process_memory.ts';
 
-const hours = Number(readOptions({ hours: '1008', rounds: '1' }).hours);
+const hours = Number(readBenchOptions({ hours: '1008', rounds: '1' }).hours);
 const hour_ms = 3_600_000;
 const events_per_hour = 20;
 const server = await openBenchServer();

@@ -5,10 +5,10 @@ import { workBulkActions } from '../server/api/batch_exports/bulk_actions/work.t
 import { newExport, projectBase } from '../test/factories/batch_exports.ts';
 import { openHarness } from '../test/harness.ts';
 import type { Harness } from '../test/harness.ts';
-import { readOptions, tell } from './measure/figures.ts';
+import { readBenchOptions, tell } from './measure/figures.ts';
 import { processorTime } from './measure/processor_time.ts';
 
-const options = readOptions({ runs: '5000', rounds: '3' });
+const options = readBenchOptions({ runs: '5000', rounds: '3' });
 const runs = Number(options.runs);
 
 async function plantFailed({ deps: { db } }: Harness, id: string): Promise<void> {

@@ -7,10 +7,10 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Asked, Target, Told } from './capture/sender.ts';
-import { readOptions, tell } from './measure/figures.ts';
+import { readBenchOptions, tell } from './measure/figures.ts';
 import type { Opened, Used } from './ingestion/server.ts';
 
-const options = readOptions({ way: '', rounds: '3', seconds: '3' });
+const options = readBenchOptions({ way: '', rounds: '3', seconds: '3' });
 const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
 async function hear<Message>(from: ChildProcess | Worker): Promise<Message> {

@@ -14,9 +14,9 @@ import { fillEvents } from '../test/factories/fill_events.ts';
 import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
 import type { ServerProcess } from '../test/processes/server_process.ts';
 import { benched_program } from './measure/benched_program.ts';
-import { numbersOf, readOptions, tell } from './measure/figures.ts';
+import { numbersOf, readBenchOptions, tell } from './measure/figures.ts';
 
-const options = readOptions({
+const options = readBenchOptions({
   exports: '10000',
   projects: '100,1000',
   workers: '2',

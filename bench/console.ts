@@ -8,13 +8,13 @@ import { openPageServer } from '../test/console/page_server.ts';
 import { openSignedIn } from '../test/console/visitor.ts';
 import type { Visitor } from '../test/console/visitor.ts';
 import { startChromium } from '../test/processes/chromium.ts';
-import { readOptions, tell } from './measure/figures.ts';
+import { readBenchOptions, tell } from './measure/figures.ts';
 import { history_start, plantExports, plantHistory } from './plant/runs.ts';
 
 const exports = 10_000;
 const slots = 200_000;
 const runs_each = 80;
-const rounds = Number(readOptions({ rounds: '5' }).rounds);
+const rounds = Number(readBenchOptions({ rounds: '5' }).rounds);
 
 /** What is on the screen at first, by its selector. */
 const first_row = '.export_row a';

@@ -3,12 +3,12 @@
 import { join } from 'node:path';
 import { build } from 'vite';
 import { root } from '../scripts/child.ts';
-import { readOptions, tell } from './measure/figures.ts';
+import { readBenchOptions, tell } from './measure/figures.ts';
 import { startChromium } from '../test/processes/chromium.ts';
 
 const slots = 200_000;
 /** So often each is drawn. */
-const rounds = Number(readOptions({ rounds: '60' }).rounds);
+const rounds = Number(readBenchOptions({ rounds: '60' }).rounds);
 
 /** The modules of the map as one script that leaves what the bench calls in `globalThis.map`. */
 async function bundleMap(): Promise<string> {

@@ -3,9 +3,9 @@
 // meanwhile. Run: npm run bench empty_backfill [-- --runs 500000 --rounds 1]
 import { until } from '../test/processes/server_process.ts';
 import { openBenchServer } from './measure/bench_server.ts';
-import { readOptions, tell } from './measure/figures.ts';
+import { readBenchOptions, tell } from './measure/figures.ts';
 
-const options = readOptions({ runs: '500000', rounds: '1' });
+const options = readBenchOptions({ runs: '500000', rounds: '1' });
 const runs = Number(options.runs);
 const five_minutes_ms = 300_000;
 const server = await openBenchServer();

@@ -9,11 +9,11 @@ import { exportYesterday, fillYesterday, openBenchServer } from './measure/bench
 import type { BenchServer } from './measure/bench_server.ts';
 import type { Place } from './export/place.ts';
 import { openPlaces } from './export/places.ts';
-import { numbersOf, readOptions, tell } from './measure/figures.ts';
+import { numbersOf, readBenchOptions, tell } from './measure/figures.ts';
 import { memoryOf, treeOf } from './measure/process_memory.ts';
 import { processorTime } from './measure/processor_time.ts';
 
-const options = readOptions({ way: '', events: '1000000', rounds: '3', sliced: '' });
+const options = readBenchOptions({ way: '', events: '1000000', rounds: '3', sliced: '' });
 
 type Measured = { rate: number; processor: number };
 

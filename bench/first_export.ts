@@ -7,10 +7,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { readOptions, tell } from './measure/figures.ts';
+import { readBenchOptions, tell } from './measure/figures.ts';
 import { memoryOf, treeOf } from './measure/process_memory.ts';
 
-const options = readOptions({ rounds: '1' });
+const options = readBenchOptions({ rounds: '1' });
 /** What the server prints, by what it means. */
 const marks = {
   ready: 'Sluice is ready',

@@ -10,7 +10,7 @@
 import { buildApp } from '../server/app.ts';
 import { newExport } from '../test/factories/batch_exports.ts';
 import { openHarness } from '../test/harness.ts';
-import { numbersOf, readOptions, tell } from './measure/figures.ts';
+import { numbersOf, readBenchOptions, tell } from './measure/figures.ts';
 import { plansOf, tellPlans } from './growth/plans.ts';
 import { growRows } from './growth/rows.ts';
 import { dimensions } from './growth/ways.ts';
@@ -18,7 +18,7 @@ import type { Place, Way } from './growth/ways.ts';
 import { median } from './measure/median.ts';
 import { processorTime } from './measure/processor_time.ts';
 
-const options = readOptions({
+const options = readBenchOptions({
   way: '',
   exports: '10,1000,10000,100000',
   runs: '1000,100000,1000000',

@@ -1,8 +1,8 @@
 // The longest time for which one request holds the event loop: bodies of each hostile shape at the
 // limit of each route. npm run hostile [-- --route events/] [-- --shape gzip]
 import { once } from 'node:events';
-import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
+import { readOptions } from '../scripts/options.ts';
 import { buildApp } from '../server/app.ts';
 import { capture_size_bytes_max } from '../server/api/capture/read/unpack.ts';
 import { openLog } from '../server/platform/log.ts';
@@ -21,12 +21,7 @@ const hold_ms_max = 50;
  * back each time, what other programs do to the machine does not, so the least counts.
  */
 const tries_max = 5;
-const { values: wanted } = parseArgs({
-  options: {
-    route: { type: 'string', default: '' },
-    shape: { type: 'string', default: '' },
-  },
-});
+const wanted = readOptions({ route: '', shape: '' });
 const house = await openHarness({
   config: { capture_limit_per_key: 0, capture_limit_per_address: 0 },
   deps: { log: openLog('error') },

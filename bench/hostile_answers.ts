@@ -7,10 +7,10 @@ import { openLog } from '../server/platform/log.ts';
 import { openEra } from '../test/fuzz/era.ts';
 import { openRandom } from '../test/chaos/random.ts';
 import { openHarness } from '../test/harness.ts';
-import { readOptions, tell } from './measure/figures.ts';
+import { readBenchOptions, tell } from './measure/figures.ts';
 import { watchTurns } from './measure/turn_watch.ts';
 
-const options = readOptions({ limit: '100', rounds: '3' });
+const options = readBenchOptions({ limit: '100', rounds: '3' });
 const text = (length: number) => 'a "quoted" text, '.repeat(length / 17);
 const house = await openHarness({ deps: { log: openLog('error') } });
 const era = await openEra(house);

@@ -6,11 +6,11 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Asked, Sent } from './ingestion/sender.ts';
-import { readOptions, tell } from './measure/figures.ts';
+import { readBenchOptions, tell } from './measure/figures.ts';
 import { median } from './measure/median.ts';
 import type { Opened, Used } from './ingestion/server.ts';
 
-const options = readOptions({ before: '', way: '', rounds: '3', seconds: '2' });
+const options = readBenchOptions({ before: '', way: '', rounds: '3', seconds: '2' });
 const warm_up_ms = 1_500;
 const here = fileURLToPath(new URL('..', import.meta.url));
 

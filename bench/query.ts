@@ -12,9 +12,9 @@ import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../server/platform/clickhouse/migrate.ts';
 import { openEmbeddedClickHouse } from '../server/platform/embedded/clickhouse/clickhouse.ts';
 import { silentLog } from '../server/platform/log.ts';
-import { readOptions, tell } from './measure/figures.ts';
+import { readBenchOptions, tell } from './measure/figures.ts';
 
-const options = readOptions({ rounds: '3' });
+const options = readBenchOptions({ rounds: '3' });
 const calls = 1_000;
 const engine_calls = 10;
 const run = {

@@ -4,10 +4,10 @@
 import { newExport, projectBase } from '../test/factories/batch_exports.ts';
 import { buildApp } from '../server/app.ts';
 import { openHarness } from '../test/harness.ts';
-import { readOptions, tell } from './measure/figures.ts';
+import { readBenchOptions, tell } from './measure/figures.ts';
 import { history_start, plantHistory } from './plant/runs.ts';
 
-const options = readOptions({ slots: '200000', backfill_runs: '800000', rounds: '3' });
+const options = readBenchOptions({ slots: '200000', backfill_runs: '800000', rounds: '3' });
 const slots = Number(options.slots);
 const backfill_runs = Number(options.backfill_runs);
 

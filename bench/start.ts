@@ -11,11 +11,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
 import { serverEnvironment } from '../test/processes/server_process.ts';
 import { benched_program } from './measure/benched_program.ts';
-import { readOptions, tell } from './measure/figures.ts';
+import { readBenchOptions, tell } from './measure/figures.ts';
 import { memoryOf, treeOf } from './measure/process_memory.ts';
 import { processorTime } from './measure/processor_time.ts';
 
-const options = readOptions({ rounds: '3', idle: '20' });
+const options = readBenchOptions({ rounds: '3', idle: '20' });
 const rounds = Number(options.rounds);
 
 type Took = { seconds: number; processor: number };

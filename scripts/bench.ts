@@ -10,12 +10,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { parseArgs } from 'node:util';
 import './require_node.mjs';
 import { tableOf } from '../bench/measure/figures.ts';
 import type { Figure } from '../bench/measure/figures.ts';
 import { describeMachine, machineLoad } from '../bench/measure/machine.ts';
 import { interrupt, isInterrupted, root, runNode } from './child.ts';
+import { readOptions } from './options.ts';
 
 /** `quick`: its options where all shall be over soon; false leaves it out then. */
 type Bench = { what: string; all?: string[]; quick: string[] | false };
@@ -82,23 +82,17 @@ const benches: Record<string, Bench> = {
 
 const [first = '', ...rest] = process.argv.slice(2);
 const name = first.startsWith('--') ? '' : first;
-const { values } = parseArgs({
-  args: name === '' ? process.argv.slice(2) : [],
-  options: {
-    quick: { type: 'boolean', default: false },
-    docs: { type: 'boolean', default: false },
-    only: { type: 'string', default: '' },
-    rounds: { type: 'string' },
-    server: { type: 'string' },
-  },
-});
+const values = readOptions(
+  { quick: false, docs: false, only: '', rounds: '', server: '' },
+  name === '' ? process.argv.slice(2) : [],
+);
 
 function optionsOf({ all = [], quick }: Bench): string[] {
   const own = values.quick && quick !== false ? quick : all;
   return [
     ...own,
-    ...(values.rounds === undefined ? [] : ['--rounds', values.rounds]),
-    ...(values.server === undefined ? [] : ['--server', values.server]),
+    ...(values.rounds === '' ? [] : ['--rounds', values.rounds]),
+    ...(values.server === '' ? [] : ['--server', values.server]),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { readOptions } from '../../scripts/options.ts';
 import { median, spreadOf } from './median.ts';
 
 /** What a bench has measured: one line of the table that `npm run bench` makes. */
@@ -29,22 +29,9 @@ export function tell(figure: Figure): void {
   process.send?.(figure);
 }
 
-/**
- * The options of a bench, `--name value`, each a text with its default; refuses one that it does
- * not know.
- */
-export function readOptions<Name extends string>(
-  defaults: Record<Name, string>,
-): Record<Name, string> {
-  const options = Object.fromEntries(
-    Object.entries(defaults).map(([name, value]) => [
-      name,
-      { type: 'string' as const, default: value as string },
-    ]),
-  );
-  // What is measured is the matter of benched_program.ts.
-  const server = { type: 'string' as const };
-  return parseArgs({ options: { ...options, server } }).values as Record<Name, string>;
+/** `readOptions` for a bench: what is measured is the matter of benched_program.ts. */
+export function readBenchOptions<Defaults extends Record<string, string>>(defaults: Defaults) {
+  return readOptions({ ...defaults, server: '' });
 }
 
 /** The numbers of an option that is a list of them. */

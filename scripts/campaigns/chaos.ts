@@ -5,17 +5,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { isFaultless, runCampaign } from '../../test/chaos/campaign.ts';
+import { anySeed, readOptions } from '../options.ts';
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '50' },
-    seed: { type: 'string', default: String(Date.now() % 100_000) },
-    events: { type: 'string', default: '60000' },
-  },
-});
-const [kills, seed, events] = [Number(values.kills), Number(values.seed), Number(values.events)];
+const { kills, seed, events } = readOptions({ kills: 50, seed: anySeed(), events: 60_000 });
 const folder = mkdtempSync(join(tmpdir(), 'sluice-chaos-'));
 console.log(`${kills} kills, seed ${seed}, ${events} events before the first one; in ${folder}`);
 const outcome = await runCampaign({

@@ -7,31 +7,27 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { runCampaign } from '../../test/clickhouse_cluster/campaign.ts';
 import { control_names, runControls } from '../../test/clickhouse_cluster/controls.ts';
 import { isFaultless } from '../../test/clickhouse_cluster/judge.ts';
 import { cuts as cuts_known } from '../../test/clickhouse_cluster/nemesis.ts';
+import { anySeed, readOptions } from '../options.ts';
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '20' },
-    cuts: { type: 'string', default: '20' },
-    seed: { type: 'string', default: String(Date.now() % 100_000) },
-    mode: { type: 'string', default: 'replicated_database' },
-    without: { type: 'string' },
-    only: { type: 'string' },
-  },
+const { kills, cuts, seed, without, only, ...options } = readOptions({
+  kills: 20,
+  cuts: 20,
+  seed: anySeed(),
+  mode: 'replicated_database',
+  without: '',
+  only: '',
 });
-const [kills, cuts, seed] = [Number(values.kills), Number(values.cuts), Number(values.seed)];
-const mode = values.mode === 'on_cluster' ? 'on_cluster' : 'replicated_database';
-const { without, only } = values;
-const kinds = only === undefined ? undefined : cuts_known.filter((kind) => kind === only);
+const mode = options.mode === 'on_cluster' ? 'on_cluster' : 'replicated_database';
+const kinds = only === '' ? undefined : cuts_known.filter((kind) => kind === only);
 if (kinds?.length === 0)
   throw new Error(`--only takes one of: ${[...new Set(cuts_known)].join(', ')}.`);
-const named = without?.split(', ') ?? [];
+const named = without.split(', ');
 const wanted = control_names.filter((name) => without === 'all' || named.includes(name));
-if (without !== undefined && wanted.length === 0)
+if (without !== '' && wanted.length === 0)
   throw new Error(`--without takes all, or some of: ${control_names.join(', ')}.`);
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-cluster-'));
@@ -56,7 +52,7 @@ async function isWhole(): Promise<boolean> {
   return is_whole;
 }
 
-const passed = await (without === undefined ? isWhole() : isFound());
+const passed = await (without === '' ? isWhole() : isFound());
 // What is not as it must be is left for who looks into it.
 if (passed) rmSync(folder, { recursive: true, force: true });
 process.exitCode = passed ? 0 : 1;

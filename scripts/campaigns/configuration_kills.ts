@@ -4,16 +4,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { runConfigurationKills } from '../../test/chaos/configuration_kills.ts';
+import { anySeed, readOptions } from '../options.ts';
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '100' },
-    seed: { type: 'string', default: String(Date.now() % 100_000) },
-  },
-});
-const [kills, seed] = [Number(values.kills), Number(values.seed)];
+const { kills, seed } = readOptions({ kills: 100, seed: anySeed() });
 const folder = mkdtempSync(join(tmpdir(), 'sluice-kills-'));
 console.log(`${kills} kills, seed ${seed}; in ${folder}`);
 const say = (line: string) => console.log(line);

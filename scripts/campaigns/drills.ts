@@ -6,21 +6,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { runDrills } from '../../test/chaos/drills.ts';
+import { anySeed, readOptions } from '../options.ts';
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '6' },
-    first: { type: 'string', default: '0' },
-    seed: { type: 'string', default: String(Date.now() % 100_000) },
-  },
-});
-const [rounds, first, seed] = [values.rounds, values.first, values.seed].map(Number) as [
-  number,
-  number,
-  number,
-];
+const { rounds, first, seed } = readOptions({ rounds: 6, first: 0, seed: anySeed() });
 const folder = mkdtempSync(join(tmpdir(), 'sluice-drills-'));
 console.log(`${rounds} rounds from ${first} on, seed ${seed}; in ${folder}`);
 const say = (line: string) => console.log(line);

@@ -5,29 +5,23 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { runErasures } from '../../test/chaos/erasures.ts';
+import { anySeed, readOptions } from '../options.ts';
 
-const { values } = parseArgs({
-  options: {
-    events: { type: 'string', default: '20000' },
-    persons: { type: 'string', default: '100' },
-    erasures: { type: 'string', default: '4' },
-    kills: { type: 'string', default: '20' },
-    seed: { type: 'string', default: String(Date.now() % 100_000) },
-  },
+const options = readOptions({
+  events: 20_000,
+  persons: 100,
+  erasures: 4,
+  kills: 20,
+  seed: anySeed(),
 });
 const folder = mkdtempSync(join(tmpdir(), 'sluice-erasures-'));
 const wanted = {
   folder,
-  events: Number(values.events),
-  persons: Number(values.persons),
-  erasures: Number(values.erasures),
-  kills: Number(values.kills),
-  seed: Number(values.seed),
+  ...options,
   say: (line: string) => console.log(`${Math.round(performance.now() / 1_000)} s: ${line}`),
 };
-console.log(`${values.events} events, ${values.kills} kills, seed ${values.seed}; in ${folder}`);
+console.log(`${options.events} events, ${options.kills} kills, seed ${options.seed}; in ${folder}`);
 const outcome = await runErasures(wanted);
 console.log(JSON.stringify(outcome, null, 2));
 if (outcome.faults.length === 0) rmSync(folder, { recursive: true, force: true });

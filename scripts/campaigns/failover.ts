@@ -6,22 +6,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { isWhole, runFailover } from '../../test/failover/failover.ts';
 import { findPostgresPrograms } from '../../test/failover/postgres_server.ts';
+import { anySeed, readOptions } from '../options.ts';
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '20' },
-    seed: { type: 'string', default: String(Date.now() % 100_000) },
-  },
-});
+const { kills, seed } = readOptions({ kills: 20, seed: anySeed() });
 const programs = findPostgresPrograms();
 if (programs === undefined) {
   console.log('Skipped: initdb and pg_basebackup are not installed (apt-get install postgresql).');
   process.exit(0);
 }
-const [kills, seed] = [Number(values.kills), Number(values.seed)];
 const folder = mkdtempSync(join(tmpdir(), 'sluice-failover-'));
 console.log(`${kills} kills, seed ${seed}, ${programs}; in ${folder}`);
 const say = (line: string) => console.log(line);

@@ -3,10 +3,10 @@
 // answered 200 with what is stored and what a File export delivered.
 // With --floor 0 nothing stops events before the stores themselves refuse to write.
 // npm run full_disk [-- --mebibytes 768 --floor 0]
-import { parseArgs } from 'node:util';
 import { runFullDisk } from '../../test/chaos/full_disk.ts';
+import { readOptions } from '../options.ts';
 
-const { values } = parseArgs({
-  options: { mebibytes: { type: 'string', default: '768' }, floor: { type: 'string' } },
+await runFullDisk({
+  ...readOptions({ mebibytes: 768, floor: '' }),
+  say: (line) => console.log(line),
 });
-await runFullDisk({ ...values, say: (line) => console.log(line) });

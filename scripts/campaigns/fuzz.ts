@@ -3,29 +3,27 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { Agent } from 'undici';
 import { firstStart } from '../../server/cli/first_start.ts';
 import { openLog } from '../../server/platform/log.ts';
 import { openHarness } from '../../test/harness.ts';
 import { era_requests, runCampaign } from '../../test/fuzz/campaign.ts';
 import type { Fault, Progress } from '../../test/fuzz/campaign.ts';
+import { readOptions } from '../options.ts';
 
 const eras_per_line = 20;
 const shown_max = 50;
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: '1' },
-    requests: { type: 'string', default: '10000' },
-    from: { type: 'string', default: '0' },
-    'at-once': { type: 'string', default: '6' },
-    only: { type: 'string' },
-  },
+const { seed, requests, ...options } = readOptions({
+  seed: 1,
+  requests: 10_000,
+  from: 0,
+  'at-once': 6,
+  only: '',
 });
-const only = values.only === undefined ? undefined : Number(values.only);
-const from = only === undefined ? Number(values.from) : only - (only % era_requests);
-const to = only === undefined ? from + Number(values.requests) : only + 1;
-const seed = Number(values.seed);
+const only = options.only === '' ? undefined : Number(options.only);
+const from = only === undefined ? options.from : only - (only % era_requests);
+const to = only === undefined ? from + requests : only + 1;
+const at_once = only === undefined ? options['at-once'] : 1;
 
 const folder = await mkdtemp(join(tmpdir(), 'sluice-fuzz-'));
 const house = await openHarness({
@@ -47,13 +45,13 @@ const began = performance.now();
 let eras = 0;
 let told = 0;
 try {
-  console.log(`seed ${seed}, requests ${from} to ${to}, ${values['at-once']} at a time`);
+  console.log(`seed ${seed}, requests ${from} to ${to}, ${at_once} at a time`);
   const progress = await runCampaign(house, address, agent, {
     seed,
     from,
     to,
     // One after the other, so that a request that is repeated finds what it found.
-    at_once: only === undefined ? Number(values['at-once']) : 1,
+    at_once,
     warn: (message, error) => console.log(`${message}: ${String(error)}`),
     tell: (so_far) => {
       for (const fault of so_far.faults.slice(told, shown_max)) show(fault);

@@ -6,7 +6,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../../server/platform/clickhouse/migrate.ts';
 import { openRandom } from '../../test/chaos/random.ts';
@@ -16,15 +15,13 @@ import { no_trouble } from '../../test/clickhouse_cluster/settings.ts';
 import { openHarness } from '../../test/harness.ts';
 import { checkHistories } from '../../test/histories/check.ts';
 import { openClusterSource } from '../../test/histories/cluster_source.ts';
+import { anySeed, readOptions } from '../options.ts';
 
-const { values } = parseArgs({
-  options: {
-    histories: { type: 'string', default: '1000' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    cluster: { type: 'boolean', default: false },
-  },
+const { histories, seed, ...options } = readOptions({
+  histories: 1_000,
+  seed: anySeed(),
+  cluster: false,
 });
-const [histories, seed] = [Number(values.histories), Number(values.seed)];
 const migrations = fileURLToPath(new URL('../../migrations/clickhouse', import.meta.url));
 
 /** A client of a stand-in, which is made whole first and misbehaves from then on. */
@@ -44,7 +41,7 @@ async function openCluster() {
   return { clickhouse, close };
 }
 
-const cluster = values.cluster ? await openCluster() : undefined;
+const cluster = options.cluster ? await openCluster() : undefined;
 const deps = cluster === undefined ? {} : { deps: { clickhouse: cluster.clickhouse } };
 const house = await openHarness({ clickhouse: false, ...deps });
 try {

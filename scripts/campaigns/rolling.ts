@@ -6,25 +6,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { presentCommit } from '../../test/rolling/release.ts';
 import { isSeamless, runRolling } from '../../test/rolling/rolling.ts';
+import { readOptions } from '../options.ts';
 
-const { values } = parseArgs({
-  options: {
-    from: { type: 'string' },
-    rate: { type: 'string', default: '300' },
-    'side-by-side': { type: 'string', default: '30' },
-  },
-});
-if (values.from === undefined) throw new Error('Say with --from which commit is upgraded.');
+const { from, rate, ...values } = readOptions({ from: '', rate: 300, 'side-by-side': 30 });
+if (from === '') throw new Error('Say with --from which commit is upgraded.');
 const folder = mkdtempSync(join(tmpdir(), 'sluice-rolling-'));
-console.log(`From ${values.from} to ${presentCommit()}, ${values.rate} requests/s; in ${folder}`);
+console.log(`From ${from} to ${presentCommit()}, ${rate} requests/s; in ${folder}`);
 const outcome = await runRolling({
   folder,
-  from: values.from,
-  per_second: Number(values.rate),
-  side_by_side_seconds: Number(values['side-by-side']),
+  from,
+  per_second: rate,
+  side_by_side_seconds: values['side-by-side'],
   say: (line) => console.log(line),
 });
 console.log(JSON.stringify(outcome, null, 2));

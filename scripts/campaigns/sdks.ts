@@ -7,7 +7,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { openDeliveringHouse } from '../../test/factories/delivering_house.ts';
 import { startChromium } from '../../test/processes/chromium.ts';
 import { faults as every_fault } from '../../test/sdks/fault_proxy.ts';
@@ -16,22 +15,16 @@ import { node_clients } from '../../test/sdks/node_clients.ts';
 import { faultClients, openShop } from '../../test/sdks/shop.ts';
 import { isEachOnce, sendThroughFaults } from '../../test/sdks/through_faults.ts';
 import type { FaultedClient } from '../../test/sdks/through_faults.ts';
+import { anySeed, readOptions } from '../options.ts';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    kills: { type: 'string', default: '100' },
-    client: { type: 'string', default: '' },
-    minutes: { type: 'string', default: '60' },
-    seed: { type: 'string', default: String(Date.now() % 100_000) },
-  },
-});
-const seed = Number(values.seed);
+const [what = '', ...args] = process.argv.slice(2);
+const options = readOptions({ kills: 100, client: '', minutes: 60, seed: anySeed() }, args);
+const { seed } = options;
 const folder = mkdtempSync(join(tmpdir(), 'sluice-sdks-'));
 console.log(`seed ${seed}, in ${folder}`);
 const say = (line: string) => console.log(line);
 const campaigns: Record<string, () => Promise<boolean>> = { kills, faults };
-const campaign = campaigns[positionals[0] ?? ''];
+const campaign = campaigns[what];
 if (campaign === undefined) throw new Error('Say what: kills or faults.');
 const is_right = await campaign();
 say(is_right ? `seed ${seed}: each event is there once` : `seed ${seed}: WRONG, see above`);
@@ -42,9 +35,9 @@ process.exit(is_right ? 0 : 1);
 async function kills(): Promise<boolean> {
   const interrupted = new AbortController();
   process.once('SIGINT', () => interrupted.abort());
-  const over = AbortSignal.timeout(Number(values.minutes) * 60_000);
+  const over = AbortSignal.timeout(options.minutes * 60_000);
   const signal = AbortSignal.any([interrupted.signal, over]);
-  const outcomes = await runKills({ folder, kills: Number(values.kills), seed, say, signal });
+  const outcomes = await runKills({ folder, kills: options.kills, seed, say, signal });
   let all = true;
   for (const [name, { believed, given_up, lost, doubled }] of Object.entries(outcomes)) {
     all &&= believed > 0 && lost.length === 0 && doubled.length === 0;
@@ -69,7 +62,7 @@ async function faults(): Promise<boolean> {
     say(`the console of ${client}: ${text}`);
   };
   const every_client: FaultedClient[] = [...node_clients, ...faultClients(shop, complain)];
-  const clients = every_client.filter(({ name }) => new RegExp(values.client).test(name));
+  const clients = every_client.filter(({ name }) => new RegExp(options.client).test(name));
   for (const fault of every_fault) {
     const passed = await Promise.all(
       clients.map(async (client) => {

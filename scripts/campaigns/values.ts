@@ -5,17 +5,11 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { listTestFiles, openTestStores } from '../check/check_tests.ts';
 import { root } from '../child.ts';
+import { anySeed, readOptions } from '../options.ts';
 
-const { values } = parseArgs({
-  options: {
-    count: { type: 'string', default: '3000' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    destination: { type: 'string', default: '' },
-  },
-});
+const values = readOptions({ count: 3_000, seed: anySeed(), destination: '' });
 const files = listTestFiles([
   `engine/destinations/${values.destination}`,
   ...(values.destination === '' ? ['engine/formats/', 'engine/ingest/'] : []),
@@ -37,8 +31,8 @@ try {
         env: {
           ...process.env,
           ...stores.environment,
-          SLUICE_TEST_VALUES_SEED: values.seed,
-          SLUICE_TEST_VALUES_COUNT: values.count,
+          SLUICE_TEST_VALUES_SEED: String(values.seed),
+          SLUICE_TEST_VALUES_COUNT: String(values.count),
         },
       },
     );

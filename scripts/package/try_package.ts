@@ -19,8 +19,8 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { root } from '../child.ts';
+import { readOptions } from '../options.ts';
 
 const nobody = 65_534;
 const patience_ms = 300_000;
@@ -38,9 +38,9 @@ const enter =
   'set -- setpriv --reuid="$user" --regid="$user" --clear-groups "$@"; ' +
   'exec taskset -c 0 "$@"';
 
-const { values } = parseArgs({ options: { node: { type: 'string' } } });
+const options = readOptions({ node: dirname(process.execPath) });
 const environment: Record<string, string> = {
-  PATH: [values.node ?? dirname(process.execPath), process.env['PATH']].join(delimiter),
+  PATH: [options.node, process.env['PATH']].join(delimiter),
 };
 const folder = mkdtempSync(join(tmpdir(), 'sluice-package-'));
 const groups: string[] = [];

@@ -19,7 +19,7 @@ const bytes_per_event = 16 * 1024;
  * How large the file system is, how much of it has to stay free (MiB as text; without it the
  * server's own default), and who is told what happens.
  */
-type Wanted = { mebibytes: string; floor?: string | undefined; say: (line: string) => void };
+type Wanted = { mebibytes: number; floor: string; say: (line: string) => void };
 
 /**
  * Fills a file system under a server, and says what happened. Rejects when an event that was
@@ -35,7 +35,7 @@ export async function runFullDisk({ mebibytes, floor, say }: Wanted): Promise<vo
       ['start'],
       serverEnvironment(folder, key, {
         SLUICE_EXPORT_DIR: `${folder}-exports`,
-        SLUICE_DISK_FREE_MB_MIN: floor ?? '',
+        SLUICE_DISK_FREE_MB_MIN: floor,
       }),
     );
     await play(folder, server, say);
