@@ -37,11 +37,18 @@ export function readOptions<Defaults extends Record<string, Value>>(
   } catch (error) {
     // Behind its first sentence Node tells of things that commands here do not have.
     const [problem] = (error as Error).message.split(/(?<=\.)\s/);
-    console.error(`${problem}\nThe options, as they are when not given:`);
-    for (const [name, value] of Object.entries(defaults))
-      console.error(`  --${name}${value === false ? '' : ` ${value === '' ? '<text>' : value}`}`);
-    process.exit(2);
+    const known = Object.entries(defaults).map(
+      ([name, value]) =>
+        `  --${name}${value === false ? '' : ` ${value === '' ? '<text>' : value}`}`,
+    );
+    refuse([problem, 'The options, as they are when not given:', ...known].join('\n'));
   }
+}
+
+/** Says what is wrong with how a command was called, and ends the process. */
+export function refuse(problem: string): never {
+  console.error(problem);
+  process.exit(2);
 }
 
 /** A seed that the next run will not have again; each command prints its own. */

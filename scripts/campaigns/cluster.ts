@@ -11,7 +11,7 @@ import { runCampaign } from '../../test/clickhouse_cluster/campaign.ts';
 import { control_names, runControls } from '../../test/clickhouse_cluster/controls.ts';
 import { isFaultless } from '../../test/clickhouse_cluster/judge.ts';
 import { cuts as cuts_known } from '../../test/clickhouse_cluster/nemesis.ts';
-import { anySeed, readOptions } from '../options.ts';
+import { anySeed, readOptions, refuse } from '../options.ts';
 
 const { kills, cuts, seed, without, only, ...options } = readOptions({
   kills: 20,
@@ -23,12 +23,11 @@ const { kills, cuts, seed, without, only, ...options } = readOptions({
 });
 const mode = options.mode === 'on_cluster' ? 'on_cluster' : 'replicated_database';
 const kinds = only === '' ? undefined : cuts_known.filter((kind) => kind === only);
-if (kinds?.length === 0)
-  throw new Error(`--only takes one of: ${[...new Set(cuts_known)].join(', ')}.`);
+if (kinds?.length === 0) refuse(`--only takes one of: ${[...new Set(cuts_known)].join(', ')}.`);
 const named = without.split(', ');
 const wanted = control_names.filter((name) => without === 'all' || named.includes(name));
 if (without !== '' && wanted.length === 0)
-  throw new Error(`--without takes all, or some of: ${control_names.join(', ')}.`);
+  refuse(`--without takes all, or some of: ${control_names.join(', ')}.`);
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-cluster-'));
 console.log(`${kills} kills, ${cuts} cuts, seed ${seed}, ${mode}; in ${folder}`);

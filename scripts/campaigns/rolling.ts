@@ -8,10 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { presentCommit } from '../../test/rolling/release.ts';
 import { isSeamless, runRolling } from '../../test/rolling/rolling.ts';
-import { readOptions } from '../options.ts';
+import { readOptions, refuse } from '../options.ts';
 
 const { from, rate, ...values } = readOptions({ from: '', rate: 300, 'side-by-side': 30 });
-if (from === '') throw new Error('Say with --from which commit is upgraded.');
+if (from === '') refuse('Say with --from which commit is upgraded.');
 const folder = mkdtempSync(join(tmpdir(), 'sluice-rolling-'));
 console.log(`From ${from} to ${presentCommit()}, ${rate} requests/s; in ${folder}`);
 const outcome = await runRolling({

@@ -15,7 +15,7 @@ import { node_clients } from '../../test/sdks/node_clients.ts';
 import { faultClients, openShop } from '../../test/sdks/shop.ts';
 import { isEachOnce, sendThroughFaults } from '../../test/sdks/through_faults.ts';
 import type { FaultedClient } from '../../test/sdks/through_faults.ts';
-import { anySeed, readOptions } from '../options.ts';
+import { anySeed, readOptions, refuse } from '../options.ts';
 
 const [what = '', ...args] = process.argv.slice(2);
 const options = readOptions({ kills: 100, client: '', minutes: 60, seed: anySeed() }, args);
@@ -25,7 +25,7 @@ console.log(`seed ${seed}, in ${folder}`);
 const say = (line: string) => console.log(line);
 const campaigns: Record<string, () => Promise<boolean>> = { kills, faults };
 const campaign = campaigns[what];
-if (campaign === undefined) throw new Error('Say what: kills or faults.');
+if (campaign === undefined) refuse('Say what: kills or faults.');
 const is_right = await campaign();
 say(is_right ? `seed ${seed}: each event is there once` : `seed ${seed}: WRONG, see above`);
 // What differs is left for who looks into it.
