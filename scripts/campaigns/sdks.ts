@@ -20,12 +20,12 @@ import { anySeed, readOptions, refuse } from '../options.ts';
 const [what = '', ...args] = process.argv.slice(2);
 const options = readOptions({ kills: 100, client: '', minutes: 60, seed: anySeed() }, args);
 const { seed } = options;
-const folder = mkdtempSync(join(tmpdir(), 'sluice-sdks-'));
-console.log(`seed ${seed}, in ${folder}`);
-const say = (line: string) => console.log(line);
 const campaigns: Record<string, () => Promise<boolean>> = { kills, faults };
 const campaign = campaigns[what];
 if (campaign === undefined) refuse('Say what: kills or faults.');
+const folder = mkdtempSync(join(tmpdir(), 'sluice-sdks-'));
+console.log(`seed ${seed}, in ${folder}`);
+const say = (line: string) => console.log(line);
 const is_right = await campaign();
 say(is_right ? `seed ${seed}: each event is there once` : `seed ${seed}: WRONG, see above`);
 // What differs is left for who looks into it.

@@ -15,7 +15,7 @@ test('options have the type of their default, which holds where they are not giv
   });
 });
 
-test('an option that is not known or has no such value ends the command, which says what fits', () => {
+test('an unknown option, or a value that does not fit, ends the command with what fits', () => {
   const module = join(root, 'scripts/options.ts');
   const code =
     `import { readOptions } from ${JSON.stringify(module)};` +
