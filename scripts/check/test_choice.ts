@@ -8,9 +8,11 @@ export type TestChoice = { files: string[]; needs_stores: boolean; told: string 
 const options = ['--changed', '--deep'];
 const depth = ['test/depth.ts'];
 const shared_stores = ['test/harness_stores.ts'];
-const own_stores = ['postgres/postgres.ts', 'clickhouse/clickhouse.ts'].map(
-  (file) => `server/platform/embedded/${file}`,
-);
+const own_stores = [
+  'server/platform/embedded/postgres/postgres.ts',
+  'server/platform/embedded/clickhouse/clickhouse.ts',
+  'test/servers/clickhouse_bytes.ts',
+];
 
 /**
  * Chooses the test files for the arguments of `npm test`: texts that a path contains, `--changed`
@@ -57,6 +59,15 @@ export function chooseTests(wanted: string[]): TestChoice {
   );
 }
 
+/**
+ * The source files that the linter, the slowest of the checks, is asked to read for the arguments
+ * of `npm test`: those whose path contains one of the texts. None stands for all.
+ */
+export function chooseLinted(wanted: string[]): string[] {
+  const patterns = wanted.filter((word) => !options.includes(word));
+  return wanted.includes('--changed') ? [] : listSources(readReach(), patterns);
+}
+
 function choice(files: string[], needs_stores: boolean, told: string): TestChoice {
   return {
     files,
@@ -66,9 +77,12 @@ function choice(files: string[], needs_stores: boolean, told: string): TestChoic
 }
 
 function listTestsOfSources(reach: Reach, tests: string[], patterns: string[]): string[] {
-  const sources = [...reach.keys()].filter((file) =>
+  const reaching = listReaching(reach, listSources(reach, patterns));
+  return tests.filter((file) => reaching.has(file));
+}
+
+function listSources(reach: Reach, patterns: string[]): string[] {
+  return [...reach.keys()].filter((file) =>
     patterns.some((pattern) => file.includes(pattern.replace(/^\.\//, ''))),
   );
-  const reaching = listReaching(reach, sources);
-  return tests.filter((file) => reaching.has(file));
 }

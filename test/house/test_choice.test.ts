@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listTestFiles } from '../../scripts/check/check_tests.ts';
-import { chooseTests } from '../../scripts/check/test_choice.ts';
+import { chooseLinted, chooseTests } from '../../scripts/check/test_choice.ts';
 import { groupTestFiles } from '../../scripts/check/test_groups.ts';
 import { listReaching, listTestsOfChange, readReach } from '../../scripts/check/test_reach.ts';
 import { openTurns } from '../../scripts/check/turns.ts';
@@ -71,6 +71,13 @@ test('for a folder without tests those are chosen that reach it and open no stor
   assert.ok(files.includes('server/engine/query/query_error.test.ts'));
   assert.ok(!files.includes('server/engine/query/works.test.ts'));
   assert.equal(needs_stores, false);
+});
+
+test('the linter reads the sources of a folder that is named, and else all', () => {
+  const linted = chooseLinted(['./server/engine/query/parse/', '--deep']);
+  assert.ok(linted.includes('server/engine/query/parse/lexer.ts'));
+  assert.ok(linted.every((file) => file.startsWith('server/engine/query/parse/')));
+  assert.deepEqual([chooseLinted([]), chooseLinted(['--changed', 'server/'])], [[], []]);
 });
 
 test('every test file runs once', () => {
