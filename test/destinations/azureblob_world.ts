@@ -15,7 +15,7 @@ import type { AzureBlobConfig } from '../../server/engine/destinations/azureblob
 /** The container of the tests. */
 export const container_name = 'test-container';
 
-/** The guard; closed after the tests of the file that imports it. */
+/** The guard; closed after the tests of the files that import it. */
 export const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
 
 /** What the house gives to the destination. */

@@ -37,7 +37,7 @@ export let store: EmbeddedStore;
 export let client: ClickHouseClient;
 
 /**
- * The way to the server: opened before the tests of the file that imports it, closed after them.
+ * The way to the server: opened before the tests of the files that import it, closed after them.
  */
 export let proxy: ClickHouseProxy;
 

@@ -18,7 +18,7 @@ export const deps = {
 /** The token that the guarded paths of the receiver ask for. */
 export const token = 'token-for-"tests"';
 
-/** Opened before the tests of the file that imports it, and closed after them. */
+/** Opened before the tests of the files that import it, and closed after them. */
 export let receiver: HttpReceiver;
 
 /** A receiver with TLS. */

@@ -22,7 +22,7 @@ export const manifest = { name: 'manifest', text: '{}' };
 export const isCode = (code: string) => (error: unknown) =>
   error instanceof RetryableError && error.code === code;
 
-/** Opened before the tests of the file that imports it, and closed after them. */
+/** Opened before the tests of the files that import it, and closed after them. */
 export let server: PostgresServer;
 
 /** A schema of its own and a delivery to it. */

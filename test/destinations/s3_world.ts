@@ -11,7 +11,7 @@ import type { S3Config } from '../../server/engine/destinations/s3/config.ts';
 /** The bucket of the tests. */
 export const bucket_name = 'test-bucket';
 
-/** The guard; closed after the tests of the file that imports it. */
+/** The guard; closed after the tests of the files that import it. */
 export const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
 
 /** What the house gives to the destination. */
@@ -22,7 +22,7 @@ export const deps = {
   signal: new AbortController().signal,
 };
 
-/** The store; opened before the tests of the file that imports it, and closed after them. */
+/** The store; opened before the tests of the files that import it, and closed after them. */
 export let server: S3Server;
 
 /** A config with a place for each test still to be named. */

@@ -18,7 +18,7 @@ import type { SnowflakeConfig } from '../../server/engine/destinations/snowflake
 import { snowflake } from '../../server/engine/destinations/snowflake/snowflake.ts';
 
 /**
- * The guard; opened before the tests of the file that imports it, closed after them; so is all
+ * The guard; opened before the tests of the files that import it, closed after them; so is all
  * below.
  */
 export let outbound: Outbound;

@@ -5,7 +5,7 @@ import { betweenFiles } from '../between_files.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness } from '../harness.ts';
 
-/** Opened before the tests of the file that imports it, and closed after them. */
+/** Opened before the tests of the files that import it, and closed after them. */
 export let house: Harness;
 
 /** Cleared before each test. */

@@ -7,7 +7,7 @@ import type { Ingestion } from '../../server/engine/ingest/batcher.ts';
 import type { IncomingEvent } from '../../server/engine/ingest/parse/event.ts';
 import { parseEvent } from '../../server/engine/ingest/parse/parse.ts';
 
-/** Opened before the tests of the file that imports it, and closed after them. */
+/** Opened before the tests of the files that import it, and closed after them. */
 export let harness: Harness;
 
 /** An ingestion of its own. */

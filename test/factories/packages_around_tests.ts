@@ -9,7 +9,7 @@ import type { PluginForge } from '../servers/plugin_forge.ts';
 import { openPluginRegistry } from '../servers/plugin_registry.ts';
 import type { PluginRegistry } from '../servers/plugin_registry.ts';
 
-/** Opened before the tests of the file that imports it, and closed after them. */
+/** Opened before the tests of the files that import it, and closed after them. */
 export let harness: Harness;
 
 /** The organization whose key `ask` has. */

@@ -13,7 +13,7 @@ export const first_hour = Date.parse('2026-01-01T00:00:00Z');
 /** The milliseconds of an hour. */
 export const hour_ms = 3_600_000;
 
-/** Opened before the tests of the file that imports it, and closed after them. */
+/** Opened before the tests of the files that import it, and closed after them. */
 export let house: Harness;
 
 /** The engine of the house. */
