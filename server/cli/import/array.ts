@@ -6,10 +6,13 @@ const [quote, backslash, comma, openBrace, closeBrace, openBracket, closeBracket
   0x22, 0x5c, 0x2c, 0x7b, 0x7d, 0x5b, 0x5d,
 ];
 
+/** The bytes of an array end before it does: they are a part of what was written. */
+export class CutOffArray extends Error {}
+
 /**
  * Cuts one JSON array of any size into its items, numbered from 1, with memory bounded by one item
  * and one chunk. It finds where items end and leaves it to the reader of each item to find what is
- * wrong inside.
+ * wrong inside. Throws CutOffArray where the array has no end.
  */
 export async function* readArrayItems(source: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
   let depth = 0;
@@ -58,6 +61,7 @@ export async function* readArrayItems(source: AsyncIterable<Buffer>): AsyncGener
     }
     if (items.length > 0) yield items;
   }
+  if (depth > 0) throw new CutOffArray();
 }
 
 /** The nothing between the brackets of an empty array. */

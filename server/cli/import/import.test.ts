@@ -180,6 +180,12 @@ test('a server that asks to wait is waited for, one that refuses ends the import
     ),
     /gzip data of .* is broken/,
   );
+  for (const cut of ['[{"event":"e","distinct_id":"d"}', '[{"event":"e"},{"event":"f', '[']) {
+    await assert.rejects(
+      importing.run(owner, await importing.put('cut.json', cut)),
+      /The JSON array in .* has no end: the file is cut off\./,
+    );
+  }
 });
 
 test(

@@ -1,3 +1,4 @@
+import { CutOffArray } from './array.ts';
 import { dryRun } from './dry_run.ts';
 import { checkMapping, describeMapping } from './mapping.ts';
 import type { ImportMapping } from './mapping.ts';
@@ -200,6 +201,8 @@ function explainFile(file: string) {
       throw new UserError(`The file "${file}" cannot be read.`);
     if (code.startsWith('Z_'))
       throw new UserError(`The gzip data of "${file}" is broken or cut off.`);
+    if (error instanceof CutOffArray)
+      throw new UserError(`The JSON array in "${file}" has no end: the file is cut off.`);
     throw error;
   };
 }
