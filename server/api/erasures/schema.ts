@@ -33,10 +33,13 @@ const Filter = Type.Object(
     before: filterInstant('Events that happened before this instant.'),
     properties: Type.Optional(
       Type.Array(
-        Type.Object({
-          key: Type.String({ minLength: 1, maxLength: 400 }),
-          value: Type.Union([Type.String({ maxLength: 10_000 }), Type.Number(), Type.Boolean()]),
-        }),
+        Type.Object(
+          {
+            key: Type.String({ minLength: 1, maxLength: 400 }),
+            value: Type.Union([Type.String({ maxLength: 10_000 }), Type.Number(), Type.Boolean()]),
+          },
+          { additionalProperties: false },
+        ),
         {
           minItems: 1,
           maxItems: 20,
@@ -45,7 +48,11 @@ const Filter = Type.Object(
       ),
     ),
   },
-  { description: 'Events that meet every condition; persons are left as they are.' },
+  {
+    // A condition whose name is misspelled must not erase all that the others fit.
+    additionalProperties: false,
+    description: 'Events that meet every condition; persons are left as they are.',
+  },
 );
 
 /** The body that asks for an erasure. */

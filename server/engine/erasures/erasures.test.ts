@@ -202,6 +202,8 @@ test('what is asked wrongly is 400, and what cannot be rewritten is listed', asy
   for (const [body, attr] of [
     [{}, 'distinct_ids'],
     [{ filter: {} }, 'filter'],
+    [{ filter: { event: ['a'] } }, 'filter__event'],
+    [{ filter: { events: ['a'], propertys: [] } }, 'filter__propertys'],
     [{ filter: { events: ['a'] }, distinct_ids: ['b'] }, 'filter'],
     [{ distinct_ids: [] }, 'distinct_ids'],
     [

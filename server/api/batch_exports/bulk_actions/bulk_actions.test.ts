@@ -160,19 +160,24 @@ test('a deletion meanwhile is a result; an abort leaves the rest alone', async (
   assert.equal((await post(home, `${url}abort/`, {})).status, 409);
 });
 
-test('who is no longer a member has nothing done any more', async () => {
+test('who is no longer an active member has nothing done any more', async () => {
   const home = await house.newOrganization();
   const { id } = await newExport(house, home);
   await insertFailed(home, id, 2);
-  const member = await house.newMember(home.organization.id, 1);
-  const asker = { ...home, key: member.key };
-  const { body } = await post(asker, bulkBase(home), { action: 'retry_runs', filter: {} });
-  await house.deps.db.run(sql`DELETE FROM members WHERE user_id = ${member.user.id}`);
-  await work();
-  const ended = await get(home, `${bulkBase(home)}${body.id}/`);
-  assert.equal(ended.status, 'Aborted');
-  assert.match(ended.detail, /no longer a member/);
-  assert.equal((await retriesOf(id)).length, 2);
+  for (const leave of [
+    (user: number) => sql`DELETE FROM members WHERE user_id = ${user}`,
+    (user: number) => sql`UPDATE users SET is_active = false WHERE id = ${user}`,
+  ]) {
+    const member = await house.newMember(home.organization.id, 1);
+    const asker = { ...home, key: member.key };
+    const { body } = await post(asker, bulkBase(home), { action: 'retry_runs', filter: {} });
+    await house.deps.db.run(leave(member.user.id));
+    await work();
+    const ended = await get(home, `${bulkBase(home)}${body.id}/`);
+    assert.equal(ended.status, 'Aborted');
+    assert.match(ended.detail, /no longer an active member/);
+    assert.equal((await retriesOf(id)).length, 2);
+  }
 });
 
 test('wrong bodies are 400, what is not there too; nothing of others is reached', async () => {
@@ -185,6 +190,9 @@ test('wrong bodies are 400, what is not there too; nothing of others is reached'
     [{ action: 'retry_runs', ids: [crypto.randomUUID()] }, 'ids'],
     [{ action: 'retry_runs', filter: {}, backfill: true }, 'backfill'],
     [{ action: 'retry_runs', filter: { after: '0001-01-01T00:00:00Z' } }, 'filter__after'],
+    [{ action: 'delete_exports', filter: { serach: 'x' } }, 'filter__serach'],
+    [{ action: 'delete_exports', filter: { status: ['Failed'] } }, 'filter__status'],
+    [{ action: 'pause_exports', filter: { before: '2026-01-01T00:00:00Z' } }, 'filter__before'],
   ] as const) {
     const answer = await post(home, bulkBase(home), body);
     assert.deepEqual([answer.status, answer.body.attr], [400, attr]);

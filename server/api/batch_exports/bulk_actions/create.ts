@@ -6,7 +6,7 @@ import { invalid, invalidMany } from '../../../platform/http/errors.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { instantViolations } from '../body/instants.ts';
-import { items_max } from './schema.ts';
+import { isOfRuns, items_max } from './schema.ts';
 import type { BulkAction, NewBulkAction } from './schema.ts';
 import { beginBulkAction, insertBulkAction, insertItems } from './store.ts';
 import type { BulkActionRow } from './store.ts';
@@ -49,6 +49,8 @@ export async function createBulkAction(
   return made.id;
 }
 
+const conditions_of_runs = ['status', 'error_code', 'after', 'before'] as const;
+
 function violationsOf({ action, ids, filter, backfill }: NewBulkAction): Violation[] {
   const violations: Violation[] = [];
   if (ids === undefined && filter === undefined)
@@ -63,6 +65,13 @@ function violationsOf({ action, ids, filter, backfill }: NewBulkAction): Violati
       code: 'invalid_input',
       detail: 'It goes with `unpause_exports` only.',
     });
+  for (const name of isOfRuns(action) ? [] : conditions_of_runs)
+    if (filter?.[name] !== undefined)
+      violations.push({
+        attr: `filter__${name}`,
+        code: 'invalid_input',
+        detail: 'It goes with `retry_runs` and `cancel_runs` only.',
+      });
   for (const one of instantViolations({ after: filter?.after, before: filter?.before }))
     violations.push({ ...one, attr: `filter__${one.attr}` });
   return violations;

@@ -17,6 +17,11 @@ export const bulk_kinds = [
 /** One of `bulk_kinds`. */
 export type BulkKind = (typeof bulk_kinds)[number];
 
+/** Whether the items of an action are runs; of others they are exports. */
+export function isOfRuns(action: BulkKind): action is 'retry_runs' | 'cancel_runs' {
+  return action === 'retry_runs' || action === 'cancel_runs';
+}
+
 /** What came of an item. */
 const outcomes = ['pending', 'succeeded', 'unchanged', 'refused', 'aborted'] as const;
 
@@ -57,8 +62,11 @@ const Filter = Type.Object(
     paused: Type.Optional(Type.Boolean({ description: 'Only paused or only active exports.' })),
   },
   {
+    // A condition whose name is misspelled must not leave all in.
+    additionalProperties: false,
     description:
-      'What is meant; all that is sent must fit. Of runs it is about their exports as well.',
+      'What is meant; all that is sent must fit. Of runs it is about their exports as well; ' +
+      '`status`, `error_code`, `after` and `before` go with actions on runs only.',
   },
 );
 

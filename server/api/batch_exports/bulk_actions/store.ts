@@ -5,6 +5,7 @@ import type { Page } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { isInPlace } from '../place.ts';
 import type { Place } from '../place.ts';
+import { isOfRuns } from './schema.ts';
 import type { BulkAction, BulkKind, NewBulkAction } from './schema.ts';
 
 const columns = sql`b.id, b.team_id, b.action, b.status, b.detail, json_build_object(
@@ -101,7 +102,7 @@ export function insertItems(
     ...when(destination_type, (type) => sql`e.destination_type = ${type}`),
     ...when(paused, (one) => sql`e.paused = ${one}`),
   ];
-  if (action !== 'retry_runs' && action !== 'cancel_runs')
+  if (!isOfRuns(action))
     return tx.run(sql`
       INSERT INTO bulk_action_items (bulk_action_id, number, batch_export_id, name)
       SELECT ${id}::uuid, row_number() OVER (ORDER BY e.created_at, e.id), e.id, e.name

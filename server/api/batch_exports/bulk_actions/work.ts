@@ -20,6 +20,7 @@ import type { RestOf } from '../runs/retry.ts';
 import { lockRun } from '../runs/store.ts';
 import { findBatchExport, lockBatchExport, updateBatchExport } from '../store.ts';
 import type { LockedExport } from '../store.ts';
+import { isOfRuns } from './schema.ts';
 import type { BulkKind } from './schema.ts';
 import { abortBulkAction } from './store.ts';
 
@@ -95,7 +96,11 @@ async function lot(
     WHERE id = ${id}::uuid AND status = 'Running' FOR UPDATE SKIP LOCKED`);
   if (open === undefined) return 0;
   if (!isAllowed) {
-    await abortBulkAction(tx, id, 'Who asked for it is no longer a member of the organization.');
+    await abortBulkAction(
+      tx,
+      id,
+      'Who asked for it is no longer an active member of the organization.',
+    );
     return 0;
   }
   const items = await nextItems(tx, id, count);
@@ -113,11 +118,12 @@ async function lot(
   return items.length;
 }
 
-/** The author's membership, held as it is until the transaction ends, before other locks. */
+/** The active author's membership, held as it is until the transaction ends, before other locks. */
 async function holdAuthor(tx: Transaction, id: string): Promise<boolean> {
   const member = await tx.row(sql`
     SELECT 1 FROM members m JOIN bulk_actions b ON b.user_id = m.user_id
-      AND b.organization_id = m.organization_id WHERE b.id = ${id}::uuid FOR SHARE OF m`);
+      AND b.organization_id = m.organization_id
+    JOIN users u ON u.id = m.user_id AND u.is_active WHERE b.id = ${id}::uuid FOR SHARE OF m`);
   return member !== undefined;
 }
 
@@ -138,7 +144,7 @@ function act(
   row: LockedExport,
   items: Item[],
 ): Promise<Acted> {
-  return open.action === 'retry_runs' || open.action === 'cancel_runs'
+  return isOfRuns(open.action)
     ? actOnRuns(tx, open, row, items)
     : actOnExport(tx, open, place, row, items);
 }
