@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
+import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 
 const list = '/api/personal_api_keys/';
 
@@ -249,4 +251,24 @@ test('a refused key leaves nothing changed, and another key of the person works 
   const [method, path, body] = rename(setting);
   assert.equal((await harness.request(method, path, { key: setting.value, body })).status, 401);
   assert.equal((await harness.request('GET', path, { key: other })).body.name, 'Test');
+});
+
+test('a session that ends while a new key waits for its owner makes none', async () => {
+  const setting = await newSetting();
+  const { user } = setting.home;
+  const { waiting } = await harness.deps.db.transaction(async (tx) => {
+    await tx.row(sql`SELECT 1 FROM users WHERE id = ${user.id} FOR NO KEY UPDATE`);
+    const asked = viaSession(setting, 'POST', list, { label: 'Late', scopes: ['*'] });
+    await eventually(
+      'The request does not wait.',
+      async () => (await countWaiting(harness.deps.db)) > 0,
+    );
+    await tx.run(sql`DELETE FROM sessions WHERE user_id = ${user.id}`);
+    return { waiting: asked };
+  });
+  assert.equal((await waiting).status, 401);
+  const left = await harness.deps.db.rows<{ label: string }>(
+    sql`SELECT label FROM personal_api_keys WHERE user_id = ${user.id} AND label = 'Late'`,
+  );
+  assert.deepEqual(left, []);
 });

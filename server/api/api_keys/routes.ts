@@ -7,6 +7,7 @@ import { notFound } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
+import { confirmCaller } from '../../platform/http/confirm_access.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
@@ -107,6 +108,7 @@ function listRoutes(app: FastifyInstance, { db, secrets, clock }: Deps): void {
         const { user_id } = request.caller;
         const now_ms = clock.now();
         await lockOwner(tx, user_id);
+        await confirmCaller(tx, request);
         const fields = await keyBody(request, ApiKeyCreate, { db: tx, now_ms });
         refuseTooMany(await countLiveApiKeys(tx, user_id, now_ms));
         const { value, ...made } = await insertApiKey(tx, secrets, { ...fields, user_id });
@@ -221,6 +223,7 @@ async function getOwnKey(db: Queryable, request: FastifyRequest): Promise<ApiKey
 /** As `getOwnKey`, with the lock under which a person's keys are changed. */
 async function lockOwnKey(tx: Transaction, request: FastifyRequest): Promise<ApiKeyRow> {
   await lockOwner(tx, request.caller.user_id);
+  await confirmCaller(tx, request);
   return getOwnKey(tx, request);
 }
 

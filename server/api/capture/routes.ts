@@ -11,6 +11,7 @@ import { basePath } from '../../platform/http/base_path.ts';
 import { apiErrorOf, sendError } from '../../platform/http/error_handler.ts';
 import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import { etagOf } from '../../platform/http/etag.ts';
+import { addressOf } from '../../platform/http/limits/address.ts';
 import { busyCapture } from './busy.ts';
 import { allowPages, answerPreflight } from './cross_origin.ts';
 import { doorSchema, settingsSchema } from './door_schema.ts';
@@ -51,9 +52,10 @@ export function captureRoutes(app: FastifyInstance, deps: Deps): void {
     // Bodies are told by their bytes, so that no type is wrong.
     room.removeAllContentTypeParsers();
     room.addContentTypeParser('*', (request, payload, done) => {
-      const { headers, ip: address } = request;
+      const { headers, ip } = request;
       const says_bytes = Number(headers['content-length'] ?? 0);
       const bytes_max = request.routeOptions.bodyLimit;
+      const address = addressOf(ip);
       limits.arrivals.read(payload, { address, says_bytes, bytes_max }, done);
     });
     room.addHook('onRequest', (request, reply, done) => {
@@ -61,7 +63,7 @@ export function captureRoutes(app: FastifyInstance, deps: Deps): void {
       const { headers } = request.raw;
       if (!/^[\w.+-]+\/[\w.+-]+ *(;|$)/.test(headers['content-type'] ?? ''))
         headers['content-type'] = 'text/plain';
-      if (request.method !== 'OPTIONS') limits.countAddress(request.ip);
+      if (request.method !== 'OPTIONS') limits.countAddress(addressOf(request.ip));
       done();
     });
     for (const path of new Set(allPaths())) room.options(path, preflight_route, answerPreflight);

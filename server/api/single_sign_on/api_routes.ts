@@ -3,7 +3,7 @@ import sql from 'sql-template-tag';
 import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { isUuid } from '../../platform/http/caller/access.ts';
-import { addressOf } from '../../platform/http/caller/sign_in_throttle.ts';
+import { addressOf } from '../../platform/http/limits/address.ts';
 import { invalid, notFound, throttled } from '../../platform/http/errors.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';

@@ -5,7 +5,7 @@ import { apiErrorOf } from '../../platform/http/error_handler.ts';
 import { hiddenRoute } from '../../platform/http/hidden_route.ts';
 import { html } from '../../platform/http/pages/html.ts';
 import { sendPage } from '../../platform/http/pages/page.ts';
-import { addressOf } from '../../platform/http/caller/sign_in_throttle.ts';
+import { addressOf } from '../../platform/http/limits/address.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import { SignInRefused } from './refusal.ts';
 

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { refuseCrossSite } from '../../platform/http/caller/cross_site.ts';
-import { addressOf } from '../../platform/http/caller/sign_in_throttle.ts';
+import { addressOf } from '../../platform/http/limits/address.ts';
 import { forbidden, throttled, twoCredentials } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';

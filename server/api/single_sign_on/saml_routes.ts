@@ -10,7 +10,7 @@ import { html } from '../../platform/http/pages/html.ts';
 import { sendPage } from '../../platform/http/pages/page.ts';
 import type { Page } from '../../platform/http/pages/page.ts';
 import { query } from '../../platform/http/lists/query.ts';
-import { addressOf } from '../../platform/http/caller/sign_in_throttle.ts';
+import { addressOf } from '../../platform/http/limits/address.ts';
 import { makeLoginRequest } from '../../platform/saml/request.ts';
 import { peekRequestId } from '../../platform/saml/response.ts';
 import { findVerifiedDomain } from '../domains/store.ts';

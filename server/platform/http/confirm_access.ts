@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../clock.ts';
 import type { Transaction } from '../postgres/database.ts';
 import type { Access } from './caller/access.ts';
@@ -7,6 +8,7 @@ import { isClosedToAgent } from './caller/agent.ts';
 import { requireLevel } from './caller/guard.ts';
 import { isOpenTo } from './caller/second_factor.ts';
 import { notFound, secondFactorRequired, unauthenticated } from './errors.ts';
+import type { ApiError } from './errors.ts';
 
 type Standing = Pick<Access, 'level'> & {
   is_valid: boolean;
@@ -33,20 +35,12 @@ export async function confirmAccess(tx: Transaction, request: FastifyRequest): P
       )
     : undefined;
   const closing = isClosedToAgent(tx, request, access.organization_id);
-  const now = isoInstant(request.server.context.clock.now());
-  const credential =
-    caller.key_id === null
-      ? sql`SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id AND u.is_active
-        WHERE c.id = ${caller.session_id}::uuid AND c.expires_at > ${now}::timestamptz`
-      : sql`SELECT 1 FROM personal_api_keys c JOIN users u ON u.id = c.user_id AND u.is_active
-          WHERE c.id = ${caller.key_id}::uuid AND (c.expires_at IS NULL
-            OR c.expires_at > ${now}::timestamptz)`;
   const holding = tx.row(
     sql`SELECT 1 FROM members m WHERE m.user_id = ${caller.user_id}
       AND m.organization_id = ${access.organization_id}::uuid FOR SHARE`,
   );
   const looking = tx.row<Standing>(sql`
-    SELECT m.level, EXISTS (${credential}) AS is_valid, NOT ${isOpenTo(caller)} AS is_closed,
+    SELECT m.level, ${isCredentialValid(request)} AS is_valid, NOT ${isOpenTo(caller)} AS is_closed,
       ${access.team_id ?? null}::integer IS NULL
         OR EXISTS (SELECT 1 FROM projects WHERE id = ${access.team_id ?? null}) AS has_project
     FROM members m WHERE m.user_id = ${caller.user_id}
@@ -54,13 +48,38 @@ export async function confirmAccess(tx: Transaction, request: FastifyRequest): P
   const [, is_closed, member, standing] = await Promise.all([locked, closing, holding, looking]);
   if (member === undefined) throw notFound();
   if (standing === undefined || !standing.has_project) throw notFound();
-  if (!standing.is_valid)
-    throw unauthenticated(
-      'authentication_failed',
-      'The key or session ended while the request waited.',
-    );
+  if (!standing.is_valid) throw ended();
   if (standing.is_closed) throw secondFactorRequired();
   requireLevel(standing.level, wanted);
   request.access = { ...access, level: standing.level };
   return is_closed;
+}
+
+/**
+ * For what is the caller's own and in no organization: throws 401 when the key or session ended
+ * while the request waited for a lock.
+ */
+export async function confirmCaller(tx: Transaction, request: FastifyRequest): Promise<void> {
+  const found = await tx.row<{ is_valid: boolean }>(
+    sql`SELECT ${isCredentialValid(request)} AS is_valid`,
+  );
+  if (found?.is_valid !== true) throw ended();
+}
+
+/** Whether the key or session of the request holds, and its user is active. */
+function isCredentialValid({ caller, server }: FastifyRequest): Sql {
+  const now = isoInstant(server.context.clock.now());
+  return caller.key_id === null
+    ? sql`EXISTS (SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id AND u.is_active
+        WHERE c.id = ${caller.session_id}::uuid AND c.expires_at > ${now}::timestamptz)`
+    : sql`EXISTS (SELECT 1 FROM personal_api_keys c JOIN users u ON u.id = c.user_id AND u.is_active
+        WHERE c.id = ${caller.key_id}::uuid AND (c.expires_at IS NULL
+          OR c.expires_at > ${now}::timestamptz))`;
+}
+
+function ended(): ApiError {
+  return unauthenticated(
+    'authentication_failed',
+    'The key or session ended while the request waited.',
+  );
 }

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import ipaddr from 'ipaddr.js';
 import { forgetAttempts, takeAttempt, takeBackAttempt } from '../../attempts.ts';
 import type { AttemptPolicy } from '../../attempts.ts';
 import { PasswordsBusyError } from '../../passwords/password.ts';
 import { throttled } from '../errors.ts';
+import { addressOf } from '../limits/address.ts';
 
 const tries_of_account: AttemptPolicy = { free: 5, pause_seconds_min: 2, pause_seconds_max: 900 };
 const tries_of_address: AttemptPolicy = { free: 20, pause_seconds_min: 2, pause_seconds_max: 900 };
@@ -77,18 +77,6 @@ export async function countMail(
  */
 export async function forgiveTries(request: FastifyRequest, account: string): Promise<void> {
   await forgetAttempts(request.server.context, accountSubject(request, 'try', account));
-}
-
-/**
- * The address whose owner is slowed: an IPv6 network of 64 bits belongs to one. An IPv4 address
- * counts as such, however it is written.
- */
-export function addressOf(ip: string): string {
-  if (!ipaddr.isValid(ip)) return ip;
-  const address = ipaddr.process(ip);
-  return address instanceof ipaddr.IPv6
-    ? `${new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`
-    : address.toString();
 }
 
 function accountSubject(

@@ -90,6 +90,14 @@ test('refused keys are limited per address, and a right key from there still wor
   assert.equal((await harness.request('GET', path, { key })).status, 200);
 });
 
+test('whoever has an IPv6 network is one address, whichever of them is used', () => {
+  const limiter = openLimiter(harness.deps.db, clock, { per_minute: 1, per_hour: 0 });
+  const waits = Array.from({ length: 5 }, (_, count) => limiter.takeRefused(`2001:db8::${count}`));
+  assert.deepEqual(waits.slice(0, 4), [undefined, undefined, undefined, undefined]);
+  assert.ok(waits[4]! > 0);
+  assert.equal(limiter.takeRefused('2001:db8:0:1::1'), undefined);
+});
+
 test('two processes share one limit within a synchronisation', async () => {
   now = start + 72 * 3_600_000;
   const limits = { per_minute: 10, per_hour: 0 };

@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import type { Clock } from '../../clock.ts';
 import { isoInstant } from '../../clock.ts';
 import type { Database } from '../../postgres/database.ts';
+import { addressOf } from './address.ts';
 import { resetSeconds, roll, used, waitSeconds, windowIndex } from './rate_window.ts';
 import type { Counter, Policy } from './rate_window.ts';
 
@@ -24,9 +25,9 @@ export type Limiter = {
   /** Takes one counted request back: a 304 is free. */
   refund(subject: string): void;
   /**
-   * Counts one refused authentication of an address; the seconds to wait once there were too many.
+   * Counts one refused authentication of who has this address; the seconds to wait once there were too many.
    */
-  takeRefused(address: string): number | undefined;
+  takeRefused(ip: string): number | undefined;
   /**
    * Sends what was counted to the store and takes over what other processes counted. Called once a
    * second, and by tests.
@@ -75,7 +76,7 @@ export function openLimiter(
       };
     },
     refund: (subject) => counts.add(subject, policies, clock.now(), -1),
-    takeRefused: (address) => counts.take(`address:${address}`, refused, clock.now()),
+    takeRefused: (ip) => counts.take(`address:${addressOf(ip)}`, refused, clock.now()),
     synchronise: () => counts.synchronise(),
   };
 }

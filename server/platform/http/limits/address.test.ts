@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addressOf } from './sign_in_throttle.ts';
+import { addressOf } from './address.ts';
 
 test('whom an address stands for', () => {
   const cases: [string, string][] = [
