@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUpForAnswer } from '../../platform/clickhouse/topology/caught_up.ts';
+import { whileWaiting } from '../../platform/http/while_waiting.ts';
 import type { EventCounts, StoredEvent } from './schema.ts';
 
 /**
@@ -50,8 +51,11 @@ function ask<Row>(
   clickhouse: ClickHouse,
   question: { query: string; query_params: Record<string, unknown> },
 ): Promise<Row[]> {
-  return caughtUpForAnswer(clickhouse, ['events'], async () =>
-    (await clickhouse.query({ ...question, format: 'JSONEachRow' })).json<Row>(),
+  return whileWaiting((abort_signal) =>
+    caughtUpForAnswer(clickhouse, ['events'], async () => {
+      const answer = await clickhouse.query({ ...question, abort_signal, format: 'JSONEachRow' });
+      return answer.json<Row>();
+    }),
   );
 }
 

@@ -131,10 +131,18 @@ test('no message that can be sent makes a fault', async () => {
           await post({ jsonrpc: '2.0', method, params: one, id });
 });
 
-test('a notification is taken without an answer', async () => {
-  const answer = await post({ jsonrpc: '2.0', method: 'notifications/initialized' });
-  assert.equal(answer.status, 202);
-  assert.equal(answer.text, '');
+test('a notification is taken without an answer, and so is its repeat', async () => {
+  for (const is_replayed of [undefined, 'true']) {
+    const answer = await post(
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { headers: { 'idempotency-key': 'once' } },
+    );
+    assert.deepEqual(
+      [answer.status, answer.text, answer.headers['content-type']],
+      [202, '', undefined],
+    );
+    assert.equal(answer.headers['idempotent-replayed'], is_replayed);
+  }
 });
 
 test('no stream is opened, and no session made', async () => {

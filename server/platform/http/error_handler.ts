@@ -1,3 +1,4 @@
+import { ClickHouseError } from '@clickhouse/client';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PasswordsBusyError } from '../passwords/password.ts';
 import { isDatabaseError } from '../postgres/database.ts';
@@ -65,7 +66,7 @@ export function apiErrorOf(error: unknown, body_limit: number = body_size_bytes_
   if (error instanceof ApiError) return error;
   if (error instanceof PasswordsBusyError) return busy();
   if (!(error instanceof Error)) return serverError();
-  if (error instanceof StoreAwayError) return unavailable();
+  if (error instanceof StoreAwayError || isTooMuchNow(error)) return unavailable();
   if (isDatabaseError(error)) return databaseError(error.code);
   const { code, statusCode } = error as FastifyError;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(body_limit);
@@ -76,6 +77,12 @@ export function apiErrorOf(error: unknown, body_limit: number = body_size_bytes_
   return statusCode !== undefined && statusCode >= 400 && statusCode < 500
     ? unparsable('The request could not be read.')
     : serverError();
+}
+
+/** The analytics store had no time, memory or room for the query: it may later. */
+function isTooMuchNow(error: Error): boolean {
+  const types = ['TIMEOUT_EXCEEDED', 'MEMORY_LIMIT_EXCEEDED', 'TOO_MANY_SIMULTANEOUS_QUERIES'];
+  return error instanceof ClickHouseError && types.includes(error.type ?? '');
 }
 
 function databaseError(code: string): ApiError {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
+import { parseError } from '@clickhouse/client';
 import sql from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
@@ -53,9 +54,15 @@ test('a session that the control store ends in the middle of a change is a 503',
   assert.equal((await app.inject('/api/x/')).statusCode, 503);
 });
 
-test('what may pass is a 503: a broken socket, a deadlock, a long wait', async () => {
+test('what may pass is a 503: a broken socket, a deadlock, a long wait, a full store', async () => {
   const faults: Record<string, () => Promise<unknown>> = {
     EPIPE: () => Promise.reject(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
+    ...Object.fromEntries(
+      ['TIMEOUT_EXCEEDED', 'MEMORY_LIMIT_EXCEEDED', 'UNKNOWN_TABLE'].map((type) => [
+        type,
+        () => Promise.reject(parseError(`Code: 1. DB::Exception: planted. (${type})`)),
+      ]),
+    ),
     ...Object.fromEntries(
       ['40P01', '25P03', '57P01', '22003', 'XX000'].map((state) => [
         state,
@@ -77,6 +84,9 @@ test('what may pass is a 503: a broken socket, a deadlock, a long wait', async (
   await app.close();
   assert.deepEqual(answers, {
     EPIPE: 503,
+    TIMEOUT_EXCEEDED: 503,
+    MEMORY_LIMIT_EXCEEDED: 503,
+    UNKNOWN_TABLE: 500,
     '40P01': 503,
     '25P03': 503,
     '57P01': 503,

@@ -129,11 +129,12 @@ export async function settleIdempotencyKey(
   const claim = request.idempotency;
   if (claim === undefined || claim.stored) return payload;
   claim.stored = true;
+  const type = reply.getHeader('content-type');
   try {
     if (reply.statusCode < 500 && reply.statusCode !== 429)
       await storeAnswer(context.db, context.secrets, claim, {
         status: reply.statusCode,
-        headers: { 'content-type': String(reply.getHeader('content-type')) },
+        headers: typeof type === 'string' ? { 'content-type': type } : {},
         text: typeof payload === 'string' ? payload : null,
       });
     else

@@ -193,7 +193,7 @@ export async function hasLaterVersion(
   { model, distinct_id, person_version }: StoredRecord,
   inserted_to: number | null,
 ): Promise<boolean> {
-  if (model === 'events') return false;
+  if (model === 'events' || inserted_to === null) return false;
   const result = await clickhouse.query({
     query: `SELECT 1 FROM ${model} WHERE team_id = {team_id:Int64}
       AND distinct_id = {distinct_id:String} AND ${version_of[model]} > {version:Int64}
@@ -202,5 +202,5 @@ export async function hasLaterVersion(
     clickhouse_settings: { max_execution_time: look_seconds_max },
     format: 'JSONEachRow',
   });
-  return inserted_to !== null && (await result.json()).length > 0;
+  return (await result.json()).length > 0;
 }
