@@ -1,11 +1,12 @@
 import type { DestinationDefinition } from '../../destination/destination.ts';
+import { tableReaders } from '../../sql_tables/delivered_table.ts';
 import { checkBigQuery } from './check.ts';
 import { api_origin, bigquery_config, bigQueryViolations, secret_keys } from './config.ts';
-import { heldBigQueryReceipts } from './held_receipts.ts';
+import { openBigQueryTable } from './delivered_table.ts';
+import { withBigQueryErrors } from './faults.ts';
 import { openBigQuerySink } from './sink.ts';
 import { slice_encoding } from './stage.ts';
 import { bigQueryColumnFaults } from './table.ts';
-import { verifyBigQuery } from './verify.ts';
 
 /**
  * A table in Google BigQuery; slices are loaded into tables of their own and shown with their
@@ -26,6 +27,7 @@ export const bigquery: DestinationDefinition<typeof bigquery_config> = {
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openBigQuerySink(config, delivery, deps),
   check: checkBigQuery,
-  verify: (config, delivered, source, deps) => verifyBigQuery(config, delivered, source, deps),
-  receipts: heldBigQueryReceipts,
+  ...tableReaders(openBigQueryTable, (work, config, { signal }) =>
+    withBigQueryErrors(config, signal, work),
+  ),
 };

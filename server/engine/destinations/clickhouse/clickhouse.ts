@@ -1,11 +1,12 @@
 import { urlHost } from '../../destination/destination.ts';
 import type { DestinationDefinition } from '../../destination/destination.ts';
+import { tableReaders } from '../../sql_tables/delivered_table.ts';
 import { checkClickHouse } from './check.ts';
 import { clickhouse_config, clickHouseViolations } from './config.ts';
-import { heldClickHouseReceipts } from './held_receipts.ts';
+import { openClickHouseTable } from './delivered_table.ts';
+import { withClickHouseErrors } from './faults.ts';
 import { openClickHouseSink } from './sink.ts';
 import { clickHouseColumnFaults } from './table.ts';
-import { verifyClickHouse } from './verify.ts';
 
 /**
  * A table in the user's ClickHouse; a delivery is staged in a table of its own and shown by linking
@@ -35,6 +36,5 @@ export const clickhouse: DestinationDefinition<typeof clickhouse_config> = {
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openClickHouseSink(config, delivery, deps),
   check: checkClickHouse,
-  verify: (config, delivered, source, deps) => verifyClickHouse(config, delivered, source, deps),
-  receipts: heldClickHouseReceipts,
+  ...tableReaders(openClickHouseTable, withClickHouseErrors),
 };

@@ -1,10 +1,11 @@
 import type { DestinationDefinition } from '../../destination/destination.ts';
+import { tableReaders } from '../../sql_tables/delivered_table.ts';
 import { checkMySql } from './check.ts';
 import { mysql_config, mySqlViolations } from './config.ts';
-import { heldMySqlReceipts } from './held_receipts.ts';
+import { openMySqlTable } from './delivered_table.ts';
+import { withMySqlErrors } from './faults.ts';
 import { openMySqlSink } from './sink.ts';
 import { mySqlColumnFaults } from './table.ts';
-import { verifyMySql } from './verify.ts';
 
 /** A table in the user's MySQL or MariaDB; rows and receipt in one transaction. */
 export const mysql: DestinationDefinition<typeof mysql_config> = {
@@ -23,6 +24,5 @@ export const mysql: DestinationDefinition<typeof mysql_config> = {
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openMySqlSink(config, delivery, deps),
   check: checkMySql,
-  verify: (config, delivered, source, deps) => verifyMySql(config, delivered, source, deps),
-  receipts: heldMySqlReceipts,
+  ...tableReaders(openMySqlTable, withMySqlErrors),
 };

@@ -1,12 +1,13 @@
 import type { ConfigViolation, DestinationDefinition } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
+import { tableReaders } from '../../sql_tables/delivered_table.ts';
 import { hostViolations } from '../../sql_tables/host.ts';
+import { withPostgresErrors } from '../../sql_tables/postgres_faults.ts';
 import { checkPostgres } from './check.ts';
 import { postgres_config } from './config.ts';
 import type { PostgresConfig } from './config.ts';
-import { heldPostgresReceipts } from './held_receipts.ts';
+import { openPostgresTable } from './delivered_table.ts';
 import { openPostgresSink } from './sink.ts';
-import { verifyPostgres } from './verify.ts';
 
 /** A table in the user's PostgreSQL; rows and receipt appear in one transaction. */
 export const postgres: DestinationDefinition<typeof postgres_config> = {
@@ -25,8 +26,7 @@ export const postgres: DestinationDefinition<typeof postgres_config> = {
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openPostgresSink(config, delivery, deps),
   check: checkPostgres,
-  verify: (config, delivered, source, deps) => verifyPostgres(config, delivered, source, deps),
-  receipts: heldPostgresReceipts,
+  ...tableReaders(openPostgresTable, (work) => withPostgresErrors(work)),
 };
 
 const system_columns = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);

@@ -123,6 +123,26 @@ test('verify compares persons by key, once each however often they were delivere
   );
 });
 
+test('verify tells which table is gone: that of the receipts, that of the rows, both', async () => {
+  const config = { ...(await freshConfig()), table_name: 'gone' };
+  const delivery = freshDelivery({ columns: uuid_only });
+  const none = sourceOf([]);
+  const details = async () => {
+    const delivered = [{ delivery, outcomes: [], manifest: '{}' }];
+    return (await postgres.verify(config, delivered, none, deps)).map(({ detail }) => detail);
+  };
+  await deliver(config, delivery, '018f0000-0000-7000-8000-000000000001\n');
+  await pool.query(`DROP TABLE ${inSchema(config, 'gone')}`);
+  assert.deepEqual(await details(), ['The table is gone.']);
+  await pool.query(`DROP TABLE ${inSchema(config, 'sluice_receipts')}`);
+  assert.deepEqual(await details(), ['The table of receipts is gone.', 'The table is gone.']);
+  await deliver(config, delivery, '018f0000-0000-7000-8000-000000000001\n');
+  await pool.query(`DROP TABLE ${inSchema(config, 'sluice_receipts')}`);
+  assert.deepEqual(await details(), ['The table of receipts is gone.']);
+  const wanted = { batch_export_id: delivery.batch_export_id, isKnown: () => false };
+  assert.deepEqual(await Array.fromAsync(postgres.receipts!(config, deps, wanted)), []);
+});
+
 test('persons refuse a table without a unique index on their key', async () => {
   const config = { ...(await freshConfig()), table_name: 'persons' };
   await pool.query(

@@ -1,10 +1,11 @@
 import type { DestinationDefinition } from '../../destination/destination.ts';
+import { tableReaders } from '../../sql_tables/delivered_table.ts';
 import { checkRedshift } from './check.ts';
 import { redshift_config, redshiftViolations } from './config.ts';
-import { heldRedshiftReceipts } from './held_receipts.ts';
+import { openRedshiftTable } from './delivered_table.ts';
+import { withRedshiftErrors } from './faults.ts';
 import { openRedshiftSink } from './sink.ts';
 import { redshiftColumnFaults } from './table.ts';
-import { verifyRedshift } from './verify.ts';
 
 /** A table in the user's Amazon Redshift; rows and receipt in one transaction. */
 export const redshift: DestinationDefinition<typeof redshift_config> = {
@@ -49,6 +50,5 @@ export const redshift: DestinationDefinition<typeof redshift_config> = {
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openRedshiftSink(config, delivery, deps),
   check: checkRedshift,
-  verify: (config, delivered, source, deps) => verifyRedshift(config, delivered, source, deps),
-  receipts: heldRedshiftReceipts,
+  ...tableReaders(openRedshiftTable, withRedshiftErrors),
 };

@@ -19,7 +19,7 @@ import {
   stageStatement,
   tableStatement,
 } from './table.ts';
-import { textsQuery } from './verify.ts';
+import { textsQuery } from './delivered_table.ts';
 import { assertSameSql } from '../../../../test/watchers/same_sql.ts';
 
 const config: RedshiftConfig = {

@@ -1,10 +1,11 @@
 import type { DestinationDefinition } from '../../destination/destination.ts';
+import { tableReaders } from '../../sql_tables/delivered_table.ts';
 import { checkSnowflake } from './check.ts';
 import { addressOf, snowflake_config, snowflakeViolations } from './config.ts';
-import { heldSnowflakeReceipts } from './held_receipts.ts';
+import { openSnowflakeTable } from './delivered_table.ts';
+import { withSnowflakeErrors } from './faults.ts';
 import { openSnowflakeSink } from './sink.ts';
 import { snowflakeColumnFaults } from './table.ts';
-import { verifySnowflake } from './verify.ts';
 
 /**
  * A table in the user's Snowflake account; slices are loaded into a temporary table, and shown with
@@ -32,6 +33,5 @@ export const snowflake: DestinationDefinition<typeof snowflake_config> = {
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openSnowflakeSink(config, delivery, deps),
   check: checkSnowflake,
-  verify: (config, delivered, source, deps) => verifySnowflake(config, delivered, source, deps),
-  receipts: heldSnowflakeReceipts,
+  ...tableReaders(openSnowflakeTable, withSnowflakeErrors),
 };

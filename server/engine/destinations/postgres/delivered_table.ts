@@ -1,0 +1,60 @@
+import { Readable } from 'node:stream';
+import type { Delivery, DestinationDeps } from '../../destination/destination.ts';
+import type { DeliveredTable, TableOfReceipts } from '../../sql_tables/delivered_table.ts';
+import { isMerged, quoted } from '../../sql_tables/layout.ts';
+import { connect } from '../../sql_tables/postgres_connection.ts';
+import type { Connection } from '../../sql_tables/postgres_connection.ts';
+import { rowsOf } from '../../sql_tables/tab_separated.ts';
+import { accessOf, targetOf } from './config.ts';
+import type { PostgresConfig } from './config.ts';
+import { tableExists } from './table.ts';
+
+/** Opens the table, and that of the receipts, to be read again. */
+export async function openPostgresTable(
+  config: PostgresConfig,
+  deps: DestinationDeps,
+): Promise<DeliveredTable> {
+  const connection = await connect(accessOf(config), deps);
+  const target = targetOf(config);
+  return {
+    name: target.name,
+    receipts: receiptsOf(connection, config),
+    openRows: async (delivery) => {
+      if (!(await tableExists(connection, target.quoted))) return undefined;
+      const statement = copyStatement(target.quoted, delivery);
+      return () => rowsOf(Readable.from(connection.copyOut(statement)));
+    },
+    close: () => connection.close(),
+  };
+}
+
+function receiptsOf(connection: Connection, config: PostgresConfig): TableOfReceipts {
+  const { receipts, name } = targetOf(config);
+  return {
+    name: receipts,
+    isThere: () => tableExists(connection, receipts),
+    find: async (id) => {
+      const [row] = await connection.rows<{ manifest: string }>(
+        `SELECT manifest FROM ${receipts} WHERE delivery_id = $1`,
+        [id],
+      );
+      return row?.manifest;
+    },
+    ofExport: (id) =>
+      connection.rows(
+        `SELECT delivery_id FROM ${receipts} WHERE batch_export_id = $1 AND table_name = $2`,
+        [id, name],
+      ),
+    ofAll: (limit) =>
+      connection.rows(`SELECT delivery_id FROM ${receipts} WHERE table_name = $1 LIMIT ${limit}`, [
+        name,
+      ]),
+  };
+}
+
+function copyStatement(target: string, delivery: Delivery): string {
+  const list = delivery.columns.map(({ name }) => quoted(name)).join(', ');
+  const ofTeam = isMerged(delivery) ? ` WHERE team_id = ${delivery.team_id}` : '';
+  return `COPY (SELECT ${list} FROM ${target}${ofTeam}) TO STDOUT WITH (FORMAT text, ENCODING
+    'UTF8')`;
+}
