@@ -25,7 +25,8 @@ export type Limiter = {
   /** Takes one counted request back: a 304 is free. */
   refund(subject: string): void;
   /**
-   * Counts one refused authentication of who has this address; the seconds to wait once there were too many.
+   * Counts one refused authentication of who has this address; the seconds to wait once there were
+   * too many.
    */
   takeRefused(ip: string): number | undefined;
   /**
