@@ -109,8 +109,9 @@ test('wrong ranges of a backfill are 400', async () => {
     [{ start_at: range.end_at, end_at: range.start_at }, ['end_at invalid_input']],
     [
       { start_at: '2026-01-01T00:00:00.000100Z', end_at: '2026-01-01T00:00:00.000200Z' },
-      ['end_at invalid_input'],
+      ['end_at invalid_input', 'start_at invalid_input'],
     ],
+    [{ ...range, start_at: '2026-01-01T00:00:00.000500Z' }, ['start_at invalid_input']],
     [{ ...range, end_at: soon(90) }, ['end_at invalid_input']],
     [{ ...range, end_at: '9999-12-31T23:59:59-14:00' }, ['end_at invalid_input']],
     [{ ...range, start_at: '0001-01-03T00:00:00.000000Z' }, ['start_at invalid_input']],

@@ -12,7 +12,7 @@ import type { Transaction } from '../../../platform/postgres/database.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import { findBackfill, listOpenBackfills } from './store.ts';
 import { dryRun, outlookOf } from './dry_run.ts';
-import { instantViolations, rangeViolations } from '../body/instants.ts';
+import { grainViolations, instantViolations, rangeViolations } from '../body/instants.ts';
 import type { Place } from '../place.ts';
 import { NewBackfill } from './schema.ts';
 import type { Backfill } from './schema.ts';
@@ -94,8 +94,9 @@ function violationsOf(
 ): Violation[] {
   const wrong = [
     ...instantViolations({ start_at: body.start_at, end_at: body.end_at }),
-    ...rangeViolations(body.start_at, body.end_at),
+    ...grainViolations({ start_at: body.start_at, end_at: body.end_at }),
   ];
+  if (wrong.length === 0) wrong.push(...rangeViolations(body.start_at, body.end_at));
   if (wrong.length > 0) return wrong;
   if (range.to > now + nominalLength(row.interval))
     return [

@@ -22,6 +22,24 @@ export function instantViolations(fields: Record<string, string | null | undefin
   });
 }
 
+/**
+ * Violations of instants that are finer than a millisecond, which is the grain of the ledger: such
+ * a bound would be moved in silence, and rows beside it left out or added.
+ */
+export function grainViolations(fields: Record<string, string | null>): Violation[] {
+  return Object.entries(fields).flatMap(([attr, text]) =>
+    text === null || !/\.\d{3}\d*[1-9]/.test(text)
+      ? []
+      : [
+          {
+            attr,
+            code: 'invalid_input' as const,
+            detail: 'Must be a whole millisecond: ranges have no finer bounds.',
+          },
+        ],
+  );
+}
+
 /** The violation of a range that does not begin before it ends; none where a side is open. */
 export function rangeViolations(
   start_at: string | null | undefined,
