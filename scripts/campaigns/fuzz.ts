@@ -1,5 +1,9 @@
 // Asks a server of its own what no client would ask, after its OpenAPI document: npm run fuzz [--
 // --seed 1 --requests 100000] [--only 4711]
+// Prints each fault with its request, how many of all operations were asked, counts, and a line on
+// memory. Requests of an era (500) share an organization: --only plays its era up to the request,
+// one after the other; a fault that needs requests at the same time comes again with --from <first
+// of the era> --requests 500.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -35,6 +35,13 @@ test('every table is bounded, or says as whose part or why it stays (docs/retent
   );
 });
 
+test('ARCHITECTURE.md lists every table', () => {
+  const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+  const tables = /^## Tables\n([\s\S]*?)\nClickHouse:/m.exec(text)?.[1] ?? '';
+  const named = [...tables.matchAll(/`(\w+)`/g)].map(([, table]) => table!);
+  assert.deepEqual(named.toSorted(), listed.map(({ table }) => table).toSorted());
+});
+
 test('what the page says of each table is so', () => {
   const wrong = listed.flatMap(({ table, stays, bounds }) => {
     const names = [...bounds.matchAll(/`([^`]+)`/g)].map(([, name]) => name!);
