@@ -28,7 +28,8 @@ import { RestoreUnfinishedError, openStores } from '../stores/stores.ts';
 import { UserError } from '../user_error.ts';
 import { analytics_tables } from './analytics_copy.ts';
 import { backup, makeBackup, rowsOf } from './backup.ts';
-import { listBackups, readManifest, writeManifest } from './manifest.ts';
+import { copyControl } from './control_copy.ts';
+import { filesOf, listBackups, readManifest, writeManifest } from './manifest.ts';
 import { openPlace } from './open_place.ts';
 import { drill } from './drill.ts';
 import { chooseBackup, restoreBackup } from './restore.ts';
@@ -150,6 +151,30 @@ test('removed rows are not in the next backup, and not kept by --keep', async ()
     table === 'events' && file !== null ? [file.name.split('/').at(-1)] : [],
   );
   assert.deepEqual(stored.toSorted(), named.toSorted());
+});
+
+test('no other backup may begin before the end of one, and of what --keep removes', async () => {
+  const place = placeOf('held');
+  let made = 0;
+  const finish = async () => {
+    made = (await listBackups(place)).length;
+    const other = makeBackup(source(), place, options);
+    await assert.rejects(other, /Another backup of this server is under way/);
+  };
+  await makeBackup(source(), place, { ...options, finish });
+  assert.equal(made, 1);
+});
+
+test('two backups of one name leave the files of each other alone', async () => {
+  const place = placeOf('one_name');
+  const { database_url } = delivering.stores;
+  const copies = [];
+  for (const _ of [1, 2])
+    copies.push(await copyControl(database_url, place, '20261122T210000000Z', () => undefined));
+  const names = copies.flatMap(({ tables }) =>
+    filesOf({ tables, stretches: [] }).map(({ name }) => name),
+  );
+  assert.equal(new Set(names).size, names.length);
 });
 
 test('a backup that is killed goes on with the files that it has written', async () => {

@@ -110,6 +110,14 @@ export async function readManifest(place: BackupPlace, name: string): Promise<Kn
   }
 }
 
+/** The files that a backup needs. */
+export function filesOf({
+  tables,
+  stretches,
+}: Pick<Manifest, 'tables' | 'stretches'>): BackupFile[] {
+  return [...tables, ...stretches].flatMap(({ file }) => file ?? []);
+}
+
 /** The secret keys of a backup. Throws a `UserError` when the passphrase is another one. */
 export async function openBackupKeys(
   place: BackupPlace,
