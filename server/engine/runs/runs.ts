@@ -164,7 +164,7 @@ export async function beginCommit(
   receipt: string,
 ): Promise<boolean> {
   if (await mark(engine.db, { run, receipt })) return true;
-  if (await isHeld(engine, run)) return false;
+  if ((await findHeld(engine, run)) !== undefined) return false;
   throw new LostRunError();
 }
 
@@ -206,13 +206,19 @@ export async function takeCommitBack(engine: Engine, run: ClaimedRun): Promise<v
   if (taken === 0) throw new LostRunError();
 }
 
-async function isHeld(engine: Engine, run: ClaimedRun): Promise<boolean> {
-  return (
-    (await engine.db.row(
-      sql`SELECT 1 FROM batch_export_runs WHERE id = ${run.id} AND attempt = ${run.attempt}
-        AND status = 'Running'`,
-    )) !== undefined
-  );
+/** What is known of a run in hand and of its export at this moment. */
+export type HeldRun = { is_committing: boolean; is_deleted: boolean; is_changed: boolean };
+
+/**
+ * What is known of the run now, or undefined when it is not in the hands of this worker any more: a
+ * worker that was fenced off must not touch the destination.
+ */
+export function findHeld(engine: Engine, run: ClaimedRun): Promise<HeldRun | undefined> {
+  return engine.db.row<HeldRun>(sql`
+    SELECT run.committing_at IS NOT NULL AS is_committing,
+      export.deleted_at IS NOT NULL AS is_deleted, export.revision <> run.revision AS is_changed
+    FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id
+    WHERE run.id = ${run.id} AND run.attempt = ${run.attempt} AND run.status = 'Running'`);
 }
 
 /**
