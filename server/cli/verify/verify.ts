@@ -18,6 +18,7 @@ import { readReceipt } from '../../engine/runs/receipt.ts';
 import { columnsOf } from '../../engine/source/source_query.ts';
 import { listSlices } from '../../engine/runs/runs.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
+import { isUuid } from '../../platform/uuid.ts';
 import type { CommandContext } from '../command_context.ts';
 import { UserError } from '../user_error.ts';
 import { openContentSource } from './verify_source.ts';
@@ -114,7 +115,7 @@ export async function verifyExports(
   exportId: string | undefined,
   onProgress: (line: string) => void = () => undefined,
 ): Promise<Finding[]> {
-  if (exportId !== undefined && !/^[0-9a-f-]{36}$/i.test(exportId))
+  if (exportId !== undefined && !isUuid(exportId))
     throw new UserError(`"${exportId}" is not the id of an export.`);
   const rows = await engine.db.rows<ExportRow>(sql`
     SELECT id, name, team_id, model, custom_query, revision, destination_type, destination_config,
