@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { batchCalls } from '../../platform/batched_calls.ts';
-import type { Database, Transaction } from '../../platform/postgres/database.ts';
+import type { Database, Queryable } from '../../platform/postgres/database.ts';
 import type { SliceOutcome } from '../destination/destination.ts';
 import type { Engine } from '../engine.ts';
 import { LostRunError, attempts_max } from '../run.ts';
@@ -199,11 +199,8 @@ const mark = step<{ run: ClaimedRun; receipt: string }>((db, items, locking) => 
  * Notes that the commit was refused and the destination shows nothing: the run can be cancelled
  * again, and its selection is given back when it ends. Only for the attempt that began the commit.
  */
-export async function takeCommitBack(engine: Engine, run: ClaimedRun): Promise<void> {
-  const taken = await engine.db.run(sql`
-    UPDATE batch_export_runs SET committing_at = NULL, last_updated_at = now() WHERE id = ${run.id}
-      AND attempt = ${run.attempt} AND status = 'Running'`);
-  if (taken === 0) throw new LostRunError();
+export function takeCommitBack(engine: Engine, run: ClaimedRun): Promise<void> {
+  return hold(engine.db, run, sql`committing_at = NULL`);
 }
 
 /** What is known of a run in hand and of its export at this moment. */
@@ -255,13 +252,9 @@ export async function retryLater(
 }
 
 /** Changes the row of a run that is in these hands; throws `LostRunError` where it is not. */
-async function hold(
-  tx: Transaction,
-  run: ClaimedRun,
-  assignments: ReturnType<typeof sql>,
-): Promise<void> {
+async function hold(db: Queryable, run: ClaimedRun, assignments: Sql): Promise<void> {
   // The attempt number fences a worker that was believed dead: its statement touches no row.
-  const touched = await tx.run(sql`
+  const touched = await db.run(sql`
     UPDATE batch_export_runs SET ${assignments}, last_updated_at = now() WHERE id = ${run.id}
       AND attempt = ${run.attempt} AND status = 'Running'`);
   if (touched === 0) throw new LostRunError();
