@@ -20,13 +20,13 @@ import {
 import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
+import { row_tables } from '../../engine/erasure/delete_rows.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { silentLog } from '../../platform/log.ts';
 import { migrations_folder } from '../process/process.ts';
 import { RestoreUnfinishedError, openStores } from '../stores/stores.ts';
 import { UserError } from '../user_error.ts';
-import { analytics_tables } from './analytics_copy.ts';
 import { backup, makeBackup, rowsOf } from './backup.ts';
 import { copyControl } from './control_copy.ts';
 import { filesOf, listBackups, readManifest, writeManifest } from './manifest.ts';
@@ -279,5 +279,5 @@ test('the analytics store has no table that a backup leaves out', async () => {
   const names = (await found.json<{ name: string }>()).map(({ name }) => name);
   // What an erasure notes is found once more after a restore (runs/set_aside.ts).
   const noted = ['erasing_ids', 'erasing_rows'];
-  assert.deepEqual(names, [...noted, ...analytics_tables].toSorted(), `see ${migrations_folder}`);
+  assert.deepEqual(names, [...noted, ...row_tables].toSorted(), `see ${migrations_folder}`);
 });

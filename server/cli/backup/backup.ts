@@ -1,5 +1,6 @@
 import { counted } from '../../platform/counted.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
+import { row_tables } from '../../engine/erasure/delete_rows.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { isoInstant, systemClock } from '../../platform/clock.ts';
 import { openCopySession } from '../../platform/postgres/copy.ts';
@@ -15,7 +16,7 @@ import { joinStores } from '../stores/stores.ts';
 import type { Stores } from '../stores/stores.ts';
 import { UserError } from '../user_error.ts';
 import { waitForStores } from '../stores/wait_for_stores.ts';
-import { analytics_tables, copyAnalytics, findCut, rows_per_file } from './analytics_copy.ts';
+import { copyAnalytics, findCut, rows_per_file } from './analytics_copy.ts';
 import { copyControl } from './control_copy.ts';
 import {
   filesOf,
@@ -163,7 +164,7 @@ async function write(writing: Writing): Promise<MadeBackup> {
   const copy = async () => {
     const keep = keeper(place, server, stretches);
     const orders = { clickhouse, place, rows_per_file: rows, tell, keep };
-    stretches = await caughtUp(clickhouse, analytics_tables, () =>
+    stretches = await caughtUp(clickhouse, row_tables, () =>
       copyAnalytics(orders, stretches, cut * 1_000),
     );
   };

@@ -6,9 +6,10 @@ import { isoInstant } from '../../platform/clock.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { partsToRewrite } from '../erasure/delete_rows.ts';
-import { anyOf, conditionOf, countBoth, countRows, tables } from './rows.ts';
-import type { Condition, RowCount, StoredAreas, Table } from './rows.ts';
+import { partsToRewrite, row_tables } from '../erasure/delete_rows.ts';
+import type { RowTable } from '../erasure/delete_rows.ts';
+import { anyOf, conditionOf, countBoth, countRows } from './rows.ts';
+import type { Condition, RowCount, StoredAreas } from './rows.ts';
 
 /** A process that has said nothing for so long was killed. */
 const claim_ms = 5 * 60_000;
@@ -38,10 +39,10 @@ export async function removeDecided(removing: Removing, signal: AbortSignal): Pr
     found.events += events.rows;
     found.persons += persons.rows;
   }
-  for (const table of tables) await removeRows(removing, claimed, table, found[table], signal);
+  for (const table of row_tables) await removeRows(removing, claimed, table, found[table], signal);
   let done = 0;
   for (const { id, team_id, areas } of claimed) {
-    const left = await onEachReplica(clickhouse, tables, () =>
+    const left = await onEachReplica(clickhouse, row_tables, () =>
       countBoth(clickhouse, team_id, areas, signal),
     );
     if (left.some(({ events, persons }) => events.rows + persons.rows > 0)) continue;
@@ -67,7 +68,7 @@ async function countFirst(
   { db, clickhouse }: Removing,
   { id, team_id, areas }: Claimed,
   signal: AbortSignal,
-): Promise<Record<Table, RowCount>> {
+): Promise<Record<RowTable, RowCount>> {
   const found = await countBoth(clickhouse, team_id, areas, signal);
   const { events, persons } = found;
   await db.run(sql`UPDATE retention_removals SET events = ${events.rows}, persons = ${persons.rows}
@@ -82,7 +83,7 @@ async function countFirst(
 async function removeRows(
   removing: Removing,
   claimed: Claimed[],
-  table: Table,
+  table: RowTable,
   found: number,
   signal: AbortSignal,
 ): Promise<void> {
@@ -115,7 +116,7 @@ async function removeRows(
 async function whenRewritten(
   removing: Removing,
   claimed: Claimed[],
-  table: Table,
+  table: RowTable,
   signal: AbortSignal,
 ): Promise<void> {
   for (let wait_ms = look_again_ms.min; ; wait_ms = Math.min(2 * wait_ms, look_again_ms.max)) {
