@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { onEachReplica } from '../../platform/clickhouse/topology/caught_up.ts';
@@ -6,7 +5,7 @@ import { isoInstant } from '../../platform/clock.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { partsToRewrite, row_tables } from '../erasure/delete_rows.ts';
+import { deleteRows, row_tables } from '../erasure/delete_rows.ts';
 import type { RowTable } from '../erasure/delete_rows.ts';
 import { anyOf, conditionOf, countBoth, countRows } from './rows.ts';
 import type { Condition, RowCount, StoredAreas } from './rows.ts';
@@ -19,7 +18,6 @@ const told_ms = 400 * 24 * 3_600_000;
 const together_max = 20;
 /** Some 300 MB in the store. */
 const versions_together_max = 2_000_000;
-const look_again_ms = { min: 50, max: 2_000 };
 
 type Removing = { db: Database; clickhouse: ClickHouse; clock: Clock; log: Logger };
 type Claimed = { id: string; team_id: number; areas: StoredAreas };
@@ -101,28 +99,9 @@ async function removeRows(
     const { text, parameters } = anyOf(
       claimed.map((one) => conditionOf(table, one.team_id, one.areas, part)),
     );
-    // Each replica carries the condition out by itself, and must find what it asks of the table.
-    await onEachReplica(clickhouse, [table], async () => undefined);
-    await clickhouse.command({
-      query: `ALTER TABLE ${table} DELETE WHERE ${text}`,
-      query_params: parameters,
-      clickhouse_settings: { mutations_sync: '0', max_query_size: '16000000' },
-      abort_signal: signal,
-    });
-    await whenRewritten(removing, claimed, table, signal);
-  }
-}
-
-async function whenRewritten(
-  removing: Removing,
-  claimed: Claimed[],
-  table: RowTable,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let wait_ms = look_again_ms.min; ; wait_ms = Math.min(2 * wait_ms, look_again_ms.max)) {
-    await pause(wait_ms, undefined, { signal });
-    if ((await partsToRewrite(removing.clickhouse, table, signal)) === 0) return;
-    await stayClaimed(removing, claimed);
+    const wanted = { table, condition: text, query_params: parameters };
+    // Which versions of persons go is asked of the table itself.
+    await deleteRows(clickhouse, wanted, signal, () => stayClaimed(removing, claimed), [table]);
   }
 }
 
