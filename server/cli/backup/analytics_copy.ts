@@ -8,6 +8,7 @@ import { streamAnswer } from '../../platform/clickhouse/answer.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
+import { ask, storedColumns } from '../stores/ask.ts';
 import { writeFile } from './backup_file.ts';
 import type { Stretch } from './manifest.ts';
 import { presentFiles } from './place.ts';
@@ -68,7 +69,7 @@ export async function copyAnalytics(
     );
     safe.push(...found);
     await copy.keep(safe);
-    const columns = await columnsOf(copy.clickhouse, table);
+    const columns = await storedColumns(copy.clickhouse, table);
     for (const gap of gapsOf(found, until)) {
       const cuts = await cutGap(copy, table, gap);
       for (const [number, cut] of cuts.entries()) {
@@ -242,26 +243,7 @@ function joinedEmpty(stretches: Stretch[]): Stretch[] {
   return joined;
 }
 
-/** The columns that are stored, in their order. */
-async function columnsOf(clickhouse: ClickHouse, table: string): Promise<string[]> {
-  const rows = await ask<{ name: string }>(
-    clickhouse,
-    `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = '${table}'
-      AND default_kind NOT IN ('ALIAS', 'MATERIALIZED', 'EPHEMERAL') ORDER BY position`,
-  );
-  return rows.map(({ name }) => name);
-}
-
 function within({ from, to }: Range): string {
   const at = (micros: number) => `fromUnixTimestamp64Micro(toInt64(${micros}), 'UTC')`;
   return `inserted_at >= ${at(from)} AND inserted_at < ${at(to)}`;
-}
-
-async function ask<Row>(clickhouse: ClickHouse, query: string): Promise<Row[]> {
-  const result = await clickhouse.query({
-    query,
-    format: 'JSONEachRow',
-    clickhouse_settings: { max_query_size: '16777216', max_threads: 2 },
-  });
-  return result.json<Row>();
 }

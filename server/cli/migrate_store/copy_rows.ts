@@ -5,6 +5,7 @@ import { streamAnswer } from '../../platform/clickhouse/answer.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { counted } from '../../platform/counted.ts';
+import { ask, storedColumns } from '../stores/ask.ts';
 import { UserError } from '../user_error.ts';
 
 /** What is copied, and from where to where. */
@@ -75,7 +76,7 @@ async function differingDays(
   month: number,
   until: number | undefined,
 ): Promise<{ day: string; rows: number }[]> {
-  const columns = await columnsOf(source, named(table));
+  const columns = await storedColumns(source, named(table));
   const sides = async (condition: string, hashed?: string[]) =>
     Promise.all([
       daysOf(source, named(table), within(condition, until), hashed),
@@ -115,7 +116,7 @@ async function copyDay(
       query: `ALTER TABLE ${table} DELETE WHERE ${ofDay}`,
       clickhouse_settings: { mutations_sync: '2' },
     });
-  const columns = (await columnsOf(source, named(table))).join(', ');
+  const columns = (await storedColumns(source, named(table))).join(', ');
   const where = within(ofDay, until);
   const values = await streamAnswer(source, {
     query: `SELECT ${columns} FROM ${named(table)} WHERE ${where} FORMAT Native`,
@@ -176,27 +177,8 @@ async function daysOf(
   return new Map(days.map((one) => [one.day, { ...one, rows: one.rows }]));
 }
 
-/** The columns that are stored, in their order. */
-async function columnsOf(clickhouse: ClickHouse, table: string): Promise<string[]> {
-  const rows = await ask<{ name: string }>(
-    clickhouse,
-    `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = '${table}'
-      AND default_kind NOT IN ('ALIAS', 'MATERIALIZED', 'EPHEMERAL') ORDER BY position`,
-  );
-  return rows.map(({ name }) => name);
-}
-
 function within(condition: string, until: number | undefined): string {
   return until === undefined
     ? condition
     : `${condition} AND inserted_at < fromUnixTimestamp64Milli(toInt64(${until}), 'UTC')`;
-}
-
-async function ask<Row>(clickhouse: ClickHouse, query: string): Promise<Row[]> {
-  const result = await clickhouse.query({
-    query,
-    format: 'JSONEachRow',
-    clickhouse_settings: { max_threads: 2 },
-  });
-  return result.json<Row>();
 }

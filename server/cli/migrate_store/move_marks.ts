@@ -3,6 +3,7 @@ import { row_tables } from '../../engine/erasure/delete_rows.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { statementFor } from '../../platform/clickhouse/topology/statements.ts';
+import { ask } from '../stores/ask.ts';
 import { UserError } from '../user_error.ts';
 
 /**
@@ -67,8 +68,4 @@ async function hasRows(clickhouse: ClickHouse, table: string): Promise<boolean> 
 
 function tableNamed(name: string): string {
   return `SELECT name FROM system.tables WHERE database = currentDatabase() AND name = '${name}'`;
-}
-
-async function ask<Row>(clickhouse: ClickHouse, query: string): Promise<Row[]> {
-  return (await clickhouse.query({ query, format: 'JSONEachRow' })).json<Row>();
 }
