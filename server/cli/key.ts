@@ -1,5 +1,4 @@
 import sql from 'sql-template-tag';
-import { validate as isUuid } from 'uuid';
 import { deleteApiKey, findApiKey, insertApiKey, lockOwner } from '../api/api_keys/store.ts';
 import { findUserByEmail } from '../api/users/store.ts';
 import type { UserRow } from '../api/users/store.ts';
@@ -8,6 +7,7 @@ import { appendActivity, server_actor } from '../platform/activity/chain.ts';
 import { changesOf } from '../platform/activity/changes.ts';
 import { isoInstant } from '../platform/clock.ts';
 import { all_scopes, isScope } from '../platform/http/caller/scopes.ts';
+import { isUuid } from '../platform/uuid.ts';
 import type { Queryable } from '../platform/postgres/database.ts';
 import type { CommandContext } from './command_context.ts';
 import { UserError } from './user_error.ts';

@@ -1,6 +1,16 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync, statfsSync } from 'node:fs';
-import { mkdir, stat } from 'node:fs/promises';
+import { once } from 'node:events';
+import {
+  accessSync,
+  constants,
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  statSync,
+  statfsSync,
+} from 'node:fs';
+import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 
 // Where the kernel shows itself as files: proc, sysfs, cgroup, cgroup2, debugfs.
 const kernel_file_systems = new Set([0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x64626720]);
@@ -66,6 +76,26 @@ export function lookAtFolder(folder: string): FoundFolder {
     return { problem: `${present} cannot be written (${(error as NodeJS.ErrnoException).code})` };
   }
   return { exists: present === path, free_bytes: disk.bavail * disk.bsize };
+}
+
+/** Makes the names in a folder survive a loss of power. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * The file's content, open already, so that a missing or forbidden file is an error here and not in
+ * the stream.
+ */
+export async function openContent(path: string): Promise<Readable> {
+  const stream = createReadStream(path, { highWaterMark: 1024 * 1024 });
+  await once(stream, 'open');
+  return stream;
 }
 
 function isMissing(error: unknown): boolean {

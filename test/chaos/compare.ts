@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
-import { contains, fromStored } from '../../server/engine/ledger/rectangles.ts';
+import { contains } from '../factories/areas.ts';
+import { fromStored } from '../../server/engine/ledger/rectangles.ts';
 import type { Rectangle, StoredRectangle } from '../../server/engine/ledger/rectangles.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 import type { DeliveredRows } from './delivered.ts';

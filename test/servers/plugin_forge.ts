@@ -137,10 +137,14 @@ function replyAsGitlab(url: URL, find: (repository: string) => Repository | unde
   const repository = find(decodeURIComponent(name));
   if (repository === undefined) return missing;
   const query = (key: string) => url.searchParams.get(key);
-  const matching = (names: Iterable<string>) =>
-    [...names]
+  const matching = (names: Iterable<string>) => {
+    const per_page = Math.min(Number(query('per_page') ?? 20), 100);
+    const from = (Number(query('page') ?? 1) - 1) * per_page;
+    return [...names]
       .filter((ref) => ref.startsWith((query('search') ?? '').slice(1)))
+      .slice(from, from + per_page)
       .map((ref) => ({ name: ref }));
+  };
   if (path === 'repository/branches')
     return { status: 200, json: matching(repository.branches.keys()) };
   if (path === 'repository/tags') return { status: 200, json: matching(repository.tags.keys()) };

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
+import { row_tables } from '../../engine/erasure/delete_rows.ts';
+import type { RowTable } from '../../engine/erasure/delete_rows.ts';
 import { settled } from '../../engine/ingest/lock.ts';
 import { streamAnswer } from '../../platform/clickhouse/answer.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
+import { ask, storedColumns } from '../stores/ask.ts';
 import { writeFile } from './backup_file.ts';
-import type { AnalyticsTable, Stretch } from './manifest.ts';
+import type { Stretch } from './manifest.ts';
 import { presentFiles } from './place.ts';
 import type { BackupPlace } from './place.ts';
-
-/** All tables of the analytics store but its migrations; a view has no rows of its own. */
-export const analytics_tables: readonly AnalyticsTable[] = ['events', 'persons'];
 
 /** So many rows go into one file, as far as they were not all inserted in the same millisecond. */
 export const rows_per_file = 250_000;
@@ -61,7 +61,7 @@ export async function copyAnalytics(
   until: number,
 ): Promise<Stretch[]> {
   const safe: Stretch[] = [];
-  for (const table of analytics_tables) {
+  for (const table of row_tables) {
     const found = await stillRight(
       copy,
       table,
@@ -69,7 +69,7 @@ export async function copyAnalytics(
     );
     safe.push(...found);
     await copy.keep(safe);
-    const columns = await columnsOf(copy.clickhouse, table);
+    const columns = await storedColumns(copy.clickhouse, table);
     for (const gap of gapsOf(found, until)) {
       const cuts = await cutGap(copy, table, gap);
       for (const [number, cut] of cuts.entries()) {
@@ -87,7 +87,7 @@ type Range = { from: number; to: number };
 /** Of known files those that are there, do not overlap, and whose rows are all still there. */
 async function stillRight(
   { clickhouse, place, rows_per_file: rows_max }: AnalyticsCopy,
-  table: AnalyticsTable,
+  table: RowTable,
   known: Stretch[],
 ): Promise<Stretch[]> {
   const ordered = known.toSorted((one, other) => one.from - other.from || other.to - one.to);
@@ -132,7 +132,7 @@ export function withoutPieces(stretches: Stretch[], rows_max: number): Stretch[]
 /** How many rows each range has now, by its beginning. */
 async function countIn(
   clickhouse: ClickHouse,
-  table: AnalyticsTable,
+  table: RowTable,
   ranges: Range[],
 ): Promise<Map<number, number>> {
   if (ranges.length === 0) return new Map();
@@ -164,7 +164,7 @@ function gapsOf(stretches: Range[], until: number): Range[] {
 /** Cuts a range so that each part has few enough rows for a file, and says how many. */
 async function cutGap(
   { clickhouse, rows_per_file: rows_max }: AnalyticsCopy,
-  table: AnalyticsTable,
+  table: RowTable,
   gap: Range,
 ): Promise<(Range & { rows: number })[]> {
   const parts = [{ ...gap, rows: 0 }];
@@ -190,7 +190,7 @@ async function cutGap(
 
 async function countSteps(
   clickhouse: ClickHouse,
-  table: AnalyticsTable,
+  table: RowTable,
   range: Range,
   step: number,
 ): Promise<{ from: number; rows: number }[]> {
@@ -243,26 +243,7 @@ function joinedEmpty(stretches: Stretch[]): Stretch[] {
   return joined;
 }
 
-/** The columns that are stored, in their order. */
-async function columnsOf(clickhouse: ClickHouse, table: string): Promise<string[]> {
-  const rows = await ask<{ name: string }>(
-    clickhouse,
-    `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = '${table}'
-      AND default_kind NOT IN ('ALIAS', 'MATERIALIZED', 'EPHEMERAL') ORDER BY position`,
-  );
-  return rows.map(({ name }) => name);
-}
-
 function within({ from, to }: Range): string {
   const at = (micros: number) => `fromUnixTimestamp64Micro(toInt64(${micros}), 'UTC')`;
   return `inserted_at >= ${at(from)} AND inserted_at < ${at(to)}`;
-}
-
-async function ask<Row>(clickhouse: ClickHouse, query: string): Promise<Row[]> {
-  const result = await clickhouse.query({
-    query,
-    format: 'JSONEachRow',
-    clickhouse_settings: { max_query_size: '16777216', max_threads: 2 },
-  });
-  return result.json<Row>();
 }

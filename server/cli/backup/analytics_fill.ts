@@ -1,6 +1,6 @@
 import { finished } from 'node:stream/promises';
+import { row_tables } from '../../engine/erasure/delete_rows.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
-import { analytics_tables } from './analytics_copy.ts';
 import { readFile } from './backup_file.ts';
 import type { Manifest, Stretch } from './manifest.ts';
 import type { BackupPlace } from './place.ts';
@@ -20,7 +20,7 @@ export async function fillAnalytics(
     await fillStretch(clickhouse, place, stretch);
     tell(`analytics store: ${index + 1} of ${filled.length} files`);
   }
-  for (const table of analytics_tables) {
+  for (const table of row_tables) {
     const wanted = stretches.reduce((sum, one) => sum + (one.table === table ? one.rows : 0), 0);
     const found = await clickhouse.query({
       query: `SELECT count() AS rows FROM ${table}`,

@@ -20,15 +20,16 @@ import {
 import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
+import { row_tables } from '../../engine/erasure/delete_rows.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { silentLog } from '../../platform/log.ts';
 import { migrations_folder } from '../process/process.ts';
 import { RestoreUnfinishedError, openStores } from '../stores/stores.ts';
 import { UserError } from '../user_error.ts';
-import { analytics_tables } from './analytics_copy.ts';
 import { backup, makeBackup, rowsOf } from './backup.ts';
-import { listBackups, readManifest, writeManifest } from './manifest.ts';
+import { copyControl } from './control_copy.ts';
+import { filesOf, listBackups, readManifest, writeManifest } from './manifest.ts';
 import { openPlace } from './open_place.ts';
 import { drill } from './drill.ts';
 import { chooseBackup, restoreBackup } from './restore.ts';
@@ -152,6 +153,30 @@ test('removed rows are not in the next backup, and not kept by --keep', async ()
   assert.deepEqual(stored.toSorted(), named.toSorted());
 });
 
+test('no other backup may begin before the end of one, and of what --keep removes', async () => {
+  const place = placeOf('held');
+  let made = 0;
+  const finish = async () => {
+    made = (await listBackups(place)).length;
+    const other = makeBackup(source(), place, options);
+    await assert.rejects(other, /Another backup of this server is under way/);
+  };
+  await makeBackup(source(), place, { ...options, finish });
+  assert.equal(made, 1);
+});
+
+test('two backups of one name leave the files of each other alone', async () => {
+  const place = placeOf('one_name');
+  const { database_url } = delivering.stores;
+  const copies = [];
+  for (const _ of [1, 2])
+    copies.push(await copyControl(database_url, place, '20261122T210000000Z', () => undefined));
+  const names = copies.flatMap(({ tables }) =>
+    filesOf({ tables, stretches: [] }).map(({ name }) => name),
+  );
+  assert.equal(new Set(names).size, names.length);
+});
+
 test('a backup that is killed goes on with the files that it has written', async () => {
   const place = placeOf('killed');
   const child = spawn(process.execPath, [main, 'backup', place.name, '--rows-per-file', '30'], {
@@ -254,5 +279,5 @@ test('the analytics store has no table that a backup leaves out', async () => {
   const names = (await found.json<{ name: string }>()).map(({ name }) => name);
   // What an erasure notes is found once more after a restore (runs/set_aside.ts).
   const noted = ['erasing_ids', 'erasing_rows'];
-  assert.deepEqual(names, [...noted, ...analytics_tables].toSorted(), `see ${migrations_folder}`);
+  assert.deepEqual(names, [...noted, ...row_tables].toSorted(), `see ${migrations_folder}`);
 });

@@ -1,5 +1,6 @@
 import { counted } from '../../platform/counted.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
+import { row_tables } from '../../engine/erasure/delete_rows.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { isoInstant, systemClock } from '../../platform/clock.ts';
 import { openCopySession } from '../../platform/postgres/copy.ts';
@@ -15,9 +16,10 @@ import { joinStores } from '../stores/stores.ts';
 import type { Stores } from '../stores/stores.ts';
 import { UserError } from '../user_error.ts';
 import { waitForStores } from '../stores/wait_for_stores.ts';
-import { analytics_tables, copyAnalytics, findCut, rows_per_file } from './analytics_copy.ts';
+import { copyAnalytics, findCut, rows_per_file } from './analytics_copy.ts';
 import { copyControl } from './control_copy.ts';
 import {
+  filesOf,
   findUnfinished,
   forgetUnfinished,
   keepUnfinished,
@@ -25,13 +27,13 @@ import {
   nameOf,
   openBackupKeys,
   readManifest,
-  removeManifest,
   writeManifest,
 } from './manifest.ts';
 import type { Manifest, Stretch } from './manifest.ts';
 import { readPassphrase } from './passphrase.ts';
 import { openPlace } from './open_place.ts';
 import type { BackupPlace } from './place.ts';
+import { prune } from './prune.ts';
 
 /** One process makes a backup at a time: they would write the same place. */
 const backup_lock = 7_301_004;
@@ -60,24 +62,34 @@ export async function backup(
   const keep = wholeOf(flags.keep, '--keep');
   const place = openPlace(address);
   const began = performance.now();
-  const made = await makeBackup(context, place, {
+  await makeBackup(context, place, {
     passphrase,
     rows_per_file: wholeOf(flags.rowsPerFile, '--rows-per-file') ?? rows_per_file,
+    finish: async (made) => {
+      tellMade(context, place, made, began);
+      if (keep !== undefined) context.say(await prune(place, keep));
+    },
   });
-  const { manifest } = made;
+  return 0;
+}
+
+function tellMade(
+  context: CommandContext,
+  place: BackupPlace,
+  { manifest, new_files, new_bytes }: MadeBackup,
+  began: number,
+): void {
   const rows = (table: string) => counted(rowsOf(manifest, table), 'row');
   context.say(
     `Backup ${nameOf(manifest.taken_at)} is in ${place.name}: ${rows('events')} of events, ` +
       `${rows('persons')} of persons, ${manifest.tables.length} tables of the control store; ` +
-      `${counted(made.new_files, 'new file')}, ${made.new_bytes} bytes, in ` +
+      `${counted(new_files, 'new file')}, ${new_bytes} bytes, in ` +
       `${((performance.now() - began) / 1_000).toFixed(1)} s.`,
   );
   context.say(
     `It has what was taken in before ${manifest.taken_at}. Files of File exports are not in it.`,
   );
   for (const sentence of ownStores(context)) context.say(sentence);
-  if (keep !== undefined) context.say(await prune(place, keep));
-  return 0;
 }
 
 /** The rows of one of the analytics store's tables in a backup. */
@@ -88,12 +100,20 @@ export function rowsOf({ stretches }: Manifest, table: string): number {
 /**
  * Makes a backup. Guarantees: what was decided (the control store) is never older in it than what
  * happened (the analytics store); it is there when its manifest is, which is written last; what
- * earlier backups, or one that was killed, have written is not written again.
+ * earlier backups, or one that was killed, have written is not written again. `finish` is done
+ * before another backup may begin.
  */
 export async function makeBackup(
   { config, log }: Pick<CommandContext, 'config' | 'log'>,
   place: BackupPlace,
-  options: { passphrase: string; rows_per_file: number },
+  {
+    finish,
+    ...options
+  }: {
+    passphrase: string;
+    rows_per_file: number;
+    finish?(made: MadeBackup): Promise<void>;
+  },
 ): Promise<MadeBackup> {
   const stores = await joinStores(config, log, { start: 'existing' });
   const db = openDatabase(stores.database_url, {
@@ -110,7 +130,10 @@ export async function makeBackup(
     // Proves that these are the keys of this database, before anything is written.
     const { public_key: server } = await openServerSecrets(db, () => keys);
     const known = await findKnown(place, server, options.passphrase);
-    return await write({ config, place, stores, db, clickhouse, known, server, keys, ...options });
+    const writing = { config, place, stores, db, clickhouse, known, server, keys, ...options };
+    const made = await write(writing);
+    await finish?.(made);
+    return made;
   } finally {
     await lock?.close();
     await clickhouse.close();
@@ -141,7 +164,7 @@ async function write(writing: Writing): Promise<MadeBackup> {
   const copy = async () => {
     const keep = keeper(place, server, stretches);
     const orders = { clickhouse, place, rows_per_file: rows, tell, keep };
-    stretches = await caughtUp(clickhouse, analytics_tables, () =>
+    stretches = await caughtUp(clickhouse, row_tables, () =>
       copyAnalytics(orders, stretches, cut * 1_000),
     );
   };
@@ -153,12 +176,7 @@ async function write(writing: Writing): Promise<MadeBackup> {
   }
   const taken_at = isoInstant(cut);
   const before = new Set(writing.known.flatMap(({ file }) => file?.name ?? []));
-  const control = await copyControl(
-    stores.database_url,
-    place,
-    `control/${nameOf(taken_at)}/`,
-    tell,
-  );
+  const control = await copyControl(stores.database_url, place, nameOf(taken_at), tell);
   // What the control store says is removed must be removed from what was copied before.
   await copy();
   const manifest: Manifest = {
@@ -231,29 +249,6 @@ async function analyticsMigrations(clickhouse: ClickHouse): Promise<string[]> {
     format: 'JSONEachRow',
   });
   return (await found.json<{ name: string }>()).map(({ name }) => name);
-}
-
-/** The files that a backup needs. */
-export function filesOf({ tables, stretches }: Manifest) {
-  return [...tables, ...stretches].flatMap(({ file }) => file ?? []);
-}
-
-/**
- * Removes all backups but the newest `keep`, and all files that none of these needs, also those
- * that a kill has left.
- */
-async function prune(place: BackupPlace, keep: number): Promise<string> {
-  const names = await listBackups(place);
-  const kept = names.slice(-keep);
-  const removed = names.slice(0, names.length - kept.length);
-  const needed = new Set<string>();
-  for (const name of kept)
-    for (const file of filesOf((await readManifest(place, name)).manifest)) needed.add(file.name);
-  // First the manifests: what is listed is whole at any time.
-  for (const name of removed) await removeManifest(place, name);
-  for (const folder of ['analytics/', 'control/'])
-    for await (const name of place.list(folder)) if (!needed.has(name)) await place.remove(name);
-  return `Keeps the newest ${keep}: removed ${counted(removed.length, 'older backup')}.`;
 }
 
 /** What else the owner of stores of their own does, and in which order. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { openCopySession, withoutReferences } from '../../platform/postgres/copy.ts';
 import type { CopySession } from '../../platform/postgres/copy.ts';
@@ -16,15 +16,17 @@ const left_out = new Set(['workers', 'rate_counts', 'insert_pace', 'sessions']);
 type ControlCopy = Pick<Manifest, 'control_taken_at' | 'migrations' | 'tables' | 'sequences'>;
 
 /**
- * Copies the control store as it is at one instant, each table into a file below `folder`. Nothing
- * waits for it, and nothing is changed.
+ * Copies the control store as it is at one instant, each table into a file. They lie in a folder of
+ * this copy alone: two backups have one name while nothing settles, and neither may take the files
+ * of the other. Nothing waits for it, and nothing is changed.
  */
 export async function copyControl(
   url: string,
   place: BackupPlace,
-  folder: string,
+  backup: string,
   tell: (line: string) => void,
 ): Promise<ControlCopy> {
+  const folder = `control/${backup}-${randomUUID().slice(0, 8)}/`;
   const session = await openCopySession(url, 'snapshot');
   try {
     const [at] = await session.rows<{ now: string }>(

@@ -1,16 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { row_tables } from '../../engine/erasure/delete_rows.ts';
+import type { RowTable } from '../../engine/erasure/delete_rows.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { counted } from '../../platform/counted.ts';
 import { openAnalyticsAsIs } from '../stores/analytics_store.ts';
 import type { CommandContext } from '../command_context.ts';
 import { joinStores, openStores } from '../stores/stores.ts';
-import { analytics_tables, rows_per_file } from './analytics_copy.ts';
+import { rows_per_file } from './analytics_copy.ts';
 import { makeBackup } from './backup.ts';
 import { listBackups, readManifest } from './manifest.ts';
-import type { AnalyticsTable, KnownBackup, Manifest } from './manifest.ts';
+import type { KnownBackup, Manifest } from './manifest.ts';
 import { readPassphrase } from './passphrase.ts';
 import { openPlace } from './open_place.ts';
 import { restoreBackup } from './restore.ts';
@@ -100,7 +102,7 @@ async function compareAnalytics(
   const found = await openAnalyticsAsIs(restored.config, copy, options);
   let differing = 0;
   try {
-    for (const table of analytics_tables) {
+    for (const table of row_tables) {
       const [wanted, there] = [
         await sumOf(source, table, manifest),
         await sumOf(found, table, manifest),
@@ -123,7 +125,7 @@ async function compareAnalytics(
 /** Each row counts with a hash of all its values, whatever the order of the rows. */
 async function sumOf(
   clickhouse: ClickHouse,
-  table: AnalyticsTable,
+  table: RowTable,
   { stretches, taken_at }: Manifest,
 ): Promise<Sum> {
   const columns = stretches.findLast((stretch) => stretch.table === table)?.columns ?? [];

@@ -1,9 +1,9 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { openContent, syncFolder } from '../../platform/folders.ts';
 import type { BackupPlace } from './place.ts';
 
 /** What is being written; a kill may leave one, which the next backup removes. */
@@ -22,7 +22,7 @@ export function openFolderPlace(address: string): BackupPlace {
       await rename(`${path}${draft_ending}`, path);
       await syncFolder(dirname(path));
     },
-    read: (name) => unlessMissing(() => openFile(pathOf(name))),
+    read: (name) => unlessMissing(() => openContent(pathOf(name))),
     size: (name) => unlessMissing(async () => (await stat(pathOf(name))).size),
     list: async function* (folder) {
       const found = await unlessMissing(() =>
@@ -47,21 +47,6 @@ async function writeDurably(path: string, bytes: Readable): Promise<void> {
     await rm(path, { force: true });
     throw error;
   }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-async function openFile(path: string): Promise<Readable> {
-  const stream = createReadStream(path, { highWaterMark: 1024 * 1024 });
-  await once(stream, 'open');
-  return stream;
 }
 
 async function unlessMissing<Result>(work: () => Promise<Result>): Promise<Result | undefined> {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import type { RowTable } from '../../engine/erasure/delete_rows.ts';
 import { UserError } from '../user_error.ts';
 import { openKeys, sealKeys } from './passphrase.ts';
 import type { SealedKeys } from './passphrase.ts';
@@ -17,15 +18,12 @@ export type ControlTable = {
   file: BackupFile | null;
 };
 
-/** The analytics store's tables, each with what orders its rows by insertion. */
-export type AnalyticsTable = 'events' | 'persons';
-
 /**
  * Rows of a table that were inserted in `[from, to)`, microseconds since the epoch, in ClickHouse's
  * Native format. Such rows never change and are never more: they can only be removed.
  */
 export type Stretch = {
-  table: AnalyticsTable;
+  table: RowTable;
   from: number;
   to: number;
   columns: string[];
@@ -108,6 +106,14 @@ export async function readManifest(place: BackupPlace, name: string): Promise<Kn
   } catch {
     throw damaged;
   }
+}
+
+/** The files that a backup needs. */
+export function filesOf({
+  tables,
+  stretches,
+}: Pick<Manifest, 'tables' | 'stretches'>): BackupFile[] {
+  return [...tables, ...stretches].flatMap(({ file }) => file ?? []);
 }
 
 /** The secret keys of a backup. Throws a `UserError` when the passphrase is another one. */

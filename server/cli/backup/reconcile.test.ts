@@ -25,6 +25,7 @@ import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { makeBackup } from './backup.ts';
 import { openPlace } from './open_place.ts';
+import { reconcile } from './reconcile.ts';
 import { chooseBackup, restoreBackup } from './restore.ts';
 
 const hour_ms = 3_600_000;
@@ -71,6 +72,14 @@ async function deliver({ deps }: Harness, ids: string[], from: number, to: numbe
     return rows.length === ids.length;
   });
 }
+
+test('what is no id of an export is refused in a sentence', async () => {
+  const context = commandOn(delivering.stores, delivering.folder);
+  const text = '-'.repeat(36);
+  await assert.rejects(reconcile(context, { export: text }), {
+    message: `"${text}" is not the id of an export.`,
+  });
+});
 
 test('what came after the backup is not delivered again, and what is lost is named', async () => {
   const { house, folder, stores } = delivering;

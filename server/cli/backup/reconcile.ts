@@ -1,5 +1,6 @@
 import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
 import type { Assumption } from '../../engine/reconcile/assume.ts';
+import { isUuid } from '../../platform/uuid.ts';
 import type { CommandContext } from '../command_context.ts';
 import { UserError } from '../user_error.ts';
 import { withProcess } from '../process/with_process.ts';
@@ -14,7 +15,7 @@ export type ReconcileFlags = { export?: string; assume?: string; json?: boolean 
  */
 export async function reconcile(context: CommandContext, flags: ReconcileFlags): Promise<number> {
   const { say } = context;
-  if (flags.export !== undefined && !/^[0-9a-f-]{36}$/i.test(flags.export))
+  if (flags.export !== undefined && !isUuid(flags.export))
     throw new UserError(`"${flags.export}" is not the id of an export.`);
   const assumption = assumptionOf(flags);
   const found = await withProcess(context, ({ deps }) =>

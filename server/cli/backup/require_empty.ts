@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag';
+import { row_tables } from '../../engine/erasure/delete_rows.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { UserError } from '../user_error.ts';
-import { analytics_tables } from './analytics_copy.ts';
 
 /**
  * Throws where the database of the control store has a table: a store of one's own may be
@@ -24,7 +24,7 @@ export async function requireEmptyAnalytics(clickhouse: ClickHouse): Promise<voi
   const answer = await clickhouse.query({
     query: `SELECT name FROM system.tables WHERE database = currentDatabase()
       AND name IN {names:Array(String)} LIMIT 1`,
-    query_params: { names: ['migrations', ...analytics_tables] },
+    query_params: { names: ['migrations', ...row_tables] },
     format: 'JSONEachRow',
   });
   const [table] = await answer.json<{ name: string }>();

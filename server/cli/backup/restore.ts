@@ -25,7 +25,7 @@ import { UserError } from '../user_error.ts';
 import { waitForStores } from '../stores/wait_for_stores.ts';
 import { fillAnalytics } from './analytics_fill.ts';
 import { damagedFile } from './backup_file.ts';
-import { filesOf, openTelling, rowsOf } from './backup.ts';
+import { openTelling, rowsOf } from './backup.ts';
 import { fillControl } from './control_copy.ts';
 import {
   clearLost,
@@ -36,7 +36,7 @@ import {
   unfinishedRestore,
 } from './lost_store.ts';
 import type { LostStore } from './lost_store.ts';
-import { listBackups, nameOf, openBackupKeys, readManifest } from './manifest.ts';
+import { filesOf, listBackups, nameOf, openBackupKeys, readManifest } from './manifest.ts';
 import type { KnownBackup, Manifest } from './manifest.ts';
 import { readPassphrase } from './passphrase.ts';
 import { openPlace } from './open_place.ts';

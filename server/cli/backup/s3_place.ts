@@ -1,15 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { NonRetryableError } from '../../engine/destination/errors.ts';
 import { withStoreFaults } from '../../engine/object_store/faults.ts';
 import { openBucket } from '../../engine/object_store/s3_bucket.ts';
-import { uploadParts } from '../../engine/object_store/upload.ts';
+import { uploadWhole } from '../../engine/object_store/upload.ts';
 import { openOutbound } from '../../platform/outbound/outbound.ts';
 import { UserError } from '../user_error.ts';
 import type { BackupPlace } from './place.ts';
-
-/** So long may the end of an upload take that failed. */
-const tidy_milliseconds = 5_000;
 
 /**
  * A bucket as `s3://bucket/prefix?region=eu-central-1&endpoint=https://...`. Whoever runs the
@@ -28,20 +23,9 @@ export function openS3Place(address: string): BackupPlace {
   return {
     name: `s3://${bucket_name}/${prefix}`,
     write: (name, bytes) =>
-      ask(async () => {
-        const facts = { mark: randomUUID(), content_type: 'application/octet-stream' };
-        const key = keyOf(name);
-        const uploadId = await store.startUpload(key, facts);
-        try {
-          const parts = await uploadParts(store, key, uploadId, bytes);
-          if (!(await store.completeUpload(key, uploadId, parts, facts)))
-            throw new NonRetryableError('slice_lost', `The bucket has lost the upload of ${key}.`);
-        } catch (error) {
-          const soon = AbortSignal.timeout(tidy_milliseconds);
-          await store.endUpload(key, uploadId, soon).catch(() => undefined);
-          throw error;
-        }
-      }),
+      ask(() =>
+        uploadWhole(store, keyOf(name), bytes, { content_type: 'application/octet-stream' }),
+      ),
     read: (name): Promise<Readable | undefined> => ask(() => store.read(keyOf(name))),
     size: (name) => ask(async () => (await store.describe(keyOf(name)))?.bytes),
     list: async function* (folder) {

@@ -18,6 +18,10 @@ export class ConfigurationRefused extends Error {
 
 type Problem = { detail?: string; errors?: { attr: string | null; detail: string }[] };
 
+/** What an apply has come to whose answer is not known. */
+export const fate_unknown =
+  'The plan was sent: all of it is applied, or nothing. `sluice config plan` says which.';
+
 const headers_timeout_ms = 120_000;
 
 /** Asks a server; each call throws a UserError where the server cannot be reached or refuses. */
@@ -37,7 +41,7 @@ export function openClient({ address, key, organization }: ServerTarget) {
       const text = await answer.body.text();
       return { status: answer.statusCode, body: parsed(text) as Answer & Problem };
     } catch (error) {
-      throw new UserError(`The server at ${address} cannot be reached: ${reasonOf(error)}`);
+      throw new UserError(`The server at ${address} cannot be reached: ${reasonOf(error)}.`);
     }
   };
   return {
@@ -53,8 +57,14 @@ export function openClient({ address, key, organization }: ServerTarget) {
       throw status === 400 ? placed(body, places) : refusal(status, body);
     },
     apply: async (hash: string, places: ReadonlyMap<string, FilePlace>): Promise<Applied> => {
-      const { status, body } = await ask<Applied>('POST', 'configuration/apply/', { hash });
+      const unknown = (error: Error) => new UserError(`${error.message} ${fate_unknown}`);
+      const asked = ask<Applied>('POST', 'configuration/apply/', { hash });
+      const { status, body } = await asked.catch((error: Error) => {
+        throw unknown(error);
+      });
       if (status === 200) return body;
+      // A proxy answers so when it has lost the server's answer.
+      if (status >= 500) throw unknown(refusal(status, body));
       throw status === 400 || status === 409 ? placed(body, places) : refusal(status, body);
     },
     /** Asks a route of the organization about an export, such as `test/`. */

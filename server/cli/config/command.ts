@@ -4,7 +4,7 @@ import { environmentVariable } from '../../config/config.ts';
 import type { CommandContext } from '../command_context.ts';
 import { signal_exit_codes, stopSignal } from '../process/stop_signal.ts';
 import { UserError } from '../user_error.ts';
-import { ConfigurationRefused, openClient } from './client.ts';
+import { ConfigurationRefused, fate_unknown, openClient } from './client.ts';
 import type { Client } from './client.ts';
 import { readFiles } from './files.ts';
 import type { FilesRead } from './files.ts';
@@ -71,12 +71,7 @@ export async function apply(context: CommandContext, paths: string[], flags: Con
   return tellingFaults(async () => {
     let isSent = false;
     const stopped = stopSignal().then((signal) => {
-      process.stderr.write(
-        isSent
-          ? '\nThe plan was sent: all of it is applied, or nothing. `sluice config plan` says ' +
-              'which.\n'
-          : '\nNothing was changed.\n',
-      );
+      process.stderr.write(isSent ? `\n${fate_unknown}\n` : '\nNothing was changed.\n');
       return signal_exit_codes[signal];
     });
     const applied = (async () => {

@@ -2,6 +2,7 @@ import { Temporal } from 'temporal-polyfill';
 import { v5 } from 'uuid';
 import { isJsonObject, parseExact, shortNumber } from '../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../engine/ingest/parse/exact_json.ts';
+import { isUuid } from '../../platform/uuid.ts';
 import { hasZone, isExactInstant, readForeignInstant } from './instant.ts';
 import { UserError } from '../user_error.ts';
 
@@ -40,7 +41,6 @@ export type MappedLine =
 
 // Ids of foreign systems become uuids under this namespace, the same for every import.
 const foreign_id_namespace = '2f3f7c0e-8a54-5a3e-9d55-6a7d1d0f3a27';
-const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Throws a `UserError` for a mapping with which no line could be read. */
 export function checkMapping({ timezone }: ImportMapping): void {
@@ -167,7 +167,7 @@ function mapForeign(
   const used = new Set([fields.distinct_id]);
   if (mapping.event_name === undefined) used.add(fields.event);
   if (instant && isExactInstant(instant)) used.add(fields.timestamp);
-  if (id && uuidPattern.test(id)) used.add(fields.uuid);
+  if (id && isUuid(id)) used.add(fields.uuid);
   return {
     event,
     distinct_id,
@@ -220,7 +220,7 @@ function mapOwn(line: JsonObject, mapping: ImportMapping): JsonObject {
     given === undefined || hasZone(given) ? undefined : readForeignInstant(given, mapping.timezone);
   if (instant !== undefined) event['timestamp'] = instant;
   const id = scalarText(line['uuid']);
-  if (!id || uuidPattern.test(id)) return event;
+  if (!id || isUuid(id)) return event;
   const properties = line['properties'] ?? {};
   event['uuid'] = uuidOf(id);
   if (isJsonObject(properties)) event['properties'] = { uuid: line['uuid'], ...properties };
@@ -237,7 +237,7 @@ function defaultDistinctId(line: JsonObject, mapping: ImportMapping): string | u
 }
 
 function uuidOf(id: string): string {
-  return uuidPattern.test(id) ? id : v5(id, foreign_id_namespace);
+  return isUuid(id) ? id : v5(id, foreign_id_namespace);
 }
 
 function nameAt(line: JsonObject, field: string): string {

@@ -1,21 +1,19 @@
 import { finished } from 'node:stream/promises';
+import { row_tables } from '../../engine/erasure/delete_rows.ts';
+import type { RowTable } from '../../engine/erasure/delete_rows.ts';
 import { streamAnswer } from '../../platform/clickhouse/answer.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { counted } from '../../platform/counted.ts';
+import { ask, storedColumns } from '../stores/ask.ts';
 import { UserError } from '../user_error.ts';
-
-/** The tables whose rows move. */
-export const moved_tables = ['events', 'persons'] as const;
-/** One of them. */
-export type MovedTable = (typeof moved_tables)[number];
 
 /** What is copied, and from where to where. */
 export type Move = {
   source: ClickHouse;
   target: ClickHouse;
   /** By what name a table goes in the source now. */
-  named(table: MovedTable): string;
+  named(table: RowTable): string;
   tell(line: string): void;
   /** Days that were the same on both sides, by table and day, with their rows. */
   known: Map<string, string>;
@@ -40,7 +38,7 @@ const block_rows = '1000000';
  */
 export async function copyRows(move: Move, until?: number): Promise<number> {
   let copied = 0;
-  for (const table of moved_tables)
+  for (const table of row_tables)
     for (const month of await monthsOf(move, table, until))
       copied += await copyMonth(move, table, month, until);
   return copied;
@@ -48,7 +46,7 @@ export async function copyRows(move: Move, until?: number): Promise<number> {
 
 async function copyMonth(
   move: Move,
-  table: MovedTable,
+  table: RowTable,
   month: number,
   until: number | undefined,
 ): Promise<number> {
@@ -74,11 +72,11 @@ async function copyMonth(
 /** Days that are not the same on both sides; of those that were, only their counts are compared. */
 async function differingDays(
   { source, target, named, known, open_from }: Move,
-  table: MovedTable,
+  table: RowTable,
   month: number,
   until: number | undefined,
 ): Promise<{ day: string; rows: number }[]> {
-  const columns = await columnsOf(source, named(table));
+  const columns = await storedColumns(source, named(table));
   const sides = async (condition: string, hashed?: string[]) =>
     Promise.all([
       daysOf(source, named(table), within(condition, until), hashed),
@@ -108,7 +106,7 @@ async function differingDays(
 /** Removes what the target has of the day, and streams the day into it. */
 async function copyDay(
   { source, target, named }: Move,
-  table: MovedTable,
+  table: RowTable,
   { day, rows }: { day: string; rows: number },
   until: number | undefined,
 ): Promise<number> {
@@ -118,7 +116,7 @@ async function copyDay(
       query: `ALTER TABLE ${table} DELETE WHERE ${ofDay}`,
       clickhouse_settings: { mutations_sync: '2' },
     });
-  const columns = (await columnsOf(source, named(table))).join(', ');
+  const columns = (await storedColumns(source, named(table))).join(', ');
   const where = within(ofDay, until);
   const values = await streamAnswer(source, {
     query: `SELECT ${columns} FROM ${named(table)} WHERE ${where} FORMAT Native`,
@@ -147,7 +145,7 @@ async function copyDay(
 
 async function monthsOf(
   { source, target, named }: Move,
-  table: MovedTable,
+  table: RowTable,
   until: number | undefined,
 ): Promise<number[]> {
   const months = async (clickhouse: ClickHouse, name: string) =>
@@ -179,27 +177,8 @@ async function daysOf(
   return new Map(days.map((one) => [one.day, { ...one, rows: one.rows }]));
 }
 
-/** The columns that are stored, in their order. */
-async function columnsOf(clickhouse: ClickHouse, table: string): Promise<string[]> {
-  const rows = await ask<{ name: string }>(
-    clickhouse,
-    `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = '${table}'
-      AND default_kind NOT IN ('ALIAS', 'MATERIALIZED', 'EPHEMERAL') ORDER BY position`,
-  );
-  return rows.map(({ name }) => name);
-}
-
 function within(condition: string, until: number | undefined): string {
   return until === undefined
     ? condition
     : `${condition} AND inserted_at < fromUnixTimestamp64Milli(toInt64(${until}), 'UTC')`;
-}
-
-async function ask<Row>(clickhouse: ClickHouse, query: string): Promise<Row[]> {
-  const result = await clickhouse.query({
-    query,
-    format: 'JSONEachRow',
-    clickhouse_settings: { max_threads: 2 },
-  });
-  return result.json<Row>();
 }

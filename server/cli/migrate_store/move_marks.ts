@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { row_tables } from '../../engine/erasure/delete_rows.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { statementFor } from '../../platform/clickhouse/topology/statements.ts';
+import { ask } from '../stores/ask.ts';
 import { UserError } from '../user_error.ts';
-import { moved_tables } from './copy_rows.ts';
 
 /**
  * Makes sure that the target is another store than the source, and has nothing but what an earlier
@@ -29,7 +30,7 @@ export async function claimTarget(
   if (marks.some((mark) => mark.server !== server))
     throw new UserError('The store of --to is being filled by another server. Name an empty one.');
   if (marks.length === 0)
-    for (const table of moved_tables) {
+    for (const table of row_tables) {
       const [found] = await ask<{ name: string }>(target, tableNamed(table));
       if (found !== undefined && (await hasRows(target, table)))
         throw new UserError(
@@ -67,8 +68,4 @@ async function hasRows(clickhouse: ClickHouse, table: string): Promise<boolean> 
 
 function tableNamed(name: string): string {
   return `SELECT name FROM system.tables WHERE database = currentDatabase() AND name = '${name}'`;
-}
-
-async function ask<Row>(clickhouse: ClickHouse, query: string): Promise<Row[]> {
-  return (await clickhouse.query({ query, format: 'JSONEachRow' })).json<Row>();
 }

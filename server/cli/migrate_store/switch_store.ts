@@ -1,26 +1,28 @@
+import { row_tables } from '../../engine/erasure/delete_rows.ts';
+import type { RowTable } from '../../engine/erasure/delete_rows.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { findCut } from '../backup/analytics_copy.ts';
 import { UserError } from '../user_error.ts';
-import { copyRows, moved_tables } from './copy_rows.ts';
-import type { Move, MovedTable } from './copy_rows.ts';
+import { copyRows } from './copy_rows.ts';
+import type { Move } from './copy_rows.ts';
 
 /** What tables are called that nobody may write any more. */
-const movedName = (table: MovedTable) => `${table}_moved`;
+const movedName = (table: RowTable) => `${table}_moved`;
 const quiet_ms = 200;
 const writes_seconds_max = 60;
 
 /** The tables that were taken from the server by a switch that began. */
-export async function movedTables(source: ClickHouse): Promise<Set<MovedTable>> {
+export async function movedTables(source: ClickHouse): Promise<Set<RowTable>> {
   const found = await source.query({
     query: `SELECT name FROM system.tables WHERE database = currentDatabase()
-      AND name IN (${moved_tables.map((table) => `'${movedName(table)}'`).join(', ')})`,
+      AND name IN (${row_tables.map((table) => `'${movedName(table)}'`).join(', ')})`,
     format: 'JSONEachRow',
   });
   const names = new Set((await found.json<{ name: string }>()).map(({ name }) => name));
-  return new Set(moved_tables.filter((table) => names.has(movedName(table))));
+  return new Set(row_tables.filter((table) => names.has(movedName(table))));
 }
 
 /**
@@ -32,7 +34,7 @@ export async function movedTables(source: ClickHouse): Promise<Set<MovedTable>> 
 export async function switchStore(db: Database, move: Omit<Move, 'named'>): Promise<number> {
   const { source } = move;
   const taken = await movedTables(source);
-  for (const table of moved_tables)
+  for (const table of row_tables)
     if (!taken.has(table))
       await source.command({ query: `RENAME TABLE ${table} TO ${movedName(table)}` });
   try {

@@ -13,6 +13,15 @@ before(async () => {
 });
 after(() => exporting.close());
 
+test('what is no id of an export is refused in a sentence', async () => {
+  const { engine } = exporting.house.deps;
+  for (const text of ['mine', '-'.repeat(36), `${crypto.randomUUID()} `])
+    await assert.rejects(verifyExports(engine, text), {
+      name: 'UserError',
+      message: `"${text}" is not the id of an export.`,
+    });
+});
+
 test('what is wrong with one export keeps no other from being compared', async () => {
   const { house } = exporting;
   const home = await house.newOrganization();

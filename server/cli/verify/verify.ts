@@ -18,6 +18,8 @@ import { readReceipt } from '../../engine/runs/receipt.ts';
 import { columnsOf } from '../../engine/source/source_query.ts';
 import { listSlices } from '../../engine/runs/runs.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
+import { openPatience } from '../../platform/patience.ts';
+import { isUuid } from '../../platform/uuid.ts';
 import type { CommandContext } from '../command_context.ts';
 import { UserError } from '../user_error.ts';
 import { openContentSource } from './verify_source.ts';
@@ -114,7 +116,7 @@ export async function verifyExports(
   exportId: string | undefined,
   onProgress: (line: string) => void = () => undefined,
 ): Promise<Finding[]> {
-  if (exportId !== undefined && !/^[0-9a-f-]{36}$/i.test(exportId))
+  if (exportId !== undefined && !isUuid(exportId))
     throw new UserError(`"${exportId}" is not the id of an export.`);
   const rows = await engine.db.rows<ExportRow>(sql`
     SELECT id, name, team_id, model, custom_query, revision, destination_type, destination_config,
@@ -206,7 +208,7 @@ async function compare(comparing: Comparing, finding: Finding): Promise<void> {
   if (!finding.is_readable || delivered.length === 0) return;
   const removed = await findRemoved(engine.db, row.team_id);
   if (removed !== undefined) finding.notes.push(...removedNotes(removed, known));
-  const patience = openTimeBudget();
+  const patience = openPatience(silence_milliseconds, 'Nothing moved for an hour.');
   const source = openContentSource(engine, row, known, {
     columns: columnsOf(row, definition.column_set),
     removed,
@@ -237,18 +239,6 @@ function removedNotes(removed: Removed, known: Map<string, KnownDelivery>): stri
     `${removedSentence(removed)}. Of the deliveries ${reaching} reach back so far: what of them ` +
       'is gone at the source is judged by the digests and counts of their receipts.',
   ];
-}
-
-/** A signal that is aborted when nothing has moved for an hour. */
-function openTimeBudget(): { signal: AbortSignal; refresh(): void; end(): void } {
-  const stop = new AbortController();
-  const late = () => stop.abort(new DOMException('Nothing moved for an hour.', 'TimeoutError'));
-  const timer = setTimeout(late, silence_milliseconds);
-  return {
-    signal: stop.signal,
-    refresh: () => void timer.refresh(),
-    end: () => clearTimeout(timer),
-  };
 }
 
 /** Counts rows, and tells how many they are every ten seconds. */

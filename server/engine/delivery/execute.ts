@@ -22,9 +22,8 @@ import { cutSlicesOnce } from '../source/recent_cuts.ts';
 import { isFirstReading, openAttempt, readingOf, say } from './attempt.ts';
 import type { Attempt, WatchedAttempt } from './attempt.ts';
 import { writeSlices } from './write_slices.ts';
-import { settle } from './settle_failure.ts';
 import { cleanUp, abandonAttempt } from './clean_up.ts';
-import { inDoubt } from './settle_failure.ts';
+import { endCancelled, inDoubt, settle } from './settle_failure.ts';
 
 /**
  * Works on a claimed run until it ends, fails for now, or is stopped by the signal (whose reason is
@@ -150,7 +149,7 @@ async function deliverTo(
   clock.enter('committed');
   if (!(await beginCommit(engine, run, text))) {
     await watch.during('removing the delivery', () => sink.abort(outcomes));
-    return endCancelled(attempt);
+    return endCancelled(engine, run);
   }
   await watch.during('showing the delivery', () =>
     sink.commit(outcomes, { name: 'manifest', text }),
@@ -230,7 +229,7 @@ function sameOutcomes(receipt: string, outcomes: SliceOutcome[]): boolean {
  */
 async function cancel(attempt: Attempt): Promise<void> {
   await abandonAttempt(attempt);
-  await endCancelled(attempt);
+  await endCancelled(attempt.engine, attempt.run);
 }
 
 /**
@@ -239,19 +238,10 @@ async function cancel(attempt: Attempt): Promise<void> {
  */
 async function giveUp(engine: Engine, run: ClaimedRun): Promise<void> {
   if (run.committing_at === null && run.break_offs === break_offs_max) await cleanUp(engine, run);
-  if (isUnwanted(run)) return endCancelled({ engine, run });
+  if (isUnwanted(run)) return endCancelled(engine, run);
   return endRun(engine, run, {
     status: 'FailedRetryable',
     code: 'broke_off',
     message: inDoubt(broke_off_message, run.committing_at !== null),
   });
-}
-
-async function endCancelled({ engine, run }: Pick<Attempt, 'engine' | 'run'>): Promise<void> {
-  const message = run.is_deleted
-    ? 'The export was deleted.'
-    : run.revision === run.export_revision
-      ? 'The run was cancelled.'
-      : 'The export was changed; its new version plans this interval again.';
-  await endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message });
 }

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { NonRetryableError, RetryableError } from '../destination/errors.ts';
 import type { Engine } from '../engine.ts';
-import { retryLater, takeCommitBack } from '../runs/runs.ts';
+import { findHeld, retryLater, takeCommitBack } from '../runs/runs.ts';
 import { endRun } from '../runs/end_runs.ts';
 import { LostRunError, attempts_max } from '../run.ts';
 import type { ClaimedRun } from '../run.ts';
@@ -48,12 +48,7 @@ async function recordFailure(
   if (!isCancelled && !isFinal && run.failures + 1 < attempts_max)
     return retryLater(engine, run, { code, message });
   if (!state.is_committing) await cleanUp(engine, run);
-  if (isCancelled)
-    return endRun(engine, run, {
-      status: 'Cancelled',
-      code: 'cancelled',
-      message: 'The run was cancelled.',
-    });
+  if (isCancelled) return endCancelled(engine, run);
   return endRun(engine, run, {
     status: isFinal ? 'Failed' : 'FailedRetryable',
     code,
@@ -92,16 +87,18 @@ async function letGo(engine: Engine, run: ClaimedRun): Promise<void> {
 }
 
 /**
- * Whether the run is still in the hands of this worker, and whether its commit has begun. A worker
- * that was fenced off must not touch the destination any more.
+ * Ends a run that nobody wants any more, and says why. The export is looked at now: it may have
+ * been deleted or changed since the run was taken.
  */
-function findHeld(
-  engine: Engine,
-  run: ClaimedRun,
-): Promise<{ is_committing: boolean } | undefined> {
-  return engine.db.row<{ is_committing: boolean }>(sql`
-    SELECT committing_at IS NOT NULL AS is_committing FROM batch_export_runs WHERE id = ${run.id}
-      AND attempt = ${run.attempt} AND status = 'Running'`);
+export async function endCancelled(engine: Engine, run: ClaimedRun): Promise<void> {
+  const held = await findHeld(engine, run);
+  if (held === undefined) throw new LostRunError();
+  const message = held.is_deleted
+    ? 'The export was deleted.'
+    : held.is_changed
+      ? 'The export was changed; its new version plans this interval again.'
+      : 'The run was cancelled.';
+  await endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message });
 }
 
 function explain(error: unknown): { code: string; message: string } {

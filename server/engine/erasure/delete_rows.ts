@@ -18,23 +18,30 @@ export type RowsWanted = {
 // What is small is rewritten soon, but never before the first question could be asked.
 const look_again_ms = { min: 50, max: 1_000 };
 
+/** The tables in which an erasure notes what it is about. */
+const noted_tables = ['erasing_ids', 'erasing_rows'];
+
 /**
  * Has the store rewrite what holds the rows, without them, and waits for it; `onWait` is called
- * meanwhile with the parts that are left. Throws where the store cannot. May be repeated.
+ * meanwhile with the parts that are left. `asked`: the tables that the condition asks. Throws where
+ * the store cannot. May be repeated.
  */
 export async function deleteRows(
   clickhouse: ClickHouse,
   { table, condition, query_params }: RowsWanted,
   signal: AbortSignal,
   onWait: (parts: number) => Promise<unknown> = async () => undefined,
+  asked: readonly string[] = noted_tables,
 ): Promise<void> {
-  // Each replica carries the condition out by itself, and must find what it asks of other tables.
-  await onEachReplica(clickhouse, ['erasing_ids', 'erasing_rows'], async () => undefined);
+  // Each replica carries the condition out by itself, and must find what it asks of tables.
+  await onEachReplica(clickhouse, asked, async () => undefined);
   await clickhouse.command({
     query: `ALTER TABLE ${table} DELETE WHERE ${condition}`,
     query_params,
     clickhouse_settings: {
       mutations_sync: '0',
+      // Areas may be many.
+      max_query_size: '16000000',
       // Stores with replicas look at what a condition asks of other tables.
       allow_nondeterministic_mutations: 1,
     },

@@ -27,7 +27,7 @@ const inquiry_pause_ms = 50;
 // have begun yet.
 const quiet_answers_min = 3;
 /** The project of the rows that take the token of a batch; no real one has this number. */
-const nobody = 0;
+export const nobody = 0;
 // A server shows the id that the client gave; the embedded store keeps it in `log_comment`.
 const isOfBatch =
   "(startsWith(query_id, {batch:String}) OR startsWith(Settings['log_comment'], {batch:String}))";

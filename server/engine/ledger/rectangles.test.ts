@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { inDepth } from '../../../test/depth.ts';
-import { contains, fromStored, merge, subtract, toStored, union } from './rectangles.ts';
+import { contains } from '../../../test/factories/areas.ts';
+import { fromStored, merge, subtract, toStored, union } from './rectangles.ts';
 import type { Rectangle } from './rectangles.ts';
 
 const edge = fc.oneof(

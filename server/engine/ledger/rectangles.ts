@@ -1,4 +1,4 @@
-import { along_event, along_insertion, openSweep } from './sweep.ts';
+import { along_event, along_insertion, ascending, openSweep } from './sweep.ts';
 import type { Axis } from './sweep.ts';
 
 /**
@@ -87,17 +87,6 @@ export function merge(rectangles: Rectangle[]): Rectangle[] {
   }
 }
 
-/** True when the point lies in one of the rectangles. */
-export function contains(rectangles: Rectangle[], eventTime: number, insertedAt: number): boolean {
-  return rectangles.some(
-    (side) =>
-      eventTime >= side.event_from &&
-      eventTime < side.event_to &&
-      insertedAt >= side.inserted_from &&
-      insertedAt < side.inserted_to,
-  );
-}
-
 function isNotEmpty(side: Rectangle): boolean {
   return side.event_from < side.event_to && side.inserted_from < side.inserted_to;
 }
@@ -157,17 +146,12 @@ function without(whole: Rectangle, hole: Rectangle, axis: Axis): Rectangle[] {
   ].filter(isNotEmpty);
 }
 
-// Infinity - Infinity is NaN, so bounds are compared and not subtracted.
-function order(left: number, right: number): number {
-  return left < right ? -1 : left > right ? 1 : 0;
-}
-
 function joinAlongEvent(rectangles: Rectangle[]): Rectangle[] {
   const sorted = rectangles.toSorted(
     (a, b) =>
-      order(a.inserted_from, b.inserted_from) ||
-      order(a.inserted_to, b.inserted_to) ||
-      order(a.event_from, b.event_from),
+      ascending(a.inserted_from, b.inserted_from) ||
+      ascending(a.inserted_to, b.inserted_to) ||
+      ascending(a.event_from, b.event_from),
   );
   return joinNeighbours(sorted, (a, b) =>
     a.inserted_from === b.inserted_from &&
@@ -181,9 +165,9 @@ function joinAlongEvent(rectangles: Rectangle[]): Rectangle[] {
 function joinAlongInsertion(rectangles: Rectangle[]): Rectangle[] {
   const sorted = rectangles.toSorted(
     (a, b) =>
-      order(a.event_from, b.event_from) ||
-      order(a.event_to, b.event_to) ||
-      order(a.inserted_from, b.inserted_from),
+      ascending(a.event_from, b.event_from) ||
+      ascending(a.event_to, b.event_to) ||
+      ascending(a.inserted_from, b.inserted_from),
   );
   const joined = joinNeighbours(sorted, (a, b) =>
     a.event_from === b.event_from && a.event_to === b.event_to && a.inserted_to === b.inserted_from
@@ -191,7 +175,7 @@ function joinAlongInsertion(rectangles: Rectangle[]): Rectangle[] {
       : undefined,
   );
   return joined.toSorted(
-    (a, b) => order(a.inserted_from, b.inserted_from) || order(a.event_from, b.event_from),
+    (a, b) => ascending(a.inserted_from, b.inserted_from) || ascending(a.event_from, b.event_from),
   );
 }
 

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { inDepth } from '../../../test/depth.ts';
 import { backfillArea } from '../planning/backfill_area.ts';
-import { contains, intersect, subtract, union } from './rectangles.ts';
+import { contains } from '../../../test/factories/areas.ts';
+import { intersect, subtract, union } from './rectangles.ts';
 import type { Rectangle } from './rectangles.ts';
 
 // A small world that follows the rules of plan.ts, backfill.ts and runs.ts with the real ledger

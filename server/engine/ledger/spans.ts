@@ -1,4 +1,5 @@
 import type { Rectangle } from './rectangles.ts';
+import { ascending } from './sweep.ts';
 
 /** A half-open range of insertion time in milliseconds; ±Infinity where it has no bound. */
 export type Span = { from: number; to: number };
@@ -87,9 +88,4 @@ function merged(spans: Span[]): Span[] {
     else result.push({ ...span });
   }
   return result;
-}
-
-// Infinity - Infinity is NaN, so bounds are compared and not subtracted.
-function ascending(one: number, other: number): number {
-  return one < other ? -1 : one > other ? 1 : 0;
 }

@@ -72,7 +72,7 @@ function reachOf(sorted: Bounds[], { to }: Axis): Float64Array {
   return reach;
 }
 
-// Infinity - Infinity is NaN, so bounds are compared and not subtracted.
-function ascending(one: number, other: number): number {
+/** Infinity - Infinity is NaN, so bounds are compared and not subtracted. */
+export function ascending(one: number, other: number): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }

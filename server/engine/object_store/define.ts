@@ -19,7 +19,7 @@ import { withStoreFaults } from './faults.ts';
 import { notingProgress } from './object_store.ts';
 import type { ObjectStore } from './object_store.ts';
 import { openObjectSink } from './sink.ts';
-import { uploadParts } from './upload.ts';
+import { uploadWhole } from './upload.ts';
 
 /**
  * What one kind of object store says of itself. `openStore` makes no request yet; it throws errors
@@ -92,9 +92,6 @@ export function defineObjectStore<Schema extends TObject>({
   };
 }
 
-/** How long a failed test waits until its upload is ended. */
-const tidy_timeout_milliseconds = 5_000;
-
 /** The compiler cannot see into the values of a schema that is not known yet. */
 function filesOf(config: unknown): FileConfig {
   return config as FileConfig;
@@ -118,7 +115,8 @@ async function check(
   };
   const write = async () => {
     isLeft = true;
-    await upload(store, key, text, deps);
+    const bytes = Readable.from([Buffer.from(text)]);
+    await uploadWhole(store, key, bytes, { content_type: 'text/plain', log: deps.log });
     // The manifest of a delivery is written in one step.
     await store.put(manifest, text);
     return (
@@ -147,31 +145,6 @@ async function check(
       deps.log.warn({ err: error }, 'the object of a connection test could not be removed'),
     );
   return results;
-}
-
-/** An object in parts; where that fails no upload is left. */
-async function upload(
-  store: ObjectStore,
-  key: string,
-  text: string,
-  deps: DestinationDeps,
-): Promise<void> {
-  const facts = { mark: randomUUID(), content_type: 'text/plain' };
-  const uploadId = await store.startUpload(key, facts);
-  try {
-    const parts = await uploadParts(store, key, uploadId, Readable.from([Buffer.from(text)]));
-    if (!(await store.completeUpload(key, uploadId, parts, facts)))
-      throw new RetryableError(
-        'slice_lost',
-        'The store has lost the upload of the object; look whether a rule of the bucket ' +
-          'ends uploads.',
-      );
-  } catch (error) {
-    await store
-      .endUpload(key, uploadId, AbortSignal.timeout(tidy_timeout_milliseconds))
-      .catch((left: unknown) => deps.log.warn({ err: left }, 'an upload could not be ended'));
-    throw error;
-  }
 }
 
 function explain({ faults }: ObjectStore, error: unknown, deps: DestinationDeps): string {

@@ -9,7 +9,7 @@ import { manifestName, sliceName, stemOf } from '../formats/naming.ts';
 import { deliveryOfManifest } from '../formats/verify_files.ts';
 import { withStoreFaults } from './faults.ts';
 import type { ObjectStore, Part, UploadFacts } from './object_store.ts';
-import { uploadParts } from './upload.ts';
+import { orEndUpload, uploadParts } from './upload.ts';
 
 /** An upload that waits for commit. */
 type UploadState = { upload_id: string; mark: string; parts: Part[] };
@@ -22,12 +22,6 @@ type Place = {
   manifest: string;
   log: Logger;
 };
-
-/**
- * How long a failed or stopped write waits until its upload is ended; what it leaves is ended by
- * the next attempt or by `abort`.
- */
-const tidy_timeout_milliseconds = 5_000;
 
 const content_types = {
   JSONLines: 'application/x-ndjson',
@@ -120,23 +114,15 @@ async function write(
   const name = sliceName(config.prefix, delivery, slice.number, fileEncoding(config));
   const facts = factsOf(place, randomUUID());
   try {
-    const uploadId = await withStoreFaults(store, () => store.startUpload(name, facts));
-    try {
-      return {
-        name,
-        state: {
-          upload_id: uploadId,
-          mark: facts.mark,
-          parts: await uploadParts(store, name, uploadId, bytes),
-        },
-      };
-    } catch (error) {
-      // The store's own signal may be aborted by now.
-      await store
-        .endUpload(name, uploadId, AbortSignal.timeout(tidy_timeout_milliseconds))
-        .catch((left: unknown) => place.log.warn({ err: left }, 'an upload could not be ended'));
-      throw error;
-    }
+    const upload_id = await withStoreFaults(store, () => store.startUpload(name, facts));
+    // What this leaves open is ended by the next attempt or by `abort`.
+    const parts = await orEndUpload(
+      store,
+      { key: name, upload_id },
+      () => uploadParts(store, name, upload_id, bytes),
+      place.log,
+    );
+    return { name, state: { upload_id, mark: facts.mark, parts } };
   } finally {
     bytes.destroy();
   }

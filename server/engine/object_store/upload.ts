@@ -1,10 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { asPartOf, currentSpan, inSpan } from '../../platform/tracing/span.ts';
 import type { Span } from '../../platform/tracing/span.ts';
 import { giveBack } from '../../platform/memory/buffer_pool.ts';
-import { NonRetryableError } from '../destination/errors.ts';
+import type { Logger } from '../../platform/log.ts';
+import { NonRetryableError, RetryableError } from '../destination/errors.ts';
 import type { ObjectStore, OpenUpload, Part } from './object_store.ts';
 
 const mebibyte = 1024 * 1024;
@@ -12,6 +14,8 @@ const parts_max = 10_000;
 const parts_in_flight_max = 3;
 /** Most files of most exports are smaller than this; they take no larger buffer. */
 const first_bytes = mebibyte / 2;
+/** How long an upload that failed or was stopped is waited for until it is ended. */
+const tidy_milliseconds = 5_000;
 
 /**
  * The size of a part by its number from 1: small at first, so that small slices take little memory,
@@ -76,6 +80,47 @@ export async function uploadParts(
   }
   if (failure !== undefined) throw failure.error;
   return parts.sort((one, other) => one.number - other.number);
+}
+
+/**
+ * Does `work` with an open upload, and ends the upload where that fails. A store that does not let
+ * it be ended in time is left with it, which is noted.
+ */
+export async function orEndUpload<Result>(
+  store: ObjectStore,
+  { key, upload_id }: OpenUpload,
+  work: () => Promise<Result>,
+  log?: Logger,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    // The store's own signal may be aborted by now.
+    await store
+      .endUpload(key, upload_id, AbortSignal.timeout(tidy_milliseconds))
+      .catch((left: unknown) => log?.warn({ err: left }, 'an upload could not be ended'));
+    throw error;
+  }
+}
+
+/** Uploads a stream as one object, in parts: it is there whole, or no upload is left of it. */
+export async function uploadWhole(
+  store: ObjectStore,
+  key: string,
+  bytes: Readable,
+  { content_type, log }: { content_type: string; log?: Logger },
+): Promise<void> {
+  const facts = { mark: randomUUID(), content_type };
+  const upload_id = await store.startUpload(key, facts);
+  const send = async () => {
+    const parts = await uploadParts(store, key, upload_id, bytes);
+    if (!(await store.completeUpload(key, upload_id, parts, facts)))
+      throw new RetryableError(
+        'slice_lost',
+        `The store has lost the upload of ${key}; look whether a rule of the bucket ends uploads.`,
+      );
+  };
+  await orEndUpload(store, { key, upload_id }, send, log);
 }
 
 /** What is written comes from the source, which is a part of no span: the one around is kept. */

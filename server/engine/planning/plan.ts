@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
+import { isoInstant } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findDestination } from '../destinations/index.ts';
 import { boundaryAfter, boundaryAtOrBefore } from './interval.ts';
@@ -86,8 +87,8 @@ export async function insertRuns(tx: Transaction, runs: PlannedRun[]): Promise<s
       delivery_id: run.delivery_id ?? (run.is_make_up === true ? uuidv7() : id),
       is_make_up: run.is_make_up ?? false,
       is_small: run.is_small ?? false,
-      data_interval_start: iso(run.from),
-      data_interval_end: iso(run.to),
+      data_interval_start: isoInstant(run.from),
+      data_interval_end: isoInstant(run.to),
       selection: toStored(run.selection),
       look_seconds: run.look_seconds ?? 0,
       needs_worker: run.needs_worker === true || run.replaces !== undefined,
@@ -144,8 +145,4 @@ export function hostOf({
 }): string | undefined {
   const host = findDestination(destination_type)?.host?.(destination_config ?? {});
   return host?.toLowerCase();
-}
-
-function iso(instant: number): string {
-  return new Date(instant).toISOString();
 }

@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag';
+import { openPatience } from '../../platform/patience.ts';
 import type { DestinationDefinition } from '../destination/destination.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
@@ -49,7 +50,7 @@ export async function findReceipts(
   const found: Found = { receipts: [], loose: [], others: [] };
   if (definition.receipts === undefined) return found;
   const known = await listKnown(engine, row.id);
-  const patience = openPatience();
+  const patience = openPatience(patience_ms, 'It gave no answer for two minutes.');
   try {
     const deps = destinationDeps(engine, patience.signal, patience.refresh);
     const given = definition.receipts(openConfig(engine, row.id, row), deps, {
@@ -109,16 +110,4 @@ function isOfShape(
       receipt.columns.map(({ name, type }) => [name, type]),
     )
   );
-}
-
-function openPatience(): { signal: AbortSignal; refresh(): void; end(): void } {
-  const stop = new AbortController();
-  const late = () =>
-    stop.abort(new DOMException('It gave no answer for two minutes.', 'TimeoutError'));
-  const timer = setTimeout(late, patience_ms);
-  return {
-    signal: stop.signal,
-    refresh: () => void timer.refresh(),
-    end: () => clearTimeout(timer),
-  };
 }

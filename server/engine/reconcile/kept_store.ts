@@ -3,6 +3,7 @@ import sql from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
 import { deleteRows, row_tables } from '../erasure/delete_rows.ts';
 import type { Engine } from '../engine.ts';
+import { nobody } from '../ingest/insert.ts';
 import { findErased } from '../ingest/persons/erased_ids.ts';
 
 const ids_per_batch = 5_000;
@@ -42,10 +43,15 @@ export async function removeAgain(
   );
 }
 
-/** Projects that have rows in the analytics store, and that the control store does not know. */
+/**
+ * Projects that have rows in the analytics store, and that the control store does not know. Rows
+ * that took the token of a batch are of none.
+ */
 async function strangeProjects({ clickhouse, db }: Engine): Promise<number[]> {
   const found = await clickhouse.query({
-    query: 'SELECT team_id FROM events UNION DISTINCT SELECT team_id FROM persons',
+    query: `SELECT team_id FROM events WHERE team_id != {nobody:Int64}
+      UNION DISTINCT SELECT team_id FROM persons WHERE team_id != {nobody:Int64}`,
+    query_params: { nobody },
     format: 'JSONEachRow',
   });
   const ids = (await found.json<{ team_id: number | string }>()).map((row) => Number(row.team_id));

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openRandom } from '../../../test/chaos/random.ts';
-import { contains, merge, union } from '../ledger/rectangles.ts';
+import { contains } from '../../../test/factories/areas.ts';
+import { merge, union } from '../ledger/rectangles.ts';
 import type { Rectangle } from '../ledger/rectangles.ts';
 import { decide } from './decide.ts';
 import type { ExportFacts } from './decide.ts';

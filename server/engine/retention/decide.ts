@@ -1,3 +1,5 @@
+import { row_tables } from '../erasure/delete_rows.ts';
+import type { RowTable } from '../erasure/delete_rows.ts';
 import { coveredSpans } from '../ledger/spans.ts';
 import type { Span } from '../ledger/spans.ts';
 import { subtract, union } from '../ledger/rectangles.ts';
@@ -81,11 +83,11 @@ export function decide(
     area: isOld(isByDays ? aboutToRead(one) : mayWant(one, before)),
   }));
   const read = facts.plugins.map((one) => ({ one, area: isOld([since(one.from)]) }));
-  const heldFrom = (table: 'events' | 'persons') => [
+  const heldFrom = (table: RowTable) => [
     ...held.filter(({ one }) => tablesOf(one).includes(table)).flatMap(({ area }) => area),
     ...(table === 'events' ? read.flatMap(({ area }) => area) : []),
   ];
-  const free = (area: Rectangle[], table: 'events' | 'persons') =>
+  const free = (area: Rectangle[], table: RowTable) =>
     subtract(isOld(area), heldFrom(table)).slice(0, rectangles_max);
   const proving = facts.exports.filter(proves);
   const provenBy = (one: ExportFacts) => subtract(one.delivered, unproven.get(one.id) ?? []);
@@ -114,8 +116,8 @@ export function decide(
 }
 
 /** A query may read every table; what it has left out was not delivered. */
-function tablesOf({ model, custom_query }: ExportFacts): ('events' | 'persons')[] {
-  if (custom_query !== null) return ['events', 'persons'];
+function tablesOf({ model, custom_query }: ExportFacts): RowTable[] {
+  if (custom_query !== null) return [...row_tables];
   return [model === 'events' ? 'events' : 'persons'];
 }
 

@@ -12,7 +12,8 @@ import { decide, proves } from './decide.ts';
 import type { Decision, Facts, Unproven } from './decide.ts';
 import { readFacts } from './facts.ts';
 import { findUnproven } from './proofs.ts';
-import { countBoth, storedAreas, tables } from './rows.ts';
+import { row_tables } from '../erasure/delete_rows.ts';
+import { countBoth, storedAreas } from './rows.ts';
 import type { RowCount } from './rows.ts';
 import { removeDecided, sweepRetentionRemovals } from './remove.ts';
 import { cutoffOf } from './setting.ts';
@@ -51,7 +52,7 @@ export async function retainRows(
     const project = await takeTurn(db, clock.now());
     if (project === undefined) {
       await sweepRetentionRemovals(engine);
-      return caughtUp(engine.clickhouse, tables, () => removeDecided(engine, signal));
+      return caughtUp(engine.clickhouse, row_tables, () => removeDecided(engine, signal));
     }
     const now = await databaseInstant(db);
     if (Math.abs(now - clock.now()) > clock_ms_max) {
@@ -59,7 +60,7 @@ export async function retainRows(
       return 0;
     }
     try {
-      const outlook = await caughtUp(engine.clickhouse, tables, () =>
+      const outlook = await caughtUp(engine.clickhouse, row_tables, () =>
         lookAhead(engine, project.id, project, now, signal),
       );
       const { events, persons } = outlook.found;

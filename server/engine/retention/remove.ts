@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { onEachReplica } from '../../platform/clickhouse/topology/caught_up.ts';
@@ -6,9 +5,10 @@ import { isoInstant } from '../../platform/clock.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { partsToRewrite } from '../erasure/delete_rows.ts';
-import { anyOf, conditionOf, countBoth, countRows, tables } from './rows.ts';
-import type { Condition, RowCount, StoredAreas, Table } from './rows.ts';
+import { deleteRows, row_tables } from '../erasure/delete_rows.ts';
+import type { RowTable } from '../erasure/delete_rows.ts';
+import { anyOf, conditionOf, countBoth, countRows } from './rows.ts';
+import type { Condition, RowCount, StoredAreas } from './rows.ts';
 
 /** A process that has said nothing for so long was killed. */
 const claim_ms = 5 * 60_000;
@@ -18,7 +18,6 @@ const told_ms = 400 * 24 * 3_600_000;
 const together_max = 20;
 /** Some 300 MB in the store. */
 const versions_together_max = 2_000_000;
-const look_again_ms = { min: 50, max: 2_000 };
 
 type Removing = { db: Database; clickhouse: ClickHouse; clock: Clock; log: Logger };
 type Claimed = { id: string; team_id: number; areas: StoredAreas };
@@ -38,10 +37,10 @@ export async function removeDecided(removing: Removing, signal: AbortSignal): Pr
     found.events += events.rows;
     found.persons += persons.rows;
   }
-  for (const table of tables) await removeRows(removing, claimed, table, found[table], signal);
+  for (const table of row_tables) await removeRows(removing, claimed, table, found[table], signal);
   let done = 0;
   for (const { id, team_id, areas } of claimed) {
-    const left = await onEachReplica(clickhouse, tables, () =>
+    const left = await onEachReplica(clickhouse, row_tables, () =>
       countBoth(clickhouse, team_id, areas, signal),
     );
     if (left.some(({ events, persons }) => events.rows + persons.rows > 0)) continue;
@@ -67,7 +66,7 @@ async function countFirst(
   { db, clickhouse }: Removing,
   { id, team_id, areas }: Claimed,
   signal: AbortSignal,
-): Promise<Record<Table, RowCount>> {
+): Promise<Record<RowTable, RowCount>> {
   const found = await countBoth(clickhouse, team_id, areas, signal);
   const { events, persons } = found;
   await db.run(sql`UPDATE retention_removals SET events = ${events.rows}, persons = ${persons.rows}
@@ -82,7 +81,7 @@ async function countFirst(
 async function removeRows(
   removing: Removing,
   claimed: Claimed[],
-  table: Table,
+  table: RowTable,
   found: number,
   signal: AbortSignal,
 ): Promise<void> {
@@ -100,28 +99,9 @@ async function removeRows(
     const { text, parameters } = anyOf(
       claimed.map((one) => conditionOf(table, one.team_id, one.areas, part)),
     );
-    // Each replica carries the condition out by itself, and must find what it asks of the table.
-    await onEachReplica(clickhouse, [table], async () => undefined);
-    await clickhouse.command({
-      query: `ALTER TABLE ${table} DELETE WHERE ${text}`,
-      query_params: parameters,
-      clickhouse_settings: { mutations_sync: '0', max_query_size: '16000000' },
-      abort_signal: signal,
-    });
-    await whenRewritten(removing, claimed, table, signal);
-  }
-}
-
-async function whenRewritten(
-  removing: Removing,
-  claimed: Claimed[],
-  table: Table,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let wait_ms = look_again_ms.min; ; wait_ms = Math.min(2 * wait_ms, look_again_ms.max)) {
-    await pause(wait_ms, undefined, { signal });
-    if ((await partsToRewrite(removing.clickhouse, table, signal)) === 0) return;
-    await stayClaimed(removing, claimed);
+    const wanted = { table, condition: text, query_params: parameters };
+    // Which versions of persons go is asked of the table itself.
+    await deleteRows(clickhouse, wanted, signal, () => stayClaimed(removing, claimed), [table]);
   }
 }
 

@@ -1,15 +1,11 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { isoInstant } from '../../platform/clock.ts';
+import type { RowTable } from '../erasure/delete_rows.ts';
 import type { Rectangle, StoredRectangle } from '../ledger/rectangles.ts';
 import { fromStored, toStored } from '../ledger/rectangles.ts';
 import type { EventFilter } from '../models/event_filter.ts';
 import { selectionCondition } from '../models/selection.ts';
 import type { Decision } from './decide.ts';
-
-/** The tables that rows are removed from. */
-export const tables = ['events', 'persons'] as const;
-/** One of them. */
-export type Table = (typeof tables)[number];
 
 /** What a removal removes, as it is stored with it. */
 export type StoredAreas = {
@@ -51,7 +47,7 @@ const none: Condition = { text: '0', from: '', parameters: {} };
  * id belongs to. Parameters are named after the project.
  */
 export function conditionOf(
-  table: Table,
+  table: RowTable,
   team_id: number,
   areas: StoredAreas,
   part: Part = { number: 0, of: 1 },
@@ -148,7 +144,7 @@ export async function countBoth(
   team_id: number,
   areas: StoredAreas,
   signal: AbortSignal,
-): Promise<Record<Table, RowCount>> {
+): Promise<Record<RowTable, RowCount>> {
   const [events, persons] = await Promise.all([
     countRows(clickhouse, conditionOf('events', team_id, areas), signal),
     countRows(clickhouse, conditionOf('persons', team_id, areas), signal),

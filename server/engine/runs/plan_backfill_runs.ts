@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag';
+import { isoInstant } from '../../platform/clock.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { BackfillMode, LockedExport } from '../planning/backfill.ts';
 import type { Ahead, Looked, Span } from '../planning/backfill_ahead.ts';
@@ -103,8 +104,8 @@ export async function planSpans(
   if (sign !== undefined) await insertEmptyRuns(tx, sign, empty);
   if (filled.length > 0) await insertRuns(tx, filled);
   await tx.run(
-    sql`UPDATE batch_export_backfills SET next_start_at = ${iso(next)}, last_updated_at = now()
-      WHERE id = ${backfill.id}`,
+    sql`UPDATE batch_export_backfills
+      SET next_start_at = ${isoInstant(next)}, last_updated_at = now() WHERE id = ${backfill.id}`,
   );
   if (empty.length > 0)
     engine.metrics.runs_finished.inc(
@@ -143,8 +144,4 @@ export async function noteElsewhere(
   } catch (error) {
     engine.log.info({ err: error, backfill_id: backfill.id }, 'rows left out were not counted');
   }
-}
-
-function iso(instant: number): string {
-  return new Date(instant).toISOString();
 }

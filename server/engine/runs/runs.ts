@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { batchCalls } from '../../platform/batched_calls.ts';
-import type { Database, Transaction } from '../../platform/postgres/database.ts';
+import type { Database, Queryable } from '../../platform/postgres/database.ts';
 import type { SliceOutcome } from '../destination/destination.ts';
 import type { Engine } from '../engine.ts';
 import { LostRunError, attempts_max } from '../run.ts';
@@ -164,7 +164,7 @@ export async function beginCommit(
   receipt: string,
 ): Promise<boolean> {
   if (await mark(engine.db, { run, receipt })) return true;
-  if (await isHeld(engine, run)) return false;
+  if ((await findHeld(engine, run)) !== undefined) return false;
   throw new LostRunError();
 }
 
@@ -199,20 +199,23 @@ const mark = step<{ run: ClaimedRun; receipt: string }>((db, items, locking) => 
  * Notes that the commit was refused and the destination shows nothing: the run can be cancelled
  * again, and its selection is given back when it ends. Only for the attempt that began the commit.
  */
-export async function takeCommitBack(engine: Engine, run: ClaimedRun): Promise<void> {
-  const taken = await engine.db.run(sql`
-    UPDATE batch_export_runs SET committing_at = NULL, last_updated_at = now() WHERE id = ${run.id}
-      AND attempt = ${run.attempt} AND status = 'Running'`);
-  if (taken === 0) throw new LostRunError();
+export function takeCommitBack(engine: Engine, run: ClaimedRun): Promise<void> {
+  return hold(engine.db, run, sql`committing_at = NULL`);
 }
 
-async function isHeld(engine: Engine, run: ClaimedRun): Promise<boolean> {
-  return (
-    (await engine.db.row(
-      sql`SELECT 1 FROM batch_export_runs WHERE id = ${run.id} AND attempt = ${run.attempt}
-        AND status = 'Running'`,
-    )) !== undefined
-  );
+/** What is known of a run in hand and of its export at this moment. */
+export type HeldRun = { is_committing: boolean; is_deleted: boolean; is_changed: boolean };
+
+/**
+ * What is known of the run now, or undefined when it is not in the hands of this worker any more: a
+ * worker that was fenced off must not touch the destination.
+ */
+export function findHeld(engine: Engine, run: ClaimedRun): Promise<HeldRun | undefined> {
+  return engine.db.row<HeldRun>(sql`
+    SELECT run.committing_at IS NOT NULL AS is_committing,
+      export.deleted_at IS NOT NULL AS is_deleted, export.revision <> run.revision AS is_changed
+    FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id
+    WHERE run.id = ${run.id} AND run.attempt = ${run.attempt} AND run.status = 'Running'`);
 }
 
 /**
@@ -249,13 +252,9 @@ export async function retryLater(
 }
 
 /** Changes the row of a run that is in these hands; throws `LostRunError` where it is not. */
-async function hold(
-  tx: Transaction,
-  run: ClaimedRun,
-  assignments: ReturnType<typeof sql>,
-): Promise<void> {
+async function hold(db: Queryable, run: ClaimedRun, assignments: Sql): Promise<void> {
   // The attempt number fences a worker that was believed dead: its statement touches no row.
-  const touched = await tx.run(sql`
+  const touched = await db.run(sql`
     UPDATE batch_export_runs SET ${assignments}, last_updated_at = now() WHERE id = ${run.id}
       AND attempt = ${run.attempt} AND status = 'Running'`);
   if (touched === 0) throw new LostRunError();

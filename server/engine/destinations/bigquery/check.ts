@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { runSteps } from '../../../platform/timed_steps.ts';
+import { tryOut } from '../../destination/try_out.ts';
 import type { Step } from '../../../platform/timed_steps.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { CheckStep, DestinationDeps } from '../../destination/destination.ts';
@@ -35,11 +35,12 @@ export async function checkBigQuery(
     scratch,
     dataset,
   );
-  const results = await runSteps(steps, (error) => {
-    const explained = bigQueryError(error, config);
-    deps.log.info({ err: error }, 'connection test failed');
-    return explained instanceof Error ? explained.message : 'BigQuery refused it.';
-  });
+  const results = await tryOut(
+    steps,
+    deps.log,
+    (error) => bigQueryError(error, config),
+    'BigQuery refused it.',
+  );
   // A step after the making of the scratch table may have failed.
   if (opened !== undefined && results.some((step) => step.status === 'failed'))
     await dropTable(opened, scratch).catch((error: unknown) =>

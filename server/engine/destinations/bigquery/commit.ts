@@ -1,4 +1,5 @@
 import type { Delivery, Manifest, SliceOutcome } from '../../destination/destination.ts';
+import { recordsIn } from '../../sql_tables/staged_sink.ts';
 import { findTable } from './api.ts';
 import type { Dataset } from './api.ts';
 import { receipts_table, targetOf } from './config.ts';
@@ -80,10 +81,6 @@ function receiptParameters(
     records: recordsIn(outcomes),
     manifest: manifest.text,
   };
-}
-
-function recordsIn(outcomes: SliceOutcome[]): number {
-  return outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
 }
 
 /**

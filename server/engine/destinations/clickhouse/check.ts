@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { zstdCompressSync } from 'node:zlib';
-import { runSteps } from '../../../platform/timed_steps.ts';
+import { tryOut } from '../../destination/try_out.ts';
 import type { CheckStep, DestinationDeps } from '../../destination/destination.ts';
 import { identifier } from '../../formats/expression.ts';
 import type { Column } from '../../models/column.ts';
@@ -35,11 +35,7 @@ export async function checkClickHouse(
       scratch,
       async () => (connection ??= await connect(config, deps)),
     );
-    return await runSteps(steps, (error) => {
-      const explained = clickHouseError(error);
-      deps.log.info({ err: error }, 'connection test failed');
-      return explained instanceof Error ? explained.message : 'The server refused it.';
-    });
+    return await tryOut(steps, deps.log, clickHouseError, 'The server refused it.');
   } finally {
     // A step after the making of the scratch table may have failed.
     await connection

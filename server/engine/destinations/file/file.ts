@@ -3,6 +3,7 @@ import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { openContent } from '../../../platform/folders.ts';
 import { runSteps } from '../../../platform/timed_steps.ts';
 import type {
   CheckStep,
@@ -21,8 +22,9 @@ import type { ReceiptStore } from '../../formats/held_receipts.ts';
 import { constantFolder } from '../../formats/naming.ts';
 import { verifyFiles } from '../../formats/verify_files.ts';
 import type { FileStore } from '../../formats/verify_files.ts';
+import { dotViolations } from '../../object_store/config_rules.ts';
 import { fileError } from './faults.ts';
-import { findInside, listNames, makeFolder, openContent, removeFolders } from './folder.ts';
+import { findInside, listNames, makeFolder, removeFolders } from './folder.ts';
 import { openFileSink } from './sink.ts';
 
 const config = Type.Object(
@@ -64,14 +66,7 @@ function violations(given: Config): ConfigViolation[] {
       code: 'invalid_input',
       detail: 'The prefix must be relative to the export folder: without a slash at its beginning.',
     });
-  if (given.prefix.split('/').some((part) => part === '..' || part === '.')) {
-    found.push({
-      attr: 'prefix',
-      code: 'invalid_input',
-      detail: 'The prefix must not hold the parts "." or "..".',
-    });
-  }
-  return found;
+  return [...found, ...dotViolations(given.prefix)];
 }
 
 /** The visible files below a folder; links are not followed. */

@@ -1,9 +1,6 @@
-import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
-import type { Readable } from 'node:stream';
-import { once } from 'node:events';
-import { makeFolders } from '../../../platform/folders.ts';
+import { makeFolders, syncFolder } from '../../../platform/folders.ts';
 import { NonRetryableError } from '../../destination/errors.ts';
 import { isMissing } from './faults.ts';
 
@@ -120,16 +117,6 @@ export async function moveInto(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** Makes the names in a folder survive a loss of power. */
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
 /**
  * Replaces a small file in one step: readers see the old text or the new one, and the new one
  * survives a loss of power.
@@ -150,14 +137,4 @@ export async function replaceFile(path: string, text: string): Promise<void> {
 /** Removes files; those that are not there are no error. */
 export async function removeAll(paths: string[]): Promise<void> {
   for (const path of paths) await rm(path, { force: true });
-}
-
-/**
- * The file's content, open already, so that a missing or forbidden file is an error here and not in
- * the stream.
- */
-export async function openContent(path: string): Promise<Readable> {
-  const stream = createReadStream(path, { highWaterMark: 1024 * 1024 });
-  await once(stream, 'open');
-  return stream;
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { openContent, syncFolder } from '../../../platform/folders.ts';
 import { RetryableError } from '../../destination/errors.ts';
 import type {
   Delivery,
@@ -22,10 +23,8 @@ import {
   listNames,
   makeFolder,
   moveInto,
-  openContent,
   removeAll,
   replaceFile,
-  syncFolder,
 } from './folder.ts';
 
 /** Where one delivery lives: the folder below the export folder and the beginning of its names. */

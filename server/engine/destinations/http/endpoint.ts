@@ -8,6 +8,7 @@ import { tracedHeaders } from '../../../platform/tracing/traceparent.ts';
 import type { DestinationDeps } from '../../destination/destination.ts';
 import { stopError, throwIfStopped } from '../../destination/stop.ts';
 import { RetryableError } from '../../destination/errors.ts';
+import { partTimeout } from '../../object_store/object_store.ts';
 import { envelopeOf } from './bodies.ts';
 import type { Body } from './bodies.ts';
 import { signingKey } from './config.ts';
@@ -82,11 +83,6 @@ export function openEndpoint(config: HttpConfig, deps: EndpointDeps): Endpoint {
   };
 }
 
-/** Half a minute, and a second for each 100 kB, so that a slow line is no fault. */
-function timeoutOf(bytes: number): number {
-  return 30_000 + Math.ceil(bytes / 100);
-}
-
 async function tryOnce(
   config: HttpConfig,
   deps: EndpointDeps,
@@ -95,7 +91,7 @@ async function tryOnce(
 ): Promise<Answer> {
   throwIfStopped(deps.signal);
   const bytes = await packed(config, body);
-  const timeout = AbortSignal.timeout(timeoutOf(bytes.length));
+  const timeout = AbortSignal.timeout(partTimeout(bytes.length));
   try {
     const asked = { 'http.request.method': 'POST', 'http.request.body.size': bytes.length };
     const send = () =>

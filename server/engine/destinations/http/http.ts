@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../../platform/clock.ts';
-import { runSteps } from '../../../platform/timed_steps.ts';
+import { tryOut } from '../../destination/try_out.ts';
 import { urlHost } from '../../destination/destination.ts';
 import { throwIfStopped } from '../../destination/stop.ts';
 import type {
@@ -84,11 +84,7 @@ function check(config: HttpConfig, deps: DestinationDeps): Promise<CheckStep[]> 
       },
     },
   ];
-  return runSteps(steps, (error) => {
-    deps.log.info({ err: error }, 'connection test failed');
-    const explained = httpError(error);
-    return explained instanceof Error ? explained.message : 'The endpoint refused it.';
-  });
+  return tryOut(steps, deps.log, httpError, 'The endpoint refused it.');
 }
 
 /** Nothing can be compared, and that is said instead of nothing. */

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { runSteps } from '../../../platform/timed_steps.ts';
+import { tryOut } from '../../destination/try_out.ts';
 import type { Step } from '../../../platform/timed_steps.ts';
 import type { CheckStep, DestinationDeps } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
@@ -28,13 +28,11 @@ export async function checkMySql(
   let connection: Connection | undefined;
   const scratch = inDatabase(config, `sluice_check_${randomBytes(6).toString('hex')}`);
   try {
-    return await runSteps(
+    return await tryOut(
       stepsOf(config, columns, scratch, async () => (connection ??= await connect(config, deps))),
-      (error) => {
-        const explained = mySqlError(error);
-        deps.log.info({ err: error }, 'connection test failed');
-        return explained instanceof Error ? explained.message : 'The server refused it.';
-      },
+      deps.log,
+      mySqlError,
+      'The server refused it.',
     );
   } finally {
     // A step after the making of the scratch table may have failed. One of the session alone goes

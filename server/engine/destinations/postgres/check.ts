@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { runSteps } from '../../../platform/timed_steps.ts';
+import { tryOut } from '../../destination/try_out.ts';
 import type { Step } from '../../../platform/timed_steps.ts';
 import { NonRetryableError } from '../../destination/errors.ts';
 import type { CheckStep, Delivery, DestinationDeps } from '../../destination/destination.ts';
@@ -34,11 +34,7 @@ export async function checkPostgres(
       columns,
       async () => (connection ??= await connect(accessOf(config), deps)),
     );
-    return await runSteps(steps, (error) => {
-      const explained = postgresError(error);
-      deps.log.info({ err: error }, 'connection test failed');
-      return explained instanceof Error ? explained.message : 'The server refused it.';
-    });
+    return await tryOut(steps, deps.log, postgresError, 'The server refused it.');
   } finally {
     await connection?.close();
   }

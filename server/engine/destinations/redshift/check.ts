@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { Readable } from 'node:stream';
-import { runSteps } from '../../../platform/timed_steps.ts';
+import { tryOut } from '../../destination/try_out.ts';
 import type { Step } from '../../../platform/timed_steps.ts';
 import type { CheckStep, DestinationDeps } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
@@ -43,11 +43,7 @@ export async function checkRedshift(
     async () => (connection ??= await connect(accessOf(config), deps)),
   );
   try {
-    return await runSteps(steps, (error) => {
-      const explained = redshiftError(error);
-      deps.log.info({ err: error }, 'connection test failed');
-      return explained instanceof Error ? explained.message : 'The cluster refused it.';
-    });
+    return await tryOut(steps, deps.log, redshiftError, 'The cluster refused it.');
   } finally {
     // A step after the writing of the objects may have failed.
     await load

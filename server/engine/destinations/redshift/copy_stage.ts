@@ -12,7 +12,7 @@ import { withStoreFaults } from '../../object_store/faults.ts';
 import { notingProgress } from '../../object_store/object_store.ts';
 import type { ObjectStore } from '../../object_store/object_store.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';
-import { uploadParts } from '../../object_store/upload.ts';
+import { orEndUpload, uploadParts } from '../../object_store/upload.ts';
 import { measured } from '../../sql_tables/measured.ts';
 import { stageLost, stagedState } from '../../sql_tables/stages.ts';
 import { bucketOf } from './config.ts';
@@ -34,7 +34,6 @@ const row_limit: RowLimit = {
   bytes: 4 * 1024 * 1024,
   advice: 'COPY takes rows of 4 MB; leave such events out at their source, or use the mode INSERT.',
 };
-const tidy_timeout_milliseconds = 5_000;
 
 /** The bucket of the mode COPY and the folder in it that is one delivery's. */
 type StagedPlace = {
@@ -174,14 +173,14 @@ async function write(
     (size) => (counted.object_bytes += size),
   );
   await withStoreFaults(store, () => hold(at));
-  const uploadId = await withStoreFaults(store, () => store.startUpload(key, facts));
-  try {
-    const parts = await uploadParts(store, key, uploadId, object);
+  const upload_id = await withStoreFaults(store, () => store.startUpload(key, facts));
+  const send = async () => {
+    const parts = await uploadParts(store, key, upload_id, object);
     await withStoreFaults(store, async () => {
       // There is no such upload after a completion whose answer was lost, or when another attempt
       // has ended it.
       const isThere =
-        (await store.completeUpload(key, uploadId, parts, facts)) ||
+        (await store.completeUpload(key, upload_id, parts, facts)) ||
         (await store.describe(key))?.mark === mark;
       if (!isThere) throw stageLost();
       await requireHeld(at, key);
@@ -190,12 +189,8 @@ async function write(
       records: counted.records,
       state: { key, mark, object_bytes: counted.object_bytes, slice_bytes: counted.slice_bytes },
     };
-  } catch (error) {
-    await store
-      .endUpload(key, uploadId, AbortSignal.timeout(tidy_timeout_milliseconds))
-      .catch((left: unknown) => deps.log.warn({ err: left }, 'an upload could not be ended'));
-    throw error;
-  }
+  };
+  return orEndUpload(store, { key, upload_id }, send, deps.log);
 }
 
 async function* csvOf(

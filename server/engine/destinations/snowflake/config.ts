@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
 import type { ConfigViolation } from '../../destination/destination.ts';
+import { textOf } from '../../object_store/config_rules.ts';
 import { quoted } from '../../sql_tables/layout.ts';
 
 const name_characters_max = 255;
@@ -145,11 +146,6 @@ export function addressOf(config: SnowflakeConfig): { host: string; port: number
     textOf(config.host) ?? `${config.account.replaceAll('_', '-')}.snowflakecomputing.com`
   ).split(':');
   return { host: host.toLowerCase(), port: port === undefined ? 443 : Number(port) };
-}
-
-/** The text of a key that may be null or empty, or undefined for either. */
-export function textOf(value: string | null | undefined): string | undefined {
-  return value === null || value === '' ? undefined : value;
 }
 
 /** The credentials of a config that has no violations; throws when it has some. */

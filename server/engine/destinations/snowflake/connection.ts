@@ -7,7 +7,8 @@ import type { DestinationDeps } from '../../destination/destination.ts';
 import { quoted } from '../../sql_tables/layout.ts';
 import { SnowflakeFault, openClient } from './client.ts';
 import type { Client } from './client.ts';
-import { addressOf, credentialsOf, textOf } from './config.ts';
+import { textOf } from '../../object_store/config_rules.ts';
+import { addressOf, credentialsOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 
 /**

@@ -5,13 +5,13 @@ import type { JsonObject } from './exact_json.ts';
 import { parseInstant, storeInstant } from './instant.ts';
 import { fitsPerson, values_max } from './person_size.ts';
 import { makeUuid } from './make_uuid.ts';
+import { isUuid } from '../../../platform/uuid.ts';
 
 /** Longest event name and longest distinct id, in characters. */
 const name_length_max = 400;
 /** Largest single event, in bytes of its properties as JSON text. */
 const event_bytes_max = 10 * 1024 * 1024;
 
-const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 // What a row costs beside its texts: the object, the uuid, the instant.
 const row_overhead_bytes = 400;
 
@@ -148,7 +148,7 @@ function readTimestamp(given: unknown, nowMilliseconds: number, problems: EventP
 
 function readUuid(given: unknown, problems: EventProblem[]): string | undefined {
   if (given === undefined) return undefined;
-  if (typeof given === 'string' && uuidPattern.test(given)) return given.toLowerCase();
+  if (typeof given === 'string' && isUuid(given)) return given.toLowerCase();
   if (given === null)
     problems.push({
       attr: 'uuid',

@@ -45,14 +45,23 @@ export async function findErased(
   team_id: number,
   distinct_ids: string[],
 ): Promise<string[]> {
-  const hashes = new Map(
-    distinct_ids.map((id) => [erasedHash(secrets, team_id, id).toString('hex'), id]),
-  );
-  const rows = await db.rows<{ hex: string }>(sql`
-    SELECT encode(id_hash, 'hex') AS hex FROM erased_ids WHERE team_id = ${team_id}
-      AND id_hash IN (SELECT decode(hex, 'hex')
-        FROM unnest(${[...hashes.keys()]}::text[]) AS hex)`);
-  return rows.map(({ hex }) => hashes.get(hex)!);
+  return [...(await lateOf(db, secrets, team_id, distinct_ids)).keys()];
+}
+
+/** What becomes of events of those of the distinct ids that are of persons who were erased. */
+async function lateOf(
+  db: Queryable,
+  secrets: Hashing,
+  team_id: number,
+  distinct_ids: Iterable<string>,
+): Promise<Map<string, LateEvents>> {
+  const hashes = new Map<string, string>();
+  for (const id of distinct_ids) hashes.set(erasedHash(secrets, team_id, id).toString('hex'), id);
+  const rows = await db.rows<{ hex: string; late_events: LateEvents }>(sql`
+    SELECT encode(id_hash, 'hex') AS hex, late_events FROM erased_ids
+    WHERE team_id = ${team_id} AND id_hash IN (SELECT decode(hex, 'hex')
+      FROM unnest(${[...hashes.keys()]}::text[]) AS hex)`);
+  return new Map(rows.map(({ hex, late_events }) => [hashes.get(hex)!, late_events]));
 }
 
 /**
@@ -68,15 +77,8 @@ export async function withoutErased(
   const ids = new Set(
     events.flatMap(({ distinct_id, merge }) => [distinct_id, merge?.other ?? []]).flat(),
   );
-  const hashes = new Map(
-    [...ids].map((id) => [erasedHash(secrets, team_id, id).toString('hex'), id]),
-  );
-  const rows = await tx.rows<{ hex: string; late_events: LateEvents }>(sql`
-    SELECT encode(id_hash, 'hex') AS hex, late_events FROM erased_ids
-    WHERE team_id = ${team_id} AND id_hash IN (SELECT decode(hex, 'hex')
-      FROM unnest(${[...hashes.keys()]}::text[]) AS hex)`);
-  if (rows.length === 0) return events;
-  const erased = new Map(rows.map(({ hex, late_events }) => [hashes.get(hex)!, late_events]));
+  const erased = await lateOf(tx, secrets, team_id, ids);
+  if (erased.size === 0) return events;
   return events.map((event) => {
     const late = erased.get(event.distinct_id);
     if (late === undefined && !erased.has(event.merge?.other ?? '')) return event;

@@ -6,6 +6,9 @@ import type { OriginDeps } from './origin.ts';
 import { requestJson, requestOrigin } from './origin_request.ts';
 
 const origin = 'GitLab';
+const refs_per_page = 100;
+/** So many names are looked at, of branches or tags that begin alike. */
+const ref_pages_max = 50;
 
 /**
  * Reads the parts of an address's path: groups and project, and then nothing, or `-` followed by
@@ -56,13 +59,19 @@ export function gitlabApi(
   return {
     title: `${repository} on GitLab`,
     listRefs: async (kind, beginning, signal) => {
-      const page = kind === 'branch' ? 'branches' : 'tags';
-      const found = await requestJson(
-        deps,
-        request(`repository/${page}`, { search: `^${beginning}`, per_page: '100' }),
-        signal,
-      );
-      return textsOf(origin, found, 'name');
+      const path = `repository/${kind === 'branch' ? 'branches' : 'tags'}`;
+      const asked = { search: `^${beginning}`, per_page: String(refs_per_page) };
+      const names: string[] = [];
+      for (let page = 1; page <= ref_pages_max; page += 1) {
+        const found = await requestJson(
+          deps,
+          request(path, { ...asked, page: String(page) }),
+          signal,
+        );
+        names.push(...textsOf(origin, found, 'name'));
+        if (names.length < page * refs_per_page) break;
+      }
+      return names;
     },
     findNewestCommit: async (branch, folder, signal) => {
       const found = await requestJson(

@@ -124,6 +124,15 @@ test('npm: a token reaches the registry alone and is never shown', async () => {
   assert(!world.logged().includes(secret));
 });
 
+test('a branch is found among more than a page of those that begin alike', async () => {
+  const name = 'acme/many-branches';
+  for (let number = 0; number < 250; number += 1)
+    world.forge.push(name, files('other'), `feature/other-${number}`);
+  const newest = world.forge.push(name, files('sought'), 'feature/sought');
+  const url = `${world.forge.settings.gitlab_url}/${name}/-/tree/feature/sought`;
+  assert.equal(await openOrigin({ url }, world.deps).findLatest(signal), newest);
+});
+
 for (const kind of ['github', 'gitlab'] as const) {
   const at = (path: string) => `${world.forge.settings[`${kind}_url`]}/${path}`;
   const dash = kind === 'gitlab' ? '/-' : '';

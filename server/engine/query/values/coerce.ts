@@ -1,5 +1,6 @@
 import { datedText } from './dated_text.ts';
-import { isUuid, parseDate, parseInstant } from './literals.ts';
+import { isUuid } from '../../../platform/uuid.ts';
+import { parseDate, parseInstant } from './literals.ts';
 import type { Value } from './value.ts';
 import { compose } from './value.ts';
 import { isNumeric, isTextual, typeOf, unify } from './value_type.ts';

@@ -40,11 +40,6 @@ export function parseDate(text: string): string | undefined {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) ? parseInstant(text)?.slice(0, 10) : undefined;
 }
 
-/** Is the text a uuid? */
-export function isUuid(text: string): boolean {
-  return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);
-}
-
 // Asking Intl takes a tenth of a millisecond; there are some hundred names.
 const known_zones = new Set(['UTC']);
 

@@ -1,11 +1,12 @@
 import { execFile, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { lstat, mkdir, open, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { syncFolder } from '../../folders.ts';
 import { findProcess, findProgram, searchPath } from '../programs.ts';
 
 const run = promisify(execFile);
@@ -151,11 +152,6 @@ async function buildCluster(
 
 function lastLine(text: string): string {
   return text.trim().split('\n').at(-1) ?? '';
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder);
-  await handle.sync().finally(() => handle.close());
 }
 
 /**

@@ -2,7 +2,7 @@ import { Ajv } from 'ajv';
 import type { ValidateFunction } from 'ajv';
 import type { Static, TSchema } from 'typebox';
 import { isInstant } from '../../instant.ts';
-import { isUuid } from '../caller/access.ts';
+import { isUuid } from '../../uuid.ts';
 import { invalidMany } from '../errors.ts';
 import type { Violation } from '../errors.ts';
 import { longLists } from './long_lists.ts';

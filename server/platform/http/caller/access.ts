@@ -1,4 +1,5 @@
 import type { Sql } from 'sql-template-tag';
+import { isUuid as isUuidText } from '../../uuid.ts';
 
 /** Who asks, as the key or the session says; one of `key_id` and `session_id` is set. */
 export type Caller = {
@@ -85,12 +86,11 @@ export type Found = Caller & {
   record: unknown;
 };
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const integer_max = 2_147_483_647;
 
 /** True for text that PostgreSQL takes as a UUID in the usual spelling. */
 export function isUuid(text: string): boolean {
-  return uuid.test(text);
+  return isUuidText(text);
 }
 
 /** The positive 32-bit integer that the text spells, or undefined. */

@@ -1,7 +1,8 @@
 import type { FastifyContextConfig, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import sql from 'sql-template-tag';
 import type { Database } from '../../postgres/database.ts';
-import { isUuid, targetOf } from './access.ts';
+import { isUuid } from '../../uuid.ts';
+import { targetOf } from './access.ts';
 import type { Access, AccessFinder, Caller, Found, Target, Within } from './access.ts';
 import { authenticate } from './auth.ts';
 import type { HttpContext } from '../context.ts';

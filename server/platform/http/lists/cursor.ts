@@ -3,7 +3,7 @@ import sql, { empty, raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
-import { isUuid } from '../caller/access.ts';
+import { isUuid } from '../../uuid.ts';
 import { invalid } from '../errors.ts';
 import { nullable } from '../../nullable.ts';
 import { linkTo } from './pagination.ts';

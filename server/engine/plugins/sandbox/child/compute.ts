@@ -115,30 +115,7 @@ function shortQuery(text: string): string {
   return text;
 }
 
-function describeUrl({
-  href,
-  protocol,
-  username,
-  password,
-  host,
-  hostname,
-  port,
-  pathname,
-  search,
-  hash,
-  origin,
-}: URL): string {
-  return JSON.stringify({
-    href,
-    protocol,
-    username,
-    password,
-    host,
-    hostname,
-    port,
-    pathname,
-    search,
-    hash,
-    origin,
-  });
+function describeUrl(url: URL): string {
+  const parts = [...writable_parts, 'origin'] as const;
+  return JSON.stringify(Object.fromEntries(parts.map((name) => [name, url[name]])));
 }

@@ -1,0 +1,21 @@
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+
+/** Asks the analytics store beside what it does for others. */
+export async function ask<Row>(clickhouse: ClickHouse, query: string): Promise<Row[]> {
+  const result = await clickhouse.query({
+    query,
+    format: 'JSONEachRow',
+    clickhouse_settings: { max_query_size: '16777216', max_threads: 2 },
+  });
+  return result.json<Row>();
+}
+
+/** The columns of a table that are stored, in their order. */
+export async function storedColumns(clickhouse: ClickHouse, table: string): Promise<string[]> {
+  const rows = await ask<{ name: string }>(
+    clickhouse,
+    `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = '${table}'
+      AND default_kind NOT IN ('ALIAS', 'MATERIALIZED', 'EPHEMERAL') ORDER BY position`,
+  );
+  return rows.map(({ name }) => name);
+}

@@ -1,0 +1,20 @@
+import type { Logger } from '../../platform/log.ts';
+import { runSteps } from '../../platform/timed_steps.ts';
+import type { Step, StepResult } from '../../platform/timed_steps.ts';
+
+/**
+ * Runs the steps of a connection test. What fails goes to the log as it is, and is told as
+ * `explain` says it; `refused` stands for what is no error.
+ */
+export function tryOut(
+  steps: Step[],
+  log: Logger,
+  explain: (error: unknown) => unknown,
+  refused: string,
+): Promise<StepResult[]> {
+  return runSteps(steps, (error) => {
+    log.info({ err: error }, 'connection test failed');
+    const explained = explain(error);
+    return explained instanceof Error ? explained.message : refused;
+  });
+}
