@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { secretChange } from '../../platform/activity/changes.ts';
 import { isUuid } from '../../platform/http/caller/access.ts';
-import { body } from '../../platform/http/bodies/body.ts';
+import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { forbidden, invalid, notFound } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { requireLevel } from '../../platform/http/caller/guard.ts';
@@ -15,7 +15,7 @@ import { memberDetail } from './check.ts';
 import { shownToSender, withLink } from './link.ts';
 import { sendInvites, writeInviteMails } from './mailing.ts';
 import { countRecipients } from './recipient_limit.ts';
-import { InviteWithLink, NoFields } from './schema.ts';
+import { InviteWithLink } from './schema.ts';
 import { deleteInvite, findInvite, getSender, listStandings, renewInvite } from './store.ts';
 import type { StoredInvite } from './store.ts';
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { changesOf, secretChange } from '../../platform/activity/changes.ts';
 import type { Change } from '../../platform/activity/changes.ts';
 import { isUuid } from '../../platform/http/caller/access.ts';
@@ -174,7 +175,11 @@ function testRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): v
   app.post(
     `${base}:id/test/`,
     { config: { scope: 'batch_export:write', within }, schema },
-    async (request) => tryTarget(deps, await getTarget(deps.db, request), request),
+    async (request) => {
+      const target = await getTarget(deps.db, request);
+      body(request, NoFields);
+      return tryTarget(deps, target, request);
+    },
   );
 }
 

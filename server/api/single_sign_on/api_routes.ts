@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import sql from 'sql-template-tag';
 import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
+import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { isUuid } from '../../platform/http/caller/access.ts';
 import { addressOf } from '../../platform/http/caller/sign_in_throttle.ts';
 import { invalid, notFound, throttled } from '../../platform/http/errors.ts';
@@ -116,6 +117,7 @@ function testRoute(app: FastifyInstance, deps: Deps): void {
           ? await findDomain(tx, request.access.organization_id, id)
           : undefined;
         if (domain === undefined) throw notFound();
+        body(request, NoFields);
         const verified = await findVerifiedDomain(tx, deps.config, domain.domain);
         if (verified === undefined)
           throw invalid(

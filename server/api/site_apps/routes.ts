@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { findSiteApps } from '../../engine/plugins/running/site_script.ts';
+import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { forbidden, notFound } from '../../platform/http/errors.ts';
 import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
@@ -61,6 +62,7 @@ function tokenRoutes(app: FastifyInstance, { db, config }: Deps): void {
     (request: FastifyRequest, reply: FastifyReply) =>
       write(request, reply, 200, async (tx, record) => {
         await requireLevel(tx, request);
+        body(request, NoFields);
         const team_id = request.access.team_id!;
         const before = (await findSiteToken(tx, team_id, 'lock')) ?? missing();
         await rotateSiteToken(tx, team_id);

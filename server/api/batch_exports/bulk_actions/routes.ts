@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine } from '../../../engine/engine.ts';
 import { changesOf } from '../../../platform/activity/changes.ts';
-import { body, jsonBody } from '../../../platform/http/bodies/body.ts';
+import { NoFields, body } from '../../../platform/http/bodies/body.ts';
 import { conflict } from '../../../platform/http/errors.ts';
 import {
   PageQuery,
@@ -161,7 +161,7 @@ function abortRoute(app: FastifyInstance, { base, within }: Mount): void {
     (request, reply) =>
       write(request, reply, 200, async (tx, record) => {
         const before = await getAction(request, tx, 'lock');
-        jsonBody(request);
+        body(request, NoFields);
         if (before.status !== 'Running')
           throw conflict(`The action is over: its status is ${before.status}.`);
         await abortBulkAction(tx, before.id, null);

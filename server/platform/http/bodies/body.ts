@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
 import { isFields } from '../../fields.ts';
 import type { Fields } from '../../fields.ts';
@@ -18,6 +19,12 @@ export const body_size_bytes_max = 1024 * 1024;
 export const large_body_size_bytes_max = 5 * 1024 * 1024;
 /** Largest body of a route that needs no credentials, in bytes: 64 KiB. */
 export const public_body_size_bytes_max = 64 * 1024;
+
+/**
+ * The body of an action that needs nothing to be said: `body` takes none at all, and what is sent
+ * must be an object all the same.
+ */
+export const NoFields = Type.Object({});
 
 /** The bytes of the body as they came; undefined when there are none. */
 export function rawBody(request: FastifyRequest): Buffer | undefined {
