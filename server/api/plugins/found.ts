@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { forbidden, notFound } from '../../platform/http/errors.ts';
+import { integerParameter } from '../../platform/http/caller/access.ts';
+import { forbidden, missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { Collection } from './collections.ts';
@@ -7,8 +8,6 @@ import { pluginsLevelFault } from './schema.ts';
 import type { PluginRow } from './schema.ts';
 import { findHiddenPlugin, findPlugin, findPluginsLevel } from './store.ts';
 import type { HiddenPlugin, Place } from './store.ts';
-
-const id_max = 2_147_483_647;
 
 /** Where the request looks. */
 export function placeOf(request: FastifyRequest, collection: Collection): Place {
@@ -24,8 +23,7 @@ export async function requirePluginsLevel(
   request: FastifyRequest,
   wanted: 3 | 6 | 9,
 ): Promise<void> {
-  const level = await findPluginsLevel(db, request.access.organization_id);
-  if (level === undefined) throw notFound();
+  const level = (await findPluginsLevel(db, request.access.organization_id)) ?? missing();
   const fault = pluginsLevelFault(level, wanted);
   if (fault !== undefined) throw forbidden(fault);
 }
@@ -78,11 +76,6 @@ async function getVisible(
   request: FastifyRequest,
   collection: Collection,
 ): Promise<PluginRow> {
-  const text = (request.params as { id?: string }).id ?? '';
-  const id = /^[1-9]\d{0,9}$/.test(text) && Number(text) <= id_max ? Number(text) : missing();
+  const id = integerParameter(request);
   return (await findPlugin(db, placeOf(request, collection), id)) ?? missing();
-}
-
-function missing(): never {
-  throw notFound();
 }

@@ -10,6 +10,7 @@ import {
 } from '../../platform/http/lists/pagination.ts';
 import { ActivityEntry } from '../activity/schema.ts';
 import type { ActivityRow } from '../activity/schema.ts';
+import { level_of_addresses } from '../activity/store.ts';
 import { PluginConfig } from '../plugin_configs/schema.ts';
 import type { PluginConfigRow } from '../plugin_configs/schema.ts';
 import { countExportingConfigs, listExportingConfigs } from '../plugin_configs/store.ts';
@@ -26,9 +27,6 @@ import {
   listPluginActivity,
   listUnusedPlugins,
 } from './store.ts';
-
-/** From this level on a member sees the addresses that others came from. */
-const level_of_addresses = 8;
 
 const beside =
   'The answer is the first plugin that the list is about (null fields: there is none), with ' +

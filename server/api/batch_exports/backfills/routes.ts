@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { cancelBackfill } from '../../../engine/planning/backfill.ts';
 import type { Engine } from '../../../engine/engine.ts';
+import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import { NoFields, body, jsonBody } from '../../../platform/http/bodies/body.ts';
 import { conflict } from '../../../platform/http/errors.ts';
 import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
@@ -9,7 +10,6 @@ import { exportActionEntry } from '../activity.ts';
 import { backfill } from './backfill.ts';
 import { countBackfills, findBackfill, listBackfills } from './store.ts';
 import { getExport, getPresence, getLockedExport, missing } from '../found.ts';
-import { uuidParameter } from '../place.ts';
 import type { Mount } from '../mount.ts';
 import { Backfill, BatchExportWithBackfill, NewBackfill } from './schema.ts';
 

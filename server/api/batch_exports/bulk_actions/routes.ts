@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine } from '../../../engine/engine.ts';
 import { changesOf } from '../../../platform/activity/changes.ts';
+import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import { NoFields, body } from '../../../platform/http/bodies/body.ts';
 import { conflict } from '../../../platform/http/errors.ts';
 import {
@@ -16,7 +17,6 @@ import type { Entry } from '../../../platform/http/write.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { getPresence, missing } from '../found.ts';
 import type { Mount } from '../mount.ts';
-import { uuidParameter } from '../place.ts';
 import { createBulkAction, shownAction } from './create.ts';
 import { BulkAction, BulkActionItem, ItemsQuery, NewBulkAction, NewRunsAction } from './schema.ts';
 import {
