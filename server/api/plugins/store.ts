@@ -1,9 +1,10 @@
-import sql, { empty } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { PluginCollection } from '../../engine/plugins/plugin.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { locking } from '../../platform/postgres/locking.ts';
 import { activityColumns } from '../activity/store.ts';
 import { managedBy } from '../configuration/store.ts';
 import type { PluginPatch, PluginRow } from './schema.ts';
@@ -90,12 +91,7 @@ export function findVisiblePlugin(
 ): Promise<(PluginRow & { collection: PluginCollection; version_id: string | null }) | undefined> {
   return db.row(sql`
     SELECT ${columns}, p.collection, p.version_id ${source} WHERE p.id = ${id}
-      AND ${isVisible(organization_id)} ${
-        share === undefined
-          ? empty
-          : sql`FOR
-      SHARE OF p`
-      }`);
+      AND ${isVisible(organization_id)} ${locking(share, 'FOR SHARE OF p')}`);
 }
 
 /** What of a plugin's row is not shown. */
@@ -116,12 +112,7 @@ export function findHiddenPlugin(
 ): Promise<HiddenPlugin | undefined> {
   return db.row<HiddenPlugin>(
     sql`SELECT p.origin, p.version_id, p.previous_version_id FROM plugins p
-      WHERE p.id = ${id} ${
-        lock === undefined
-          ? empty
-          : sql`FOR
-      UPDATE`
-      }`,
+      WHERE p.id = ${id} ${locking(lock, 'FOR UPDATE')}`,
   );
 }
 
