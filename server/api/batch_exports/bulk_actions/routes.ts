@@ -4,13 +4,7 @@ import { changesOf } from '../../../platform/activity/changes.ts';
 import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import { NoFields, body } from '../../../platform/http/bodies/body.ts';
 import { conflict } from '../../../platform/http/errors.ts';
-import {
-  PageQuery,
-  answerPage,
-  pageAnswer,
-  pageAsked,
-  pageOf,
-} from '../../../platform/http/lists/pagination.ts';
+import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { query } from '../../../platform/http/lists/query.ts';
 import { write } from '../../../platform/http/write.ts';
 import type { Entry } from '../../../platform/http/write.ts';
@@ -56,10 +50,13 @@ function listRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount
       },
     },
     async (request) => {
-      const page = pageAsked(request);
-      const rows = await engine.db.rows<BulkActionRow>(listBulkActions(request.access, page));
-      const [count] = await engine.db.rows<{ count: number }>(countBulkActions(request.access));
-      return pageAnswer(request, page, count?.count ?? 0, rows.map(shownAction));
+      const listed = await answerPage<BulkActionRow>(
+        request,
+        engine.db,
+        (page) => listBulkActions(request.access, page),
+        () => countBulkActions(request.access),
+      );
+      return { ...listed, results: listed.results.map(shownAction) };
     },
   );
 }
