@@ -2,8 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { integerParameter } from '../../platform/http/caller/access.ts';
 import { missing } from '../../platform/http/errors.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import { requirePluginsLevel } from '../plugins/found.ts';
-import { findVisiblePlugin } from '../plugins/store.ts';
+import { findVisiblePlugin, requirePluginsLevel } from '../plugins/store.ts';
 import type { PluginConfigRow } from './schema.ts';
 import { findPluginConfig, findStoredConfig } from './store.ts';
 
@@ -16,7 +15,7 @@ export async function getConfig(
   request: FastifyRequest,
   id = integerParameter(request),
 ): Promise<PluginConfigRow> {
-  await requirePluginsLevel(db, request, 3);
+  await requirePluginsLevel(db, request.access, 3);
   return (await findPluginConfig(db, request.access.team_id!, id)) ?? missing();
 }
 

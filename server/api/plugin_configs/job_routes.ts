@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import { PluginError } from '../../engine/plugins/plugin.ts';
 import { publicJobPayload } from '../../engine/plugins/public_job.ts';
 import { addJob } from '../../engine/plugins/running/jobs.ts';
 import { loadVersion } from '../../engine/plugins/versions.ts';
@@ -9,7 +10,6 @@ import { conflict, invalid, invalidMany } from '../../platform/http/errors.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { loading } from '../plugins/faults.ts';
 import { getConfig, getLockedConfig } from './found.ts';
 import { PluginJob, PluginJobStart, PluginMetric } from './schema.ts';
 import type { PluginConfigRow, PluginJobRow, PluginMetricRow } from './schema.ts';
@@ -89,8 +89,8 @@ async function startJob(
   name: string,
   sent: Record<string, unknown>,
 ): Promise<PluginJobRow> {
-  const { public_jobs, capabilities } = await loading(() =>
-    loadVersion(tx, secrets, config.plugin),
+  const { public_jobs, capabilities } = await loadVersion(tx, secrets, config.plugin).catch(
+    conflictOf,
   );
   const names = Object.keys(public_jobs).filter((known) => capabilities.jobs.includes(known));
   if (!names.includes(name))
@@ -113,6 +113,11 @@ async function startJob(
     throw conflict(
       'The plugin is disabled in this project, so no job of it runs: enable it first.',
     );
-  const id = await loading(() => addJob(tx, config.id, name, read.payload, 0, 'person'));
+  const id = await addJob(tx, config.id, name, read.payload, 0, 'person').catch(conflictOf);
   return getPluginJob(tx, id);
+}
+
+/** What a plugin cannot do at the moment is no fault of the request. */
+function conflictOf(error: unknown): never {
+  throw error instanceof PluginError ? conflict(error.message) : error;
 }

@@ -16,7 +16,7 @@ import type { PluginConfigRow } from '../plugin_configs/schema.ts';
 import { countExportingConfigs, listExportingConfigs } from '../plugin_configs/store.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import type { Collection } from './collections.ts';
-import { placeOf, requirePluginsLevel } from './found.ts';
+import { placeOf } from './found.ts';
 import { reading } from './record_routes.ts';
 import { CatalogueItem, Plugin, besideRecord, no_record } from './schema.ts';
 import type { PluginRow } from './schema.ts';
@@ -26,6 +26,7 @@ import {
   findPlugin,
   listPluginActivity,
   listUnusedPlugins,
+  requirePluginsLevel,
 } from './store.ts';
 
 const beside =
@@ -103,7 +104,7 @@ export function listRoutes(
         },
       },
       async (request) => {
-        await requirePluginsLevel(db, request, 3);
+        await requirePluginsLevel(db, request.access, 3);
         return answer(request, { db, collection, catalogue });
       },
     );

@@ -6,7 +6,7 @@ import { missing, notFound } from '../../platform/http/errors.ts';
 import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { write } from '../../platform/http/write.ts';
-import { requirePluginsLevel } from '../plugins/found.ts';
+import { requirePluginsLevel } from '../plugins/store.ts';
 import { openKeptScripts } from './kept_scripts.ts';
 import { SiteScript } from './schema.ts';
 import { findSiteToken, rotateSiteToken } from './store.ts';
@@ -42,7 +42,7 @@ function tokenRoutes(app: FastifyInstance, { db, config }: Deps): void {
       },
     },
     async (request) => {
-      await requirePluginsLevel(db, request, 3);
+      await requirePluginsLevel(db, request.access, 3);
       return show(db, request.access.team_id!);
     },
   );
@@ -60,7 +60,7 @@ function tokenRoutes(app: FastifyInstance, { db, config }: Deps): void {
     },
     (request: FastifyRequest, reply: FastifyReply) =>
       write(request, reply, 200, async (tx, record) => {
-        await requirePluginsLevel(tx, request, 3);
+        await requirePluginsLevel(tx, request.access, 3);
         body(request, NoFields);
         const team_id = request.access.team_id!;
         const before = (await findSiteToken(tx, team_id, 'lock')) ?? missing();
