@@ -7,11 +7,8 @@ import { takesJson } from '../../platform/http/caller/guard.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { answerFile, lines_type } from './file.ts';
 import { ActivityChain, ActivityEntry, ActivityQuery, activity_orders } from './schema.ts';
-import { listActivity } from './store.ts';
+import { listActivity, level_of_addresses } from './store.ts';
 import type { ActivityView } from './store.ts';
-
-/** From this level on a member sees the addresses that others came from. */
-const level_of_addresses = 8;
 
 const description =
   `With \`format=ndjson\`, or an \`Accept\` that takes \`${lines_type}\` and no JSON, the ` +

@@ -6,6 +6,9 @@ import type { Keyset } from '../../platform/http/lists/cursor.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { ActivityRow, ActivityWanted } from './schema.ts';
 
+/** From this level on a member sees the addresses that others came from. */
+export const level_of_addresses = 8;
+
 /** Whose log is read, and who reads it: the addresses of others are for administrators. */
 export type ActivityView = { chain_id: string; caller: Caller; sees_addresses: boolean };
 

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
-import { isUuid } from '../../platform/http/caller/access.ts';
+import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
-import { notFound } from '../../platform/http/errors.ts';
+import { missing, notFound } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
@@ -214,10 +214,7 @@ function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
 
 /** The key of the path when it is the caller's; throws 404 otherwise. */
 async function getOwnKey(db: Queryable, request: FastifyRequest): Promise<ApiKeyRow> {
-  const { id } = request.params as { id: string };
-  const found = isUuid(id) ? await findApiKey(db, request.caller.user_id, id) : undefined;
-  if (found === undefined) throw notFound();
-  return found;
+  return (await findApiKey(db, request.caller.user_id, uuidParameter(request, 'id'))) ?? missing();
 }
 
 /** As `getOwnKey`, with the lock under which a person's keys are changed. */

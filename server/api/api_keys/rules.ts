@@ -1,11 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static, TObject } from 'typebox';
-import { isUuid } from '../../platform/http/caller/access.ts';
-import { readBody } from '../../platform/http/bodies/body.ts';
-import { ApiError, conflict, invalid, invalidMany } from '../../platform/http/errors.ts';
+import { isUuid } from '../../platform/uuid.ts';
+import { beginBody } from '../../platform/http/bodies/body.ts';
+import { conflict, invalid } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { isInstant } from '../../platform/instant.ts';
-import { checked } from '../../platform/http/bodies/validator.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { limits_max } from './schema.ts';
 import type { ApiKeyRow } from './schema.ts';
@@ -63,23 +62,12 @@ export async function keyBody<Schema extends TObject>(
   schema: Schema,
   about: { db: Queryable; now_ms: number },
 ): Promise<Static<Schema>> {
-  const { value: sent, unstorable } = readBody(request);
-  const given = (
-    typeof sent === 'object' && sent !== null && !Array.isArray(sent) ? sent : {}
-  ) as Record<string, unknown>;
-  let fields: Static<Schema> | undefined;
-  const violations: Violation[] = [];
-  try {
-    fields = checked(schema, sent, '', unstorable);
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.type !== 'validation_error') throw error;
-    violations.push(...error.violations);
-  }
-  violations.push(...lists.flatMap((name) => repeated(name, entriesOf(given, name))));
-  violations.push(...pastExpiry(given['expires_at'], about.now_ms));
-  violations.push(...(await foreignLimits(about.db, request.caller.user_id, given)));
-  if (fields === undefined || violations.length > 0) throw invalidMany(violations);
-  return fields;
+  const { sent, endWith } = beginBody(request, schema);
+  return endWith([
+    ...lists.flatMap((name) => repeated(name, entriesOf(sent, name))),
+    ...pastExpiry(sent['expires_at'], about.now_ms),
+    ...(await foreignLimits(about.db, request.caller.user_id, sent)),
+  ]);
 }
 
 /** The entries of a list; none of one that is too long, because it is refused for that. */

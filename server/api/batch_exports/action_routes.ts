@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
-import { body } from '../../platform/http/bodies/body.ts';
+import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { write } from '../../platform/http/write.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
@@ -11,7 +11,7 @@ import { answerLogs } from './logs/logs.ts';
 import { paused, recordPause, unpaused } from './pause.ts';
 import type { PauseChange } from './pause.ts';
 import type { Mount } from './mount.ts';
-import { BatchExport, NoFields, Unpause } from './schema.ts';
+import { BatchExport, Unpause } from './schema.ts';
 import { updateBatchExport } from './store.ts';
 import type { LockedExport } from './store.ts';
 

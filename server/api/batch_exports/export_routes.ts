@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import type { Engine } from '../../engine/engine.ts';
+import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { jsonBody } from '../../platform/http/bodies/body.ts';
 import { JsonText } from '../../platform/http/lists/in_pieces.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
@@ -12,7 +13,7 @@ import { createBatchExport } from './create.ts';
 import { deleteBatchExport } from './delete.ts';
 import { withDestinations } from './body/documented_destination.ts';
 import { getExport, getLockedExport, missing } from './found.ts';
-import { countBatchExports, uuidParameter } from './place.ts';
+import { countBatchExports } from './place.ts';
 import { checkNewExport, noProject } from './body/new_export.ts';
 import { checkContent, contentOfLocked } from './body/query_check.ts';
 import type { QueryCheck } from './body/query_check.ts';

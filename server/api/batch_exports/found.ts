@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
+import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { notFound } from '../../platform/http/errors.ts';
 import { ifMatch, showsMatch } from '../../platform/http/etag.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import { uuidParameter } from './place.ts';
 import { lockRun } from './runs/store.ts';
 import type { LockedRun } from './runs/store.ts';
 import type { BatchExport } from './schema.ts';

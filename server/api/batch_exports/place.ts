@@ -1,8 +1,5 @@
-import type { FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import { isUuid } from '../../platform/http/caller/access.ts';
-import { notFound } from '../../platform/http/errors.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 
 /**
@@ -55,14 +52,4 @@ export function countBatchExports(place: Place): Sql {
     ? sql`SELECT coalesce(sum(${ofProject(sql`p.id`)}), 0)::bigint AS count FROM projects p
         WHERE p.organization_id = ${place.organization_id}`
     : sql`SELECT ${ofProject(sql`${place.team_id}`)} AS count`;
-}
-
-/**
- * The UUID that a path parameter holds. Throws 404 for other text, because nothing can have such an
- * id.
- */
-export function uuidParameter(request: FastifyRequest, name: 'id' | 'batch_export_id'): string {
-  const text = (request.params as Record<string, string>)[name] ?? '';
-  if (!isUuid(text)) throw notFound();
-  return text;
 }

@@ -184,11 +184,6 @@ export const BatchExportPatch = Type.Object({
 });
 export type BatchExportPatch = Static<typeof BatchExportPatch>;
 
-/**
- * The body of an action that needs nothing to be said; what is sent must be an object all the same.
- */
-export const NoFields = Type.Object({});
-
 /** The body of `unpause/`. */
 export const Unpause = Type.Object({
   backfill: Type.Optional(

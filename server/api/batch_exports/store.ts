@@ -8,6 +8,7 @@ import type { Interval } from '../../engine/planning/interval.ts';
 import type { RecordPlace } from '../../platform/http/caller/access.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { locking } from '../../platform/postgres/locking.ts';
 import { instant_column } from '../../platform/postgres/instant.ts';
 import { managedBy } from '../configuration/store.ts';
 import { isInPlace, pageOfPlace } from './place.ts';
@@ -292,5 +293,5 @@ export function findTargetProject(
     SELECT p.id, p.timezone, ${instant_column} FROM projects p
     WHERE p.organization_id = ${place.organization_id}
       AND (${team}::bigint IS NULL OR p.id = ${team}::bigint)
-    ORDER BY p.created_at, p.id LIMIT 1 ${lock === undefined ? empty : raw('FOR SHARE')}`);
+    ORDER BY p.created_at, p.id LIMIT 1 ${locking(lock, 'FOR SHARE')}`);
 }

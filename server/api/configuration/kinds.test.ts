@@ -98,6 +98,7 @@ test('every kind: made, nothing left to do, pulled and planned; then taken away'
     { key: config.home.key },
   );
   assert.doesNotMatch(pulled.text, /pl4nted/);
+  assert.deepEqual(pulled.body.configuration.organization, files.organization);
   const { default_project: _first, ...projects } = pulled.body.configuration.projects;
   assert.deepEqual(Object.keys(projects), ['web']);
   const after_pull = await config.plan(

@@ -135,7 +135,6 @@ export async function sweepPlans(db: Queryable, before: string): Promise<void> {
 export type LatestEntry = {
   scope: string;
   item_id: string;
-  activity: string;
   user: string | null;
   key: string | null;
   at: string;
@@ -148,12 +147,12 @@ export function listLatestEntries(
   items: readonly { scope: string; item_id: string }[],
 ): Promise<LatestEntry[]> {
   return db.rows<LatestEntry>(sql`
-    SELECT asked.scope, asked.item_id, a.activity, a.user_email AS user, a.key_mask AS key,
+    SELECT asked.scope, asked.item_id, a.user_email AS user, a.key_mask AS key,
       a.created_at AS at
     FROM unnest(${items.map((one) => one.scope)}::text[],
       ${items.map((one) => one.item_id)}::text[]) AS asked (scope, item_id)
     CROSS JOIN LATERAL (
-      SELECT a.activity, a.user_email, a.key_mask, a.created_at FROM activity a
+      SELECT a.user_email, a.key_mask, a.created_at FROM activity a
       WHERE a.chain_id = ${organization_id}::uuid AND a.item_id = asked.item_id
         AND a.scope = asked.scope ORDER BY a.number DESC LIMIT 1) a`);
 }

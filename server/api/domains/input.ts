@@ -1,9 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
-import { readBody } from '../../platform/http/bodies/body.ts';
-import { ApiError, invalidMany } from '../../platform/http/errors.ts';
+import { beginBody } from '../../platform/http/bodies/body.ts';
+import { invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import { checked } from '../../platform/http/bodies/validator.ts';
 import { checkDomainName } from './domain_name.ts';
 import { refuseCertificates, refuseSignOnUrl, saml_fields } from './saml_fields.ts';
 import { DomainCreate, DomainPatch } from './schema.ts';
@@ -86,26 +85,17 @@ function wholeBody<Schema extends TSchema>(
   schema: Schema,
   rules: Rules,
 ): Static<Schema> {
-  const { value: sent, unstorable } = readBody(request);
-  let fields: Static<Schema> | undefined;
-  let violations: Violation[] = [];
-  try {
-    fields = checked(schema, sent, '', unstorable);
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    violations = error.violations;
-  }
-  const refused = new Set(violations.map(({ attr }) => attr));
-  // The check trims texts where they stand, so the rules see them as they are stored.
-  const texts = Object.entries(typeof sent === 'object' && sent !== null ? sent : {}).filter(
-    ([attr]) => Object.hasOwn(rules, attr) && !refused.has(attr),
+  // The schema trims texts where they stand, so the rules see them as they are stored.
+  const { sent, isRefused, endWith } = beginBody(request, schema);
+  const texts = Object.entries(sent).filter(
+    ([attr]) => Object.hasOwn(rules, attr) && !isRefused(attr),
   );
-  const faults = texts.flatMap(([attr, text]) => {
-    const fault = typeof text === 'string' ? rules[attr]!(text) : undefined;
-    return fault === undefined ? [] : [{ attr, ...fault }];
-  });
-  if (fields === undefined || faults.length > 0) throw invalidMany([...violations, ...faults]);
-  return fields;
+  return endWith(
+    texts.flatMap(([attr, text]) => {
+      const fault = typeof text === 'string' ? rules[attr]!(text) : undefined;
+      return fault === undefined ? [] : [{ attr, ...fault }];
+    }),
+  );
 }
 
 /**

@@ -1,13 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { isUuid } from '../../platform/http/caller/access.ts';
-import { body } from '../../platform/http/bodies/body.ts';
-import { notFound } from '../../platform/http/errors.ts';
+import { uuidParameter } from '../../platform/http/caller/access.ts';
+import { NoFields, body } from '../../platform/http/bodies/body.ts';
+import { missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { NoFields } from '../batch_exports/schema.ts';
 import { challengeName } from './challenge.ts';
 import { claimDomain } from './claim.ts';
 import { readDomainChanges, readNewDomain } from './input.ts';
@@ -89,7 +88,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
 
   const change = (request: FastifyRequest, reply: FastifyReply) =>
     write(request, reply, 200, async (tx, record) => {
-      const before = await getDomain(tx, request, idOf(request), 'lock');
+      const before = await getDomain(tx, request, uuidParameter(request, 'id'), 'lock');
       ifMatch(request, before);
       await updateDomain(
         tx,
@@ -135,7 +134,7 @@ function deleteRoute(app: FastifyInstance): void {
     },
     (request, reply) =>
       write(request, reply, 204, async (tx, record) => {
-        const before = await getDomain(tx, request, idOf(request), 'lock');
+        const before = await getDomain(tx, request, uuidParameter(request, 'id'), 'lock');
         ifMatch(request, before);
         await deleteDomain(tx, before.id);
         record(domainEntry('deleted', before, undefined));
@@ -178,11 +177,6 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-function idOf(request: FastifyRequest): string {
-  const { id = '' } = request.params as { id?: string };
-  return isUuid(id) ? id : missing();
-}
-
 /**
  * The domain that the path names, or the one with the id, in the organization of the path; throws
  * 404 without one.
@@ -190,12 +184,8 @@ function idOf(request: FastifyRequest): string {
 async function getDomain(
   db: Queryable,
   request: FastifyRequest,
-  id = idOf(request),
+  id = uuidParameter(request, 'id'),
   lock?: 'lock',
 ): Promise<DomainRow> {
   return (await findDomain(db, request.access.organization_id, id, lock)) ?? missing();
-}
-
-function missing(): never {
-  throw notFound();
 }

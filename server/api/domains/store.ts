@@ -8,6 +8,7 @@ import { configuredProviders } from '../../platform/openid_providers.ts';
 import type { OpenidSettings } from '../../platform/openid_providers.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { locking } from '../../platform/postgres/locking.ts';
 import { managedBy } from '../configuration/store.ts';
 import { newChallenge } from './challenge.ts';
 import { newProof, nextCheck } from './checks.ts';
@@ -55,12 +56,7 @@ export function findDomain(
   return db.row<DomainRow>(sql`
     SELECT ${columns} FROM domains d WHERE d.id = ${id}::uuid
       AND d.organization_id = ${organization_id}::uuid
-      ${
-        lock === undefined
-          ? empty
-          : sql`FOR
-      UPDATE`
-      }`);
+      ${locking(lock, 'FOR UPDATE')}`);
 }
 
 /**

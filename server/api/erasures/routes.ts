@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import type { Criteria } from '../../engine/erasures/criteria.ts';
-import { isUuid } from '../../platform/http/caller/access.ts';
+import { isUuid } from '../../platform/uuid.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { invalid, notFound } from '../../platform/http/errors.ts';
 import {

@@ -10,14 +10,14 @@ import { examples_max } from '../../engine/ingestion_warnings/store.ts';
 import type { NoteWarning } from '../../engine/ingestion_warnings/warning.ts';
 import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
 import {
-  ApiError,
   invalid,
   invalidMany,
   notFound,
+  unavailable,
   unparsable,
   unsupportedMediaType,
 } from '../../platform/http/errors.ts';
-import type { Violation } from '../../platform/http/errors.ts';
+import type { ApiError, Violation } from '../../platform/http/errors.ts';
 import { isValidateOnly, query } from '../../platform/http/lists/query.ts';
 import { events_size_bytes_max, eventsSent, line_media_types } from './body.ts';
 import type { EventsSent } from './body.ts';
@@ -188,7 +188,5 @@ function notStored({ taken, failure }: Taken): ApiError {
   const detail =
     `The store did not take all events; ${taken} of them are stored. Send the request again: ` +
     'events that carry a uuid are not doubled.';
-  return new ApiError(503, 'server_error', [{ attr: null, code: 'unavailable', detail }], {
-    'retry-after': '2',
-  });
+  return unavailable(detail, 2);
 }

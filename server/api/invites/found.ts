@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { isUuid } from '../../platform/http/caller/access.ts';
+import { isUuid } from '../../platform/uuid.ts';
 import type { Caller } from '../../platform/http/caller/access.ts';
 import { ApiError, notFound, throttled } from '../../platform/http/errors.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { secretChange } from '../../platform/activity/changes.ts';
-import { isUuid } from '../../platform/http/caller/access.ts';
-import { body } from '../../platform/http/bodies/body.ts';
-import { forbidden, invalid, notFound } from '../../platform/http/errors.ts';
+import { uuidParameter } from '../../platform/http/caller/access.ts';
+import { NoFields, body } from '../../platform/http/bodies/body.ts';
+import { forbidden, invalid, missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { requireLevel } from '../../platform/http/caller/guard.ts';
 import { write } from '../../platform/http/write.ts';
@@ -15,7 +15,7 @@ import { memberDetail } from './check.ts';
 import { shownToSender, withLink } from './link.ts';
 import { sendInvites, writeInviteMails } from './mailing.ts';
 import { countRecipients } from './recipient_limit.ts';
-import { InviteWithLink, NoFields } from './schema.ts';
+import { InviteWithLink } from './schema.ts';
 import { deleteInvite, findInvite, getSender, listStandings, renewInvite } from './store.ts';
 import type { StoredInvite } from './store.ts';
 
@@ -115,12 +115,8 @@ async function getInvite(
   tx: Transaction,
   now_ms: number,
 ): Promise<StoredInvite> {
-  const { id = '' } = request.params as { id?: string };
-  const invite = isUuid(id)
-    ? await findInvite(tx, request.access.organization_id, id, now_ms)
-    : undefined;
-  if (invite === undefined) throw notFound();
-  return invite;
+  const id = uuidParameter(request, 'id');
+  return (await findInvite(tx, request.access.organization_id, id, now_ms)) ?? missing();
 }
 
 /** Throws 403 below level 8 for an invite that somebody else made. */

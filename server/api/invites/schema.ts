@@ -50,9 +50,6 @@ export const InviteWithLink = Type.Object({ ...invite_fields, link }, { title: '
 /** An invite and its link, which `validate_only` leaves out. */
 export type InviteWithLink = Static<typeof InviteWithLink>;
 
-/** Body of what needs none: anything that is not a JSON object is refused all the same. */
-export const NoFields = Type.Object({});
-
 /** Body of POST, and each item of a bulk. */
 export const NewInvite = Type.Object({
   target_email: Type.String({

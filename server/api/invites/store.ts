@@ -1,9 +1,10 @@
-import sql, { empty } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { locking } from '../../platform/postgres/locking.ts';
 import { userJson } from '../users/store.ts';
 import { open_for_ms } from './schema.ts';
 import type { InviteRow } from './schema.ts';
@@ -215,12 +216,7 @@ export async function findInviteAnywhere(
 ): Promise<InviteAnywhere | undefined> {
   const organization = await db.row<InviteAnywhere['organization']>(sql`
     SELECT o.id, o.name FROM organizations o WHERE o.id = (SELECT organization_id FROM invites
-      WHERE id = ${id}::uuid) ${
-        lock === undefined
-          ? empty
-          : sql`FOR
-      NO KEY UPDATE`
-      }`);
+      WHERE id = ${id}::uuid) ${locking(lock, 'FOR NO KEY UPDATE')}`);
   const invite =
     organization === undefined ? undefined : await findInvite(db, organization.id, id, now_ms);
   if (organization === undefined || invite === undefined) return undefined;

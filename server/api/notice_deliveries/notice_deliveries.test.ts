@@ -27,8 +27,8 @@ test('each attempt with its status and what was sent; a notice is sent again', a
   const base = `/api/projects/${home.project.id}/notice_deliveries/`;
   const get = async (path = '') =>
     (await house.request('GET', `${base}${path}`, { key: home.key })).body;
-  const send = (id: number) =>
-    house.request('POST', `${base}${id}/send/`, { key: home.key, body: {} });
+  const send = (id: number, body: unknown = {}) =>
+    house.request('POST', `${base}${id}/send/`, { key: home.key, body });
   receiver.plan({ status: 500 });
   await endedRun(house, exported.id, failed);
   await deliver();
@@ -51,6 +51,7 @@ test('each attempt with its status and what was sent; a notice is sent again', a
     ],
   );
   assert.equal(record.body, received()[0]!.body);
+  assert.equal((await send(listed.id, [])).status, 400);
   const again = await send(listed.id);
   assert.deepEqual([again.status, again.body.outcome], [200, 'pending']);
   await deliver();

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { isoInstant } from '../../platform/clock.ts';
-import { jsonBody } from '../../platform/http/bodies/body.ts';
+import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { conflict, notFound } from '../../platform/http/errors.ts';
 import { answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { query } from '../../platform/http/lists/query.ts';
@@ -80,7 +80,7 @@ function sendRoute(app: FastifyInstance, { clock }: Deps, { base, within }: Moun
         const id = idOf(request);
         const locked = await lockDelivery(tx, request.access, id);
         if (locked === undefined) throw notFound();
-        jsonBody(request);
+        body(request, NoFields);
         if (locked.is_under_way) throw conflict('An attempt is under way: wait for its end.');
         if (locked.is_target_off)
           throw conflict('The target is switched off: switch it on, then send again.');

@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { changesOf, secretChange } from '../../platform/activity/changes.ts';
 import type { Change } from '../../platform/activity/changes.ts';
-import { isUuid } from '../../platform/http/caller/access.ts';
-import { notFound } from '../../platform/http/errors.ts';
+import { uuidParameter } from '../../platform/http/caller/access.ts';
+import { missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { write } from '../../platform/http/write.ts';
@@ -109,7 +110,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount)
 
   const change = (request: FastifyRequest, reply: FastifyReply) =>
     write(request, reply, 200, async (tx, record) => {
-      const before = await getTarget(tx, request, idOf(request), 'lock');
+      const before = await getTarget(tx, request, uuidParameter(request, 'id'), 'lock');
       ifMatch(request, before);
       const { has_new_url, has_new_secret } = await changeTarget(deps, tx, before, request);
       const after = await getTarget(tx, request);
@@ -154,7 +155,7 @@ function deleteRoute(app: FastifyInstance, { base, within }: Mount): void {
     },
     (request, reply) =>
       write(request, reply, 204, async (tx, record) => {
-        const before = await getTarget(tx, request, idOf(request), 'lock');
+        const before = await getTarget(tx, request, uuidParameter(request, 'id'), 'lock');
         ifMatch(request, before);
         record(entryOf('deleted', before, undefined, []));
         await deleteNoticeTarget(tx, before.id);
@@ -174,7 +175,11 @@ function testRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): v
   app.post(
     `${base}:id/test/`,
     { config: { scope: 'batch_export:write', within }, schema },
-    async (request) => tryTarget(deps, await getTarget(deps.db, request), request),
+    async (request) => {
+      const target = await getTarget(deps.db, request);
+      body(request, NoFields);
+      return tryTarget(deps, target, request);
+    },
   );
 }
 
@@ -185,18 +190,10 @@ function testRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): v
 async function getTarget(
   db: Queryable,
   request: FastifyRequest,
-  id = idOf(request),
+  id = uuidParameter(request, 'id'),
   lock?: 'lock',
 ): Promise<NoticeTargetRow> {
-  const found = await findNoticeTarget(db, request.access, id, lock);
-  if (found === undefined) throw notFound();
-  return found;
-}
-
-function idOf(request: FastifyRequest): string {
-  const { id = '' } = request.params as { id?: string };
-  if (!isUuid(id)) throw notFound();
-  return id;
+  return (await findNoticeTarget(db, request.access, id, lock)) ?? missing();
 }
 
 /** `unseen` are the changes that the shown fields do not tell. */

@@ -1,8 +1,9 @@
-import sql, { empty } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { locking } from '../../platform/postgres/locking.ts';
 import { managedBy } from '../configuration/store.ts';
 import type { NoticeTargetRow } from './schema.ts';
 
@@ -55,12 +56,7 @@ export function findNoticeTarget(
 ): Promise<NoticeTargetRow | undefined> {
   return db.row<NoticeTargetRow>(sql`
     SELECT ${columns} FROM notice_targets t WHERE t.id = ${id}::uuid
-      AND ${isInPlace(place)} ${
-        lock === undefined
-          ? empty
-          : sql`FOR
-      UPDATE`
-      }`);
+      AND ${isInPlace(place)} ${locking(lock, 'FOR UPDATE')}`);
 }
 
 /**

@@ -23,6 +23,11 @@ test('a test is delivered at once, signed, and says what went wrong; many are sl
   const tried = (target: { id: string }, query = '') =>
     house.request('POST', `${projectList(home)}${target.id}/test/${query}`, { key: home.key });
   const hook = await make({ type: 'webhook', url: `${receiver.url}/test`, secret, enabled: false });
+  const broken = { key: home.key, body: '{' };
+  assert.equal(
+    (await house.request('POST', `${projectList(home)}${hook.id}/test/`, broken)).status,
+    400,
+  );
   assert.deepEqual((await tried(hook, '?validate_only=true')).body, {
     is_delivered: null,
     detail: null,

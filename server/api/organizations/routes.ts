@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { body } from '../../platform/http/bodies/body.ts';
-import { conflict, forbidden, notFound } from '../../platform/http/errors.ts';
+import { conflict, forbidden, missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { Problem } from '../../platform/http/responses.ts';
@@ -97,7 +97,7 @@ function recordRoutes(app: FastifyInstance): void {
       config: { ...one, scope: 'organization:read', record: selectOrganization },
       schema: { summary: 'Retrieve an organization', response: { 200: Organization } },
     },
-    async (request) => request.record ?? notFoundNow(),
+    async (request) => request.record ?? missing(),
   );
 
   const change =
@@ -105,8 +105,7 @@ function recordRoutes(app: FastifyInstance): void {
     (request: FastifyRequest, reply: FastifyReply) =>
       write(request, reply, 200, async (tx, record) => {
         const { organization_id, level } = request.access;
-        const before =
-          (await findOrganization(tx, organization_id, level, 'lock')) ?? notFoundNow();
+        const before = (await findOrganization(tx, organization_id, level, 'lock')) ?? missing();
         ifMatch(request, before);
         await updateOrganization(tx, organization_id, body(request, schema));
         const after = await findOrganization(tx, organization_id, level);
@@ -155,8 +154,7 @@ function deleteRoute(app: FastifyInstance): void {
       write(request, reply, 204, async (tx, record) => {
         const { organization_id, level } = request.access;
         await lockOutWriters(tx, organization_id);
-        const before =
-          (await findOrganization(tx, organization_id, level, 'lock')) ?? notFoundNow();
+        const before = (await findOrganization(tx, organization_id, level, 'lock')) ?? missing();
         ifMatch(request, before);
         if (await arePluginsUsedElsewhere(tx, organization_id))
           throw conflict(
@@ -185,6 +183,3 @@ function entryOf(
 }
 
 /** Deleted between the look at the membership and now. */
-function notFoundNow(): never {
-  throw notFound();
-}

@@ -1,4 +1,4 @@
-import sql, { empty, raw } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller, RecordPlace } from '../../platform/http/caller/access.ts';
@@ -6,6 +6,7 @@ import type { Page } from '../../platform/http/lists/pagination.ts';
 import { isOpenTo } from '../../platform/http/caller/second_factor.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { locking } from '../../platform/postgres/locking.ts';
 import { managedBy } from '../configuration/store.ts';
 import { memberCount } from '../members/store.ts';
 import { insertProject } from '../projects/store.ts';
@@ -75,9 +76,7 @@ export function findOrganization(
     organization_id: sql`${id}::uuid`,
     level: sql`${level}::integer`,
   });
-  return db.row<OrganizationRow>(
-    sql`${selected} ${lock === undefined ? empty : raw('FOR UPDATE OF o')}`,
-  );
+  return db.row<OrganizationRow>(sql`${selected} ${locking(lock, 'FOR UPDATE OF o')}`);
 }
 
 /**

@@ -1,19 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import { forbidden, notFound } from '../../platform/http/errors.ts';
+import { integerParameter } from '../../platform/http/caller/access.ts';
+import { missing } from '../../platform/http/errors.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import { pluginsLevelFault } from '../plugins/schema.ts';
-import { findPluginsLevel, findVisiblePlugin } from '../plugins/store.ts';
+import { findVisiblePlugin, requirePluginsLevel } from '../plugins/store.ts';
 import type { PluginConfigRow } from './schema.ts';
 import { findPluginConfig, findStoredConfig } from './store.ts';
-
-const id_max = 2_147_483_647;
-
-/** Throws 403 when the organization of the project may not use plugins. */
-export async function requireLevel(db: Queryable, request: FastifyRequest): Promise<void> {
-  const level = (await findPluginsLevel(db, request.access.organization_id)) ?? missing();
-  const fault = pluginsLevelFault(level, 3);
-  if (fault !== undefined) throw forbidden(fault);
-}
 
 /**
  * The config that the path names, or the one with the id, in the project of the path. Throws 403
@@ -22,9 +13,9 @@ export async function requireLevel(db: Queryable, request: FastifyRequest): Prom
 export async function getConfig(
   db: Queryable,
   request: FastifyRequest,
-  id = idOf(request),
+  id = integerParameter(request),
 ): Promise<PluginConfigRow> {
-  await requireLevel(db, request);
+  await requirePluginsLevel(db, request.access, 3);
   return (await findPluginConfig(db, request.access.team_id!, id)) ?? missing();
 }
 
@@ -41,13 +32,4 @@ export async function getLockedConfig(
     missing();
   if ((await findStoredConfig(tx, id, 'lock')) === undefined) missing();
   return getConfig(tx, request);
-}
-
-function idOf(request: FastifyRequest): number {
-  const { id = '' } = request.params as { id?: string };
-  return /^[1-9]\d{0,9}$/.test(id) && Number(id) <= id_max ? Number(id) : missing();
-}
-
-function missing(): never {
-  throw notFound();
 }

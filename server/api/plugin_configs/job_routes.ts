@@ -90,9 +90,7 @@ async function startJob(
   sent: Record<string, unknown>,
 ): Promise<PluginJobRow> {
   const { public_jobs, capabilities } = await loadVersion(tx, secrets, config.plugin).catch(
-    (error: unknown) => {
-      throw error instanceof PluginError ? conflict(error.message) : error;
-    },
+    conflictOf,
   );
   const names = Object.keys(public_jobs).filter((known) => capabilities.jobs.includes(known));
   if (!names.includes(name))
@@ -115,10 +113,11 @@ async function startJob(
     throw conflict(
       'The plugin is disabled in this project, so no job of it runs: enable it first.',
     );
-  const id = await addJob(tx, config.id, name, read.payload, 0, 'person').catch(
-    (error: unknown) => {
-      throw error instanceof PluginError ? conflict(error.message) : error;
-    },
-  );
+  const id = await addJob(tx, config.id, name, read.payload, 0, 'person').catch(conflictOf);
   return getPluginJob(tx, id);
+}
+
+/** What a plugin cannot do at the moment is no fault of the request. */
+function conflictOf(error: unknown): never {
+  throw error instanceof PluginError ? conflict(error.message) : error;
 }

@@ -9,7 +9,8 @@ import type { Entry } from '../../platform/http/write.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { createConfig, changeConfig, secretChanges } from './change.ts';
 import { runningRoutes } from './job_routes.ts';
-import { getConfig, getLockedConfig, requireLevel } from './found.ts';
+import { requirePluginsLevel } from '../plugins/store.ts';
+import { getConfig, getLockedConfig } from './found.ts';
 import {
   PluginConfig,
   PluginConfigCreate,
@@ -56,7 +57,7 @@ function readingRoutes(app: FastifyInstance, { db }: Deps): void {
       },
     },
     async (request) => {
-      await requireLevel(db, request);
+      await requirePluginsLevel(db, request.access, 3);
       return answerPage<PluginConfigRow>(
         request,
         db,
@@ -113,7 +114,7 @@ function makingRoute(app: FastifyInstance, deps: Deps): void {
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record) => {
-        await requireLevel(tx, request);
+        await requirePluginsLevel(tx, request.access, 3);
         const id = await createConfig(tx, deps, request, body(request, PluginConfigCreate));
         const made = await getConfig(tx, request, id);
         record(configEntry('created', undefined, made, secretChanges([], made.secret_keys, [])));

@@ -1,9 +1,10 @@
-import sql, { empty } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { StoredPluginConfig } from '../../engine/plugins/stored_config.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { locking } from '../../platform/postgres/locking.ts';
 import { managedBy } from '../configuration/store.ts';
 import { pluginJson } from '../plugins/store.ts';
 import type { PluginConfigRow, PluginJobRow, PluginLogQuery } from './schema.ts';
@@ -100,12 +101,7 @@ export function findStoredConfig(
 ): Promise<StoredPluginConfig | undefined> {
   return db.row<StoredPluginConfig>(
     sql`SELECT c.config, c.config_secrets, c.secret_keys FROM plugin_configs c
-      WHERE c.id = ${id} ${
-        lock === undefined
-          ? empty
-          : sql`FOR
-      UPDATE`
-      }`,
+      WHERE c.id = ${id} ${locking(lock, 'FOR UPDATE')}`,
   );
 }
 

@@ -4,9 +4,8 @@ import { followSchema } from '../../engine/plugins/follow_schema.ts';
 import { storableFault } from '../../engine/plugins/packages/storable.ts';
 import { invalid, invalidMany } from '../../platform/http/errors.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { requirePluginsLevel } from './found.ts';
 import type { PluginPatch, PluginRow } from './schema.ts';
-import { updatePlugin } from './store.ts';
+import { requirePluginsLevel, updatePlugin } from './store.ts';
 import type { HiddenPlugin } from './store.ts';
 
 const json_fields = ['config_schema', 'capabilities', 'metrics', 'public_jobs'] as const;
@@ -40,7 +39,7 @@ export async function changePlugin(
 ): Promise<void> {
   refuseLong(sent);
   if (sent.is_global !== undefined && sent.is_global !== before.is_global)
-    await requirePluginsLevel(tx, request, 9);
+    await requirePluginsLevel(tx, request.access, 9);
   const { plugin_type, ...fields } = sent;
   // Null is the default, which for code that is written through the API is `source`.
   const type =

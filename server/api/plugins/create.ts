@@ -14,11 +14,11 @@ import { refuseLong } from './change.ts';
 import type { Collection } from './collections.ts';
 import { contentChange, pluginEntry } from './entry.ts';
 import { fetching, namingFaults } from './faults.ts';
-import { placeOf, requirePluginsLevel } from './found.ts';
+import { placeOf } from './found.ts';
 import { putInstalled } from './install.ts';
 import { originOf, sealSource } from './origins.ts';
 import { PluginCreate } from './schema.ts';
-import { findPlugin, insertPlugin, updatePlugin } from './store.ts';
+import { findPlugin, insertPlugin, requirePluginsLevel, updatePlugin } from './store.ts';
 import type { PluginSource } from './schema.ts';
 
 /** A package that was fetched and looked at, and where it came from. */
@@ -36,10 +36,10 @@ export async function createPlugin(
   collection: Collection,
   catalogue: CatalogueEntry[],
 ) {
-  await requirePluginsLevel(deps.db, request, 6);
+  await requirePluginsLevel(deps.db, request.access, 6);
   const { url, ...fields } = body(request, PluginCreate);
   refuseLong(fields);
-  if (fields.is_global === true) await requirePluginsLevel(deps.db, request, 9);
+  if (fields.is_global === true) await requirePluginsLevel(deps.db, request.access, 9);
   const plugin_type = fields.plugin_type ?? (url === undefined ? 'source' : 'custom');
   const wanted = sourceWanted(
     plugin_type,

@@ -1,33 +1,16 @@
 import type { FastifyRequest } from 'fastify';
-import { forbidden, notFound } from '../../platform/http/errors.ts';
+import { integerParameter } from '../../platform/http/caller/access.ts';
+import { forbidden, missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { Collection } from './collections.ts';
-import { pluginsLevelFault } from './schema.ts';
 import type { PluginRow } from './schema.ts';
-import { findHiddenPlugin, findPlugin, findPluginsLevel } from './store.ts';
+import { findHiddenPlugin, findPlugin, requirePluginsLevel } from './store.ts';
 import type { HiddenPlugin, Place } from './store.ts';
-
-const id_max = 2_147_483_647;
 
 /** Where the request looks. */
 export function placeOf(request: FastifyRequest, collection: Collection): Place {
   return { organization_id: request.access.organization_id, collection: collection.name };
-}
-
-/**
- * Throws 403 when the organization's `plugins_access_level` does not suffice. Comes before anything
- * that tells whether a record exists.
- */
-export async function requirePluginsLevel(
-  db: Queryable,
-  request: FastifyRequest,
-  wanted: 3 | 6 | 9,
-): Promise<void> {
-  const level = await findPluginsLevel(db, request.access.organization_id);
-  if (level === undefined) throw notFound();
-  const fault = pluginsLevelFault(level, wanted);
-  if (fault !== undefined) throw forbidden(fault);
 }
 
 /** The plugin that the path names, for an organization that may use plugins. Throws 403 and 404. */
@@ -36,7 +19,7 @@ export async function getPlugin(
   request: FastifyRequest,
   collection: Collection,
 ): Promise<PluginRow> {
-  await requirePluginsLevel(db, request, 3);
+  await requirePluginsLevel(db, request.access, 3);
   return getVisible(db, request, collection);
 }
 
@@ -49,7 +32,7 @@ export async function getOwnPlugin(
   request: FastifyRequest,
   collection: Collection,
 ): Promise<PluginRow> {
-  await requirePluginsLevel(db, request, 6);
+  await requirePluginsLevel(db, request.access, 6);
   const plugin = await getVisible(db, request, collection);
   if (plugin.organization_id === request.access.organization_id) return plugin;
   throw forbidden(
@@ -78,11 +61,6 @@ async function getVisible(
   request: FastifyRequest,
   collection: Collection,
 ): Promise<PluginRow> {
-  const text = (request.params as { id?: string }).id ?? '';
-  const id = /^[1-9]\d{0,9}$/.test(text) && Number(text) <= id_max ? Number(text) : missing();
+  const id = integerParameter(request);
   return (await findPlugin(db, placeOf(request, collection), id)) ?? missing();
-}
-
-function missing(): never {
-  throw notFound();
 }

@@ -10,12 +10,13 @@ import {
 } from '../../platform/http/lists/pagination.ts';
 import { ActivityEntry } from '../activity/schema.ts';
 import type { ActivityRow } from '../activity/schema.ts';
+import { level_of_addresses } from '../activity/store.ts';
 import { PluginConfig } from '../plugin_configs/schema.ts';
 import type { PluginConfigRow } from '../plugin_configs/schema.ts';
 import { countExportingConfigs, listExportingConfigs } from '../plugin_configs/store.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import type { Collection } from './collections.ts';
-import { placeOf, requirePluginsLevel } from './found.ts';
+import { placeOf } from './found.ts';
 import { reading } from './record_routes.ts';
 import { CatalogueItem, Plugin, besideRecord, no_record } from './schema.ts';
 import type { PluginRow } from './schema.ts';
@@ -25,10 +26,8 @@ import {
   findPlugin,
   listPluginActivity,
   listUnusedPlugins,
+  requirePluginsLevel,
 } from './store.ts';
-
-/** From this level on a member sees the addresses that others came from. */
-const level_of_addresses = 8;
 
 const beside =
   'The answer is the first plugin that the list is about (null fields: there is none), with ' +
@@ -105,7 +104,7 @@ export function listRoutes(
         },
       },
       async (request) => {
-        await requirePluginsLevel(db, request, 3);
+        await requirePluginsLevel(db, request.access, 3);
         return answer(request, { db, collection, catalogue });
       },
     );

@@ -12,10 +12,16 @@ import { changePlugin } from './change.ts';
 import type { Collection } from './collections.ts';
 import { createPlugin } from './create.ts';
 import { pluginEntry } from './entry.ts';
-import { getPlugin, lockOwnPlugin, placeOf, requirePluginsLevel } from './found.ts';
+import { getPlugin, lockOwnPlugin, placeOf } from './found.ts';
 import { Plugin, PluginCreate, PluginPatch } from './schema.ts';
 import type { PluginRow } from './schema.ts';
-import { countPlugins, deletePlugin, isUsedElsewhere, listPlugins } from './store.ts';
+import {
+  countPlugins,
+  deletePlugin,
+  isUsedElsewhere,
+  listPlugins,
+  requirePluginsLevel,
+} from './store.ts';
 
 /** What every route that reads a plugin is configured with. */
 export const reading = { within: 'organization', scope: 'plugin:read' } as const;
@@ -44,7 +50,7 @@ function readingRoutes(app: FastifyInstance, { db }: Deps, collection: Collectio
       schema: { summary, querystring: PageQuery, response: { 200: pageOf(Plugin) } },
     },
     async (request) => {
-      await requirePluginsLevel(db, request, 3);
+      await requirePluginsLevel(db, request.access, 3);
       const place = placeOf(request, collection);
       return answerPage<PluginRow>(
         request,

@@ -134,6 +134,7 @@ test('rollback goes back, and forward again; without an earlier version it is 40
   });
   assert.deepEqual(dry.body.changes.config_fields, { added: [], removed: ['region'], changed: [] });
   assert.deepEqual((await ask('GET', `${url}source/`)).body, second);
+  assert.equal((await ask('POST', `${url}rollback/`, '{')).status, 400);
   assert.equal((await ask('POST', `${url}rollback/`)).status, 200);
   assert.deepEqual((await ask('GET', `${url}source/`)).body, first);
   await ask('POST', `${url}rollback/`);

@@ -1,11 +1,15 @@
-import sql, { empty } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { PluginCollection } from '../../engine/plugins/plugin.ts';
+import type { Access } from '../../platform/http/caller/access.ts';
+import { forbidden, missing } from '../../platform/http/errors.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { locking } from '../../platform/postgres/locking.ts';
 import { activityColumns } from '../activity/store.ts';
 import { managedBy } from '../configuration/store.ts';
+import { pluginsLevelFault } from './schema.ts';
 import type { PluginPatch, PluginRow } from './schema.ts';
 
 /** Where a request looks: one collection, as one organization sees it. */
@@ -90,12 +94,7 @@ export function findVisiblePlugin(
 ): Promise<(PluginRow & { collection: PluginCollection; version_id: string | null }) | undefined> {
   return db.row(sql`
     SELECT ${columns}, p.collection, p.version_id ${source} WHERE p.id = ${id}
-      AND ${isVisible(organization_id)} ${
-        share === undefined
-          ? empty
-          : sql`FOR
-      SHARE OF p`
-      }`);
+      AND ${isVisible(organization_id)} ${locking(share, 'FOR SHARE OF p')}`);
 }
 
 /** What of a plugin's row is not shown. */
@@ -116,12 +115,7 @@ export function findHiddenPlugin(
 ): Promise<HiddenPlugin | undefined> {
   return db.row<HiddenPlugin>(
     sql`SELECT p.origin, p.version_id, p.previous_version_id FROM plugins p
-      WHERE p.id = ${id} ${
-        lock === undefined
-          ? empty
-          : sql`FOR
-      UPDATE`
-      }`,
+      WHERE p.id = ${id} ${locking(lock, 'FOR UPDATE')}`,
   );
 }
 
@@ -285,16 +279,18 @@ export function countPluginActivity(organization_id: string, scope: string): Sql
 }
 
 /**
- * What the organization may do with plugins: 0 nothing, 3 use and configure, 6 install and change,
- * 9 also global records. Undefined: there is no such organization.
+ * Throws 403 when the organization's `plugins_access_level` does not suffice. Comes before anything
+ * that tells whether a record exists.
  */
-export async function findPluginsLevel(
+export async function requirePluginsLevel(
   db: Queryable,
-  organization_id: string,
-): Promise<number | undefined> {
+  { organization_id }: Pick<Access, 'organization_id'>,
+  wanted: 3 | 6 | 9,
+): Promise<void> {
   const row = await db.row<{ level: number }>(
     sql`SELECT plugins_access_level AS level FROM organizations
       WHERE id = ${organization_id}::uuid`,
   );
-  return row?.level;
+  const fault = pluginsLevelFault((row ?? missing()).level, wanted);
+  if (fault !== undefined) throw forbidden(fault);
 }

@@ -6,7 +6,7 @@ import { followSchema } from '../../engine/plugins/follow_schema.ts';
 import { findVersion, loadVersion } from '../../engine/plugins/versions.ts';
 import type { PluginVersion } from '../../engine/plugins/versions.ts';
 import { beforehand } from '../../platform/http/inner/beforehand.ts';
-import { body } from '../../platform/http/bodies/body.ts';
+import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { conflict } from '../../platform/http/errors.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { write } from '../../platform/http/write.ts';
@@ -91,6 +91,7 @@ export function rollbackPlugin(
 ) {
   return write(request, reply, 200, async (tx, record) => {
     const { before, hidden } = await lockOwnPlugin(tx, request, collection);
+    body(request, NoFields);
     if (hidden.previous_version_id === null)
       throw conflict('The plugin has no version before this one.');
     const previous = await loading(() =>

@@ -3,8 +3,8 @@ import type { Static, TSchema } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import type { Caller } from '../../platform/http/caller/access.ts';
-import { body, jsonBody } from '../../platform/http/bodies/body.ts';
-import { ApiError, forbidden, invalid, invalidMany, notFound } from '../../platform/http/errors.ts';
+import { beginBody } from '../../platform/http/bodies/body.ts';
+import { forbidden, invalid, missing } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
@@ -89,7 +89,7 @@ function recordRoutes(app: FastifyInstance): void {
       config: { ...one, scope: 'project:read', record: selectProject },
       schema: { summary: 'Retrieve a project', response: { 200: Project } },
     },
-    async (request) => request.record ?? notFoundNow(),
+    async (request) => request.record ?? missing(),
   );
 
   const change =
@@ -97,7 +97,7 @@ function recordRoutes(app: FastifyInstance): void {
     (request: FastifyRequest, reply: FastifyReply) =>
       write(request, reply, 200, async (tx, record) => {
         const id = request.access.team_id!;
-        const before = (await findProject(tx, id, 'lock')) ?? notFoundNow();
+        const before = (await findProject(tx, id, 'lock')) ?? missing();
         ifMatch(request, before);
         const changes = wholeBody(request, schema);
         await updateProject(tx, id, changes);
@@ -142,7 +142,7 @@ function deleteRoute(app: FastifyInstance): void {
       write(request, reply, 204, async (tx, record) => {
         const id = request.access.team_id!;
         await lockOutWriters(tx, request.access.organization_id);
-        const before = (await findProject(tx, id, 'lock')) ?? notFoundNow();
+        const before = (await findProject(tx, id, 'lock')) ?? missing();
         ifMatch(request, before);
         record(entryOf('deleted', before, undefined));
         await deleteProject(tx, id);
@@ -199,24 +199,11 @@ function wholeBody<Schema extends TSchema>(
   request: FastifyRequest,
   schema: Schema,
 ): Static<Schema> {
-  const { timezone, internal_addresses } = (jsonBody(request) ?? {}) as Record<string, unknown>;
+  const { sent, endWith } = beginBody(request, schema);
+  const { timezone, internal_addresses } = sent;
   const detail = 'Must be a name of the IANA time zone database, such as Europe/Berlin.';
   const wrong: Violation[] = addressFaults(internal_addresses);
   if (typeof timezone === 'string' && !isTimezone(timezone))
     wrong.push({ attr: 'timezone', code: 'invalid_choice', detail });
-  let fields: Static<Schema>;
-  try {
-    fields = body(request, schema);
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.type !== 'validation_error' || wrong.length === 0)
-      throw error;
-    const told = new Set(error.violations.map(({ attr }) => attr));
-    throw invalidMany([...error.violations, ...wrong.filter(({ attr }) => !told.has(attr))]);
-  }
-  if (wrong.length > 0) throw invalidMany(wrong);
-  return fields;
-}
-
-function notFoundNow(): never {
-  throw notFound();
+  return endWith(wrong);
 }

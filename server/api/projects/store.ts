@@ -1,4 +1,4 @@
-import sql, { empty, raw } from 'sql-template-tag';
+import sql, { empty } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller, RecordPlace } from '../../platform/http/caller/access.ts';
@@ -7,6 +7,7 @@ import type { Page } from '../../platform/http/lists/pagination.ts';
 import { isOpenTo } from '../../platform/http/caller/second_factor.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { locking } from '../../platform/postgres/locking.ts';
 import { managedBy } from '../configuration/store.ts';
 import type { ProjectChanges, ProjectRow } from './schema.ts';
 
@@ -57,7 +58,7 @@ export function findProject(
   lock?: 'lock',
 ): Promise<ProjectRow | undefined> {
   const selected = selectProject({ team_id: sql`${id}::integer` });
-  return db.row<ProjectRow>(sql`${selected} ${lock === undefined ? empty : raw('FOR UPDATE')}`);
+  return db.row<ProjectRow>(sql`${selected} ${locking(lock, 'FOR UPDATE')}`);
 }
 
 /**

@@ -3,7 +3,8 @@ import type { Deps } from '../../deps.ts';
 import { lookAhead } from '../../engine/retention/look.ts';
 import type { Outlook } from '../../engine/retention/look.ts';
 import { isoInstant } from '../../platform/clock.ts';
-import { ApiError, notFound } from '../../platform/http/errors.ts';
+import { notFound, unavailable } from '../../platform/http/errors.ts';
+import type { ApiError } from '../../platform/http/errors.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { findProject } from '../projects/store.ts';
@@ -64,9 +65,7 @@ export function retentionRoutes(app: FastifyInstance, { engine }: Deps): void {
 
 function tooLong(): ApiError {
   const detail = 'There are too many rows to be counted while a request waits: ask again later.';
-  return new ApiError(503, 'server_error', [{ attr: null, code: 'unavailable', detail }], {
-    'retry-after': '60',
-  });
+  return unavailable(detail, 60);
 }
 
 function told({ before, found, keepers }: Outlook) {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
-import { isUuid } from '../../platform/http/caller/access.ts';
+import { isUuid } from '../../platform/uuid.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { refuseCrossSite } from '../../platform/http/caller/cross_site.ts';
 import { notFound, twoCredentials } from '../../platform/http/errors.ts';

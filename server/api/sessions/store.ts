@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import sql, { empty } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
@@ -15,6 +15,7 @@ import {
 } from '../../platform/http/caller/session.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { locking } from '../../platform/postgres/locking.ts';
 import type { SessionRow } from './schema.ts';
 
 const columns = (caller: Pick<Caller, 'session_id'>) => sql`
@@ -52,12 +53,7 @@ export function findSession(
 ): Promise<SessionRow | undefined> {
   return db.row<SessionRow>(
     sql`SELECT ${columns(caller)} FROM sessions s WHERE s.id = ${id}::uuid
-      AND ${live(caller, now_ms)} ${
-        lock === undefined
-          ? empty
-          : sql`FOR
-      UPDATE`
-      }`,
+      AND ${live(caller, now_ms)} ${locking(lock, 'FOR UPDATE')}`,
   );
 }
 

@@ -2,9 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import sql from 'sql-template-tag';
 import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
-import { isUuid } from '../../platform/http/caller/access.ts';
+import { NoFields, body } from '../../platform/http/bodies/body.ts';
+import { uuidParameter } from '../../platform/http/caller/access.ts';
+import { isUuid } from '../../platform/uuid.ts';
 import { addressOf } from '../../platform/http/limits/address.ts';
-import { invalid, notFound, throttled } from '../../platform/http/errors.ts';
+import { invalid, missing, notFound, throttled } from '../../platform/http/errors.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
@@ -111,11 +113,9 @@ function testRoute(app: FastifyInstance, deps: Deps): void {
     },
     (request, reply) =>
       write(request, reply, 200, async (tx, record) => {
-        const { id } = request.params as { id: string };
-        const domain = isUuid(id)
-          ? await findDomain(tx, request.access.organization_id, id)
-          : undefined;
-        if (domain === undefined) throw notFound();
+        const id = uuidParameter(request, 'id');
+        const domain = (await findDomain(tx, request.access.organization_id, id)) ?? missing();
+        body(request, NoFields);
         const verified = await findVerifiedDomain(tx, deps.config, domain.domain);
         if (verified === undefined)
           throw invalid(

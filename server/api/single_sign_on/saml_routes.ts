@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { takeAttempt, takeBackAttempt } from '../../platform/attempts.ts';
 import type { AttemptPolicy } from '../../platform/attempts.ts';
 import { basePath } from '../../platform/http/base_path.ts';
-import { isUuid } from '../../platform/http/caller/access.ts';
+import { isUuid } from '../../platform/uuid.ts';
 import { throttled } from '../../platform/http/errors.ts';
 import { html } from '../../platform/http/pages/html.ts';
 import { sendPage } from '../../platform/http/pages/page.ts';

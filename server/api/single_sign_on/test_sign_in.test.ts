@@ -23,11 +23,11 @@ before(async () => {
 });
 after(() => world.close());
 
-const ask = (home: Home, key = home.key) =>
+const ask = (home: Home, key = home.key, body?: unknown) =>
   world.harness.request(
     'POST',
     `/api/organizations/${home.organization.id}/domains/${home.domain.id}/test_sign_in/`,
-    { key },
+    { key, ...(body === undefined ? {} : { body }) },
   );
 const pathOf = (url: string) => url.slice(world.harness.deps.config.public_url.length);
 async function begin(home: Home, browser: Navigator) {
@@ -47,6 +47,7 @@ const factsOf = (text: string) =>
 
 test('a test shows what came and signs nobody in, before anything is enforced', async () => {
   const home = await world.newHome();
+  assert.equal((await ask(home, home.key, '{')).status, 400);
   const browser = openNavigator(world.harness);
   const answer = await respond(
     browser,

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { findSiteApps } from '../../engine/plugins/running/site_script.ts';
-import { forbidden, notFound } from '../../platform/http/errors.ts';
+import { NoFields, body } from '../../platform/http/bodies/body.ts';
+import { missing, notFound } from '../../platform/http/errors.ts';
 import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { write } from '../../platform/http/write.ts';
-import { pluginsLevelFault } from '../plugins/schema.ts';
-import { findPluginsLevel } from '../plugins/store.ts';
+import { requirePluginsLevel } from '../plugins/store.ts';
 import { openKeptScripts } from './kept_scripts.ts';
 import { SiteScript } from './schema.ts';
 import { findSiteToken, rotateSiteToken } from './store.ts';
@@ -42,7 +42,7 @@ function tokenRoutes(app: FastifyInstance, { db, config }: Deps): void {
       },
     },
     async (request) => {
-      await requireLevel(db, request);
+      await requirePluginsLevel(db, request.access, 3);
       return show(db, request.access.team_id!);
     },
   );
@@ -60,7 +60,8 @@ function tokenRoutes(app: FastifyInstance, { db, config }: Deps): void {
     },
     (request: FastifyRequest, reply: FastifyReply) =>
       write(request, reply, 200, async (tx, record) => {
-        await requireLevel(tx, request);
+        await requirePluginsLevel(tx, request.access, 3);
+        body(request, NoFields);
         const team_id = request.access.team_id!;
         const before = (await findSiteToken(tx, team_id, 'lock')) ?? missing();
         await rotateSiteToken(tx, team_id);
@@ -104,16 +105,4 @@ function scriptRoute(app: FastifyInstance, deps: Deps): void {
       return reply.type('application/javascript; charset=utf-8').send(script.text);
     },
   );
-}
-
-async function requireLevel(db: Queryable, request: FastifyRequest): Promise<void> {
-  const fault = pluginsLevelFault(
-    (await findPluginsLevel(db, request.access.organization_id)) ?? missing(),
-    3,
-  );
-  if (fault !== undefined) throw forbidden(fault);
-}
-
-function missing(): never {
-  throw notFound();
 }

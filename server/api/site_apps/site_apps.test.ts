@@ -82,6 +82,8 @@ test('the address can be changed; old and wrong ones lead nowhere, level 0 has n
     (await harness.request('POST', `${base}rotate/?validate_only=true`, { key: home.key })).status,
     200,
   );
+  const broken = { key: home.key, body: '{' };
+  assert.equal((await harness.request('POST', `${base}rotate/`, broken)).status, 400);
   assert.equal((await show()).site_token, before.site_token);
   const after = (await harness.request('POST', `${base}rotate/`, { key: home.key })).body;
   assert.notEqual(after.site_token, before.site_token);

@@ -1,6 +1,7 @@
-import sql, { empty } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import { v4 as uuidv4 } from 'uuid';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { locking } from '../../platform/postgres/locking.ts';
 
 /**
  * The token of the project's script; with `lock` nobody else changes it until the transaction ends.
@@ -13,12 +14,7 @@ export async function findSiteToken(
 ): Promise<string | undefined> {
   const row = await db.row<{ site_token: string }>(
     sql`SELECT site_token FROM projects WHERE id = ${team_id}
-      ${
-        lock === undefined
-          ? empty
-          : sql`FOR
-      UPDATE`
-      }`,
+      ${locking(lock, 'FOR UPDATE')}`,
   );
   return row?.site_token;
 }

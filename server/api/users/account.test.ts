@@ -144,6 +144,14 @@ test('wrong fields are named; a stale If-Match is 412', async () => {
     body: { first_name: 'x'.repeat(151), mascot_config: { x: 'x'.repeat(10_000) } },
   });
   assert.deepEqual(violationsOf(both), ['first_name max_length', 'mascot_config max_length']);
+  const unstorable = await harness.request('PATCH', url, {
+    key,
+    body: { first_name: '\0', last_name: 5 },
+  });
+  assert.deepEqual(violationsOf(unstorable), [
+    'first_name null_characters_not_allowed',
+    'last_name invalid_input',
+  ]);
   const found = await harness.request('GET', url, { key });
   const change = (etag: string) =>
     harness.request('PATCH', url, {

@@ -2,13 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
-import { jsonBody } from '../../platform/http/bodies/body.ts';
-import { ApiError, conflict, invalidMany, unauthenticated } from '../../platform/http/errors.ts';
+import { beginBody } from '../../platform/http/bodies/body.ts';
+import { conflict, unauthenticated } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { clearSessionCookie } from '../../platform/http/caller/session.ts';
-import { checked } from '../../platform/http/bodies/validator.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { accountChanges, accountEntry } from './activity.ts';
@@ -74,16 +73,8 @@ export function accountRoutes(app: FastifyInstance, deps: Deps): void {
  * The checked body. Throws a 400 that lists every violation, also those that no schema can tell.
  */
 function readChanges(request: FastifyRequest): Static<typeof AccountPatch> {
-  const sent = jsonBody(request);
-  const violations = sizeViolations((sent as Record<string, unknown> | null)?.['mascot_config']);
-  let changes: Static<typeof AccountPatch>;
-  try {
-    changes = checked(AccountPatch, sent);
-  } catch (error) {
-    throw error instanceof ApiError ? invalidMany([...error.violations, ...violations]) : error;
-  }
-  if (violations.length > 0) throw invalidMany(violations);
-  return changes;
+  const { sent, endWith } = beginBody(request, AccountPatch);
+  return endWith(sizeViolations(sent['mascot_config']));
 }
 
 function sizeViolations(mascot_config: unknown): Violation[] {

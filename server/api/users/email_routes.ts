@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
-import { body } from '../../platform/http/bodies/body.ts';
+import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { countMail } from '../../platform/http/caller/sign_in_throttle.ts';
@@ -14,7 +14,7 @@ import { changeEmail, refuseTaken } from './change_email.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';
 import { deleteLinks, makeLink, useLink } from './links.ts';
 import { addressChangeMail, verificationMail } from './mails.ts';
-import { Account, EmailChange, GivenToken, LinkedEmail, NoFields } from './schema.ts';
+import { Account, EmailChange, GivenToken, LinkedEmail } from './schema.ts';
 import { findAccount, findIdentityById } from './store.ts';
 import type { Identity } from './store.ts';
 

@@ -178,8 +178,6 @@ export const TotpSecret = Type.Object({
 export const TotpCode = Type.Object({
   code: Type.String({ trim: true, pattern: '^[0-9]{6}$', wrong_detail: 'Must be six digits.' }),
 });
-/** Body of what takes no fields. */
-export const NoFields = Type.Object({});
 /** Recovery codes; shown once. */
 export const RecoveryCodes = Type.Object({
   recovery_codes: Type.Array(Type.String(), {

@@ -1,4 +1,4 @@
-import sql, { empty, raw } from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
@@ -6,6 +6,7 @@ import type { Caller } from '../../platform/http/caller/access.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { locking } from '../../platform/postgres/locking.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { stepOfCode } from '../../platform/passwords/totp.ts';
 import type { AccountRow } from './schema.ts';
@@ -107,12 +108,7 @@ export function findIdentityById(
 ): Promise<Identity | undefined> {
   return db.row<Identity>(
     sql`SELECT ${identity} FROM users u WHERE u.id = ${id}
-      AND u.is_active ${
-        lock === undefined
-          ? empty
-          : sql`FOR
-      NO KEY UPDATE OF u`
-      }`,
+      AND u.is_active ${locking(lock, 'FOR NO KEY UPDATE OF u')}`,
   );
 }
 
@@ -154,12 +150,7 @@ export function findAccount(
             OR o.id = ANY (${caller.scoped_organizations}::uuid[]))) AS organizations,
       u.created_at, u.updated_at
     FROM users u WHERE u.id = ${caller.user_id}
-      ${
-        lock === undefined
-          ? empty
-          : sql`FOR NO KEY UPDATE
-      OF u`
-      }`);
+      ${locking(lock, 'FOR NO KEY UPDATE OF u')}`);
 }
 
 /** What can be set of a user. */

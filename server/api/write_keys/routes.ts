@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
-import { isUuid } from '../../platform/http/caller/access.ts';
+import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
-import { conflict, invalid, notFound } from '../../platform/http/errors.ts';
+import { conflict, invalid, missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { Problem } from '../../platform/http/responses.ts';
@@ -186,11 +186,8 @@ function refuseTooMany(live: number): void {
 
 /** The key that the path names; throws 404 without one. */
 async function getKey(db: Queryable, request: FastifyRequest, lock?: 'lock'): Promise<WriteKeyRow> {
-  const { id } = request.params as { id: string };
-  const team_id = request.access.team_id!;
-  const found = isUuid(id) ? await findWriteKey(db, team_id, id, lock) : undefined;
-  if (found === undefined) throw notFound();
-  return found;
+  const id = uuidParameter(request, 'id');
+  return (await findWriteKey(db, request.access.team_id!, id, lock)) ?? missing();
 }
 
 function entryOf(

@@ -1,10 +1,11 @@
-import sql, { empty } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import { makeWriteKey } from '../../platform/http/caller/write_key.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { locking } from '../../platform/postgres/locking.ts';
 import { managedBy } from '../configuration/store.ts';
 import type { ProjectTraffic } from '../projects/schema.ts';
 import type { WriteKeyRow } from './schema.ts';
@@ -42,7 +43,7 @@ export function findWriteKey(
 ): Promise<WriteKeyRow | undefined> {
   return db.row<WriteKeyRow>(
     sql`SELECT ${columns} FROM write_keys k WHERE k.id = ${id}::uuid AND k.team_id = ${team_id}
-      ${lock === undefined ? empty : sql`FOR UPDATE`}`,
+      ${locking(lock, 'FOR UPDATE')}`,
   );
 }
 

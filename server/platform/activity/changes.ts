@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isFields } from '../fields.ts';
+import type { Fields } from '../fields.ts';
 
 /**
  * One field that differs; nested fields are named with dots. A secret is shown as `mask` on both
@@ -15,8 +17,6 @@ export type Change = {
 const mask = '********';
 /** Longest text of one value that is kept, in characters. */
 const value_length_max = 4_000;
-
-type Fields = Record<string, unknown>;
 
 /**
  * What differs between two wire-shaped records, field by field, in the order of their fields; an
@@ -59,10 +59,6 @@ function flat(record: Fields, left_out: readonly string[], prefix = ''): Map<str
     else fields.set(path, value);
   }
   return fields;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function bounded(value: unknown): unknown {

@@ -1,4 +1,5 @@
-import { ApiError } from './errors.ts';
+import { unavailable } from './errors.ts';
+import type { ApiError } from './errors.ts';
 
 const wait_seconds = 60;
 
@@ -7,7 +8,5 @@ export function diskFull(taken: number): ApiError {
   const detail =
     `The server has no room on its disk; ${taken} of the events are stored. Send the request ` +
     'again later: events that carry a uuid are not doubled.';
-  return new ApiError(503, 'server_error', [{ attr: null, code: 'unavailable', detail }], {
-    'retry-after': String(wait_seconds),
-  });
+  return unavailable(detail, wait_seconds);
 }

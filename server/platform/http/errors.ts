@@ -122,6 +122,11 @@ export function notFound(): ApiError {
   return request(404, 'not_found', 'Not found.');
 }
 
+/** Throws the 404 that everything unknown answers, where a value is asked for. */
+export function missing(): never {
+  throw notFound();
+}
+
 /** 400 for one field (or the request as a whole when `attr` is null). */
 export function invalid(attr: string | null, code: ErrorCode, detail: string): ApiError {
   return invalidMany([{ attr, code, detail }]);
@@ -268,31 +273,21 @@ export function serverError(): ApiError {
 }
 
 /**
- * 503: more passwords wait to be checked than the server can check in time; the same request may
- * work in some seconds.
+ * 503: a store that the server needs does not answer, or what `detail` says; the same request may
+ * work after that time.
  */
-export function busy(): ApiError {
-  const detail =
-    'The server is checking as many passwords as it can at the moment: try again in some seconds.';
+export function unavailable(
+  detail = 'A store of the server does not answer at the moment: try again in some seconds.',
+  wait_seconds = 5,
+): ApiError {
   return new ApiError(503, 'server_error', [{ attr: null, code: 'unavailable', detail }], {
-    'retry-after': '5',
+    'retry-after': String(wait_seconds),
   });
 }
 
-/**
- * 503: a store that the server needs does not answer; the same request may work in some seconds.
- */
-export function unavailable(): ApiError {
-  return new ApiError(
-    503,
-    'server_error',
-    [
-      {
-        attr: null,
-        code: 'unavailable',
-        detail: 'A store of the server does not answer at the moment: try again in some seconds.',
-      },
-    ],
-    { 'retry-after': '5' },
+/** 503: more passwords wait to be checked than the server can check in time. */
+export function busy(): ApiError {
+  return unavailable(
+    'The server is checking as many passwords as it can at the moment: try again in some seconds.',
   );
 }

@@ -68,6 +68,8 @@ test('a backfill answers the export with itself beside it, is listed and cancell
       backfill,
     );
   }
+  const list = { key: home.key, body: [] };
+  assert.equal((await house.request('POST', `${url}backfills/${id}/cancel/`, list)).status, 400);
   const cancelled = await house.request('POST', `${url}backfills/${id}/cancel/`, { key: home.key });
   assert.deepEqual([cancelled.status, cancelled.body.status], [200, 'Cancelled']);
   assert.equal(

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { cancelBackfill } from '../../../engine/planning/backfill.ts';
 import type { Engine } from '../../../engine/engine.ts';
-import { jsonBody } from '../../../platform/http/bodies/body.ts';
+import { uuidParameter } from '../../../platform/http/caller/access.ts';
+import { NoFields, body, jsonBody } from '../../../platform/http/bodies/body.ts';
 import { conflict } from '../../../platform/http/errors.ts';
 import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { write } from '../../../platform/http/write.ts';
@@ -9,7 +10,6 @@ import { exportActionEntry } from '../activity.ts';
 import { backfill } from './backfill.ts';
 import { countBackfills, findBackfill, listBackfills } from './store.ts';
 import { getExport, getPresence, getLockedExport, missing } from '../found.ts';
-import { uuidParameter } from '../place.ts';
 import type { Mount } from '../mount.ts';
 import { Backfill, BatchExportWithBackfill, NewBackfill } from './schema.ts';
 
@@ -98,7 +98,7 @@ function cancelRoute(app: FastifyInstance, { base, within }: Mount): void {
         const id = uuidParameter(request, 'id');
         const row = await getLockedExport(request, tx, 'batch_export_id');
         const before = (await findBackfill(tx, request.access, row.id, id)) ?? missing();
-        jsonBody(request);
+        body(request, NoFields);
         if (!(await cancelBackfill(tx, id)))
           throw conflict(`The backfill is over: its status is ${before.status}.`);
         record(exportActionEntry('backfill_cancelled', row, { backfill: { id } }));

@@ -152,6 +152,7 @@ test('a deletion meanwhile is a result; an abort leaves the rest alone', async (
   await insertFailed(home, other.id, 3);
   const stopped = await post(home, bulkBase(home), { action: 'retry_runs', filter: {} });
   const url = `${bulkBase(home)}${stopped.body.id}/`;
+  assert.equal((await post(home, `${url}abort/`, [])).status, 400);
   const aborted = await post(home, `${url}abort/`, {});
   assert.deepEqual([aborted.status, aborted.body.status], [200, 'Aborted']);
   await work();

@@ -1,22 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine } from '../../../engine/engine.ts';
 import { changesOf } from '../../../platform/activity/changes.ts';
-import { body, jsonBody } from '../../../platform/http/bodies/body.ts';
+import { uuidParameter } from '../../../platform/http/caller/access.ts';
+import { NoFields, body } from '../../../platform/http/bodies/body.ts';
 import { conflict } from '../../../platform/http/errors.ts';
-import {
-  PageQuery,
-  answerPage,
-  pageAnswer,
-  pageAsked,
-  pageOf,
-} from '../../../platform/http/lists/pagination.ts';
+import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { query } from '../../../platform/http/lists/query.ts';
 import { write } from '../../../platform/http/write.ts';
 import type { Entry } from '../../../platform/http/write.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { getPresence, missing } from '../found.ts';
 import type { Mount } from '../mount.ts';
-import { uuidParameter } from '../place.ts';
 import { createBulkAction, shownAction } from './create.ts';
 import { BulkAction, BulkActionItem, ItemsQuery, NewBulkAction, NewRunsAction } from './schema.ts';
 import {
@@ -56,10 +50,13 @@ function listRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount
       },
     },
     async (request) => {
-      const page = pageAsked(request);
-      const rows = await engine.db.rows<BulkActionRow>(listBulkActions(request.access, page));
-      const [count] = await engine.db.rows<{ count: number }>(countBulkActions(request.access));
-      return pageAnswer(request, page, count?.count ?? 0, rows.map(shownAction));
+      const listed = await answerPage<BulkActionRow>(
+        request,
+        engine.db,
+        (page) => listBulkActions(request.access, page),
+        () => countBulkActions(request.access),
+      );
+      return { ...listed, results: listed.results.map(shownAction) };
     },
   );
 }
@@ -161,7 +158,7 @@ function abortRoute(app: FastifyInstance, { base, within }: Mount): void {
     (request, reply) =>
       write(request, reply, 200, async (tx, record) => {
         const before = await getAction(request, tx, 'lock');
-        jsonBody(request);
+        body(request, NoFields);
         if (before.status !== 'Running')
           throw conflict(`The action is over: its status is ${before.status}.`);
         await abortBulkAction(tx, before.id, null);

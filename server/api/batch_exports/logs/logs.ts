@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import sql, { join } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import { pageAnswer } from '../../../platform/http/lists/pagination.ts';
+import { answerPage } from '../../../platform/http/lists/pagination.ts';
 import { query } from '../../../platform/http/lists/query.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { choicesAsked } from '../body/choices.ts';
@@ -39,15 +39,15 @@ export async function answerLogs(
   const matching = sql`FROM batch_export_logs l WHERE ${join(conditions, ' AND ')}`;
   // Ids grow with time and are what the indexes batch_export_logs_by_export and
   // batch_export_logs_by_run are in the order of.
-  const results = await db.rows<LogEntry>(
-    sql`SELECT l."timestamp", l.level, l.message, l.run_id AS run ${matching} ORDER BY l.id DESC
-      LIMIT ${page.limit} OFFSET ${page.offset}`,
+  return answerPage<LogEntry>(
+    request,
+    db,
+    ({ limit, offset }) =>
+      sql`SELECT l."timestamp", l.level, l.message, l.run_id AS run ${matching} ORDER BY l.id DESC
+        LIMIT ${limit} OFFSET ${offset}`,
+    () => sql`SELECT count(*) AS count ${matching}`,
+    page,
   );
-  const isLast = results.length < page.limit && (results.length > 0 || page.offset === 0);
-  const count = isLast
-    ? page.offset + results.length
-    : (await db.row<{ count: number }>(sql`SELECT count(*) AS count ${matching}`))!.count;
-  return pageAnswer(request, page, count, results);
 }
 
 function ofSource(exportId: string, runId: string | undefined): Sql {

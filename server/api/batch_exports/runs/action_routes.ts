@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { jsonBody } from '../../../platform/http/bodies/body.ts';
+import { NoFields, body } from '../../../platform/http/bodies/body.ts';
 import { write } from '../../../platform/http/write.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { exportActionEntry } from '../activity.ts';
@@ -27,7 +27,7 @@ export function runActionRoutes(app: FastifyInstance, { base, within }: Mount): 
       (request: FastifyRequest, reply: FastifyReply) =>
         write(request, reply, 200, async (tx, record) => {
           const { row, run } = await getLockedRun(request, tx);
-          jsonBody(request);
+          body(request, NoFields);
           const answered = await work(tx, row, run);
           record(
             exportActionEntry(activity, row, {

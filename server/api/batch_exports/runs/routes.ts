@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Engine } from '../../../engine/engine.ts';
+import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import { answerKeyset, cursorQuery, keysetAsked } from '../../../platform/http/lists/cursor.ts';
 import { conflict } from '../../../platform/http/errors.ts';
 import { Problem } from '../../../platform/http/responses.ts';
@@ -10,7 +11,6 @@ import { getExport, missing } from '../found.ts';
 import { BatchExportRunLogs, DocumentedLogQuery } from '../logs/schema.ts';
 import { answerLogs } from '../logs/logs.ts';
 import { RunPage, runsAhead } from './next_run.ts';
-import { uuidParameter } from '../place.ts';
 import type { Mount } from '../mount.ts';
 import { BatchExportRun, Receipt, RunFilter, run_statuses } from './schema.ts';
 import { findReceipt, findRun, listRuns } from './store.ts';

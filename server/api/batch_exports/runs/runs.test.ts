@@ -130,8 +130,10 @@ test('a run has the fields of the contract, and its counters stay 32-bit', async
 });
 
 test('cancel asks once, and refuses what is over or being shown', async () => {
-  const { made, act, get } = await withExport();
+  const { home, url, made, act, get } = await withExport();
   const open = await insertRunRow(house, made.id);
+  const list = { key: home.key, body: [] };
+  assert.equal((await house.request('POST', `${url}${open}/cancel/`, list)).status, 400);
   assert.equal((await act(`${open}/cancel/`)).body.status, 'Starting');
   assert.equal((await act(`${open}/cancel/`)).status, 200);
   assert.equal((await get(`${open}/logs/`)).body.count, 1);

@@ -5,7 +5,7 @@ import { parseInstant, storeInstant } from '../../../engine/ingest/parse/instant
 import { makeUuid, namespaceOf, nameUuid } from '../../../engine/ingest/parse/make_uuid.ts';
 import { eventOf } from '../../../engine/ingest/parse/parse.ts';
 import { isoInstant } from '../../../platform/clock.ts';
-import { isUuid } from '../../../platform/http/caller/access.ts';
+import { isUuid } from '../../../platform/uuid.ts';
 import type { WarningReason } from '../../../engine/ingestion_warnings/warning.ts';
 import type { Draft } from '../draft.ts';
 import { future_ms_max, readTime } from './times.ts';

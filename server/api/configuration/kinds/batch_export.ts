@@ -7,12 +7,11 @@ import { findDestination } from '../../../engine/destinations/index.ts';
 import { BatchExportReplacement } from '../../batch_exports/schema.ts';
 import { listExportSettings } from '../../batch_exports/store.ts';
 import type { ExportSettings } from '../../batch_exports/store.ts';
-import { pick, plain_kind } from './kind.ts';
+import { pick, plain_kind, recordUrl } from './kind.ts';
 import type { Fields, Kind, Reading, Standing } from './kind.ts';
 
 const { last_paused_at: _the_servers, ...properties } = BatchExportReplacement.properties;
 const names = Object.keys(properties);
-const list = (project_id: string) => `/api/projects/${project_id}/batch_exports/`;
 
 type Destination = Static<typeof BatchExportReplacement>['destination'];
 
@@ -23,6 +22,7 @@ export const batch_export: Kind = {
   section: 'batch_exports',
   parent: 'project',
   right: 'batch_export',
+  listUrl: ({ parent_id }) => `/api/projects/${parent_id}/batch_exports/`,
   schema: Type.Object(properties),
   defaults: {
     model: 'events',
@@ -52,20 +52,14 @@ export const batch_export: Kind = {
     (await listExportSettings(reading.db, reading.organization_id)).map((row) =>
       standingOf(reading, row),
     ),
-  create: ({ parent_id }, body) => [{ method: 'POST', url: list(parent_id), body }],
   // All fields are given, so that what the files no longer say of the config goes.
-  change: ({ parent_id }, { id, fields }, wanted) => [
+  change: (home, standing, wanted) => [
     {
       method: 'PUT',
-      url: `${list(parent_id)}${id}/`,
-      body: { ...pick(fields, ['name', 'interval', 'destination']), ...wanted },
+      url: recordUrl(batch_export, home, standing),
+      body: { ...pick(standing.fields, ['name', 'interval', 'destination']), ...wanted },
     },
   ],
-  remove: ({ parent_id }, { id }) => ({
-    method: 'DELETE',
-    url: `${list(parent_id)}${id}/`,
-    body: {},
-  }),
 };
 
 function destinationOf({ destination }: Fields): Destination | undefined {

@@ -5,7 +5,6 @@ import { listDomains } from '../../domains/store.ts';
 import { pick, plain_kind } from './kind.ts';
 import type { Kind } from './kind.ts';
 
-const list = (organization_id: string) => `/api/organizations/${organization_id}/domains/`;
 const names = Object.keys(DomainCreate.properties);
 const all = { limit: 10_000, offset: 0 };
 
@@ -16,6 +15,7 @@ export const domain: Kind = {
   section: 'domains',
   parent: undefined,
   right: 'organization',
+  listUrl: ({ organization_id }) => `/api/organizations/${organization_id}/domains/`,
   schema: Type.Object(DomainCreate.properties),
   identity: 'domain',
   fixed: ['domain'],
@@ -35,13 +35,4 @@ export const domain: Kind = {
       fields: pick(row, names),
       secrets: {},
     })),
-  create: ({ organization_id }, body) => [{ method: 'POST', url: list(organization_id), body }],
-  change: ({ organization_id }, { id }, { domain: _fixed, ...body }) => [
-    { method: 'PATCH', url: `${list(organization_id)}${id}/`, body },
-  ],
-  remove: ({ organization_id }, { id }) => ({
-    method: 'DELETE',
-    url: `${list(organization_id)}${id}/`,
-    body: {},
-  }),
 };

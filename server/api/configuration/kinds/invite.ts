@@ -5,7 +5,6 @@ import { listInvites } from '../../invites/store.ts';
 import { pick, plain_kind } from './kind.ts';
 import type { Kind } from './kind.ts';
 
-const list = (organization_id: string) => `/api/organizations/${organization_id}/invites/`;
 const names = Object.keys(NewInvite.properties);
 const all = { limit: 100_000, offset: 0 };
 
@@ -20,6 +19,7 @@ export const invite: Kind = {
   parent: undefined,
   right: 'organization_member',
   is_people: true,
+  listUrl: ({ organization_id }) => `/api/organizations/${organization_id}/invites/`,
   schema: Type.Object(NewInvite.properties),
   needs: ['member'],
   identity: 'target_email',
@@ -40,14 +40,6 @@ export const invite: Kind = {
         fields: { ...pick(row, names), target_email: row.target_email.toLowerCase() },
         secrets: {},
       })),
-  create: ({ organization_id }, body) => [{ method: 'POST', url: list(organization_id), body }],
   // An invite takes the place of the one that its address has.
-  change: ({ organization_id }, _standing, body) => [
-    { method: 'POST', url: list(organization_id), body },
-  ],
-  remove: ({ organization_id }, { id }) => ({
-    method: 'DELETE',
-    url: `${list(organization_id)}${id}/`,
-    body: {},
-  }),
+  change: (home, _standing, body) => invite.create(home, body),
 };

@@ -78,6 +78,8 @@ export type Kind = {
   shortened(fields: Fields): Fields;
   /** All that stand, the oldest first. */
   read(reading: Reading): Promise<Standing[]>;
+  /** Where all of its kind are listed and made; a record has its id behind that. */
+  listUrl(home: Home, fields: Fields): string;
   /**
    * What makes it (nothing: no configuration can), changes it (all wanted fields are given) and
    * deletes it.
@@ -98,6 +100,18 @@ export const plain_kind = {
   activityScope(this: Kind) {
     return this.name;
   },
+  create(this: Kind, home: Home, body: Fields): Request[] {
+    return [{ method: 'POST', url: this.listUrl(home, body), body }];
+  },
+  // Fields that stay as they were made are no fields of a change.
+  change(this: Kind, home: Home, standing: Standing, fields: Fields): Request[] {
+    const entries = Object.entries(fields).filter(([name]) => !this.fixed.includes(name));
+    const body = Object.fromEntries(entries);
+    return [{ method: 'PATCH', url: recordUrl(this, home, standing), body }];
+  },
+  remove(this: Kind, home: Home, standing: Standing): Request {
+    return { method: 'DELETE', url: recordUrl(this, home, standing), body: {} };
+  },
   is_single: false,
   is_people: false,
   references: [],
@@ -113,6 +127,11 @@ export const plain_kind = {
   faultAfter: async () => undefined,
   nameOf: ({ name, id }: Standing) => name ?? id,
 } satisfies Partial<Kind>;
+
+/** The address of an object that stands. */
+export function recordUrl(kind: Kind, home: Home, { id, fields }: Standing): string {
+  return `${kind.listUrl(home, fields)}${id}/`;
+}
 
 /** The fields of a schema, taken out of a record. */
 export function pick(record: object, names: readonly string[]): Fields {

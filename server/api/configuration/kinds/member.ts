@@ -5,7 +5,6 @@ import { listMembers } from '../../members/store.ts';
 import { plain_kind } from './kind.ts';
 import type { Kind } from './kind.ts';
 
-const list = (organization_id: string) => `/api/organizations/${organization_id}/members/`;
 const all = { limit: 100_000, offset: 0 };
 
 /** Members by their addresses, with their levels. Nobody is made a member: they are invited. */
@@ -16,6 +15,7 @@ export const member: Kind = {
   parent: undefined,
   right: 'organization_member',
   is_people: true,
+  listUrl: ({ organization_id }) => `/api/organizations/${organization_id}/members/`,
   schema: Type.Object({
     email: Type.String({ trim: true, format: 'email', description: 'Who it is.' }),
     level: Level,
@@ -32,12 +32,4 @@ export const member: Kind = {
       secrets: {},
     })),
   create: () => [],
-  change: ({ organization_id }, { id }, { level }) => [
-    { method: 'PATCH', url: `${list(organization_id)}${id}/`, body: { level } },
-  ],
-  remove: ({ organization_id }, { id }) => ({
-    method: 'DELETE',
-    url: `${list(organization_id)}${id}/`,
-    body: {},
-  }),
 };

@@ -9,7 +9,6 @@ import { pick, plain_kind } from './kind.ts';
 import type { Kind } from './kind.ts';
 
 const { team_id: _place, batch_export_ids: _ids, ...properties } = NoticeTargetCreate.properties;
-const list = (project_id: string) => `/api/projects/${project_id}/notice_targets/`;
 
 /** Notice targets. The whole address of a webhook is secret, because many hold a token. */
 export const notice_target: Kind = {
@@ -18,6 +17,7 @@ export const notice_target: Kind = {
   section: 'notice_targets',
   parent: 'project',
   right: 'batch_export',
+  listUrl: ({ parent_id }) => `/api/projects/${parent_id}/notice_targets/`,
   schema: Type.Object({
     ...properties,
     batch_exports: Type.Optional(
@@ -57,14 +57,5 @@ export const notice_target: Kind = {
           : { secret: deps.secrets.open(row.secret, secretContext(row.id)) }),
       },
     })),
-  create: ({ parent_id }, body) => [{ method: 'POST', url: list(parent_id), body }],
-  change: ({ parent_id }, { id }, { type: _fixed, ...body }) => [
-    { method: 'PATCH', url: `${list(parent_id)}${id}/`, body },
-  ],
-  remove: ({ parent_id }, { id }) => ({
-    method: 'DELETE',
-    url: `${list(parent_id)}${id}/`,
-    body: {},
-  }),
   nameOf: ({ name, fields }) => `${String(fields['type'])} ${name ?? ''}`,
 };

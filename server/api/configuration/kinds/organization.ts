@@ -4,7 +4,6 @@ import { pick, plain_kind } from './kind.ts';
 import type { Kind } from './kind.ts';
 
 const names = Object.keys(OrganizationCreate.properties);
-const urlOf = (organization_id: string) => `/api/organizations/${organization_id}/`;
 
 /** The settings of the organization. It is there already, and no configuration deletes it. */
 export const organization: Kind = {
@@ -14,8 +13,9 @@ export const organization: Kind = {
   parent: undefined,
   right: 'organization',
   is_single: true,
+  listUrl: () => '/api/organizations/',
   schema: OrganizationCreate,
-  defaults: { is_member_join_email_enabled: true, enforce_2fa: null },
+  defaults: { is_member_join_email_enabled: true, enforce_2fa: null, forbids_agent_writes: false },
   read: async ({ db, organization_id }) => {
     const row = await findOrganization(db, organization_id, 1);
     if (row === undefined) return [];
@@ -23,8 +23,4 @@ export const organization: Kind = {
     return [{ id: row.id, parent_id: '', name: row.name, fields, secrets: {} }];
   },
   create: () => [],
-  change: ({ organization_id }, _standing, body) => [
-    { method: 'PATCH', url: urlOf(organization_id), body },
-  ],
-  remove: ({ organization_id }) => ({ method: 'DELETE', url: urlOf(organization_id), body: {} }),
 };

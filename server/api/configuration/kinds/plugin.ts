@@ -3,16 +3,13 @@ import { PluginCreate } from '../../plugins/schema.ts';
 import { findContent, listPluginSettings, pluginOriginContext } from '../../plugins/store.ts';
 import type { PluginSource } from '../../plugins/schema.ts';
 import type { PluginSettings } from '../../plugins/store.ts';
-import { pick, plain_kind } from './kind.ts';
-import type { Fields, Home, Kind, Reading, Request, Standing } from './kind.ts';
+import { pick, plain_kind, recordUrl } from './kind.ts';
+import type { Kind, Reading, Request, Standing } from './kind.ts';
 
 const { name, description, icon, tag, is_global, url } = PluginCreate.properties;
 /** What a plugin whose code is written here says of itself; of a package its plugin.json does. */
 const written_fields = ['name', 'description', 'icon'];
 const written_types = ['source', 'inline'];
-
-const listOf = ({ organization_id }: Home, { collection }: Fields) =>
-  `/api/organizations/${organization_id}/${String(collection)}/`;
 
 /** Plugins of the organization, by their origin or with their code. */
 export const plugin: Kind = {
@@ -21,6 +18,8 @@ export const plugin: Kind = {
   section: 'plugins',
   parent: undefined,
   right: 'plugin',
+  listUrl: ({ organization_id }, { collection }) =>
+    `/api/organizations/${organization_id}/${String(collection)}/`,
   schema: Type.Object({
     collection: Type.Enum(
       ['pipeline_destinations', 'pipeline_frontend_apps', 'pipeline_import_apps'],
@@ -60,7 +59,7 @@ export const plugin: Kind = {
       standingOf(reading, row),
     ),
   create: (home, { source, content_sha256: _asked, collection, ...body }) => {
-    const list = listOf(home, { collection });
+    const list = plugin.listUrl(home, { collection });
     return [
       { method: 'POST', url: list, body },
       ...(source === undefined
@@ -68,8 +67,9 @@ export const plugin: Kind = {
         : [{ method: 'PATCH', url: `${list}:id/update_source/`, body: { source } } as Request]),
     ];
   },
-  change: (home, { id, fields }, wanted) => {
-    const own = `${listOf(home, fields)}${id}/`;
+  change: (home, standing, wanted) => {
+    const own = recordUrl(plugin, home, standing);
+    const { fields } = standing;
     const { source, tag: version } = wanted;
     const isWritten = written_types.includes(String(fields['plugin_type']));
     const shown = pick(wanted, ['is_global', ...(isWritten ? [...written_fields, 'tag'] : [])]);
@@ -82,11 +82,6 @@ export const plugin: Kind = {
         : [{ method: 'PATCH', url: own, body: shown } as Request]),
     ];
   },
-  remove: (home, { id, fields }) => ({
-    method: 'DELETE',
-    url: `${listOf(home, fields)}${id}/`,
-    body: {},
-  }),
   faultAfter: async (db, id, { content_sha256: wanted }) => {
     if (wanted === undefined) return undefined;
     const { content_sha256 = null } = (await findContent(db, Number(id))) ?? {};

@@ -2,10 +2,8 @@ import { Type } from 'typebox';
 import { loadPluginConfig } from '../../../engine/plugins/stored_config.ts';
 import { PluginConfigPatch } from '../../plugin_configs/schema.ts';
 import { listConfigSettings } from '../../plugin_configs/store.ts';
-import { pick, plain_kind } from './kind.ts';
+import { pick, plain_kind, recordUrl } from './kind.ts';
 import type { Kind } from './kind.ts';
-
-const list = (project_id: string) => `/api/projects/${project_id}/plugin_configs/`;
 
 /** What projects make of plugins. Which values are secret, the plugin says. */
 export const plugin_config: Kind = {
@@ -14,6 +12,7 @@ export const plugin_config: Kind = {
   section: 'plugin_configs',
   parent: 'project',
   right: 'plugin',
+  listUrl: ({ parent_id }) => `/api/projects/${parent_id}/plugin_configs/`,
   schema: Type.Object({
     plugin: Type.Unsafe<string | number>({
       type: ['string', 'integer'],
@@ -54,13 +53,7 @@ export const plugin_config: Kind = {
         secrets: Object.fromEntries(hidden.map(([key, value]) => [`config.${key}`, value])),
       };
     }),
-  create: ({ parent_id }, body) => [{ method: 'POST', url: list(parent_id), body }],
-  change: ({ parent_id }, { id }, { plugin: _fixed, ...body }) => [
-    { method: 'PUT', url: `${list(parent_id)}${id}/`, body },
+  change: (home, standing, { plugin: _fixed, ...body }) => [
+    { method: 'PUT', url: recordUrl(plugin_config, home, standing), body },
   ],
-  remove: ({ parent_id }, { id }) => ({
-    method: 'DELETE',
-    url: `${list(parent_id)}${id}/`,
-    body: {},
-  }),
 };

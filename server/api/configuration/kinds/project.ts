@@ -14,6 +14,7 @@ export const project: Kind = {
   section: 'projects',
   parent: undefined,
   right: 'project',
+  listUrl: () => '/api/projects/',
   schema: Type.Object(ProjectPut.properties),
   defaults: {
     timezone: 'UTC',
@@ -39,6 +40,4 @@ export const project: Kind = {
     if (later.length === 0) return [post];
     return [post, { method: 'PATCH', url: '/api/projects/:id/', body: pick(fields, later) }];
   },
-  change: (_home, { id }, body) => [{ method: 'PATCH', url: `/api/projects/${id}/`, body }],
-  remove: (_home, { id }) => ({ method: 'DELETE', url: `/api/projects/${id}/`, body: {} }),
 };

@@ -1,6 +1,9 @@
 import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
-import { invalidMany, unsupportedMediaType } from '../errors.ts';
+import { isFields } from '../../fields.ts';
+import type { Fields } from '../../fields.ts';
+import { ApiError, invalidMany, unsupportedMediaType } from '../errors.ts';
 import type { Violation } from '../errors.ts';
 import { readJson } from './json_text.ts';
 import { checked } from './validator.ts';
@@ -16,6 +19,12 @@ export const body_size_bytes_max = 1024 * 1024;
 export const large_body_size_bytes_max = 5 * 1024 * 1024;
 /** Largest body of a route that needs no credentials, in bytes: 64 KiB. */
 export const public_body_size_bytes_max = 64 * 1024;
+
+/**
+ * The body of an action that needs nothing to be said: `body` takes none at all, and what is sent
+ * must be an object all the same.
+ */
+export const NoFields = Type.Object({});
 
 /** The bytes of the body as they came; undefined when there are none. */
 export function rawBody(request: FastifyRequest): Buffer | undefined {
@@ -59,4 +68,46 @@ export function body<Schema extends TSchema>(
 ): Static<Schema> {
   const { value, unstorable } = readBody(request);
   return checked(schema, value, '', unstorable);
+}
+
+/** A body that its schema was asked about, and that further rules are to be asked about. */
+export type BodyUnderCheck<Value> = {
+  /** What was sent, with the texts as the schema trims them; no fields when it is no object. */
+  sent: Fields;
+  /** True for a field that the schema refuses, which needs no second look. */
+  isRefused(attr: string): boolean;
+  /**
+   * The schema's fields. Throws one 400 with every violation, of the schema and then those of
+   * `found`, unless the schema names the field already.
+   */
+  endWith(found: readonly Violation[]): Value;
+};
+
+/**
+ * As `body`, for a body with rules that no schema can tell: they look at what was sent also when
+ * the schema refuses some of it, so that one answer names everything that is wrong.
+ */
+export function beginBody<Schema extends TSchema>(
+  request: FastifyRequest,
+  schema: Schema,
+): BodyUnderCheck<Static<Schema>> {
+  const { value, unstorable } = readBody(request);
+  let refused: readonly Violation[] = [];
+  let fields: Static<Schema> | undefined;
+  try {
+    fields = checked(schema, value, '', unstorable);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.type !== 'validation_error') throw error;
+    refused = error.violations;
+  }
+  const told = new Set(refused.map(({ attr }) => attr));
+  return {
+    sent: isFields(value) ? value : {},
+    isRefused: (attr) => told.has(attr),
+    endWith: (found) => {
+      const all = [...refused, ...found.filter(({ attr }) => !told.has(attr))];
+      if (all.length > 0) throw invalidMany(all);
+      return fields as Static<Schema>;
+    },
+  };
 }

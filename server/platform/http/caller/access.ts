@@ -1,5 +1,7 @@
+import type { FastifyRequest } from 'fastify';
 import type { Sql } from 'sql-template-tag';
-import { isUuid as isUuidText } from '../../uuid.ts';
+import { isUuid } from '../../uuid.ts';
+import { missing } from '../errors.ts';
 
 /** Who asks, as the key or the session says; one of `key_id` and `session_id` is set. */
 export type Caller = {
@@ -88,16 +90,29 @@ export type Found = Caller & {
 
 const integer_max = 2_147_483_647;
 
-/** True for text that PostgreSQL takes as a UUID in the usual spelling. */
-export function isUuid(text: string): boolean {
-  return isUuidText(text);
-}
-
 /** The positive 32-bit integer that the text spells, or undefined. */
 function integerId(text: string): number | undefined {
   if (!/^[1-9]\d{0,9}$/.test(text)) return undefined;
   const id = Number(text);
   return id <= integer_max ? id : undefined;
+}
+
+/**
+ * The UUID that a path parameter holds. Throws 404 for other text, because nothing can have such an
+ * id.
+ */
+export function uuidParameter(request: FastifyRequest, name: 'id' | 'batch_export_id'): string {
+  const text = parameterOf(request, name);
+  return isUuid(text) ? text : missing();
+}
+
+/** As `uuidParameter`, for an `id` that is a positive 32-bit integer. */
+export function integerParameter(request: FastifyRequest): number {
+  return integerId(parameterOf(request, 'id')) ?? missing();
+}
+
+function parameterOf(request: FastifyRequest, name: string): string {
+  return (request.params as Record<string, string>)[name] ?? '';
 }
 
 /**

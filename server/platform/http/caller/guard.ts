@@ -98,15 +98,6 @@ async function admitInner(
   if (lacks !== undefined && access.level < level) lacks.add(level);
   else requireLevel(access.level, level);
   request.access = { organization_id: access.organization_id, level: access.level, ...project };
-  if (target.record !== undefined)
-    request.record = await db.row(
-      target.record.select({
-        organization_id: sql`${access.organization_id}::uuid`,
-        level: sql`${access.level}::integer`,
-        team_id: sql`${project?.team_id ?? null}::integer`,
-        id: sql`${target.record.id}::uuid`,
-      }),
-    );
 }
 
 /** What `:id` says where it is not the target itself. */

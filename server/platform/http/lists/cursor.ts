@@ -6,12 +6,9 @@ import type { TSchema } from 'typebox';
 import { isUuid } from '../../uuid.ts';
 import { invalid } from '../errors.ts';
 import { nullable } from '../../nullable.ts';
-import { linkTo } from './pagination.ts';
+import { Limit, limitOf, linkTo } from './pagination.ts';
 import { query } from './query.ts';
 import { isInstant } from '../../instant.ts';
-
-const default_limit = 100;
-const limit_max = 1000;
 
 /** One page of a keyset: the order, where it begins and in which direction it is read. */
 export type Keyset = {
@@ -38,14 +35,7 @@ export function cursorQuery(columns: readonly string[]) {
         { description: 'Field to order by; "-" before it for the newest first.' },
       ),
     ),
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        description:
-          `Number of results per page; default ${default_limit}, more than ${limit_max} is ` +
-          `served as ${limit_max}.`,
-      }),
-    ),
+    limit: Limit,
   });
 }
 
@@ -80,7 +70,7 @@ export function keysetAsked(
     descending,
     backwards: position?.backwards ?? false,
     from: position,
-    limit: Math.min(asked.limit ?? default_limit, limit_max),
+    limit: limitOf(asked.limit),
   };
 }
 

@@ -10,16 +10,24 @@ const default_limit = 100;
 const limit_max = 1000;
 const offset_max = 2_147_483_647;
 
+/** The query parameter that says how long a page of any list is; `limitOf` reads it. */
+export const Limit = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    description:
+      `Number of results per page; default ${default_limit}, more than ${limit_max} is served ` +
+      `as ${limit_max}.`,
+  }),
+);
+
+/** The length of the page that is served. */
+export function limitOf(asked: number = default_limit): number {
+  return Math.min(asked, limit_max);
+}
+
 /** The query parameters of every offset list. */
 export const PageQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      description:
-        `Number of results per page; default ${default_limit}, more than ${limit_max} is served ` +
-        `as ${limit_max}.`,
-    }),
-  ),
+  limit: Limit,
   offset: Type.Optional(
     Type.Integer({
       minimum: 0,
@@ -49,22 +57,23 @@ export function pageOf<Schema extends TSchema>(item: Schema) {
  * range.
  */
 export function pageAsked(request: FastifyRequest): Page {
-  const { limit = default_limit, offset = 0 } = query(request, PageQuery);
-  return { limit: Math.min(limit, limit_max), offset };
+  const { limit, offset = 0 } = query(request, PageQuery);
+  return { limit: limitOf(limit), offset };
 }
 
 /**
  * Answers an offset list: `rows` selects one page in a stable order and ends before LIMIT, `count`
  * selects `count`. Guarantee: the count is asked for only where the page itself does not tell it,
- * so a short list is one round trip.
+ * so a short list is one round trip. `page` is what the request asks for, unless the list has
+ * limits of its own.
  */
 export async function answerPage<Row>(
   request: FastifyRequest,
   db: Queryable,
   rows: (page: Page) => Sql,
   count: () => Sql,
+  page = pageAsked(request),
 ) {
-  const page = pageAsked(request);
   const results = await db.rows<Row>(rows(page));
   const told = results.length < page.limit && (results.length > 0 || page.offset === 0);
   const total = told

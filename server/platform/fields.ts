@@ -1,0 +1,7 @@
+/** A JSON object, with the names of its fields as they came. */
+export type Fields = Record<string, unknown>;
+
+/** True for a JSON object: no list, and not null. */
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
