@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
-import { certifyDeletions } from '../engine/erasure/certify_deletions.ts';
-import { removeProjects } from '../engine/erasure/remove_projects.ts';
+import { certifyDeletions } from '../engine/removals/certify_deletions.ts';
+import { removeProjects } from '../engine/removals/remove_projects.ts';
 import { sweepNotes } from '../engine/erasures/certify.ts';
 import { workErasures } from '../engine/erasures/work.ts';
 import { judgeFreshness } from '../engine/health/freshness.ts';

@@ -9,7 +9,7 @@ import { uuidDelivery } from '../servers/postgres_destination.ts';
 import { proxyCertificate } from '../servers/postgres_proxy.ts';
 import { openSnowflakeServer } from '../servers/snowflake_server.ts';
 import type { SnowflakeServer } from '../servers/snowflake_server.ts';
-import type { SnowflakeFault as Fault } from '../servers/snowflake_world.ts';
+import type { SnowflakeFault as Fault } from '../servers/snowflake_state.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { Outbound } from '../../server/platform/outbound/outbound.ts';

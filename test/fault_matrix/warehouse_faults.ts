@@ -6,7 +6,7 @@ import { openTestStores } from '../harness_stores.ts';
 import { proxyCertificate } from '../servers/postgres_proxy.ts';
 import { openSnowflakeServer } from '../servers/snowflake_server.ts';
 import type { SnowflakeServer } from '../servers/snowflake_server.ts';
-import type { SnowflakeFault } from '../servers/snowflake_world.ts';
+import type { SnowflakeFault } from '../servers/snowflake_state.ts';
 import { configured, poolOf } from './database_faults.ts';
 import { impatient } from './matrix.ts';
 import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';

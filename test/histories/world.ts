@@ -8,7 +8,7 @@ import { fromStored } from '../../server/engine/ledger/rectangles.ts';
 import type { Rectangle } from '../../server/engine/ledger/rectangles.ts';
 import type { Look, LookedAt } from '../../server/engine/runs/count_windows.ts';
 import { completeEmptyRuns } from '../../server/engine/runs/empty_runs.ts';
-import { beginCommit, retryLater, storeSlices } from '../../server/engine/runs/runs.ts';
+import { beginCommit, retryLater, storeSlices } from '../../server/engine/runs/progress.ts';
 import { endRun } from '../../server/engine/runs/end_runs.ts';
 import { LostRunError } from '../../server/engine/run.ts';
 import type { ClaimedRun } from '../../server/engine/run.ts';

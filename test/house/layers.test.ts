@@ -151,7 +151,7 @@ const engine_order = [
   'ledger',
   'run_log.ts',
   'plugins',
-  'erasure',
+  'removals',
   'ingest',
   'ingestion_warnings',
   'identities',
@@ -265,10 +265,10 @@ test('the rule itself: what each layer is refused', () => {
     );
   const upwards: [string, string, number][] = [
     ['server/engine/ledger/rectangles.ts', '../run.ts', 1],
-    ['server/engine/runs/runs.ts', '../workers/claims.ts', 1],
-    ['server/engine/runs/runs.ts', '../run.ts', 0],
-    ['server/engine/runs/runs.ts', './receipt.ts', 0],
-    ['server/engine/runs/runs.test.ts', '../workers/claims.ts', 0],
+    ['server/engine/runs/progress.ts', '../workers/claims.ts', 1],
+    ['server/engine/runs/progress.ts', '../run.ts', 0],
+    ['server/engine/runs/progress.ts', './receipt.ts', 0],
+    ['server/engine/runs/progress.test.ts', '../workers/claims.ts', 0],
   ];
   for (const [path, module, count] of upwards)
     assert.equal(upwardsIn(path, [{ module }]).length, count, `${path} imports ${module}`);
@@ -278,7 +278,7 @@ test('the rule itself: what each layer is refused', () => {
     ['server/api/organizations/store.ts', '../projects/store.ts', false],
     ['server/api/organizations/routes.ts', '../../deps.ts', true],
     ['console/users/account.ts', '../../server/api/users/schema.ts', true],
-    ['server/engine/runs/runs.test.ts', '../../../test/harness.ts', false],
+    ['server/engine/runs/progress.test.ts', '../../../test/harness.ts', false],
   ];
   for (const [path, module, is_type] of allowed)
     assert.deepEqual(violationsOf(path, [{ module, is_type }]), []);

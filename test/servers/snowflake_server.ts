@@ -11,8 +11,8 @@ import { SnowflakeRefusal, installDialect } from './snowflake_dialect.ts';
 import type { SnowflakeAnswer } from './snowflake_session.ts';
 import type { StorageKind } from './snowflake_storage.ts';
 import { openSnowflakeStorage } from './snowflake_storage.ts';
-import { send, isTakenOver } from './snowflake_world.ts';
-import type { Body, SnowflakeFault, World } from './snowflake_world.ts';
+import { send, isTakenOver } from './snowflake_state.ts';
+import type { Body, SnowflakeFault, World } from './snowflake_state.ts';
 import { user, password, logIn, tokenOf, renew, logOut } from './snowflake_sign_in.ts';
 import { own_keys } from '../factories/rsa_keys.ts';
 

@@ -2,8 +2,8 @@ import { createHash, randomUUID, verify } from 'node:crypto';
 import type http from 'node:http';
 import { SnowflakeRefusal } from './snowflake_dialect.ts';
 import { openSnowflakeSession } from './snowflake_session.ts';
-import { send } from './snowflake_world.ts';
-import type { Body, World } from './snowflake_world.ts';
+import { send } from './snowflake_state.ts';
+import type { Body, World } from './snowflake_state.ts';
 import { own_keys } from '../factories/rsa_keys.ts';
 
 /** The only user of the account. */

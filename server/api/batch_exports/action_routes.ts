@@ -1,13 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import type { Engine } from '../../engine/engine.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { write } from '../../platform/http/write.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { exportEntry } from './activity.ts';
 import { getExport, getLockedExport } from './found.ts';
-import { BatchExportLogs, DocumentedLogQuery } from './logs/schema.ts';
-import { answerLogs } from './logs/logs.ts';
 import { paused, recordPause, unpaused } from './pause.ts';
 import type { PauseChange } from './pause.ts';
 import type { Mount } from './mount.ts';
@@ -15,11 +12,10 @@ import { BatchExport, Unpause } from './schema.ts';
 import { updateBatchExport } from './store.ts';
 import type { LockedExport } from './store.ts';
 
-/** `pause/`, `unpause/` and `logs/` of an export under one mount. */
-export function actionRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
+/** `pause/` and `unpause/` of an export under one mount. */
+export function actionRoutes(app: FastifyInstance, mount: Mount): void {
   pauseRoute(app, mount);
   unpauseRoute(app, mount);
-  logsRoute(app, engine, mount);
 }
 
 function pauseRoute(app: FastifyInstance, { base, within }: Mount): void {
@@ -72,22 +68,6 @@ function unpauseRoute(app: FastifyInstance, { base, within }: Mount): void {
         record(exportEntry('unpaused', before, after));
         return after;
       }),
-  );
-}
-
-function logsRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
-  const logs = {
-    summary: 'Retrieve a batch export with its log, newest line first',
-    querystring: DocumentedLogQuery,
-    response: { 200: BatchExportLogs },
-  };
-  app.get(
-    `${base}:id/logs/`,
-    { config: { scope: 'batch_export:read', within }, schema: logs },
-    async (request) => {
-      const found = await getExport(request, engine.db);
-      return { ...found, ...(await answerLogs(request, engine.db, found.id)) };
-    },
   );
 }
 

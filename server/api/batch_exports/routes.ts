@@ -6,6 +6,7 @@ import { bulkActionRoutes } from './bulk_actions/routes.ts';
 import { draftRoutes } from './drafts/routes.ts';
 import { findRoutes } from './find/routes.ts';
 import { exportRoutes } from './export_routes.ts';
+import { logRoutes } from './logs/routes.ts';
 import { metricsRoutes } from './metrics/routes.ts';
 import { overviewRoutes } from './overview/routes.ts';
 import { runActionRoutes } from './runs/action_routes.ts';
@@ -27,7 +28,8 @@ export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
   for (const mount of mounts) {
     exportRoutes(app, engine, mount);
     draftRoutes(app, engine, mount);
-    actionRoutes(app, engine, mount);
+    actionRoutes(app, mount);
+    logRoutes(app, engine, mount);
     metricsRoutes(app, engine, mount);
     slotRoutes(app, engine, mount);
     timelineRoutes(app, engine, mount);

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { lineDifferences } from '../../platform/line_differences.ts';
+import { lineDifferences } from './line_differences.ts';
 import { fieldsOf } from '../../engine/plugins/config_schema.ts';
 import type { PluginDifferences } from './schema.ts';
 

@@ -13,7 +13,7 @@ import {
 } from '../../../test/factories/people.ts';
 import { harness, openAroundTests } from '../../../test/factories/people_around_tests.ts';
 import { listRemovals } from '../../cli/removals.ts';
-import { certifyDeletions } from '../../engine/erasure/certify_deletions.ts';
+import { certifyDeletions } from '../../engine/removals/certify_deletions.ts';
 import { isSigned } from '../../platform/secrets/secrets.ts';
 
 const url = '/api/users/@me/';

@@ -20,7 +20,7 @@ import {
 import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
-import { row_tables } from '../../engine/erasure/delete_rows.ts';
+import { row_tables } from '../../engine/removals/delete_rows.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { silentLog } from '../../platform/log.ts';
@@ -277,7 +277,7 @@ test('the analytics store has no table that a backup leaves out', async () => {
     format: 'JSONEachRow',
   });
   const names = (await found.json<{ name: string }>()).map(({ name }) => name);
-  // What an erasure notes is found once more after a restore (runs/set_aside.ts).
+  // What an erasure notes is found once more after a restore (runs/hold_until_reconciled.ts).
   const noted = ['erasing_ids', 'erasing_rows'];
   assert.deepEqual(names, [...noted, ...row_tables].toSorted(), `see ${migrations_folder}`);
 });

@@ -1,6 +1,6 @@
 import { counted } from '../../platform/counted.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
-import { row_tables } from '../../engine/erasure/delete_rows.ts';
+import { row_tables } from '../../engine/removals/delete_rows.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { isoInstant, systemClock } from '../../platform/clock.ts';
 import { openCopySession } from '../../platform/postgres/copy.ts';

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { row_tables } from '../../engine/erasure/delete_rows.ts';
-import type { RowTable } from '../../engine/erasure/delete_rows.ts';
+import { row_tables } from '../../engine/removals/delete_rows.ts';
+import type { RowTable } from '../../engine/removals/delete_rows.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { counted } from '../../platform/counted.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import sql from 'sql-template-tag';
 import type { Config } from '../../config/config.ts';
 import { keepClear, removeAgain } from '../../engine/reconcile/kept_store.ts';
-import { setAside } from '../../engine/runs/set_aside.ts';
+import { setAside } from '../../engine/runs/hold_until_reconciled.ts';
 import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
 import type { Reconciled } from '../../engine/reconcile/reconcile.ts';
 import { migrateClickHouse } from '../../platform/clickhouse/migrate.ts';

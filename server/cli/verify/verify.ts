@@ -7,7 +7,7 @@ import type {
   Difference,
 } from '../../engine/destination/destination.ts';
 import { findDestination } from '../../engine/destinations/index.ts';
-import { row_tables } from '../../engine/erasure/delete_rows.ts';
+import { row_tables } from '../../engine/removals/delete_rows.ts';
 import { destinationDeps } from '../../engine/engine.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { fromStored } from '../../engine/ledger/rectangles.ts';
@@ -16,7 +16,7 @@ import type { Removed } from '../../engine/ledger/removed.ts';
 import { openConfig } from '../../engine/runs/run_input.ts';
 import { readReceipt } from '../../engine/runs/receipt.ts';
 import { columnsOf } from '../../engine/source/source_query.ts';
-import { listSlices } from '../../engine/runs/runs.ts';
+import { listSlices } from '../../engine/runs/progress.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { openPatience } from '../../platform/patience.ts';
 import { isUuid } from '../../platform/uuid.ts';

@@ -4,7 +4,7 @@ import { RetryableError } from '../destination/errors.ts';
 import type { Sink, SliceOutcome } from '../destination/destination.ts';
 import type { Engine } from '../engine.ts';
 import { writeRunLog } from '../run_log.ts';
-import { listSlices } from '../runs/runs.ts';
+import { listSlices } from '../runs/progress.ts';
 import type { ClaimedRun } from '../run.ts';
 
 const timeout_ms = 60_000;

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { NonRetryableError, RetryableError } from '../destination/errors.ts';
 import type { Engine } from '../engine.ts';
-import { findHeld, retryLater, takeCommitBack } from '../runs/runs.ts';
+import { findHeld, retryLater, takeCommitBack } from '../runs/progress.ts';
 import { endRun } from '../runs/end_runs.ts';
 import { LostRunError, attempts_max } from '../run.ts';
 import type { ClaimedRun } from '../run.ts';

@@ -5,7 +5,7 @@ import { counted } from '../../platform/counted.ts';
 import { inSpan } from '../../platform/tracing/span.ts';
 import { encodeStage } from '../formats/encode_stage.ts';
 import { sayChanged } from '../formats/marks.ts';
-import { resetProgress, storeProgress } from '../runs/runs.ts';
+import { resetProgress, storeProgress } from '../runs/progress.ts';
 import type { StoredSlice } from '../run.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import { hasDigest, withDigest } from './slice_digest.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from '../../platform/log.ts';
-import { runSteps } from '../../platform/timed_steps.ts';
-import type { Step, StepResult } from '../../platform/timed_steps.ts';
+import { runSteps } from './timed_steps.ts';
+import type { Step, StepResult } from './timed_steps.ts';
 
 /**
  * Runs the steps of a connection test. What fails goes to the log as it is, and is told as

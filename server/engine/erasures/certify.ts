@@ -4,8 +4,8 @@ import { changesOf } from '../../platform/activity/changes.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { countOldParts, row_tables } from '../erasure/delete_rows.ts';
-import { vacuum } from '../erasure/vacuum.ts';
+import { countOldParts, row_tables } from '../removals/delete_rows.ts';
+import { vacuum } from '../removals/vacuum.ts';
 import type { Engine } from '../engine.ts';
 import type { Erasure, StepEnd } from './erasure.ts';
 

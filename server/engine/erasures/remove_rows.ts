@@ -2,8 +2,8 @@ import sql from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { onEachReplica } from '../../platform/clickhouse/topology/caught_up.ts';
-import { countWhere, deleteRows } from '../erasure/delete_rows.ts';
-import type { RowTable } from '../erasure/delete_rows.ts';
+import { countWhere, deleteRows } from '../removals/delete_rows.ts';
+import type { RowTable } from '../removals/delete_rows.ts';
 import type { Engine } from '../engine.ts';
 import type { Erasure, StepEnd } from './erasure.ts';
 

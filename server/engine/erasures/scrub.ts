@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
-import { vacuum } from '../erasure/vacuum.ts';
+import { vacuum } from '../removals/vacuum.ts';
 import type { Engine } from '../engine.ts';
 import type { Erasure, ErasureCounts, StepEnd } from './erasure.ts';
 import { scrubWarnings } from './scrub_warnings.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { DiskRoom } from '../../platform/disk/disk_room.ts';
-import { openSlots } from '../../platform/slots.ts';
-import type { Slots } from '../../platform/slots.ts';
+import { openSemaphore } from '../../platform/semaphore.ts';
+import type { Semaphore } from '../../platform/semaphore.ts';
 import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
 import type { IncomingEvent } from './parse/event.ts';
 import { flushEvents } from './flush.ts';
@@ -108,7 +108,7 @@ export function openIngestion(
   const bounds = { ...default_limits, ...limits };
   const flushDeps = flushDepsOf(deps, bounds, warnings.note);
   const room = openRoom(bounds.queue_bytes_max);
-  const flushes = openSlots(bounds.flushes_max);
+  const flushes = openSemaphore(bounds.flushes_max);
   const queues = new Map<number, Group[]>();
   const flushers = new Set<Promise<void>>();
 
@@ -160,12 +160,12 @@ export function openIngestion(
 
 /** Room for what waits in memory; each project has a share of it at most. */
 function openRoom(bytes_max: number) {
-  const room = openSlots(bytes_max);
-  const shares = new Map<number, Slots>();
+  const room = openSemaphore(bytes_max);
+  const shares = new Map<number, Semaphore>();
   return {
     /** Waits for room and gives the way to give it back. */
     enter: async (teamId: number, bytes: number): Promise<() => void> => {
-      const share = shares.get(teamId) ?? openSlots(bytes_max * room_share);
+      const share = shares.get(teamId) ?? openSemaphore(bytes_max * room_share);
       shares.set(teamId, share);
       await share.take(bytes);
       await room.take(bytes);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Static, TObject } from 'typebox';
-import { runSteps } from '../../platform/timed_steps.ts';
+import { runSteps } from '../destination/timed_steps.ts';
 import { urlHost } from '../destination/destination.ts';
 import { throwIfStopped } from '../destination/stop.ts';
 import { NonRetryableError, RetryableError } from '../destination/errors.ts';

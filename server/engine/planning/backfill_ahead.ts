@@ -1,5 +1,5 @@
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
-import { row_tables } from '../erasure/delete_rows.ts';
+import { row_tables } from '../removals/delete_rows.ts';
 import { backfillArea } from './backfill_area.ts';
 import type { BackfillBy } from './backfill_area.ts';
 import { countByRun } from './backfill_counts.ts';

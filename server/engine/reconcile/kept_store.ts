@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
-import { deleteRows, row_tables } from '../erasure/delete_rows.ts';
+import { deleteRows, row_tables } from '../removals/delete_rows.ts';
 import type { Engine } from '../engine.ts';
 import { nobody } from '../ingest/insert.ts';
 import { findErased } from '../ingest/persons/erased_ids.ts';

@@ -1,5 +1,5 @@
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
-import { row_tables } from '../erasure/delete_rows.ts';
+import { row_tables } from '../removals/delete_rows.ts';
 import sql from 'sql-template-tag';
 import type { Engine } from '../engine.ts';
 import { readReceipt } from '../runs/receipt.ts';

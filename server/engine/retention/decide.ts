@@ -1,5 +1,5 @@
-import { row_tables } from '../erasure/delete_rows.ts';
-import type { RowTable } from '../erasure/delete_rows.ts';
+import { row_tables } from '../removals/delete_rows.ts';
+import type { RowTable } from '../removals/delete_rows.ts';
 import { coveredSpans } from '../ledger/spans.ts';
 import type { Span } from '../ledger/spans.ts';
 import { subtract, union } from '../ledger/rectangles.ts';

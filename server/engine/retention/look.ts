@@ -12,7 +12,7 @@ import { decide, proves } from './decide.ts';
 import type { Decision, Facts, Unproven } from './decide.ts';
 import { readFacts } from './facts.ts';
 import { findUnproven } from './proofs.ts';
-import { row_tables } from '../erasure/delete_rows.ts';
+import { row_tables } from '../removals/delete_rows.ts';
 import { countBoth, storedAreas } from './rows.ts';
 import type { RowCount } from './rows.ts';
 import { removeDecided, sweepRetentionRemovals } from './remove.ts';

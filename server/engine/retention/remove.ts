@@ -5,8 +5,8 @@ import { isoInstant } from '../../platform/clock.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { deleteRows, row_tables } from '../erasure/delete_rows.ts';
-import type { RowTable } from '../erasure/delete_rows.ts';
+import { deleteRows, row_tables } from '../removals/delete_rows.ts';
+import type { RowTable } from '../removals/delete_rows.ts';
 import { anyOf, conditionOf, countBoth, countRows } from './rows.ts';
 import type { Condition, RowCount, StoredAreas } from './rows.ts';
 

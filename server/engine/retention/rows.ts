@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { isoInstant } from '../../platform/clock.ts';
-import type { RowTable } from '../erasure/delete_rows.ts';
+import type { RowTable } from '../removals/delete_rows.ts';
 import type { Rectangle, StoredRectangle } from '../ledger/rectangles.ts';
 import { fromStored, toStored } from '../ledger/rectangles.ts';
 import type { EventFilter } from '../models/event_filter.ts';

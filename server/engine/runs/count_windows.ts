@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
-import { row_tables } from '../erasure/delete_rows.ts';
+import { row_tables } from '../removals/delete_rows.ts';
 import { fromStored } from '../ledger/rectangles.ts';
 import { selectionCondition } from '../models/selection.ts';
 import type { ClaimedRun } from '../run.ts';

@@ -19,7 +19,7 @@ import {
   exportOf,
   statusOf,
   lookAtAll,
-} from '../../../test/factories/quiet_runs.ts';
+} from '../../../test/factories/empty_runs.ts';
 
 openAroundTests();
 

@@ -17,8 +17,8 @@ import {
   runOf,
   exportOf,
   lookAtAll,
-} from '../../../test/factories/quiet_runs.ts';
-import type { Run } from '../../../test/factories/quiet_runs.ts';
+} from '../../../test/factories/empty_runs.ts';
+import type { Run } from '../../../test/factories/empty_runs.ts';
 import { own_keys } from '../../../test/factories/rsa_keys.ts';
 
 openAroundTests();

@@ -14,7 +14,7 @@ import {
   exportOf,
   statusOf,
   lookAtAll,
-} from '../../../test/factories/quiet_runs.ts';
+} from '../../../test/factories/empty_runs.ts';
 
 openAroundTests();
 

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
-import { openSlots } from '../../platform/slots.ts';
+import { openSemaphore } from '../../platform/semaphore.ts';
 import type { Engine } from '../engine.ts';
 import { settled, settledAtOnce } from '../ingest/lock.ts';
 import { toStored } from '../ledger/rectangles.ts';
@@ -70,7 +70,7 @@ export async function planDueExports(
   };
   const ids = teams.map(({ team_id }) => team_id);
   const ready = await settleAtOnce(engine, ids);
-  const waits = openSlots(waits_at_once_max);
+  const waits = openSemaphore(waits_at_once_max);
   const others = ids.filter((id) => !ready.final.has(id));
   const waitFor = async (id: number): Promise<void> => {
     const one = await waitForIngestion(engine, id);
@@ -144,13 +144,13 @@ async function planSettled(
   let planned = 0;
   // First what workers wait for.
   const parts = [...partsOf(waited_for), ...partsOf(due.filter(isQuiet))];
-  const slots = openSlots(at_once_max);
+  const permits = openSemaphore(at_once_max);
   const planOne = async (part: DueExport[]): Promise<void> => {
     const count = await planPart(engine, part, { epoch, seen });
     planned += count;
     if (count > 0) onPlanned();
   };
-  await Promise.all(parts.map((part) => slots.run(() => planOne(part))));
+  await Promise.all(parts.map((part) => permits.run(() => planOne(part))));
   return planned;
 }
 

@@ -3,7 +3,7 @@ import { commandLine } from '../../platform/command_line.ts';
 import { countLost, notePrimary } from '../../platform/postgres/control_store.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
 import type { Engine } from '../engine.ts';
-import { setAside } from '../runs/set_aside.ts';
+import { setAside } from '../runs/hold_until_reconciled.ts';
 import type { Beat } from './heartbeat.ts';
 
 /**

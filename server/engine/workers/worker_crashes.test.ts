@@ -7,7 +7,7 @@ import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { break_off_pauses_seconds, break_offs_max } from '../runs/worker_crashes.ts';
 import { executeRun } from '../delivery/execute.ts';
-import { beginCommit, resetProgress, storeProgress, storeSlices } from '../runs/runs.ts';
+import { beginCommit, resetProgress, storeProgress, storeSlices } from '../runs/progress.ts';
 import type { ClaimedRun } from '../run.ts';
 import { beat, beginStop, leave, releaseDead, stillLives } from './heartbeat.ts';
 

@@ -1,7 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Argon2Parameters } from 'node:crypto';
 import { promisify } from 'node:util';
-import { openSlots } from '../slots.ts';
+import { openSemaphore } from '../semaphore.ts';
 
 const derive = promisify(argon2);
 const memory_kib = 19 * 1024;
@@ -73,7 +73,7 @@ export async function isNobodysPassword(password: string): Promise<false> {
   return false;
 }
 
-const turns = openSlots(at_once_max);
+const turns = openSemaphore(at_once_max);
 
 /** Derives when it is its turn. */
 async function derived(parameters: Argon2Parameters): Promise<Buffer> {

@@ -2,7 +2,7 @@ import type { BackfillRange } from '../../../engine/planning/backfill.ts';
 import { backfillArea } from '../../../engine/planning/backfill_area.ts';
 import { countByRun, listed_runs_max } from '../../../engine/planning/backfill_counts.ts';
 import type { BackfillCounts } from '../../../engine/planning/backfill_counts.ts';
-import { row_tables } from '../../../engine/erasure/delete_rows.ts';
+import { row_tables } from '../../../engine/removals/delete_rows.ts';
 import { undelivered } from '../../../engine/ledger/ledger.ts';
 import { removedFrom } from '../../../engine/ledger/removed.ts';
 import type { Engine } from '../../../engine/engine.ts';

@@ -4,7 +4,7 @@ import type { Static } from 'typebox';
 import { findRemoved, removedSentence } from '../../../engine/ledger/removed.ts';
 import type { Removed } from '../../../engine/ledger/removed.ts';
 import type { Engine } from '../../../engine/engine.ts';
-import { row_tables } from '../../../engine/erasure/delete_rows.ts';
+import { row_tables } from '../../../engine/removals/delete_rows.ts';
 import { caughtUpForAnswer } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { counted } from '../../../platform/counted.ts';

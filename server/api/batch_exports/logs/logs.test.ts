@@ -8,7 +8,7 @@ import {
   projectBase,
 } from '../../../../test/factories/batch_exports.ts';
 import { shareHarness } from '../../../../test/harness.ts';
-import { patternOf } from './logs.ts';
+import { patternOf } from './store.ts';
 
 const house = shareHarness({ clickhouse: false });
 

@@ -9,7 +9,7 @@ import { query } from '../../../platform/http/lists/query.ts';
 import { choicesAsked } from '../body/choices.ts';
 import { getExport, missing } from '../found.ts';
 import { BatchExportRunLogs, DocumentedLogQuery } from '../logs/schema.ts';
-import { answerLogs } from '../logs/logs.ts';
+import { answerLogs } from '../logs/store.ts';
 import { RunPage, runsAhead } from './next_run.ts';
 import type { Mount } from '../mount.ts';
 import { BatchExportRun, Receipt, RunFilter, run_statuses } from './schema.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { openContent } from '../../../platform/folders.ts';
-import { runSteps } from '../../../platform/timed_steps.ts';
+import { runSteps } from '../../destination/timed_steps.ts';
 import type {
   CheckStep,
   ConfigViolation,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { tryOut } from '../../destination/try_out.ts';
-import type { Step } from '../../../platform/timed_steps.ts';
+import type { Step } from '../../destination/timed_steps.ts';
 import { NonRetryableError } from '../../destination/errors.ts';
 import type { CheckStep, Delivery, DestinationDeps } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';

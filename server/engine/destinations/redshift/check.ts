@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { Readable } from 'node:stream';
 import { tryOut } from '../../destination/try_out.ts';
-import type { Step } from '../../../platform/timed_steps.ts';
+import type { Step } from '../../destination/timed_steps.ts';
 import type { CheckStep, DestinationDeps } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { withStoreFaults } from '../../object_store/faults.ts';

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { runSteps } from '../../../platform/timed_steps.ts';
+import { runSteps } from '../../destination/timed_steps.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { CheckStep, DestinationDeps } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';

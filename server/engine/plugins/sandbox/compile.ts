@@ -10,7 +10,7 @@ import type { PluginFiles, PluginManifest } from '../plugin.ts';
 import type { Bundles } from './bundle.ts';
 import { encodeFrame, openFrameReader } from './frames.ts';
 import { frame_bytes_max } from './limits.ts';
-import { openSlots } from '../../../platform/slots.ts';
+import { openSemaphore } from '../../../platform/semaphore.ts';
 
 /**
  * The parts of a package, compiled: see `bundlePackage` for what each text is. A part that the
@@ -24,7 +24,7 @@ export type CompiledPlugin = {
 
 const compile_milliseconds_max = 30_000;
 // Of all who ask: each may take more than a gigabyte.
-const slots = openSlots(2);
+const permits = openSemaphore(2);
 const memory_bytes_max = 1_500_000_000;
 
 const Part = Type.Union([Type.String(), Type.Null()]);
@@ -54,7 +54,7 @@ export async function compilePlugin(
   files: PluginFiles,
   manifest: PluginManifest,
 ): Promise<CompiledPlugin> {
-  const bundles = await slots.run(() => inProcess(files, manifest));
+  const bundles = await permits.run(() => inProcess(files, manifest));
   if ('fault' in bundles) throw new PluginError('compile', bundles.fault.message, bundles.fault);
   return bundles;
 }

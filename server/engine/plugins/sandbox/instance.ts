@@ -11,7 +11,7 @@ import type { Place, Places } from './places.ts';
 import type { InstanceReport, ProcessHolder, PluginSlot } from './process_holder.ts';
 import { CountedMetrics, Inspection } from './protocol.ts';
 import type { OrderMessage } from './protocol.ts';
-import { openSlots } from '../../../platform/slots.ts';
+import { openSemaphore } from '../../../platform/semaphore.ts';
 
 /**
  * What an instance is made of. `setup` is the JSON text that the code is set up with; without a
@@ -204,7 +204,7 @@ function receiver({
   slot,
 }: Receiving): (report: InstanceReport) => void {
   let served = 0;
-  const fetches = openSlots(fetches_max);
+  const fetches = openSemaphore(fetches_max);
   const answer = async (request: number, name: string, text: string): Promise<void> => {
     const { instance, process } = slot();
     const reply = (is_ok: boolean, result: string) =>

@@ -10,7 +10,7 @@ import { default_limits } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
 import { openProcessHolder } from './process_holder.ts';
 import type { ProcessHolder } from './process_holder.ts';
-import { openSlots } from '../../../platform/slots.ts';
+import { openSemaphore } from '../../../platform/semaphore.ts';
 
 // The four borders of decision 0019: the isolate (`child/isolate.ts`), its process
 // (`process_holder.ts`), the server, which believes nothing of it (`instance.ts`), and the network,
@@ -102,7 +102,7 @@ const inspections_max = 2;
 export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
   const running = openProcessHolder(deps.log);
   const inspecting = new Set<ProcessHolder>();
-  const slots = openSlots(inspections_max);
+  const permits = openSemaphore(inspections_max);
   let is_closed = false;
   const limits = { ...default_limits, ...deps.limits };
   const setupText = (setup: Partial<Setup>): string =>
@@ -112,7 +112,7 @@ export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
       return running.pid;
     },
     inspect: (code, signal) =>
-      slots.run(async () => {
+      permits.run(async () => {
         signal.throwIfAborted();
         if (is_closed) throw new Error('The plugin sandbox is closed.');
         const setup = setupText({});

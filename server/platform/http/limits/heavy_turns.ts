@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import { openSlots } from '../../slots.ts';
+import { openSemaphore } from '../../semaphore.ts';
 import { throttled } from '../errors.ts';
 import { innerCall } from '../inner/inner_call.ts';
 
 // A package takes up to half a gigabyte while it is unpacked, compiled and stored.
-const everybody = openSlots(4);
+const everybody = openSemaphore(4);
 const waiting_max = 10;
 const wait_seconds = 30;
 

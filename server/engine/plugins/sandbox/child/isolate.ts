@@ -1,7 +1,7 @@
 import ivm from 'isolated-vm';
 import { metrics_length_max, text_length_max } from '../limits.ts';
 import type { OrderMessage, ReportMessage } from '../protocol.ts';
-import type { Slots } from '../../../../platform/slots.ts';
+import type { Semaphore } from '../../../../platform/semaphore.ts';
 import { openAllowance } from './allowance.ts';
 import type { Allowance } from './allowance.ts';
 import { computeFor } from './compute.ts';
@@ -39,7 +39,7 @@ type Send = (kind: unknown, number: unknown, name: unknown, text: unknown) => st
 export function openIsolate(
   order: LoadOrder,
   guest: string,
-  slots: Slots,
+  permits: Semaphore,
   report: Report,
 ): PluginIsolate {
   const { instance, limits } = order;
@@ -52,7 +52,7 @@ export function openIsolate(
   const findStack = () => stackOf(enter);
   const calls = openCalls(order, isolate, report, () => stretches.add(() => enter('idle', 0)));
   const { allowance } = calls;
-  const stretches = openStretches(isolate, limits, slots, {
+  const stretches = openStretches(isolate, limits, permits, {
     isProcessorUsedUp: () => calls.isAny() && allowance.isProcessorUsedUp(),
     findStack,
     onFault: (reason, is_stuck, stack) => {

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { encodeFrame, openFrameReader } from '../frames.ts';
 import { frame_bytes_max } from '../limits.ts';
 import type { OrderMessage, ReportMessage } from '../protocol.ts';
-import { openSlots } from '../../../../platform/slots.ts';
+import { openSemaphore } from '../../../../platform/semaphore.ts';
 import { openIsolate } from './isolate.ts';
 import type { PluginIsolate } from './isolate.ts';
 
@@ -14,7 +14,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal
 const server = new Socket({ fd: 3, readable: true, writable: true });
 const isolates = new Map<number, PluginIsolate>();
 // A stretch of code that waited for a thread would look as if it were stuck.
-const slots = openSlots(availableParallelism());
+const permits = openSemaphore(availableParallelism());
 let guest = '';
 
 const report = (message: ReportMessage): void =>
@@ -24,7 +24,7 @@ const obey = (order: OrderMessage): void => {
   if (order.type === 'start') guest = order.guest;
   else if (order.type === 'ping') report({ type: 'pong', size_bytes: process.memoryUsage.rss() });
   else if (order.type === 'load')
-    isolates.set(order.instance, openIsolate(order, guest, slots, reportOf(order.instance)));
+    isolates.set(order.instance, openIsolate(order, guest, permits, reportOf(order.instance)));
   else if (order.type === 'call') isolates.get(order.instance)?.call(order);
   else if (order.type === 'reply') isolates.get(order.instance)?.reply(order);
   else if (order.type === 'where') isolates.get(order.instance)?.where();

@@ -1,6 +1,6 @@
 import type ivm from 'isolated-vm';
 import type { SandboxLimits } from '../limits.ts';
-import type { Slots } from '../../../../platform/slots.ts';
+import type { Semaphore } from '../../../../platform/semaphore.ts';
 
 /**
  * Hears of what ends a stretch badly. `onFault` is called once, and again when a thread turns out
@@ -39,7 +39,7 @@ const grace_milliseconds = 500;
 export function openStretches(
   isolate: ivm.Isolate,
   limits: SandboxLimits,
-  slots: Slots,
+  permits: Semaphore,
   events: StretchEvents,
 ): Stretches {
   let is_over = false;
@@ -76,7 +76,7 @@ export function openStretches(
   };
   return {
     add: (work) => {
-      tail = tail.then(() => slots.run(() => run(work)));
+      tail = tail.then(() => permits.run(() => run(work)));
     },
     giveUp,
     dispose,

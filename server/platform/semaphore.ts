@@ -2,21 +2,21 @@
  * A bound on what is under way at once; who comes when it is used up waits, first come first
  * served.
  */
-export type Slots = {
+export type Semaphore = {
   /** How many wait. */
   readonly waiting: number;
-  /** Waits until so many slots are free and takes them; more than there are means all of them. */
+  /** Waits until so many permits are free and takes them; more than there are means all of them. */
   take(count?: number): Promise<void>;
   /** Gives back exactly what one `take` was asked for. */
   give(count?: number): void;
-  /** Does the work in one slot, as soon as one is free, and gives what it gives. */
+  /** Does the work with one permit, as soon as one is free, and gives what it gives. */
   run<Result>(work: () => Promise<Result>): Promise<Result>;
 };
 
 const taken = Promise.resolve();
 
-/** Opens `total` slots: of processes, of bytes, of whatever is counted. */
-export function openSlots(total: number): Slots {
+/** Opens a bound of `total` permits: of processes, of bytes, of whatever is counted. */
+export function openSemaphore(total: number): Semaphore {
   let free = total;
   const waiting: { count: number; begin: () => void }[] = [];
   const serve = () => {

@@ -10,7 +10,7 @@ import { until } from '../../../test/processes/server_process.ts';
 import { claimRun } from '../workers/claims.ts';
 import type { Engine } from '../engine.ts';
 import { noteInRunLog } from '../run_log.ts';
-import { beginCommit, storeProgress, storeSlices } from './runs.ts';
+import { beginCommit, storeProgress, storeSlices } from './progress.ts';
 import { endRun } from './end_runs.ts';
 import { LostRunError } from '../run.ts';
 import type { ClaimedRun } from '../run.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { countProcessorTime } from '../../test/processor_time.ts';
+import { countProcessorTime } from '../../../test/processor_time.ts';
 import { lineDifferences } from './line_differences.ts';
 
 const plenty = () => ({ read: 1e6, steps: 1e6, said: 1e6 });
