@@ -215,7 +215,7 @@ test('Ctrl-C before a plan is sent changes nothing; after it all holds or nothin
   await eventually('the plan was not applied', async () => (await count()).length === 1);
 });
 
-test('an apply whose answer is lost says what may have become of the plan', async () => {
+test('an apply whose answer is lost says what may have become of the plan', async (context) => {
   const path = file('lost.yaml', 'projects:\n  web:\n    name: Lost\n');
   let lose: (response: ServerResponse) => unknown = (response) => response.destroy();
   const between = createServer(async (asked, response) => {
@@ -227,6 +227,10 @@ test('an apply whose answer is lost says what may have become of the plan', asyn
       body: asked,
     });
     response.writeHead(answer.statusCode).end(await answer.body.text());
+  });
+  context.after(() => {
+    between.closeAllConnections();
+    between.close();
   });
   await once(between.listen(0, '127.0.0.1'), 'listening');
   const url = `http://127.0.0.1:${(between.address() as AddressInfo).port}`;
@@ -243,8 +247,6 @@ test('an apply whose answer is lost says what may have become of the plan', asyn
   lose = (response) => response.writeHead(403).end('{"detail":"Not you."}');
   const refused = await sluice.run(words, {});
   assert.ok(!refused.err.includes(told), refused.err);
-  between.closeAllConnections();
-  between.close();
 });
 
 test('what the server refuses is told at its place in the files, all of it', async () => {
