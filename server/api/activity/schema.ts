@@ -3,8 +3,7 @@ import type { Static } from 'typebox';
 import { cursorQuery } from '../../platform/http/lists/cursor.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { queryInstant } from '../../platform/http/lists/query_instant.ts';
-
-const uuid = (description: string) => Type.String({ format: 'uuid', description });
+import { uuid } from '../../platform/http/schemas.ts';
 
 const Change = Type.Object(
   {

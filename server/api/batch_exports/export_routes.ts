@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import type { Engine } from '../../engine/engine.ts';
+import { isFields } from '../../platform/fields.ts';
 import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { jsonBody } from '../../platform/http/bodies/body.ts';
 import { JsonText } from '../../platform/http/lists/in_pieces.ts';
@@ -8,7 +9,6 @@ import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/paginat
 import { write, writeFound } from '../../platform/http/write.ts';
 import { exportEntry, secretChanges } from './activity.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
-import { isRecord } from './body/input.ts';
 import { createBatchExport } from './create.ts';
 import { deleteBatchExport } from './delete.ts';
 import { withDestinations } from './body/documented_destination.ts';
@@ -209,7 +209,7 @@ async function checkAhead(
   } catch {
     return undefined;
   }
-  if (!isRecord(raw) || !('model' in raw || 'custom_query' in raw)) return undefined;
+  if (!isFields(raw) || !('model' in raw || 'custom_query' in raw)) return undefined;
   const before = await findBatchExport(engine.db, request.access, uuidParameter(request, 'id'));
   return before === undefined ? undefined : checkContent(engine, raw, before);
 }

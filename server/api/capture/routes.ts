@@ -10,7 +10,7 @@ import { ApiError } from '../../platform/http/errors.ts';
 import { basePath } from '../../platform/http/base_path.ts';
 import { apiErrorOf, sendError } from '../../platform/http/error_handler.ts';
 import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
-import { etagOf } from '../../platform/http/etag.ts';
+import { etagOf, isKnown } from '../../platform/http/etag.ts';
 import { addressOf } from '../../platform/http/limits/address.ts';
 import { busyCapture } from './busy.ts';
 import { allowPages, answerPreflight } from './cross_origin.ts';
@@ -169,9 +169,7 @@ function emptyScripts(room: FastifyInstance): void {
 function sendTagged(request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply {
   const etag = etagOf(String(answer.body));
   reply.header('etag', etag).header('cache-control', 'public, max-age=300');
-  const known = request.headers['if-none-match']?.split(',').map((tag) => tag.trim());
-  if (known?.some((tag) => tag === '*' || tag.replace(/^W\//, '') === etag) === true)
-    return reply.code(304).send();
+  if (isKnown(request, etag)) return reply.code(304).send();
   return send(reply, answer);
 }
 

@@ -1,13 +1,14 @@
+import { isFields } from '../../platform/fields.ts';
+import type { Fields } from '../../platform/fields.ts';
 import type { Change } from '../../platform/activity/changes.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import type { InnerAnswer, InnerRequests } from '../../platform/http/inner/inner_requests.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { costOf, endingLedger, ledgerOf } from './cost.ts';
 import type { Judged } from './judge.ts';
-import type { Fields, Home, Request } from './kinds/kind.ts';
+import type { Home, Request } from './kinds/kind.ts';
 import { bodyOf, fieldOf, pathOfReference } from './request_fields.ts';
 import type { FieldChange, Need, Step } from './schema.ts';
-import { isFields } from './secret_values.ts';
 import type { Placed } from './standing.ts';
 import type { Candidate } from './steps.ts';
 import { attrOfPath } from './wanted.ts';

@@ -1,10 +1,11 @@
 import type { TSchema } from 'typebox';
 import { destinations } from '../../engine/destinations/index.ts';
+import { isFields } from '../../platform/fields.ts';
+import type { Fields } from '../../platform/fields.ts';
 import { publicSchema } from '../../platform/http/openapi.ts';
 import { documentedConfig } from '../destinations/schema.ts';
 import { kinds } from './kinds/index.ts';
-import type { Fields, Kind } from './kinds/kind.ts';
-import { isFields } from './secret_values.ts';
+import type { Kind } from './kinds/kind.ts';
 
 const key_pattern = '^[a-z0-9]+(?:[_-][a-z0-9]+)*$';
 

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Deps } from '../../deps.ts';
+import { isFields } from '../../platform/fields.ts';
+import type { Fields } from '../../platform/fields.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { kinds } from './kinds/index.ts';
-import type { Fields } from './kinds/kind.ts';
 import { mayRead } from './look.ts';
-import { isFields, joinSecrets } from './secret_values.ts';
+import { joinSecrets } from './secret_values.ts';
 import { readState } from './standing.ts';
 import type { Placed } from './standing.ts';
 

@@ -1,4 +1,4 @@
-import type { Fields } from './kinds/kind.ts';
+import type { Fields } from '../../platform/fields.ts';
 import { joinSecrets } from './secret_values.ts';
 import type { Wanted } from './wanted.ts';
 

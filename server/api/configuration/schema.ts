@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
-
-const instant = (description: string) => Type.String({ format: 'date-time', description });
+import { instant } from '../../platform/http/schemas.ts';
 
 /** The kinds of objects that a configuration describes, parents first. */
 export const kind_names = [

@@ -1,5 +1,7 @@
+import { isFields } from '../../platform/fields.ts';
+import type { Fields } from '../../platform/fields.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import type { Fields, Kind } from './kinds/kind.ts';
+import type { Kind } from './kinds/kind.ts';
 
 /**
  * A secret as it is wanted: a value, what is stored (`keep`), or a reference that nobody has
@@ -87,9 +89,4 @@ function wholeValue(value: unknown): SecretWanted | undefined {
   return {
     value: Object.fromEntries(parts.map(([name, part]) => [name, (part as Fields)['value']])),
   };
-}
-
-/** True for a JSON object. */
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,8 @@
 import type { Deps } from '../../deps.ts';
+import type { Fields } from '../../platform/fields.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { kinds } from './kinds/index.ts';
-import type { Fields, Kind, Standing } from './kinds/kind.ts';
+import type { Kind, Standing } from './kinds/kind.ts';
 import type { KindName } from './schema.ts';
 import { listManaged } from './store.ts';
 import type { Managed } from './store.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Fields } from '../../platform/fields.ts';
 import { project } from './kinds/project.ts';
 import { notice_target } from './kinds/notice_target.ts';
-import type { Fields } from './kinds/kind.ts';
 import { judge } from './judge.ts';
 import type { SecretWanted } from './secret_values.ts';
 import type { Placed } from './standing.ts';

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Fields } from '../../platform/fields.ts';
 import { changesOf, secretChange } from '../../platform/activity/changes.ts';
 import { isInstant } from '../../platform/instant.ts';
-import type { Fields, Kind } from './kinds/kind.ts';
+import type { Kind } from './kinds/kind.ts';
 import type { FieldChange } from './schema.ts';
 import type { SecretWanted } from './secret_values.ts';
 import type { Placed } from './standing.ts';

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
+import type { Fields } from '../../platform/fields.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import type { Fields } from './kinds/kind.ts';
 import type { KindName, Plan } from './schema.ts';
 
 /** What a configuration knows of an object that it manages; `secrets` are HMACs by path. */

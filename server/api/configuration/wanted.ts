@@ -1,11 +1,13 @@
 import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
+import { isFields } from '../../platform/fields.ts';
+import type { Fields } from '../../platform/fields.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { checked } from '../../platform/http/bodies/validator.ts';
 import { kinds } from './kinds/index.ts';
-import type { Fields, Kind } from './kinds/kind.ts';
-import { isFields, partSecrets } from './secret_values.ts';
+import type { Kind } from './kinds/kind.ts';
+import { partSecrets } from './secret_values.ts';
 import type { SecretWanted } from './secret_values.ts';
 
 /** An object as the files want it. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { takes } from '../../platform/http/accept.ts';
 
 /** A built file, as it is sent. */
 export type Asset = { bytes: Buffer; type: string; encoding: 'br' | 'gzip' | undefined };
@@ -44,19 +45,12 @@ export async function readAsset(
   if (type === undefined || !/^[\w-]+\.[\w.-]+$/.test(name)) return undefined;
   const path = join(folder, 'assets', name);
   for (const [encoding, ending] of encodings) {
-    if (!takes(accepted, encoding)) continue;
+    if (!takes(accepted, [encoding])) continue;
     const bytes = await read(path + ending);
     if (bytes !== undefined) return { bytes, type, encoding };
   }
   const bytes = await read(path);
   return bytes === undefined ? undefined : { bytes, type, encoding: undefined };
-}
-
-function takes(accepted: string, encoding: string): boolean {
-  return accepted.split(',').some((part) => {
-    const [name, ...parameters] = part.split(';').map((one) => one.trim().toLowerCase());
-    return name === encoding && !parameters.some((one) => /^q=0(\.0*)?$/.test(one));
-  });
 }
 
 async function read(path: string): Promise<Buffer | undefined> {

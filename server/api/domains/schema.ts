@@ -1,9 +1,8 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
+import { instant } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../configuration/schema.ts';
-
-const instant = (description: string) => Type.String({ format: 'date-time', description });
 
 const jit_description =
   'Whether people who sign in through the identity provider for the first time become members.';

@@ -16,7 +16,7 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import { findMember, joinOrganization } from '../members/store.ts';
 import { startSession } from '../sessions/store.ts';
 import { refuseEnforced } from '../single_sign_on/store.ts';
-import { insertUser } from '../users/store.ts';
+import { actorOf, insertUser } from '../users/store.ts';
 import { findPerson, getInviteFor } from './found.ts';
 import { Acceptance } from './schema.ts';
 import { deleteInvite } from './store.ts';
@@ -63,16 +63,16 @@ export async function acceptInvite(deps: Deps, request: FastifyRequest, reply: F
 
 function joinedEntry(
   { record, organization }: InviteAnywhere,
-  { id, uuid, email }: Addressee,
+  person: Addressee,
   has_new_account: boolean,
 ): Entry {
   return {
     activity: 'joined',
     scope: 'member',
-    item_id: uuid,
-    item_name: email,
+    item_id: person.uuid,
+    item_name: person.email,
     changes: changesOf(undefined, { level: record.level, invite_id: record.id, has_new_account }),
-    actor: { user_id: id, user_uuid: uuid, email },
+    actor: actorOf(person),
     chain: { organization_id: organization.id },
   };
 }

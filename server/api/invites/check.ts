@@ -1,3 +1,4 @@
+import { level_names } from '../../platform/http/caller/access.ts';
 import { ApiError, forbiddenMany, invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { unstorableIn } from '../../platform/http/bodies/json_text.ts';
@@ -5,7 +6,6 @@ import { checked } from '../../platform/http/bodies/validator.ts';
 import { attrOf } from '../../platform/http/bodies/violations.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { level_names } from '../members/schema.ts';
 import type { Level } from '../members/schema.ts';
 import { NewInvite } from './schema.ts';
 import { listStandings } from './store.ts';

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
+import { isFields } from '../../platform/fields.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { large_body_size_bytes_max, readBody } from '../../platform/http/bodies/body.ts';
 import { unstorableIn } from '../../platform/http/bodies/json_text.ts';
@@ -165,10 +166,9 @@ function bulkAnswer(results: InviteWithLink[]) {
  * and for more than a thousand.
  */
 function itemsOf(sent: unknown): SentItem[] {
-  const isObject = typeof sent === 'object' && sent !== null && !Array.isArray(sent);
-  const isWrapped = isObject && Object.hasOwn(sent, 'invites');
+  const isWrapped = isFields(sent) && Object.hasOwn(sent, 'invites');
   const { invites, ...rest } = (isWrapped ? sent : {}) as { invites?: unknown };
-  const list = isWrapped ? invites : isObject ? [sent] : sent;
+  const list = isWrapped ? invites : isFields(sent) ? [sent] : sent;
   return checked(Items, list, isWrapped ? '/invites' : '', unstorableIn(rest)).map(
     (value, index) => ({ value, prefix: `/${index}` }),
   );

@@ -1,7 +1,7 @@
+import { level_names } from '../../platform/http/caller/access.ts';
 import type { MailMessage } from '../../platform/mail/mail.ts';
 import { compose } from '../../platform/mail/compose.ts';
 import { oneLine } from '../../platform/mail/plain_text.ts';
-import { level_names } from '../members/schema.ts';
 import { open_for_ms } from './schema.ts';
 import type { Sender, StoredInvite } from './store.ts';
 

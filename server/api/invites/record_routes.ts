@@ -1,14 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { secretChange } from '../../platform/activity/changes.ts';
-import { uuidParameter } from '../../platform/http/caller/access.ts';
+import { level_names, uuidParameter } from '../../platform/http/caller/access.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { forbidden, invalid, missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { requireLevel } from '../../platform/http/caller/guard.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { level_names } from '../members/schema.ts';
 import { inviteEntry } from './activity.ts';
 import { amendAfterwards } from './amended_answer.ts';
 import { memberDetail } from './check.ts';

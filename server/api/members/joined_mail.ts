@@ -1,7 +1,7 @@
+import { level_names } from '../../platform/http/caller/access.ts';
 import type { MailMessage } from '../../platform/mail/mail.ts';
 import { compose } from '../../platform/mail/compose.ts';
 import { oneLine } from '../../platform/mail/plain_text.ts';
-import { level_names } from './schema.ts';
 import type { Level } from './schema.ts';
 
 /** Somebody who joined an organization; `person_name` is empty when they have not said it. */

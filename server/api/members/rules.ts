@@ -1,6 +1,6 @@
+import { level_names } from '../../platform/http/caller/access.ts';
 import { conflict, forbidden } from '../../platform/http/errors.ts';
 import { requireLevel } from '../../platform/http/caller/guard.ts';
-import { level_names } from './schema.ts';
 import type { Level, MemberRow } from './schema.ts';
 
 /** Who asks, with the level that they have under the organization's lock. */

@@ -8,9 +8,6 @@ export const Level = Type.Enum([1, 8, 15], { description: '1 member, 8 administr
 /** One of the three levels. */
 export type Level = Static<typeof Level>;
 
-/** The three levels in words. */
-export const level_names: Record<Level, string> = { 1: 'member', 8: 'administrator', 15: 'owner' };
-
 /** A member of an organization as every answer shows it. */
 export const Member = Type.Object(
   {

@@ -3,9 +3,7 @@ import type { Static } from 'typebox';
 import { notice_events } from '../../engine/notices/notice.ts';
 import { PageQuery } from '../../platform/http/lists/pagination.ts';
 import { nullable } from '../../platform/nullable.ts';
-
-const instant = (description: string) => Type.String({ format: 'date-time', description });
-const uuid = (description: string) => Type.String({ format: 'uuid', description });
+import { instant, uuid } from '../../platform/http/schemas.ts';
 
 const delivery_outcomes = ['pending', 'delivered', 'given_up'] as const;
 

@@ -3,9 +3,9 @@ import type { Static } from 'typebox';
 import { notice_events } from '../../engine/notices/notice.ts';
 import { hidden_part } from '../../engine/notices/webhook_url.ts';
 import { nullable } from '../../platform/nullable.ts';
+import { instant } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../configuration/schema.ts';
 
-const instant = (description: string) => Type.String({ format: 'date-time', description });
 const exports_max = 100;
 
 const fields = {

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
+import { instant } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../configuration/schema.ts';
 
-const instant = (description: string) => Type.String({ format: 'date-time', description });
 const Level = (description: string) => Type.Enum([1, 8, 15], { description });
 
 const Team = Type.Object({

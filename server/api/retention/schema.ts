@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
+import { instant } from '../../platform/http/schemas.ts';
 import { Project } from '../projects/schema.ts';
 
 const { retention, retention_days } = Project.properties;
-const instant = (description: string) => Type.String({ format: 'date-time', description });
 
 const Found = Type.Object(
   {

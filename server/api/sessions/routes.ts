@@ -11,7 +11,6 @@ import { Problem } from '../../platform/http/responses.ts';
 import { clearSessionCookie } from '../../platform/http/caller/session.ts';
 import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import { write } from '../../platform/http/write.ts';
-import type { Entry } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { refuseEnforced } from '../single_sign_on/store.ts';
 import { getUser } from '../users/store.ts';
@@ -19,11 +18,13 @@ import { Session, SignIn, SignedIn } from './schema.ts';
 import type { SessionRow } from './schema.ts';
 import { confirmSecondFactor, recognise } from './sign_in.ts';
 import {
+  beginningEntry,
   countSessions,
   endSession,
   endSessions,
   findSession,
   listSessions,
+  sessionEntry,
   startSession,
 } from './store.ts';
 
@@ -74,10 +75,7 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
           held?.();
           const session = await startSession(tx, { request, reply, afterwards }, user, 'password');
           afterwards(() => forgiveTries(request, user.address));
-          record({
-            ...entryOf('created', user.uuid, undefined, session, { second_factor }),
-            actor: { user_id: user.id, user_uuid: user.uuid, email: user.email },
-          });
+          record(beginningEntry(user, session, { second_factor }));
           return { ...session, user: await getUser(tx, user.id) };
         });
       // A code is a try of its own: who knows the password alone must not be able to guess on.
@@ -162,7 +160,7 @@ function recordRoutes(app: FastifyInstance, { db, clock }: Deps): void {
         ifMatch(request, session);
         await endSession(tx, session.id);
         if (session.is_current) afterwards(async () => clearSessionCookie(app.context, reply));
-        record(entryOf('deleted', request.caller.user_uuid, session, undefined));
+        record(sessionEntry('deleted', request.caller.user_uuid, session, undefined));
       }),
   );
 }
@@ -183,26 +181,4 @@ async function getSession(
     id !== null && isUuid(id) ? await findSession(db, request.caller, id, now_ms, lock) : undefined;
   if (session === undefined) throw notFound();
   return session;
-}
-
-function entryOf(
-  activity: string,
-  user_uuid: string,
-  before: SessionRow | undefined,
-  after: SessionRow | undefined,
-  more: Record<string, unknown> = {},
-): Entry {
-  const { id, user_agent } = (after ?? before)!;
-  const changes = changesOf(before, after === undefined ? undefined : { ...after, ...more }, [
-    'last_used_at',
-    'is_current',
-  ]);
-  return {
-    activity,
-    scope: 'session',
-    item_id: id,
-    item_name: user_agent,
-    changes,
-    chain: { user_uuid },
-  };
 }

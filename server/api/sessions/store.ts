@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
+import { changesOf } from '../../platform/activity/changes.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Caller } from '../../platform/http/caller/access.ts';
 import { userAgentOf } from '../../platform/http/caller/auth.ts';
@@ -13,9 +14,11 @@ import {
   sessionTokenOf,
   setSessionCookie,
 } from '../../platform/http/caller/session.ts';
-import type { Afterwards } from '../../platform/http/write.ts';
+import type { Afterwards, Entry } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
+import { actorOf } from '../users/store.ts';
+import type { Identity } from '../users/store.ts';
 import type { SessionRow } from './schema.ts';
 
 const columns = (caller: Pick<Caller, 'session_id'>) => sql`
@@ -132,4 +135,35 @@ async function endShown(tx: Transaction, request: FastifyRequest): Promise<void>
   await tx.run(
     sql`DELETE FROM sessions WHERE token_hash = ${hash} OR previous_token_hash = ${hash}`,
   );
+}
+
+/** The entry of a person's own log for something that happened to a session of theirs. */
+export function sessionEntry(
+  activity: string,
+  user_uuid: string,
+  before: SessionRow | undefined,
+  after: SessionRow | undefined,
+): Entry {
+  const { id, user_agent } = (after ?? before)!;
+  return {
+    activity,
+    scope: 'session',
+    item_id: id,
+    item_name: user_agent,
+    changes: changesOf(before, after, ['last_used_at', 'is_current']),
+    chain: { user_uuid },
+  };
+}
+
+/**
+ * The entry for a session that began, by the person whom it is for; `more` is what else is worth
+ * knowing of it.
+ */
+export function beginningEntry(
+  user: Pick<Identity, 'id' | 'uuid' | 'email'>,
+  session: SessionRow,
+  more: Record<string, unknown> = {},
+): Entry {
+  const begun = { ...session, ...more };
+  return { ...sessionEntry('created', user.uuid, undefined, begun), actor: actorOf(user) };
 }

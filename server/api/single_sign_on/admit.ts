@@ -8,12 +8,11 @@ import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import { deleteInvite } from '../invites/store.ts';
 import { joinOrganization } from '../members/store.ts';
-import { startSession } from '../sessions/store.ts';
+import { beginningEntry, startSession } from '../sessions/store.ts';
 import type { Browser } from '../sessions/store.ts';
 import { findIdentityById, findUserByEmail, insertUser, updateUser } from '../users/store.ts';
 import type { Identity } from '../users/store.ts';
 import { SignInRefused } from './refusal.ts';
-import { sessionEntry } from './session_entry.ts';
 import { getStanding, holdHome, keepIdentity, limitSession } from './store.ts';
 import type { Home, Standing } from './store.ts';
 
@@ -149,7 +148,7 @@ async function admit(place: Place, admission: Admission): Promise<Entry> {
     vouched.session_ends_at === undefined
       ? session.expires_at
       : await limitSession(tx, session.id, vouched.session_ends_at);
-  return sessionEntry(person, { ...session, expires_at }, { identity: vouched.identity });
+  return beginningEntry(person, { ...session, expires_at }, { identity: vouched.identity });
 }
 
 /** A new account without a password; the provider has proved the address. */

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { randomBase62 } from '../../platform/http/caller/api_key.ts';
+import { cookieName, isSecure } from '../../platform/http/caller/session.ts';
 import { request_lifetime_ms } from './store.ts';
 
 const well_formed = /^[0-9A-Za-z]{43}$/;
@@ -11,13 +12,13 @@ const well_formed = /^[0-9A-Za-z]{43}$/;
  * site sends. A browser that has a mark keeps it, so that two tabs may sign in at once.
  */
 export function markBrowser(request: FastifyRequest, reply: FastifyReply): Buffer {
-  const secure = isSecure(request);
+  const { public_url } = request.server.context.config;
   const mark = markOf(request) ?? randomBase62();
-  void reply.setCookie(cookieName(secure), mark, {
+  void reply.setCookie(cookieName(public_url, 'sign_in'), mark, {
     path: '/',
     httpOnly: true,
     sameSite: 'lax',
-    secure,
+    secure: isSecure(public_url),
     maxAge: request_lifetime_ms / 1000,
   });
   return hashOf(request, mark);
@@ -30,17 +31,8 @@ export function findBrowser(request: FastifyRequest): Buffer | undefined {
 }
 
 function markOf(request: FastifyRequest): string | undefined {
-  const mark = request.cookies[cookieName(isSecure(request))];
+  const mark = request.cookies[cookieName(request.server.context.config.public_url, 'sign_in')];
   return mark !== undefined && well_formed.test(mark) ? mark : undefined;
-}
-
-/** Over https the name's prefix keeps other hosts of the domain from setting it. */
-function cookieName(secure: boolean): string {
-  return secure ? '__Host-sluice_sign_in' : 'sluice_sign_in';
-}
-
-function isSecure({ server }: FastifyRequest): boolean {
-  return server.context.config.public_url.startsWith('https:');
 }
 
 function hashOf({ server }: FastifyRequest, mark: string): Buffer {

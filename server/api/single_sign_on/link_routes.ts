@@ -6,11 +6,10 @@ import { addressOf } from '../../platform/http/limits/address.ts';
 import { forbidden, throttled, twoCredentials } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
-import { startSession } from '../sessions/store.ts';
+import { beginningEntry, startSession } from '../sessions/store.ts';
 import { GivenToken, LinkedEmail } from '../users/schema.ts';
 import { countSignIn, logRefusal } from './browser_route.ts';
 import { useSignInLink } from './let_in.ts';
-import { sessionEntry } from './session_entry.ts';
 
 const refusal = 'The link was used, has expired, or a newer one took its place.';
 
@@ -56,7 +55,7 @@ export function linkRoutes(app: FastifyInstance, deps: Deps): void {
           throw forbidden(refusal);
         }
         const session = await startSession(tx, { request, reply, afterwards }, user, 'link');
-        record(sessionEntry(user, session));
+        record(beginningEntry(user, session));
         return { email: user.email };
       });
       countSignIn(request, 'link', 'accepted');

@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { findSiteApps } from '../../engine/plugins/running/site_script.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { missing, notFound } from '../../platform/http/errors.ts';
+import { isKnown } from '../../platform/http/etag.ts';
 import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { write } from '../../platform/http/write.ts';
@@ -97,11 +98,7 @@ function scriptRoute(app: FastifyInstance, deps: Deps): void {
         .header('cache-control', 'public, max-age=60, stale-while-revalidate=600')
         .header('access-control-allow-origin', '*')
         .header('cross-origin-resource-policy', 'cross-origin');
-      const known = request.headers['if-none-match']
-        ?.split(',')
-        .map((tag) => tag.trim().replace(/^W\//, ''));
-      if (known?.some((tag) => tag === script.etag || tag === '*') === true)
-        return reply.code(304).send();
+      if (isKnown(request, script.etag)) return reply.code(304).send();
       return reply.type('application/javascript; charset=utf-8').send(script.text);
     },
   );

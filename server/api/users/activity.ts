@@ -28,15 +28,3 @@ export function accountChanges(
 ): Change[] {
   return changesOf(before, after, ['updated_at', 'organizations']);
 }
-
-/**
- * Whom the log names on a route that needs no credentials: the person who proved themselves by a
- * link.
- */
-export function actorOf({
-  id,
-  uuid,
-  email,
-}: Pick<Identity, 'id' | 'uuid' | 'email'>): NonNullable<Entry['actor']> {
-  return { user_id: id, user_uuid: uuid, email };
-}

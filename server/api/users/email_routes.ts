@@ -9,13 +9,13 @@ import { write } from '../../platform/http/write.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
-import { accountChanges, accountEntry, actorOf } from './activity.ts';
+import { accountChanges, accountEntry } from './activity.ts';
 import { changeEmail, refuseTaken } from './change_email.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';
 import { deleteLinks, makeLink, useLink } from './links.ts';
 import { addressChangeMail, verificationMail } from './mails.ts';
 import { Account, EmailChange, GivenToken, LinkedEmail } from './schema.ts';
-import { findAccount, findIdentityById } from './store.ts';
+import { actorOf, findAccount, findIdentityById } from './store.ts';
 import type { Identity } from './store.ts';
 
 /**

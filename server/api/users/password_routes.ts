@@ -12,13 +12,13 @@ import { hashPassword } from '../../platform/passwords/password.ts';
 import { passwordFault } from '../../platform/passwords/password_rules.ts';
 import { endSessions, replaceToken } from '../sessions/store.ts';
 import { refuseEnforced } from '../single_sign_on/store.ts';
-import { accountEntry, actorOf } from './activity.ts';
+import { accountEntry } from './activity.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';
 import { deleteLinks, readLink, useLink } from './links.ts';
 import { noticeMail } from './mails.ts';
 import { mailResetLink } from './mail_reset_link.ts';
 import { LinkedEmail, PasswordChange, PasswordReset, ResetRequest } from './schema.ts';
-import { findIdentity, updateUser } from './store.ts';
+import { actorOf, findIdentity, updateUser } from './store.ts';
 import type { Identity } from './store.ts';
 
 /**

@@ -3,6 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Caller } from '../../platform/http/caller/access.ts';
+import type { Entry } from '../../platform/http/write.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -271,4 +272,16 @@ async function useRecoveryCode(
       AND code_hash = ${code_hash} AND used_at IS NULL`,
   );
   return used === 1;
+}
+
+/**
+ * Whom the log names on a route that needs no credentials: the person who proved themselves by a
+ * link.
+ */
+export function actorOf({
+  id,
+  uuid,
+  email,
+}: Pick<Identity, 'id' | 'uuid' | 'email'>): NonNullable<Entry['actor']> {
+  return { user_id: id, user_uuid: uuid, email };
 }

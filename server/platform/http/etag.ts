@@ -21,16 +21,19 @@ export function tagAnswer(
     return done(null, payload);
   const tag = reply.getHeader('etag') ?? etagOf(payload);
   reply.header('etag', tag);
-  const wanted = request.headers['if-none-match'];
-  if (
-    wanted === undefined ||
-    !isReading(request) ||
-    !tagsOf(wanted).some((one) => one === '*' || one.replace(/^W\//, '') === tag)
-  )
-    return done(null, payload);
+  if (!isReading(request) || !isKnown(request, String(tag))) return done(null, payload);
   notModified(reply);
   // An empty text and not null: Fastify's own HEAD routes take null for a stream.
   done(null, '');
+}
+
+/** True when `If-None-Match` says that the client has what the tag stands for. */
+export function isKnown({ headers }: FastifyRequest, tag: string): boolean {
+  const wanted = headers['if-none-match'];
+  return (
+    wanted !== undefined &&
+    tagsOf(wanted).some((one) => one === '*' || one.replace(/^W\//, '') === tag)
+  );
 }
 
 /**

@@ -1,3 +1,4 @@
+import { escapeHtml } from '../escape_html.ts';
 import { cleanText, oneLine } from './plain_text.ts';
 
 /** What a mail says. Every part may be anyone's text; none of it is taken for HTML. */
@@ -66,9 +67,9 @@ function composeHtml(
   { heading, paragraphs, quote, footer }: MailContent,
   action: MailContent['action'],
 ): string {
-  const lines = (text: string) => escape(cleanText(text)).replaceAll('\n', '<br>');
+  const lines = (text: string) => escapeHtml(cleanText(text)).replaceAll('\n', '<br>');
   const parts = [
-    `<h1 dir="auto" style="${title}">${escape(oneLine(heading))}</h1>`,
+    `<h1 dir="auto" style="${title}">${escapeHtml(oneLine(heading))}</h1>`,
     ...paragraphs.map((text) => `<p dir="auto" style="${paragraph}">${lines(text)}</p>`),
     ...(quote === undefined
       ? []
@@ -83,7 +84,7 @@ function composeHtml(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
-<title>${escape(oneLine(heading))}</title>
+<title>${escapeHtml(oneLine(heading))}</title>
 </head>
 <body style="${page}">
 <div style="${column}">
@@ -95,23 +96,11 @@ ${parts.join('\n')}
 }
 
 function composeAction({ label, url }: { label: string; url: string }): string[] {
-  const address = escape(url);
+  const address = escapeHtml(url);
   return [
     `<p style="${paragraph}"><a href="${address}" ` +
-      `style="${button}">${escape(oneLine(label))}</a></p>`,
+      `style="${button}">${escapeHtml(oneLine(label))}</a></p>`,
     `<p style="${small}">If the button does not work, open this address:<br><a ` +
       `href="${address}" style="${link}">${address}</a></p>`,
   ];
-}
-
-const entities: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escape(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character]!);
 }

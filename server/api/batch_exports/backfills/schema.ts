@@ -3,7 +3,8 @@ import type { Static } from 'typebox';
 import { backfill_times } from '../../../engine/planning/backfill_area.ts';
 import { listed_runs_max } from '../../../engine/planning/backfill_counts.ts';
 import { nullable } from '../../../platform/nullable.ts';
-import { BatchExport, instant } from '../schema.ts';
+import { instant } from '../../../platform/http/schemas.ts';
+import { BatchExport } from '../schema.ts';
 
 /** The body of `backfill/`. */
 export const NewBackfill = Type.Object({

@@ -8,6 +8,7 @@ import { findDestination } from '../../../engine/destinations/index.ts';
 import { event_filter_keys } from '../../../engine/models/event_filter.ts';
 import { intervals, nominalLength } from '../../../engine/planning/interval.ts';
 import type { Interval } from '../../../engine/planning/interval.ts';
+import { isFields } from '../../../platform/fields.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
 import { movedSecrets } from '../../../platform/http/bodies/moved_secrets.ts';
 import { isInstant } from '../../../platform/instant.ts';
@@ -67,7 +68,7 @@ export function checkedInput<Schema extends TObject>({
   const collected = collectViolations();
   collected.add(known);
   const fields = collected.from(() => checked(schema, raw));
-  const body: Record<string, unknown> = isRecord(raw) ? raw : {};
+  const body: Record<string, unknown> = isFields(raw) ? raw : {};
   checkInstants(collected, body, current);
   collected.add(freshnessViolations(body, current));
   const sink = checkDestination(collected, body['destination'], current?.destination, {
@@ -201,15 +202,10 @@ function movedSecretsOf(
 }
 
 function isDestinationSent(sent: unknown): sent is DestinationSent {
-  if (!isRecord(sent)) return false;
+  if (!isFields(sent)) return false;
   const { type, config } = sent;
   return (
     (type === undefined || typeof type === 'string') &&
-    (config === undefined || config === null || isRecord(config))
+    (config === undefined || config === null || isFields(config))
   );
-}
-
-/** True for a JSON object. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,10 +1,11 @@
 import type { Static } from 'typebox';
 import type { Engine } from '../../../engine/engine.ts';
+import { isFields } from '../../../platform/fields.ts';
 import { invalid, notFound } from '../../../platform/http/errors.ts';
 import type { Place } from '../place.ts';
 import { NewBatchExport } from '../schema.ts';
 import { findTargetProject } from '../store.ts';
-import { checkedInput, isRecord } from './input.ts';
+import { checkedInput } from './input.ts';
 import type { Sink } from './input.ts';
 import { checkContent } from './query_check.ts';
 import type { QueryCheck } from './query_check.ts';
@@ -29,7 +30,7 @@ export async function checkNewExport(
 ): Promise<CheckedNewExport> {
   const query = await checkContent(engine, raw, undefined);
   const wanted =
-    isRecord(raw) && Number.isInteger(raw['team_id']) ? (raw['team_id'] as number) : undefined;
+    isFields(raw) && Number.isInteger(raw['team_id']) ? (raw['team_id'] as number) : undefined;
   // Who found the project of the path has looked just now.
   const team_id = place.team_id ?? (await findTargetProject(engine.db, place, wanted))?.id;
   const missing = team_id === undefined ? noProject(place, wanted) : undefined;

@@ -2,9 +2,9 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
+import { instant } from '../../../platform/http/schemas.ts';
 import { run_kinds } from '../runs/schema.ts';
 
-const instant = (description: string) => Type.String({ format: 'date-time', description });
 const seconds = (description: string) => nullable(Type.Number({ description }));
 
 /** What a point of a chart stands for. */

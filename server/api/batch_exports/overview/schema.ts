@@ -3,8 +3,9 @@ import type { Static } from 'typebox';
 import { intervals } from '../../../engine/planning/interval.ts';
 import { PageQuery, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { nullable } from '../../../platform/nullable.ts';
+import { instant } from '../../../platform/http/schemas.ts';
 import { model_names } from '../../../engine/models/model.ts';
-import { NextRun, instant } from '../schema.ts';
+import { NextRun } from '../schema.ts';
 import { run_statuses } from '../runs/schema.ts';
 
 /** How an export is, the worst first. */

@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import { remembered_attempts_max } from '../../../engine/run.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
+import { instant } from '../../../platform/http/schemas.ts';
 
 /** Every status that a run can have, in the order of a run's life. */
 export const run_statuses = [
@@ -26,7 +27,6 @@ export const run_kinds = ['scheduled', 'make_up', 'backfill'] as const;
  */
 export const counter_max = 2_147_483_647;
 
-const instant = (description: string) => Type.String({ format: 'date-time', description });
 const counter = (description: string) =>
   nullable(
     Type.Integer({

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { intervals } from '../../../engine/planning/interval.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
-import { instant } from '../schema.ts';
+import { instant } from '../../../platform/http/schemas.ts';
 
 /** What became of a slot, the best first. */
 export const slot_states = [

@@ -4,8 +4,8 @@ import { notice_events } from '../../../engine/notices/notice.ts';
 import { cursorPageOf, cursorQuery } from '../../../platform/http/lists/cursor.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
 import { nullable } from '../../../platform/nullable.ts';
+import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { ActivityEntry } from '../../activity/schema.ts';
-import { instant } from '../schema.ts';
 import { run_kinds, run_statuses } from '../runs/schema.ts';
 
 /** What a timeline has. */
@@ -13,8 +13,6 @@ export const entry_types = ['runs', 'change', 'pause', 'backfill', 'notice'] as 
 
 /** What a timeline is ordered by. */
 export const timeline_orders = ['at'] as const;
-
-const uuid = (description: string) => Type.String({ format: 'uuid', description });
 
 /** Parameters of `timeline/` that stand once. */
 export const TimelineFilter = Type.Object({

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import type { Fields } from '../../../platform/fields.ts';
 import { withDefaults } from '../../../engine/destination/config_defaults.ts';
 import { loadConfig } from '../../../engine/destination/stored_config.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
@@ -8,7 +9,7 @@ import { BatchExportReplacement } from '../../batch_exports/schema.ts';
 import { listExportSettings } from '../../batch_exports/store.ts';
 import type { ExportSettings } from '../../batch_exports/store.ts';
 import { pick, plain_kind, recordUrl } from './kind.ts';
-import type { Fields, Kind, Reading, Standing } from './kind.ts';
+import type { Kind, Reading, Standing } from './kind.ts';
 
 const { last_paused_at: _the_servers, ...properties } = BatchExportReplacement.properties;
 const names = Object.keys(properties);

@@ -1,11 +1,9 @@
 import type { TObject } from 'typebox';
 import type { Deps } from '../../../deps.ts';
+import type { Fields } from '../../../platform/fields.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { KindName } from '../schema.ts';
-
-/** Values by the names of their fields. */
-export type Fields = Record<string, unknown>;
 
 /** A field whose values are keys of other objects where the API has their ids. */
 export type Reference = {

@@ -1,3 +1,4 @@
+import { isFields } from '../../../platform/fields.ts';
 import type { ApiRecord } from '../api_call.ts';
 
 const outline_max = 1_000;
@@ -11,9 +12,9 @@ export function partOf(configuration: ApiRecord, path: string): ApiRecord | unde
   const [step = '', ...rest] = path.split('.');
   if (!Object.hasOwn(configuration, step)) return undefined;
   const inner = configuration[step];
-  const part = rest.length === 0 ? inner : isRecord(inner) && partOf(inner, rest.join('.'));
+  const part = rest.length === 0 ? inner : isFields(inner) && partOf(inner, rest.join('.'));
   if (part === undefined || part === false) return undefined;
-  const plain = Object.entries(configuration).filter(([, value]) => !isRecord(value));
+  const plain = Object.entries(configuration).filter(([, value]) => !isFields(value));
   return { ...Object.fromEntries(plain), [step]: part };
 }
 
@@ -22,7 +23,7 @@ export function outlineOf(configuration: ApiRecord): string[] {
   const paths: string[] = [];
   const walk = (at: ApiRecord, path: string, depth: number) => {
     for (const [name, inner] of Object.entries(at)) {
-      if (!isRecord(inner) || paths.length >= outline_max) continue;
+      if (!isFields(inner) || paths.length >= outline_max) continue;
       const own = path === '' ? name : `${path}.${name}`;
       paths.push(own);
       // Below an object of a project are its own fields.
@@ -31,8 +32,4 @@ export function outlineOf(configuration: ApiRecord): string[] {
   };
   walk(configuration, '', 0);
   return paths;
-}
-
-function isRecord(value: unknown): value is ApiRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -35,6 +35,9 @@ export type Access = {
   timezone?: string;
 };
 
+/** The three levels in words. */
+export const level_names = { 1: 'member', 8: 'administrator', 15: 'owner' } as const;
+
 /** What kind of thing a route lies in. */
 export type Within = 'organization' | 'project';
 

@@ -2,7 +2,8 @@ import type { FastifyContextConfig, FastifyRequest, onRequestAsyncHookHandler } 
 import sql from 'sql-template-tag';
 import type { Database } from '../../postgres/database.ts';
 import { isUuid } from '../../uuid.ts';
-import { targetOf } from './access.ts';
+import { takes } from '../accept.ts';
+import { level_names, targetOf } from './access.ts';
 import type { Access, AccessFinder, Caller, Found, Target, Within } from './access.ts';
 import { authenticate } from './auth.ts';
 import type { HttpContext } from '../context.ts';
@@ -20,8 +21,6 @@ import type { InnerCall } from '../inner/inner_call.ts';
 import { rotateToken } from './session.ts';
 import { satisfying } from './scopes.ts';
 import type { Scope } from './scopes.ts';
-
-const level_names = { 1: 'member', 8: 'administrator', 15: 'owner' } as const;
 
 /** The path parameter that names the organization or project of a route. */
 export function targetParameter(url: string, within: Within | undefined): string {
@@ -175,11 +174,3 @@ export function takesJson(accept: string | undefined): boolean {
 }
 
 const json_ranges = ['*/*', 'application/*', 'application/json', 'application/problem+json'];
-
-function takes(accept: string | undefined, ranges: readonly string[]): boolean {
-  return (accept ?? '').split(',').some((range) => {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    const refused = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-    return !refused && ranges.includes(type);
-  });
-}

@@ -28,13 +28,17 @@ export function isWellFormedSessionToken(text: string): boolean {
   return well_formed.test(text);
 }
 
-function isSecure(public_url: string): boolean {
+/** Do browsers come over https? Then a cookie is for https alone. */
+export function isSecure(public_url: string): boolean {
   return public_url.startsWith('https:');
 }
 
-/** Over https the name's prefix makes browsers keep the cookie to this host and to https. */
-function cookieName(public_url: string): string {
-  return isSecure(public_url) ? '__Host-sluice_session' : 'sluice_session';
+/**
+ * The name of a cookie of ours. Over https its prefix makes browsers keep it to this host and to
+ * https, so that no other host of the domain can set it.
+ */
+export function cookieName(public_url: string, name: 'session' | 'sign_in'): string {
+  return `${isSecure(public_url) ? '__Host-' : ''}sluice_${name}`;
 }
 
 /**
@@ -43,7 +47,7 @@ function cookieName(public_url: string): string {
  * owner's.
  */
 export function sessionTokenOf(request: FastifyRequest): string | undefined {
-  return request.cookies[cookieName(request.server.context.config.public_url)];
+  return request.cookies[cookieName(request.server.context.config.public_url, 'session')];
 }
 
 /**
@@ -57,7 +61,7 @@ export function setSessionCookie(
   expires_at_ms: number,
 ): void {
   const { public_url } = context.config;
-  void reply.setCookie(cookieName(public_url), token, {
+  void reply.setCookie(cookieName(public_url, 'session'), token, {
     ...attributes,
     secure: isSecure(public_url),
     expires: new Date(expires_at_ms),
@@ -70,7 +74,10 @@ export function clearSessionCookie(
   reply: FastifyReply,
 ): void {
   const { public_url } = context.config;
-  void reply.clearCookie(cookieName(public_url), { ...attributes, secure: isSecure(public_url) });
+  void reply.clearCookie(cookieName(public_url, 'session'), {
+    ...attributes,
+    secure: isSecure(public_url),
+  });
 }
 
 const attributes = { path: '/', httpOnly: true, sameSite: 'lax' } as const;

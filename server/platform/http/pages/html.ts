@@ -1,3 +1,5 @@
+import { escapeHtml } from '../../escape_html.ts';
+
 /** Text that is HTML already. Only `html` makes it, so whatever else reaches a page was escaped. */
 class Markup {
   readonly text: string;
@@ -15,14 +17,6 @@ export type Html = Markup;
  */
 export type Part = string | number | Html | readonly Html[] | undefined;
 
-const entities: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
 /**
  * Puts parts into markup, as html`<p>${name}</p>`. Guarantee: text reads as exactly this text
  * between tags and in attributes within quotes, whoever wrote it. It is not for `<script>` and
@@ -38,5 +32,5 @@ function textOf(part: Part): string {
   if (part === undefined) return '';
   if (part instanceof Markup) return part.text;
   if (typeof part === 'object') return part.map(textOf).join('');
-  return String(part).replace(/[&<>"']/g, (character) => entities[character]!);
+  return escapeHtml(String(part));
 }
