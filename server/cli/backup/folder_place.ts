@@ -1,21 +1,29 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, statSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { openContent, syncFolder } from '../../platform/folders.ts';
+import { lookAtFolder, openContent, syncFolder } from '../../platform/folders.ts';
+import { UserError } from '../user_error.ts';
 import type { BackupPlace } from './place.ts';
 
 /** What is being written; a kill may leave one, which the next backup removes. */
 const draft_ending = '.draft';
 
-/** A folder; what a kill left half-written is removed when it is listed. */
+/**
+ * A folder; what a kill left half-written is removed when it is listed. Throws a `UserError` where
+ * it is none, and where it cannot be read or written.
+ */
 export function openFolderPlace(address: string): BackupPlace {
   const root = resolve(address);
+  if (statSync(root, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw new UserError(`${root} is not a folder.`);
   const pathOf = (name: string) => join(root, ...name.split('/'));
   return {
     name: root,
     write: async (name, bytes) => {
+      const { problem } = lookAtFolder(root);
+      if (problem !== undefined) throw new UserError(`${problem}.`);
       const path = pathOf(name);
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await writeDurably(`${path}${draft_ending}`, bytes);
@@ -53,7 +61,9 @@ async function unlessMissing<Result>(work: () => Promise<Result>): Promise<Resul
   try {
     return await work();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    if (code === 'EACCES' || code === 'ENOTDIR') throw new UserError(message);
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { openS3Server, setEnvironmentCredentials } from '../../../test/servers/s3_server.ts';
 import type { S3Server } from '../../../test/servers/s3_server.ts';
+import { UserError } from '../user_error.ts';
 import { openPlace } from './open_place.ts';
 import { presentFiles } from './place.ts';
 
@@ -54,4 +55,28 @@ for (const kind of ['folder', 'bucket'])
 
 test('an address of no bucket is refused with what to write', () => {
   assert.throws(() => openPlace('s3://'), /write s3:\/\/bucket\/prefix/);
+  assert.throws(() => openPlace('s3://b?regoin=x'), /takes "region".* and no "regoin"/);
+});
+
+test('a place that cannot be used is told in a sentence', async () => {
+  const bucket = (name: string, query = `endpoint=${store.endpoint}`) =>
+    openPlace(`s3://${name}?${query}`);
+  const plain = join(folder, 'plain');
+  await writeFile(plain, '');
+  const asked: [() => Promise<unknown>, RegExp][] = [
+    [() => Array.fromAsync(bucket('none').list('a/')), /^The bucket "none": There is no bucket/],
+    [() => bucket('none').read('a'), /^The bucket "none": There is no bucket of this name\.$/],
+    [() => bucket('b', 'endpoint=http://127.0.0.1:1').read('a'), /^The bucket "b": .*\.$/],
+    [async () => openPlace(plain), /plain is not a folder\.$/],
+    [() => openPlace('/proc/x').write('a', Readable.from(['one'])), /kernel's own/],
+    [() => openPlace(join(plain, 'x')).read('a'), /not a directory/],
+  ];
+  for (const [ask, told] of asked) {
+    const error = await ask().then(
+      () => assert.fail(String(told)),
+      (thrown: unknown) => thrown,
+    );
+    assert.ok(error instanceof UserError, String(error));
+    assert.match(error.message, told);
+  }
 });

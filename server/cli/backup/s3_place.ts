@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { NonRetryableError, RetryableError } from '../../engine/destination/errors.ts';
 import { withStoreFaults } from '../../engine/object_store/faults.ts';
 import { openBucket } from '../../engine/object_store/s3_bucket.ts';
 import { uploadWhole } from '../../engine/object_store/upload.ts';
@@ -19,7 +20,10 @@ export function openS3Place(address: string): BackupPlace {
     new AbortController().signal,
   );
   const keyOf = (name: string) => `${prefix}${name}`;
-  const ask = <Result>(work: () => Promise<Result>) => withStoreFaults(store, work);
+  const ask = <Result>(work: () => Promise<Result>) =>
+    withStoreFaults(store, work).catch((error: unknown) => {
+      throw toldFault(error, bucket_name);
+    });
   return {
     name: `s3://${bucket_name}/${prefix}`,
     write: (name, bytes) =>
@@ -29,17 +33,45 @@ export function openS3Place(address: string): BackupPlace {
     read: (name): Promise<Readable | undefined> => ask(() => store.read(keyOf(name))),
     size: (name) => ask(async () => (await store.describe(keyOf(name)))?.bytes),
     list: async function* (folder) {
-      for await (const key of store.list(keyOf(folder), { direct: false }))
-        yield key.slice(prefix.length);
+      const keys = store.list(keyOf(folder), { direct: false })[Symbol.asyncIterator]();
+      for (;;) {
+        const key = await ask(() => keys.next());
+        if (key.done === true) return;
+        yield key.value.slice(prefix.length);
+      }
     },
     remove: (name) => ask(() => store.remove(keyOf(name))),
   };
 }
 
+/** By the code of the fault, what is said of the keys of a config, which nobody has here. */
+const sentences: Record<string, string> = {
+  authentication_failed:
+    'It takes no credentials of this environment. Set AWS_ACCESS_KEY_ID and ' +
+    'AWS_SECRET_ACCESS_KEY, or what else the AWS tools take.',
+  bucket_missing: 'There is no bucket of this name.',
+  host_not_found: 'There is no host of this name.',
+  wrong_region: 'It is in another region: name it in the address, as ?region=eu-central-1.',
+};
+
+/** A fault of the bucket, for the person at the terminal. */
+function toldFault(error: unknown, bucket: string): unknown {
+  return error instanceof NonRetryableError || error instanceof RetryableError
+    ? new UserError(`The bucket "${bucket}": ${sentences[error.code] ?? error.message}`)
+    : error;
+}
+
+const options = ['region', 'endpoint'];
+
 function readAddress(address: string) {
   const url = URL.parse(address);
   if (url === null || url.hostname === '')
     throw new UserError(`"${address}" is no address of a bucket: write s3://bucket/prefix.`);
+  const unknown = [...url.searchParams.keys()].find((name) => !options.includes(name));
+  if (unknown !== undefined)
+    throw new UserError(
+      `An address of a bucket takes "region" and "endpoint" behind "?", and no "${unknown}".`,
+    );
   const folder = url.pathname.split('/').filter((part) => part !== '');
   return {
     bucket_name: url.hostname,
