@@ -1,3 +1,4 @@
+import { isPlainBase } from '../../platform/outbound/plain_address.ts';
 import type { ConfigViolation } from '../destination/destination.ts';
 
 /**
@@ -15,25 +16,9 @@ export function dotViolations(prefix: string): ConfigViolation[] {
   ];
 }
 
-/**
- * True for an http or https address of which nothing would be lost or leak when a path is put
- * behind it: no user, password, query or fragment.
- */
-export function isPlainAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const url = new URL(text);
-  return (
-    (url.protocol === 'https:' || url.protocol === 'http:') &&
-    url.username === '' &&
-    url.password === '' &&
-    url.search === '' &&
-    url.hash === ''
-  );
-}
-
 /** Violations of an `endpoint_url`; undefined is none. */
 export function endpointViolations(endpoint: string | undefined): ConfigViolation[] {
-  if (endpoint === undefined || isPlainAddress(endpoint)) return [];
+  if (endpoint === undefined || isPlainBase(endpoint)) return [];
   return [
     {
       attr: 'endpoint_url',

@@ -3,12 +3,17 @@
  * that requests go to as it stands.
  */
 export function isPlainAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const url = new URL(text);
+  const url = URL.parse(text);
   return (
+    url !== null &&
     (url.protocol === 'https:' || url.protocol === 'http:') &&
     url.username === '' &&
     url.password === '' &&
     url.hash === ''
   );
+}
+
+/** The same without a query: nothing is lost or leaks when a path is put behind it. */
+export function isPlainBase(text: string): boolean {
+  return isPlainAddress(text) && URL.parse(text)?.search === '';
 }

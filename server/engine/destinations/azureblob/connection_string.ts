@@ -1,4 +1,5 @@
-import { isPlainAddress, textOf } from '../../object_store/config_rules.ts';
+import { isPlainBase } from '../../../platform/outbound/plain_address.ts';
+import { textOf } from '../../object_store/config_rules.ts';
 
 /** Where a blob service is, and either the account's key or a shared access signature. */
 export type Access =
@@ -21,7 +22,7 @@ export function readConnectionString(text: string): Access | string {
     );
   const name = textOf(parts.get('accountname'));
   const endpoint = endpointOf(parts, name);
-  if (endpoint === undefined || !isPlainAddress(endpoint))
+  if (endpoint === undefined || !isPlainBase(endpoint))
     return (
       'The connection string needs a BlobEndpoint, or an AccountName and https or http as ' +
       'DefaultEndpointsProtocol.'

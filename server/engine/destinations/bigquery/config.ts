@@ -1,8 +1,8 @@
-import { createPrivateKey } from 'node:crypto';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { ConfigViolation } from '../../destination/destination.ts';
-import { isPlainAddress } from '../../object_store/config_rules.ts';
+import { isPlainBase } from '../../../platform/outbound/plain_address.ts';
+import { isRsaKey } from '../../object_store/google_key.ts';
 
 /** The keys of a BigQuery destination. */
 export const bigquery_config = Type.Object(
@@ -142,7 +142,7 @@ export function bigQueryViolations(config: BigQueryConfig): ConfigViolation[] {
         'choose another name.',
     );
   if (!isRsaKey(privateKeyOf(config))) refuse('private_key', 'It is not a whole RSA key in PEM.');
-  if (!isPlainAddress(config.token_uri) || !config.token_uri.startsWith('https://'))
+  if (!isPlainBase(config.token_uri) || !config.token_uri.startsWith('https://'))
     refuse(
       'token_uri',
       'The address of the token service must be an https address without user, query or fragment.',
@@ -153,12 +153,4 @@ export function bigQueryViolations(config: BigQueryConfig): ConfigViolation[] {
       'It must be the address of a service account, such as name@project.iam.gserviceaccount.com.',
     );
   return found;
-}
-
-function isRsaKey(pem: string): boolean {
-  try {
-    return createPrivateKey(pem).asymmetricKeyType === 'rsa';
-  } catch {
-    return false;
-  }
 }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { isPlainBase } from '../../../platform/outbound/plain_address.ts';
 import type { ConfigViolation } from '../../destination/destination.ts';
 import { identifier } from '../../formats/expression.ts';
 
@@ -83,7 +84,7 @@ export function inDatabase(config: ClickHouseConfig, table: string): string {
 /** Violations of rules that the schema cannot say. */
 export function clickHouseViolations(config: ClickHouseConfig): ConfigViolation[] {
   const found: ConfigViolation[] = [];
-  if (!isPlainAddress(config.url))
+  if (!isPlainBase(config.url))
     found.push({
       attr: 'url',
       code: 'invalid_input',
@@ -103,16 +104,4 @@ export function clickHouseViolations(config: ClickHouseConfig): ConfigViolation[
     if (config[attr]?.includes('\0') === true)
       found.push({ attr, code: 'invalid_input', detail: 'It must not hold NUL.' });
   return found;
-}
-
-function isPlainAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const url = new URL(text);
-  return (
-    (url.protocol === 'https:' || url.protocol === 'http:') &&
-    url.username === '' &&
-    url.password === '' &&
-    url.search === '' &&
-    url.hash === ''
-  );
 }

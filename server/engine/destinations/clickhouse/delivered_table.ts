@@ -1,12 +1,13 @@
 import type { Delivery, DestinationDeps } from '../../destination/destination.ts';
 import { identifier } from '../../formats/expression.ts';
 import type { DeliveredTable, TableOfReceipts } from '../../sql_tables/delivered_table.ts';
+import { isMerged } from '../../sql_tables/layout.ts';
 import { targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { findReceipt } from './receipts.ts';
-import { findTable, isMerged } from './table.ts';
+import { findTable } from './table.ts';
 
 /** Opens the table, and that of the receipts, to be read again. */
 export async function openClickHouseTable(

@@ -2,6 +2,7 @@ import { NonRetryableError } from '../../destination/errors.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import { identifier, literal } from '../../formats/expression.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
+import { isMerged } from '../../sql_tables/layout.ts';
 import { inDatabase, targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import type { Connection } from './connection.ts';
@@ -38,16 +39,6 @@ export type Table = {
 
 /** What of a delivery decides how its table looks. */
 export type Layout = Pick<Delivery, 'model' | 'columns'>;
-
-/** Do rows of this delivery take the place of those that are there? */
-export function isMerged({ model, columns }: Layout): boolean {
-  return (
-    model !== 'events' &&
-    person_key.every((name) =>
-      columns.some((column) => column.name === name && column.is_calculated !== true),
-    )
-  );
-}
 
 const own_columns = new Set([stage_column, '_row_exists', '_block_number', '_block_offset']);
 

@@ -1,9 +1,9 @@
-import { createPrivateKey } from 'node:crypto';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
 import type { ConfigViolation } from '../../destination/destination.ts';
 import { file_keys, fileViolations, prefixKey } from '../../formats/file_config.ts';
+import { isRsaKey } from '../../object_store/google_key.ts';
 import { dotViolations, endpointViolations, textOf } from '../../object_store/config_rules.ts';
 
 /** The keys of a Google Cloud Storage destination. */
@@ -93,12 +93,4 @@ export function readServiceAccount(text: string): ServiceAccount | string {
       'PEM.'
     );
   return { client_email, private_key };
-}
-
-function isRsaKey(pem: string): boolean {
-  try {
-    return createPrivateKey(pem).asymmetricKeyType === 'rsa';
-  } catch {
-    return false;
-  }
 }

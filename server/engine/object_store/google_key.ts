@@ -1,0 +1,10 @@
+import { createPrivateKey } from 'node:crypto';
+
+/** True for a whole RSA key in PEM, as service accounts have. */
+export function isRsaKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyType === 'rsa';
+  } catch {
+    return false;
+  }
+}
