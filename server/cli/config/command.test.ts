@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import { request } from 'undici';
 import { parse } from 'yaml';
 import { startWorker } from '../../engine/workers/worker.ts';
 import type { Worker } from '../../engine/workers/worker.ts';
@@ -213,40 +208,6 @@ test('Ctrl-C before a plan is sent changes nothing; after it all holds or nothin
     db.rows(sql`SELECT 1 FROM projects WHERE organization_id = ${at.organization.id}::uuid
       AND name = 'Stopped'`);
   await eventually('the plan was not applied', async () => (await count()).length === 1);
-});
-
-test('an apply whose answer is lost says what may have become of the plan', async (context) => {
-  const path = file('lost.yaml', 'projects:\n  web:\n    name: Lost\n');
-  let lose: (response: ServerResponse) => unknown = (response) => response.destroy();
-  const between = createServer(async (asked, response) => {
-    if (asked.url!.endsWith('/apply/')) return void lose(response);
-    const { authorization, 'content-type': content_type } = asked.headers;
-    const answer = await request(`${address}${asked.url}`, {
-      method: 'POST',
-      headers: { authorization, 'content-type': content_type },
-      body: asked,
-    });
-    response.writeHead(answer.statusCode).end(await answer.body.text());
-  });
-  context.after(() => {
-    between.closeAllConnections();
-    between.close();
-  });
-  await once(between.listen(0, '127.0.0.1'), 'listening');
-  const url = `http://127.0.0.1:${(between.address() as AddressInfo).port}`;
-  const told =
-    'The plan was sent: all of it is applied, or nothing. `sluice config plan` says which.';
-  const words = ['config', 'apply', '--yes', path, '--url', url, '--key', home.key];
-  const cut = await sluice.run(words, {});
-  assert.equal(cut.code, 1);
-  assert.ok(cut.err.includes(`cannot be reached: UND_ERR_SOCKET. ${told}`), cut.err);
-  lose = (response) => response.writeHead(504).end();
-  const late = await sluice.run(words, {});
-  assert.match(late.err, /The server answered 504/);
-  assert.ok(late.err.includes(told), late.err);
-  lose = (response) => response.writeHead(403).end('{"detail":"Not you."}');
-  const refused = await sluice.run(words, {});
-  assert.ok(!refused.err.includes(told), refused.err);
 });
 
 test('what the server refuses is told at its place in the files, all of it', async () => {

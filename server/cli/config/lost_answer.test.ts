@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { request } from 'undici';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { openSluice } from '../../../test/processes/sluice_process.ts';
+
+const sluice = openSluice();
+let harness: Harness;
+let folder: string;
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-config-'));
+  harness = await openHarness();
+});
+after(async () => {
+  await sluice.close();
+  rmSync(folder, { recursive: true });
+  await harness.close();
+});
+
+test('an apply whose answer is lost says what may have become of the plan', async (context) => {
+  const path = join(folder, 'lost.yaml');
+  writeFileSync(path, 'projects:\n  web:\n    name: Lost\n');
+  const home = await harness.newOrganization();
+  const address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
+  let lose: (response: ServerResponse) => unknown = (response) => response.destroy();
+  const between = createServer(async (asked, response) => {
+    if (asked.url!.endsWith('/apply/')) return void lose(response);
+    const { authorization, 'content-type': content_type } = asked.headers;
+    const answer = await request(`${address}${asked.url}`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': content_type },
+      body: asked,
+    });
+    response.writeHead(answer.statusCode).end(await answer.body.text());
+  });
+  context.after(() => {
+    between.closeAllConnections();
+    between.close();
+  });
+  await once(between.listen(0, '127.0.0.1'), 'listening');
+  const url = `http://127.0.0.1:${(between.address() as AddressInfo).port}`;
+  const told =
+    'The plan was sent: all of it is applied, or nothing. `sluice config plan` says which.';
+  const words = ['config', 'apply', '--yes', path, '--url', url, '--key', home.key];
+  const cut = await sluice.run(words, {});
+  assert.equal(cut.code, 1);
+  assert.ok(cut.err.includes(`cannot be reached: UND_ERR_SOCKET. ${told}`), cut.err);
+  lose = (response) => response.writeHead(504).end();
+  const late = await sluice.run(words, {});
+  assert.match(late.err, /The server answered 504/);
+  assert.ok(late.err.includes(told), late.err);
+  lose = (response) => response.writeHead(403).end('{"detail":"Not you."}');
+  const refused = await sluice.run(words, {});
+  assert.ok(!refused.err.includes(told), refused.err);
+});
