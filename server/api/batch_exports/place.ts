@@ -18,6 +18,11 @@ export function isInPlace(place: Place): Sql {
   return sql`e.deleted_at IS NULL AND ${within}`;
 }
 
+/** The interval of the next run of export `e`, as JSON; null while none is to come. */
+export const next_run = sql`CASE WHEN NOT e.paused AND e.next_run_at IS NOT NULL
+  THEN json_build_object('data_interval_start', wire_instant(e.planned_until),
+    'data_interval_end', wire_instant(e.next_run_at)) END`;
+
 /** What a page of a place has of export `e`, in which order, and of which exports. */
 type Wanted = {
   fields: Sql;

@@ -11,7 +11,7 @@ import type { Queryable, Transaction } from '../../platform/postgres/database.ts
 import { locking } from '../../platform/postgres/locking.ts';
 import { instant_column } from '../../platform/postgres/instant.ts';
 import { managedBy } from '../configuration/store.ts';
-import { isInPlace, pageOfPlace } from './place.ts';
+import { isInPlace, next_run, pageOfPlace } from './place.ts';
 import type { Place } from './place.ts';
 import { run_text } from './runs/fields.ts';
 import type { BatchExport } from './schema.ts';
@@ -30,10 +30,7 @@ const wireOf = (table: Sql, runs = sql`latest.runs::json`) => sql`
     e.destination_config) AS destination, e."interval", e.paused,
     e.created_at, e.last_updated_at, e.last_paused_at, e.pause_reason, e.start_at, e.end_at,
       e.freshness_seconds,
-    CASE WHEN NOT e.paused AND e.next_run_at IS NOT NULL
-      THEN json_build_object('data_interval_start', wire_instant(e.planned_until),
-        'data_interval_end', wire_instant(e.next_run_at)) END AS next_run,
-        ${runs} AS latest_runs, e.custom_query, e.schema,
+    ${next_run} AS next_run, ${runs} AS latest_runs, e.custom_query, e.schema,
     ${managedBy('batch_export', sql`e.id`)} AS managed_by
   FROM ${table} e CROSS JOIN LATERAL (
     SELECT concat('[', string_agg(${run_text}, ','), ']') AS runs FROM (

@@ -3,13 +3,12 @@ import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller, RecordPlace } from '../../platform/http/caller/access.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
-import { isOpenTo } from '../../platform/http/caller/second_factor.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
 import { managedBy } from '../configuration/store.ts';
 import { memberCount } from '../members/store.ts';
-import { insertProject } from '../projects/store.ts';
+import { insertProject, isReached } from '../projects/store.ts';
 import { available_product_features } from './features.ts';
 import type { OrganizationChanges, OrganizationFields, OrganizationRow } from './schema.ts';
 import { slugBeside, slugOf } from './slug.ts';
@@ -37,10 +36,7 @@ const columns = (level: Sql) => sql`
  * sees no organization.
  */
 const visible = (caller: Caller) => sql`
-  m.user_id = ${caller.user_id} AND ${caller.scoped_teams}::integer[] IS NULL
-  AND (${caller.scoped_organizations}::uuid[] IS NULL
-    OR m.organization_id = ANY (${caller.scoped_organizations}::uuid[]))
-  AND ${isOpenTo(caller)}`;
+  ${isReached(caller)} AND ${caller.scoped_teams}::integer[] IS NULL`;
 
 /** One page of the caller's organizations, oldest first (ties by id). */
 export function listOrganizations(caller: Caller, page: Page): Sql {

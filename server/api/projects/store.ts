@@ -15,13 +15,16 @@ const columns = sql`p.id, p.uuid, p.organization_id AS organization, p.name, p.a
   p.timezone, p.robot_events, p.internal_events, p.internal_addresses, p.retention,
   p.retention_days, p.created_at, p.updated_at, ${managedBy('project', sql`p.id`)} AS managed_by`;
 
-/** Memberships `m` in organizations that the caller's key is not limited away from. */
-const organizations = (caller: Caller) => sql`
+/**
+ * The condition that `m` is a membership of the caller in an organization that their key is not
+ * limited away from.
+ */
+export const isReached = (caller: Caller): Sql => sql`
   m.user_id = ${caller.user_id} AND (${caller.scoped_organizations}::uuid[] IS NULL
     OR m.organization_id = ANY (${caller.scoped_organizations}::uuid[]))
   AND ${isOpenTo(caller)}`;
 const visible = (caller: Caller) => sql`
-  ${organizations(caller)} AND (${caller.scoped_teams}::integer[] IS NULL
+  ${isReached(caller)} AND (${caller.scoped_teams}::integer[] IS NULL
     OR p.id = ANY (${caller.scoped_teams}::integer[]))`;
 
 /**
@@ -74,7 +77,7 @@ export function findHome(
   return tx.row(sql`
     SELECT m.organization_id, m.level FROM members m JOIN organizations o
       ON o.id = m.organization_id
-    WHERE ${organizations(caller)}
+    WHERE ${isReached(caller)}
       ${
         organization === undefined
           ? empty

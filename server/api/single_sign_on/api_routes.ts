@@ -4,14 +4,14 @@ import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { uuidParameter } from '../../platform/http/caller/access.ts';
+import { invalid, missing, notFound } from '../../platform/http/errors.ts';
 import { isUuid } from '../../platform/uuid.ts';
-import { addressOf } from '../../platform/http/limits/address.ts';
-import { invalid, missing, notFound, throttled } from '../../platform/http/errors.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import { serviceMetadata } from '../../platform/saml/metadata.ts';
 import { findDomain, findVerifiedDomain } from '../domains/store.ts';
+import { limitAddress } from './limit.ts';
 import { findSamlParties, samlService } from './saml_provider.ts';
 import { findProviders } from './find_providers.ts';
 import { Providers, TestSignIn } from './schema.ts';
@@ -55,8 +55,7 @@ function providersRoute(app: FastifyInstance, deps: Deps): void {
       },
     },
     (request) => {
-      const budget = app.limiter.take(`sign-in providers from ${addressOf(request.ip)}`);
-      if (budget?.wait_seconds !== undefined) throw throttled(budget.wait_seconds, {});
+      limitAddress(request, 'sign-in providers');
       return findProviders(deps, query(request, Asked).email);
     },
   );

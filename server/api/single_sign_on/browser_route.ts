@@ -1,12 +1,11 @@
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { rawBody } from '../../platform/http/bodies/body.ts';
-import { throttled } from '../../platform/http/errors.ts';
 import { apiErrorOf } from '../../platform/http/error_handler.ts';
 import { hiddenRoute } from '../../platform/http/hidden_route.ts';
 import { html } from '../../platform/http/pages/html.ts';
 import { sendPage } from '../../platform/http/pages/page.ts';
-import { addressOf } from '../../platform/http/limits/address.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
+import { limitAddress } from './limit.ts';
 import { SignInRefused } from './refusal.ts';
 
 /** What leads a browser in: a SAML provider, an OpenID provider, or the operator's link. */
@@ -25,7 +24,7 @@ export function browserRoute(way: Way, size_bytes_max = 4_096) {
     bodyLimit: size_bytes_max,
     // It would do what GET does, which signs people in.
     exposeHeadRoute: false,
-    onRequest: async (request: FastifyRequest) => limit(request),
+    onRequest: async (request: FastifyRequest) => limitAddress(request, 'single sign-on'),
     errorHandler: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
       answerFault(way, error, request, reply),
   } satisfies RouteShorthandOptions;
@@ -67,11 +66,6 @@ export function logRefusal(
     { request_id: request.id, way, reason, detail: message, ip: request.ip },
     'a single sign-on was refused',
   );
-}
-
-function limit(request: FastifyRequest): void {
-  const budget = request.server.limiter.take(`single sign-on from ${addressOf(request.ip)}`);
-  if (budget?.wait_seconds !== undefined) throw throttled(budget.wait_seconds, {});
 }
 
 function answerFault(

@@ -2,12 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { refuseCrossSite } from '../../platform/http/caller/cross_site.ts';
-import { addressOf } from '../../platform/http/limits/address.ts';
-import { forbidden, throttled, twoCredentials } from '../../platform/http/errors.ts';
+import { forbidden, twoCredentials } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import { beginningEntry, startSession } from '../sessions/store.ts';
 import { GivenToken, LinkedEmail } from '../users/schema.ts';
+import { limitAddress } from './limit.ts';
 import { countSignIn, logRefusal } from './browser_route.ts';
 import { useSignInLink } from './let_in.ts';
 
@@ -46,8 +46,7 @@ export function linkRoutes(app: FastifyInstance, deps: Deps): void {
       refuseCrossSite(app.context, request);
       if (request.headers.authorization !== undefined) throw twoCredentials();
       const { token } = body(request, GivenToken);
-      const budget = app.limiter.take(`single sign-on from ${addressOf(request.ip)}`);
-      if (budget?.wait_seconds !== undefined) throw throttled(budget.wait_seconds, {});
+      limitAddress(request, 'single sign-on');
       const answer = await write(request, reply, 200, async (tx, record, afterwards) => {
         const user = await useSignInLink(tx, deps, token);
         if (user === undefined) {

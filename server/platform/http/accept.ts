@@ -1,6 +1,6 @@
 /**
- * True when a header such as `Accept` or `Accept-Encoding` names one of `wanted` and does not refuse
- * it with `q=0`.
+ * True when a header such as `Accept` or `Accept-Encoding` names one of `wanted` and does not
+ * refuse it with `q=0`.
  */
 export function takes(header: string | undefined, wanted: readonly string[]): boolean {
   return (header ?? '').split(',').some((part) => {

@@ -8,6 +8,7 @@ import { getPresence } from '../found.ts';
 import { BatchExportMetrics, MetricsQuery } from './schema.ts';
 import { listMetricPoints } from './store.ts';
 import type { Mount } from '../mount.ts';
+import { refuseEmptyRange } from '../range.ts';
 
 const default_days = 30;
 const day_ms = 24 * 3_600_000;
@@ -40,12 +41,7 @@ function metricsWanted(request: FastifyRequest, now: number) {
   const asked = query(request, MetricsQuery);
   const before = asked.before ?? isoInstant(now);
   const after = asked.after ?? isoInstant(Date.parse(before) - default_days * day_ms);
-  if (Date.parse(after) >= Date.parse(before))
-    throw invalid(
-      'after',
-      'invalid_input',
-      'Must be before `before`, which is now when it is not sent.',
-    );
+  refuseEmptyRange(Date.parse(after), Date.parse(before));
   return { after: wire(after), before: wire(before), interval: asked.interval ?? ('run' as const) };
 }
 

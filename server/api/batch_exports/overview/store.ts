@@ -3,7 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import type { PauseReason } from '../../../engine/health/pause_automatically.ts';
 import type { Page } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
-import { isInPlace, pageOfPlace } from '../place.ts';
+import { isInPlace, next_run, pageOfPlace } from '../place.ts';
 import type { Place } from '../place.ts';
 import { health_codes } from './schema.ts';
 import type { ExportOverview, HealthCode } from './schema.ts';
@@ -115,9 +115,7 @@ export function listOverview(place: Place, wanted: OverviewWanted, page: Page): 
         SELECT coalesce(sum(r.records_completed), 0)::bigint FROM batch_export_runs r
         WHERE r.batch_export_id = e.id AND r.revision = e.revision AND r.status = 'Completed'
           AND r.backfill_id IS NOT NULL) END AS records_by_backfills,
-      CASE WHEN NOT e.paused AND e.next_run_at IS NOT NULL
-        THEN json_build_object('data_interval_start', wire_instant(e.planned_until),
-          'data_interval_end', wire_instant(e.next_run_at)) END AS next_run,
+      ${next_run} AS next_run,
       (SELECT count(*) FROM batch_export_runs r WHERE r.batch_export_id = e.id
         AND r.status IN ('Starting', 'Running')) AS open_runs,
       latest.run AS latest_run, failed.failed_at, failed.latest_error,

@@ -11,6 +11,7 @@ import { linkTo } from '../../../platform/http/lists/pagination.ts';
 import { query } from '../../../platform/http/lists/query.ts';
 import { getPresence, missing } from '../found.ts';
 import type { Mount } from '../mount.ts';
+import { refuseEmptyRange } from '../range.ts';
 import { Slots, SlotsQuery } from './schema.ts';
 import { listSlotRanges } from './slots.ts';
 import { findSchedule, inOneLook, withDelivered } from './store.ts';
@@ -69,12 +70,7 @@ function slotsWanted(request: FastifyRequest, { interval, timezone, now }: Sched
   const before = asked.before === undefined ? now : Date.parse(asked.before);
   const after =
     asked.after === undefined ? before - default_days * day_ms : Date.parse(asked.after);
-  if (after >= before)
-    throw invalid(
-      'after',
-      'invalid_input',
-      'Must be before `before`, which is now when it is not sent.',
-    );
+  refuseEmptyRange(after, before);
   if (before - after > days_max * day_ms || (before - after) / nominalLength(interval) > slots_max)
     throw invalid(
       'after',
