@@ -48,6 +48,19 @@ export function overviewPage(project_id: string, search: ListSearch, page: numbe
   });
 }
 
+/** How one export is, as the list has it; undefined once it is gone. */
+export function overviewOf(project_id: string, export_id: string) {
+  const query = new URLSearchParams({ batch_export: export_id, slots: '0' });
+  return reading<OverviewPage>(`${overviewBase(project_id)}?${query.toString()}`, {
+    is_busy: ({ results }) => results.some(({ open_runs }) => open_runs > 0),
+  });
+}
+
+/** Where a project tells how its exports are. */
+export function overviewBase(project_id: string): string {
+  return `/api/projects/${encodeURIComponent(project_id)}/overview/`;
+}
+
 function overviewPath(
   project_id: string,
   { action: _action, ...search }: ListSearch,
@@ -55,7 +68,7 @@ function overviewPath(
   offset: number,
 ): string {
   const query = new URLSearchParams({ ...search, limit: `${limit}`, offset: `${offset}` });
-  return `/api/projects/${encodeURIComponent(project_id)}/overview/?${query.toString()}`;
+  return `${overviewBase(project_id)}?${query.toString()}`;
 }
 
 /** The ids of all exports that fit, at most as many as one action names; or why not. */

@@ -79,6 +79,8 @@ test('health in a word and a sentence, with freshness, next run and rows', async
     [['late', []]],
   );
   assert.equal((await get(home, '?limit=2&offset=4&ordering=name')).results.length, 2);
+  const of_one = await get(home, `?batch_export=${ids['bad']}`);
+  assert.deepEqual([of_one.count, of_one.results], [1, [named('bad')]]);
   const wrong = await house.request(
     'GET',
     `/api/organizations/${home.organization.id}/overview/?health=well`,
@@ -124,11 +126,12 @@ test('10,000 exports are one short answer a page', async () => {
   assert.deepEqual([count, results.length, counts.waiting], [10_000, 100, 10_000]);
   assert.ok(house.deps.db.statementCount() - before_it <= 6);
   await house.deps.db.text('ANALYZE batch_exports; ANALYZE batch_export_health; ANALYZE projects');
-  const all = { health: undefined, search: undefined, model: undefined, slots: 30 };
+  const none = { health: undefined, search: undefined, model: undefined };
+  const all = { ...none, destination_type: undefined, batch_export: undefined, slots: 30 };
   for (const ordering of ['-created_at', 'created_at', 'name', '-name'] as const)
     for (const team_id of [home.project.id, undefined]) {
       const place = { organization_id: home.organization.id, team_id };
-      const wanted = { ...all, destination_type: undefined, ordering };
+      const wanted = { ...all, ordering };
       const page = listOverview(place, wanted, { limit: 10, offset: 0 });
       const { rows } = await house.deps.db.text(`EXPLAIN ${page.text}`, page.values);
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n');

@@ -43,6 +43,7 @@ async function answerOverview(engine: Engine, request: FastifyRequest) {
     search: asked.search,
     model: asked.model,
     destination_type: asked.destination_type,
+    batch_export: asked.batch_export,
     ordering: asked.ordering ?? ('-created_at' as const),
     slots: asked.slots ?? default_slots,
   };

@@ -40,6 +40,7 @@ export const OverviewQuery = Type.Object({
   ),
   model: Type.Optional(Type.Enum([...model_names])),
   destination_type: Type.Optional(Type.String({ maxLength: 100 })),
+  batch_export: Type.Optional(Type.String({ format: 'uuid', description: 'Only this export.' })),
   ordering: Type.Optional(
     Type.Enum(['-created_at', 'created_at', 'name', '-name', 'health'], {
       description: '`health`: the worst first. Default `-created_at`.',

@@ -14,6 +14,7 @@ export type OverviewWanted = {
   search: string | undefined;
   model: string | undefined;
   destination_type: string | undefined;
+  batch_export: string | undefined;
   ordering: '-created_at' | 'created_at' | 'name' | '-name' | 'health';
   slots: number;
 };
@@ -56,10 +57,11 @@ const orders: Record<OverviewWanted['ordering'], (code: Sql) => Sql> = {
  * their health narrows them.
  */
 export function countByHealth(
-  { health: codes = [...health_codes], search, model, destination_type }: OverviewWanted,
+  { health: codes = [...health_codes], ...wanted }: OverviewWanted,
   counts: Record<HealthCode, number>,
 ): number | undefined {
-  if (search !== undefined || model !== undefined || destination_type !== undefined)
+  const { search, model, destination_type, batch_export } = wanted;
+  if ([search, model, destination_type, batch_export].some((one) => one !== undefined))
     return undefined;
   return health_codes.reduce((sum, one) => sum + (codes.includes(one) ? counts[one] : 0), 0);
 }
@@ -83,7 +85,8 @@ export function worstOf(
   return { health, page: { limit, offset: offset - skipped } };
 }
 
-function conditions({ health: codes, search, model, destination_type }: OverviewWanted): Sql {
+function conditions({ health: codes, ...wanted }: OverviewWanted): Sql {
+  const { search, model, destination_type, batch_export } = wanted;
   return join(
     [
       sql`true`,
@@ -91,6 +94,7 @@ function conditions({ health: codes, search, model, destination_type }: Overview
       search === undefined ? empty : sql`position(lower(${search}) IN lower(e.name)) > 0`,
       model === undefined ? empty : sql`e.model = ${model}`,
       destination_type === undefined ? empty : sql`e.destination_type = ${destination_type}`,
+      batch_export === undefined ? empty : sql`e.id = ${batch_export}::uuid`,
     ].filter((one) => one !== empty),
     ' AND ',
   );
