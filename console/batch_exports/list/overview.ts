@@ -26,21 +26,6 @@ export const page_size = 100;
 /** Most exports that can be named one by one in an action. */
 export const ids_max = 5_000;
 
-/** How an export is in words, and how much it asks for attention; the worst first. */
-export const healths: Record<
-  HealthCode,
-  { word: string; tone: 'good' | 'warn' | 'bad' | 'muted' }
-> = {
-  failing: { word: 'Failing', tone: 'bad' },
-  paused_automatically: { word: 'Paused by the server', tone: 'bad' },
-  late: { word: 'Late', tone: 'bad' },
-  unusual_volume: { word: 'Unusual volume', tone: 'warn' },
-  paused: { word: 'Paused', tone: 'warn' },
-  waiting: { word: 'Waiting for its first run', tone: 'muted' },
-  up_to_date: { word: 'Up to date', tone: 'good' },
-  ended: { word: 'Ended', tone: 'muted' },
-};
-
 /** One page of a project's exports as they fit; pages count from 0. */
 export function overviewPage(project_id: string, search: ListSearch, page: number) {
   return reading<OverviewPage>(overviewPath(project_id, search, page_size, page * page_size), {

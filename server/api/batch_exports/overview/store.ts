@@ -103,7 +103,7 @@ function conditions({ health: codes, ...wanted }: OverviewWanted): Sql {
 /**
  * One page of exports. The page is chosen first, by an index unless the order is that of health;
  * only of its exports the runs are looked at: the latest from batch_export_runs_by_export, the open
- * ones from batch_export_runs_taken, the rows from batch_export_runs_compared.
+ * ones and what is tried again from batch_export_runs_taken, the rows from batch_export_runs_compared.
  */
 export function listOverview(place: Place, wanted: OverviewWanted, page: Page): Sql {
   const order = orders[wanted.ordering](code);
@@ -124,7 +124,7 @@ export function listOverview(place: Place, wanted: OverviewWanted, page: Page): 
           'data_interval_end', wire_instant(e.next_run_at)) END AS next_run,
       (SELECT count(*) FROM batch_export_runs r WHERE r.batch_export_id = e.id
         AND r.status IN ('Starting', 'Running')) AS open_runs,
-      latest.run AS latest_run, failed.failed_at, failed.latest_error,
+      latest.run AS latest_run, retrying.run AS retrying, failed.failed_at, failed.latest_error,
       to_jsonb(ARRAY(SELECT newest.records FROM (
         SELECT coalesce(r.records_completed, 0) AS records, r.data_interval_start
         FROM batch_export_runs r WHERE r.batch_export_id = e.id AND r.revision = e.revision
@@ -137,6 +137,15 @@ export function listOverview(place: Place, wanted: OverviewWanted, page: Page): 
         wire_instant(r.created_at), 'finished_at', wire_instant(r.finished_at)) AS run
       FROM batch_export_runs r WHERE r.batch_export_id = e.id
       ORDER BY r.created_at DESC, r.id DESC LIMIT 1) latest ON true
+    LEFT JOIN LATERAL (
+      SELECT json_build_object('run_id', r.id, 'data_interval_start',
+        wire_instant(r.data_interval_start), 'data_interval_end',
+        wire_instant(r.data_interval_end), 'since',
+        wire_instant(coalesce(r.started_at, r.created_at)), 'latest_error', r.latest_error) AS run
+      FROM batch_export_runs r WHERE r.batch_export_id = e.id AND r.revision = e.revision
+        AND r.status IN ('Starting', 'Running') AND r.backfill_id IS NULL AND r.replaces IS NULL
+        AND r.latest_error IS NOT NULL
+      ORDER BY r.data_interval_start, r.id LIMIT 1) retrying ON true
     LEFT JOIN LATERAL (
       SELECT r.finished_at AS failed_at, r.latest_error FROM batch_export_runs r
       WHERE e.code = 'failing' AND r.batch_export_id = e.id
