@@ -18,6 +18,8 @@ export const filter_keys = ['include_events', 'exclude_events'];
 type Given = {
   type: DestinationType;
   typed: Typed;
+  /** The secrets that were typed before and not kept. */
+  lost?: readonly string[];
   /** What is stored of it; undefined for a destination that is new. */
   stored: Config | undefined;
   set: (key: string, value: string | boolean | null) => void;
@@ -118,6 +120,7 @@ function SecretField({
   name,
   schema,
   typed,
+  lost = [],
   stored,
   set,
   elsewhere,
@@ -127,7 +130,11 @@ function SecretField({
   const is_required = isRequired(type, name);
   const given = typed[name];
   const is_kept = stored !== undefined && (given === undefined || given === '');
-  const why = is_kept ? whyAgain(elsewhere, is_required) : undefined;
+  const why = lost.includes(name)
+    ? 'It was typed, and is not kept: enter it again.'
+    : is_kept
+      ? whyAgain(elsewhere, is_required)
+      : undefined;
   const pairs = kindOf(schema) === 'pairs' ? ' One a line, as `Name: value`.' : '';
   const kept = stored === undefined ? '' : ' Empty: what is stored stays.';
   const common = {
