@@ -9,6 +9,7 @@ import {
   keysOf,
   kindOf,
   leadsElsewhere,
+  secretHint,
 } from './config.ts';
 import type { Config, KeySchema, Typed } from './config.ts';
 
@@ -135,12 +136,10 @@ function SecretField({
     : is_kept
       ? whyAgain(elsewhere, is_required)
       : undefined;
-  const pairs = kindOf(schema) === 'pairs' ? ' One a line, as `Name: value`.' : '';
-  const kept = stored === undefined ? '' : ' Empty: what is stored stays.';
   const common = {
     name: attr,
     label: schema.title ?? name,
-    description: `${schema.description ?? ''}${pairs}${kept}`,
+    description: secretHint(schema, stored !== undefined),
     error: error === false ? why : error,
     required: is_required && stored === undefined,
     withAsterisk: is_required && stored === undefined,
@@ -194,7 +193,7 @@ function RemoveBox({
       size="xs"
       mt={6}
       checked={is_removed}
-      label={`Remove the stored ${label}`}
+      label={`Remove ${label}, if one is stored`}
       onChange={({ currentTarget }) => set(name, currentTarget.checked ? null : '')}
     />
   );
