@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, getRouteApi, useLocation, useNavigate } from '@tanstack/react-router';
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 import { ask } from '../http/ask.ts';
@@ -10,8 +10,10 @@ import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { ExportContext, exportPath } from './export_context.ts';
 import { oneExport } from './one_export.ts';
+import { useWhenChanged } from './following.ts';
+import { Health } from './list/health.tsx';
+import { overviewOf } from './list/overview.ts';
 import { useReadAnew } from './read_anew.ts';
-import { stateOf } from './state.ts';
 import './one_export.css';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id');
@@ -113,13 +115,16 @@ function requestOf({ team_id, id }: BatchExport, pathname: string): string {
   return `${path}${tabs.find(({ to }) => to === base + rest.replace(/\/$/, ''))?.asked ?? ''}`;
 }
 
-/** How the export stands, in a line. */
+/** How the export stands, in a line: as the list has it, read anew with whatever changes. */
 function Standing({ row }: { row: BatchExport }) {
-  const { word, tone } = stateOf(row);
-  const { model, custom_query, destination, interval, next_run, pause_reason } = row;
+  const queries = useQueryClient();
+  const { model, custom_query, destination, interval, next_run } = row;
+  const overview = overviewOf(String(row.team_id), row.id);
+  const health = useQuery(overview).data?.results[0];
+  useWhenChanged(row, () => queries.invalidateQueries({ queryKey: overview.queryKey }));
   return (
     <p className="standing">
-      <span className={tone}>{word}</span>
+      <span>{health === undefined ? '…' : <Health row={health} />}</span>
       <span className="muted">
         {custom_query === null ? model : 'a query'} to {destination.type}, {interval}
       </span>
@@ -128,7 +133,6 @@ function Standing({ row }: { row: BatchExport }) {
           next run <Instant at={next_run.data_interval_end} />
         </span>
       )}
-      {pause_reason !== null && <span>{pause_reason.detail}</span>}
     </p>
   );
 }

@@ -65,13 +65,15 @@ test('the list says how each export stands, and follows what changes', { skip },
   const second = await create(home, 'Second');
   for (const rows of [90, 120, 40, 130]) await endedRun(world.harness, second, completed, { rows });
   await endedRun(world.harness, second, { ...failed, message: hostile });
+  // It asked the destination for nothing, so whether that works is as unknown as before.
+  await endedRun(world.harness, second, completed, { rows: 0 });
   await goTo(page, list);
   const row = page.getByRole('row').filter({ hasText: `Events ${hostile}` });
   assert.match((await row.textContent())!, /Waiting for its first run.*events.*File.*hour/);
   const failing = page.getByRole('row').filter({ hasText: 'Second' });
   assert.ok((await failing.textContent())!.includes(`Failing, now${hostile}`));
   await failing
-    .getByRole('img', { name: 'Rows of the latest 4 runs: at most 130, now 130' })
+    .getByRole('img', { name: 'Rows of the latest 5 runs: at most 130, now 0' })
     .waitFor();
   assert.doesNotMatch(await page.title(), /taken/);
   await page.getByRole('button', { name: 'Select all' }).click();
@@ -82,6 +84,12 @@ test('the list says how each export stands, and follows what changes', { skip },
   assert.equal((await world.harness.request('POST', path, { key: home.key })).status, 200);
   await page.reload();
   await row.getByText('Paused').waitFor();
+
+  // The export's own page says the same.
+  await failing.getByRole('link').click();
+  await page.locator('.standing').getByText(/^<img/).waitFor();
+  assert.ok((await page.locator('.standing').textContent())!.startsWith(`Failing, now${hostile}`));
+  await checkEverywhere(page, 'export_failing');
 });
 
 /** Adds copies of an export, `Copy 1` and so on, each newer than the one before. */

@@ -52,7 +52,8 @@ async function open(body: Record<string, unknown> = {}) {
 }
 
 test('an export is paused, goes on, and is deleted once its name is typed', { skip }, async () => {
-  const { page, address, id } = await open();
+  const name = `Export  of two blanks ${hostile}`;
+  const { page, address, id } = await open({ name });
   await goTo(page, `${address}/settings`);
   await page.getByRole('button', { name: 'Pause the export' }).click();
   await page.getByText('The export is paused.').waitFor();
@@ -65,7 +66,8 @@ test('an export is paused, goes on, and is deleted once its name is typed', { sk
   await dialog.getByRole('textbox').fill('Export');
   await dialog.getByRole('button', { name: 'Delete the export' }).click();
   await dialog.getByText('exactly as it is written').waitFor();
-  await dialog.getByRole('textbox').fill(`Export ${hostile}`);
+  assert.deepEqual(await dialog.locator('.typed').allInnerTexts(), [name, name]);
+  await dialog.getByRole('textbox').fill(name);
   await dialog.getByRole('button', { name: 'Delete the export' }).click();
   await page.waitForURL('**/exports');
   const row = await world.harness.deps.db.row<{ deleted_at: string | null }>(

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DestinationType } from '../../server/api/destinations/schema.ts';
-import { choicesOf, configToSend, isShown, kindOf, leadsElsewhere, valueOf } from './config.ts';
+import {
+  choicesOf,
+  configToSend,
+  isShown,
+  kindOf,
+  leadsElsewhere,
+  secretHint,
+  valueOf,
+} from './config.ts';
 import type { KeySchema, Typed } from './config.ts';
 
 const schemas: Record<string, KeySchema> = {
@@ -106,4 +114,21 @@ test('fields and choices follow the others', () => {
     choicesOf(type, 'compression', schemas['compression']!, () => mode);
   assert.deepEqual(choices('COPY'), ['gzip', null]);
   assert.deepEqual(choices('INSERT'), ['gzip', 'zstd', 'lz4', null]);
+});
+
+test('an empty secret means one thing: nothing at first, and what is stored later', () => {
+  const said = (description: string, type = 'string') =>
+    [false, true].map((is_stored) => secretHint({ type, description }, is_stored));
+  assert.deepEqual(said('Signs. Empty: not signed.'), [
+    'Signs. Empty: not signed.',
+    'Signs. Empty: it stays as it is.',
+  ]);
+  assert.deepEqual(said('Password; empty for a user without one.'), [
+    'Password; empty for a user without one.',
+    'Password. Empty: it stays as it is.',
+  ]);
+  assert.deepEqual(said('More. Each.', 'object'), [
+    'More. Each. One a line, as `Name: value`.',
+    'More. Each. One a line, as `Name: value`. Empty: it stays as it is.',
+  ]);
 });

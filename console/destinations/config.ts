@@ -80,6 +80,18 @@ export function valueOf(schema: KeySchema, typed: string | boolean): unknown {
   return kind === 'number' && /^-?\d+$/.test(typed.trim()) ? Number(typed) : typed;
 }
 
+/**
+ * What is said of a secret. The API does not tell whether one is stored; where it may be, an empty
+ * field keeps it, whatever it means of a new destination.
+ */
+export function secretHint(schema: KeySchema, may_be_stored: boolean): string {
+  const { description = '' } = schema;
+  const pairs = kindOf(schema) === 'pairs' ? ' One a line, as `Name: value`.' : '';
+  if (!may_be_stored) return `${description}${pairs}`;
+  const of_any = description.replace(/; empty [^.]*| Empty: [^.]*\./g, '');
+  return `${of_any}${pairs} Empty: it stays as it is.`;
+}
+
 /** What an emptied field stands for. */
 function emptyValue(schema: KeySchema): unknown {
   if (isNullable(schema)) return null;

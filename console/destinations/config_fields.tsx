@@ -9,6 +9,7 @@ import {
   keysOf,
   kindOf,
   leadsElsewhere,
+  secretHint,
 } from './config.ts';
 import type { Config, KeySchema, Typed } from './config.ts';
 
@@ -18,6 +19,8 @@ export const filter_keys = ['include_events', 'exclude_events'];
 type Given = {
   type: DestinationType;
   typed: Typed;
+  /** The secrets that were typed before and not kept. */
+  lost?: readonly string[];
   /** What is stored of it; undefined for a destination that is new. */
   stored: Config | undefined;
   set: (key: string, value: string | boolean | null) => void;
@@ -118,6 +121,7 @@ function SecretField({
   name,
   schema,
   typed,
+  lost = [],
   stored,
   set,
   elsewhere,
@@ -127,13 +131,15 @@ function SecretField({
   const is_required = isRequired(type, name);
   const given = typed[name];
   const is_kept = stored !== undefined && (given === undefined || given === '');
-  const why = is_kept ? whyAgain(elsewhere, is_required) : undefined;
-  const pairs = kindOf(schema) === 'pairs' ? ' One a line, as `Name: value`.' : '';
-  const kept = stored === undefined ? '' : ' Empty: what is stored stays.';
+  const why = lost.includes(name)
+    ? 'It was typed, and is not kept: enter it again.'
+    : is_kept
+      ? whyAgain(elsewhere, is_required)
+      : undefined;
   const common = {
     name: attr,
     label: schema.title ?? name,
-    description: `${schema.description ?? ''}${pairs}${kept}`,
+    description: secretHint(schema, stored !== undefined),
     error: error === false ? why : error,
     required: is_required && stored === undefined,
     withAsterisk: is_required && stored === undefined,
@@ -187,7 +193,7 @@ function RemoveBox({
       size="xs"
       mt={6}
       checked={is_removed}
-      label={`Remove the stored ${label}`}
+      label={`Remove ${label}, if one is stored`}
       onChange={({ currentTarget }) => set(name, currentTarget.checked ? null : '')}
     />
   );

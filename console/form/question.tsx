@@ -29,10 +29,10 @@ export function Asking({
   answer: (is_yes: boolean) => void;
 }) {
   const [written, setWritten] = useState('');
-  const [fault, setFault] = useState('');
+  const [is_wrong, setWrong] = useState(false);
   const goOn = () => {
     if (typed === undefined || written.trim() === typed.trim()) answer(true);
-    else setFault(`Type “${typed}” exactly as it is written.`);
+    else setWrong(true);
   };
   return (
     <Dialog title={title} close={() => answer(false)}>
@@ -52,11 +52,20 @@ export function Asking({
               </>
             }
             value={written}
-            error={fault}
+            error={
+              is_wrong && (
+                <>
+                  Type “<span className="typed">{typed}</span>” exactly as it is written.
+                </>
+              )
+            }
             mb="sm"
             autoComplete="off"
             spellCheck={false}
-            onChange={({ currentTarget }) => setWritten(currentTarget.value)}
+            onChange={({ currentTarget }) => {
+              setWritten(currentTarget.value);
+              setWrong(false);
+            }}
           />
         )}
         <div className="answers">

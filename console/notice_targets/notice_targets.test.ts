@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkEverywhere } from '../../test/console/visitor.ts';
+import { is_deep } from '../../test/depth.ts';
 import { newExport } from '../../test/factories/batch_exports.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
@@ -14,6 +15,9 @@ test('a target is made, tried out, changed and deleted', { skip }, async () => {
   const { page, leave } = await world.visit(home.user);
   await page.goto(`/projects/${home.project.id}/notices`);
   await page.getByText('Tell a program by webhook').click();
+  await page.getByText('mailed to the administrators').waitFor();
+  await page.getByText('This is the first target').filter({ visible: true }).waitFor();
+  if (is_deep) await checkEverywhere(page, 'notices_none');
   const webhook = page.locator('form', { hasText: 'Send webhooks' });
   await webhook.getByLabel('Address').fill('http://127.0.0.1:9/hook');
   await webhook.getByLabel('Secret').fill('short');
@@ -25,6 +29,7 @@ test('a target is made, tried out, changed and deleted', { skip }, async () => {
   await webhook.getByRole('button', { name: 'Send webhooks' }).click();
   await page.getByRole('heading', { name: 'The secret of the webhook' }).waitFor();
   assert.match((await page.locator('.command code').textContent())!, /^whsec_/);
+  assert.equal(await page.getByText('This is the first target').count(), 0);
   await checkEverywhere(page, 'notices');
 
   await page.getByRole('row').getByRole('link').click();
@@ -48,6 +53,6 @@ test('a target is made, tried out, changed and deleted', { skip }, async () => {
   const dialog = page.getByRole('dialog', { name: 'Delete the target?' });
   await dialog.getByRole('textbox').fill(target!.url);
   await dialog.getByRole('button', { name: 'Delete the target' }).click();
-  await page.getByText('Nobody is told').waitFor();
+  await page.getByText('mailed to the administrators').waitFor();
   await leave();
 });

@@ -25,6 +25,7 @@ export function TargetsPage() {
   const list = noticeTargets(project_id);
   const query = useQuery(list);
   const [made, setMade] = useState<Made>();
+  const is_first = query.data?.count === 0;
   return (
     <Page title="Notices" request={pathOf(list)}>
       <Section title="Who is told" is_wide>
@@ -32,7 +33,10 @@ export function TargetsPage() {
         <Shown query={query}>
           {({ count, results }) =>
             count === 0 ? (
-              <p className="empty">Nobody is told when an export fails or is late.</p>
+              <p className="empty">
+                No targets yet. Until there is one, everything is mailed to the administrators of
+                the organization, if the server has a mail relay.
+              </p>
             ) : (
               <Rows columns={['To', 'Kind', 'Of what', 'Of which exports', 'State']}>
                 {results.map((target) => (
@@ -43,10 +47,10 @@ export function TargetsPage() {
           }
         </Shown>
         <Seldom summary="Tell somebody by mail">
-          <Create type="email" project_id={project_id} made={setMade} />
+          <Create type="email" project_id={project_id} is_first={is_first} made={setMade} />
         </Seldom>
         <Seldom summary="Tell a program by webhook">
-          <Create type="webhook" project_id={project_id} made={setMade} />
+          <Create type="webhook" project_id={project_id} is_first={is_first} made={setMade} />
         </Seldom>
       </Section>
     </Page>
@@ -93,10 +97,13 @@ function Row({ target, project_id }: { target: NoticeTargetRow; project_id: stri
 function Create({
   type,
   project_id,
+  is_first,
   made,
 }: {
   type: NoticeTargetRow['type'];
   project_id: string;
+  /** Whether it ends that administrators are told. */
+  is_first: boolean;
   made: (target: Made) => void;
 }) {
   const done = useDone();
@@ -112,6 +119,12 @@ function Create({
       part={type}
       clears
     >
+      {is_first && (
+        <p className="muted">
+          This is the first target: from then on only targets are told, and no longer every
+          administrator.
+        </p>
+      )}
       {type === 'email' ? (
         <TextField name="address" label="E-mail address" type="email" autoComplete="off" />
       ) : (

@@ -11,6 +11,8 @@ import type { Base, Draft } from './draft.ts';
 type Given = {
   project_id: string;
   draft: Draft;
+  /** The secrets that were typed before and not kept. */
+  lost: readonly string[];
   base: Base | undefined;
   types: DestinationType[];
   type: DestinationType | undefined;
@@ -20,7 +22,7 @@ type Given = {
 
 /** All fields of an export, in the order in which people think of them. */
 export function ExportFields(given: Given) {
-  const { draft, base, type, set, change } = given;
+  const { draft, lost, base, type, set, change } = given;
   const stored = storedConfig(draft, base);
   return (
     <>
@@ -28,7 +30,7 @@ export function ExportFields(given: Given) {
       <Group title="Where to">
         <TypeField {...given} />
         {type !== undefined && (
-          <ConfigFields type={type} typed={draft.typed} stored={stored} set={set} />
+          <ConfigFields type={type} typed={draft.typed} lost={lost} stored={stored} set={set} />
         )}
       </Group>
       <Group title="What">

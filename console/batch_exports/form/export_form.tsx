@@ -43,6 +43,7 @@ export function ExportForm({ project_id, types, path, base, etag, saved, discard
   const is_new = kept.base === undefined;
   return (
     <>
+      {kept.is_restored && <Restored lost={kept.lost} />}
       <Form<BatchExport>
         method={is_new ? 'POST' : 'PATCH'}
         path={path}
@@ -64,6 +65,7 @@ export function ExportForm({ project_id, types, path, base, etag, saved, discard
         <ExportFields
           project_id={project_id}
           draft={draft}
+          lost={kept.lost}
           base={kept.base}
           types={types}
           type={type}
@@ -78,14 +80,7 @@ export function ExportForm({ project_id, types, path, base, etag, saved, discard
           refused={setRefusal}
         />
       </Form>
-      {kept.is_touched && (
-        <Discard
-          discard={() => {
-            kept.forget();
-            discarded();
-          }}
-        />
-      )}
+      {kept.is_touched && <Discard forget={kept.forget} discarded={discarded} />}
       {asked !== undefined && <Effect effect={asked} answer={answer} />}
     </>
   );
@@ -132,7 +127,20 @@ function Effect({ effect, answer }: { effect: ChangeEffect; answer: (yes: boolea
   );
 }
 
-function Discard({ discard }: { discard: () => void }) {
+function Restored({ lost }: { lost: readonly string[] }) {
+  return (
+    <p className="muted">
+      This is what you typed before.
+      {lost.length > 0 && ' Secrets are not kept: the fields say which to enter again.'}
+    </p>
+  );
+}
+
+function Discard({ forget, discarded }: { forget: () => void; discarded: () => void }) {
+  const discard = () => {
+    forget();
+    discarded();
+  };
   return (
     <Button className="after_form" variant="subtle" onClick={discard}>
       Discard what was typed

@@ -195,7 +195,13 @@ test(
     const secret = page.locator('[name=destination__config__password][aria-invalid=true]');
     await secret.waitFor();
     const again = page.locator('[name=destination__config__password]');
+    await again.fill('lost');
+    await page.reload();
+    await page.getByText('This is what you typed before. Secrets are not kept').waitFor();
+    await page.getByText('It was typed, and is not kept: enter it again.').waitFor();
+    if (is_deep) await checkEverywhere(page, 'edit_export_kept', []);
     await again.fill('new');
+    await page.getByText('Secrets are not kept').waitFor({ state: 'detached' });
     await button(page, 'Save the changes').click();
     const dialog = page.getByRole('dialog', { name: 'This starts anew' });
     await dialog.getByText('1,234 delivered rows no longer count').waitFor();

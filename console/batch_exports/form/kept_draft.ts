@@ -2,13 +2,15 @@ import { useContext, useEffect, useState } from 'react';
 import { TyperContext, forgetKept, keep, keptName, readKept } from '../../form/kept.ts';
 import type { Base, Draft } from './draft.ts';
 import { draftOf } from './draft.ts';
+import { lostAfter, withoutSecrets } from './lost_secrets.ts';
+import type { Typing } from './lost_secrets.ts';
 
 /** A form under way: what it began with, its version, and what was typed. */
-type Kept = { base: Base | undefined; etag: string | undefined; draft: Draft };
+type Kept = Typing & { base: Base | undefined; etag: string | undefined };
 
 /**
  * A form's draft, which outlives a reload and a restart of the server: this tab keeps it until it
- * is forgotten, secrets left out. A form that was begun goes on from what it began with, so that a
+ * is forgotten, of secrets only that they were typed. A form that was begun goes on from what it began with, so that a
  * change which somebody else made meanwhile is refused and not undone.
  */
 export function useKeptDraft(
@@ -19,11 +21,13 @@ export function useKeptDraft(
 ) {
   const name = keptName(useContext(TyperContext), form);
   const [kept, setKept] = useState<Kept>(
-    () => readKept<Kept>(name) ?? { base, etag, draft: draftOf(base) },
+    () => readKept<Kept>(name) ?? { base, etag, draft: draftOf(base), lost: [] },
   );
-  const [is_touched, setTouched] = useState(() => readKept(name) !== undefined);
+  const [is_restored, setRestored] = useState(() => readKept(name) !== undefined);
+  const [is_touched, setTouched] = useState(is_restored);
   useEffect(() => {
-    if (is_touched) keep(name, withoutSecrets(kept, secret_keys));
+    const secrets = secret_keys(kept.draft.type);
+    if (is_touched) keep(name, { ...kept, ...withoutSecrets(kept, secrets) });
   }, [name, kept, is_touched, secret_keys]);
   const is_same = isSame(kept.base, base);
   return {
@@ -31,19 +35,27 @@ export function useKeptDraft(
     // What moves by itself, such as the next run, is no change by somebody else.
     etag: is_same ? etag : kept.etag,
     is_touched,
+    /** Whether it shows what was typed before it was there. */
+    is_restored,
     change: (changes: Partial<Draft>) => {
       setTouched(true);
-      setKept((before) => ({ ...before, draft: { ...before.draft, ...changes } }));
+      setKept((before) => ({
+        ...before,
+        draft: { ...before.draft, ...changes },
+        lost: lostAfter(before, changes),
+      }));
     },
     type: (key: string, value: string | boolean | null) => {
       setTouched(true);
       setKept((before) => {
         const typed = { ...before.draft.typed, [key]: value };
-        return { ...before, draft: { ...before.draft, typed } };
+        const lost = lostAfter(before, { typed: { [key]: value } });
+        return { ...before, draft: { ...before.draft, typed }, lost };
       });
     },
     forget: () => {
       setTouched(false);
+      setRestored(false);
       forgetKept(name);
     },
   };
@@ -54,12 +66,4 @@ function isSame(one: Base | undefined, other: Base | undefined): boolean {
     JSON.stringify([draftOf(base), base?.destination.config ?? null]),
   );
   return texts[0] === texts[1];
-}
-
-function withoutSecrets(kept: Kept, secret_keys: (type: string) => string[]): Kept {
-  const secrets = new Set(secret_keys(kept.draft.type));
-  const typed = Object.fromEntries(
-    Object.entries(kept.draft.typed).filter(([key, value]) => !secrets.has(key) || value === null),
-  );
-  return { ...kept, draft: { ...kept.draft, typed } };
 }

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import type { HealthCode } from '../../../server/api/batch_exports/overview/schema.ts';
 import { destinationTypes } from '../../destinations/destinations.ts';
 import { model_choices } from '../form/draft.ts';
-import { healths } from './overview.ts';
+import { healths } from './standing.ts';
 import type { ListSearch } from './overview.ts';
 
 /** After so many milliseconds without a key the search is asked for. */

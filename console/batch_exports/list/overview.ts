@@ -26,26 +26,24 @@ export const page_size = 100;
 /** Most exports that can be named one by one in an action. */
 export const ids_max = 5_000;
 
-/** How an export is in words, and how much it asks for attention; the worst first. */
-export const healths: Record<
-  HealthCode,
-  { word: string; tone: 'good' | 'warn' | 'bad' | 'muted' }
-> = {
-  failing: { word: 'Failing', tone: 'bad' },
-  paused_automatically: { word: 'Paused by the server', tone: 'bad' },
-  late: { word: 'Late', tone: 'bad' },
-  unusual_volume: { word: 'Unusual volume', tone: 'warn' },
-  paused: { word: 'Paused', tone: 'warn' },
-  waiting: { word: 'Waiting for its first run', tone: 'muted' },
-  up_to_date: { word: 'Up to date', tone: 'good' },
-  ended: { word: 'Ended', tone: 'muted' },
-};
-
 /** One page of a project's exports as they fit; pages count from 0. */
 export function overviewPage(project_id: string, search: ListSearch, page: number) {
   return reading<OverviewPage>(overviewPath(project_id, search, page_size, page * page_size), {
     is_busy: ({ results }) => results.some(({ open_runs }) => open_runs > 0),
   });
+}
+
+/** How one export is, as the list has it; undefined once it is gone. */
+export function overviewOf(project_id: string, export_id: string) {
+  const query = new URLSearchParams({ batch_export: export_id, slots: '0' });
+  return reading<OverviewPage>(`${overviewBase(project_id)}?${query.toString()}`, {
+    is_busy: ({ results }) => results.some(({ open_runs }) => open_runs > 0),
+  });
+}
+
+/** Where a project tells how its exports are. */
+export function overviewBase(project_id: string): string {
+  return `/api/projects/${encodeURIComponent(project_id)}/overview/`;
 }
 
 function overviewPath(
@@ -55,7 +53,7 @@ function overviewPath(
   offset: number,
 ): string {
   const query = new URLSearchParams({ ...search, limit: `${limit}`, offset: `${offset}` });
-  return `/api/projects/${encodeURIComponent(project_id)}/overview/?${query.toString()}`;
+  return `${overviewBase(project_id)}?${query.toString()}`;
 }
 
 /** The ids of all exports that fit, at most as many as one action names; or why not. */

@@ -5,8 +5,8 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useLayoutEffect, useRef, useState } from 'react';
 import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
 import { Instant } from '../../time/instant.tsx';
-import { counted } from '../quantities.ts';
-import { healths, overviewPage, page_size } from './overview.ts';
+import { Health } from './health.tsx';
+import { overviewPage, page_size } from './overview.ts';
 import type { ListSearch } from './overview.ts';
 import { Sparkline } from './sparkline.tsx';
 
@@ -141,29 +141,4 @@ function Row({
       <span role="cell">{interval}</span>
     </>
   );
-}
-
-function Health({ row }: { row: ExportOverview }) {
-  const { health, delivered_until } = row;
-  const { word, tone } = backfilled(row) ?? healths[health.code];
-  const at = health.since ?? delivered_until;
-  const why = health.code === 'failing' ? health.detail.replace(/^Failing: /, '') : undefined;
-  return (
-    <>
-      <span className={tone}>{word}</span>
-      {at !== null && (
-        <span className="muted">
-          {health.since === null ? ', until ' : ', '}
-          <Instant at={at} />
-        </span>
-      )}
-      {why !== undefined && <span className="export_why muted">{why}</span>}
-    </>
-  );
-}
-
-/** What is said of an export that only backfills have delivered with so far; else undefined. */
-function backfilled({ health: { code }, records_by_backfills: rows }: ExportOverview) {
-  if (code !== 'waiting' || rows === null || rows === 0) return undefined;
-  return { word: `${counted(rows, 'row')} by backfills, waiting for its first run`, tone: 'good' };
 }

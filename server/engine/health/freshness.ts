@@ -6,6 +6,7 @@ import { intervals, nominalLength } from '../planning/interval.ts';
 import type { Interval } from '../planning/interval.ts';
 import type { Notice } from '../notices/notice.ts';
 import { writeNotice } from '../notices/write_notice.ts';
+import { deliveredSentence } from './health.ts';
 import { getHealth, putHealth } from './store.ts';
 
 /** How long a run may take before its export is late by the rule for all: 10 minutes. */
@@ -100,10 +101,7 @@ function noticeOf(
   delivered_until: string | null,
 ): Notice {
   const facts = { delivered_until, freshness_seconds };
-  const state =
-    delivered_until === null
-      ? 'It has not delivered anything yet.'
-      : `It has delivered what was taken in until ${delivered_until}.`;
+  const state = deliveredSentence(delivered_until);
   if (!is_late)
     return {
       event: 'recovered',

@@ -80,6 +80,16 @@ export function healthAfterRun(
   return { health, changes: changesBetween(current, health) };
 }
 
+/**
+ * How far the schedule is, for people. It claims nothing of earlier intervals: one of those may
+ * have failed, or be tried still.
+ */
+export function deliveredSentence(delivered_until: string | null): string {
+  return delivered_until === null
+    ? 'Its schedule has not delivered anything yet.'
+    : `The newest interval that it has delivered ended at ${delivered_until}.`;
+}
+
 function changesBetween(before: Health, after: Health): ConditionChange[] {
   const changes: ConditionChange[] = [];
   if (before.is_failing !== after.is_failing)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { newExport, projectBase } from '../../../../test/factories/batch_exports.ts';
+import { insertRunRow, newExport, projectBase } from '../../../../test/factories/batch_exports.ts';
 import { completed, endedRun, failed } from '../../../../test/factories/ended_runs.ts';
 import { is_deep } from '../../../../test/depth.ts';
 import { openHarness } from '../../../../test/harness.ts';
@@ -66,7 +66,7 @@ test('health in a word and a sentence, with freshness, next run and rows', async
   const named = (name: string): ExportOverview =>
     results.find((one: ExportOverview) => one.name === name);
   assert.deepEqual(named('good').records, [3, 4, 5]);
-  assert.match(named('good').health.detail, /^Up to date\. It has delivered what .* until 20/);
+  assert.match(named('good').health.detail, /^Up to date\. The newest .* ended at 20/);
   const { next_run } = named('good');
   assert.equal(Date.parse(next_run!.due_at) - Date.parse(next_run!.data_interval_end), 15_000);
   assert.match(named('bad').health.detail, /^Failing: The bucket may not be written to\./);
@@ -79,6 +79,8 @@ test('health in a word and a sentence, with freshness, next run and rows', async
     [['late', []]],
   );
   assert.equal((await get(home, '?limit=2&offset=4&ordering=name')).results.length, 2);
+  const of_one = await get(home, `?batch_export=${ids['bad']}`);
+  assert.deepEqual([of_one.count, of_one.results], [1, [named('bad')]]);
   const wrong = await house.request(
     'GET',
     `/api/organizations/${home.organization.id}/overview/?health=well`,
@@ -110,6 +112,38 @@ test('what backfills delivered before the first run of the schedule is told', as
   assert.deepEqual((await told()).slice(0, 2), ['up_to_date', null]);
 });
 
+test('what is tried again is told, whatever was delivered after it', async () => {
+  const home = await house.newOrganization();
+  const { id } = await newExport(house, home);
+  const told = async () => (await get(home)).results[0] as ExportOverview;
+  const tried = await insertRunRow(house, id, { hour: 1, status: 'Running' });
+  await insertRunRow(house, id, { hour: 2, status: 'Running' });
+  assert.equal((await told()).retrying, null);
+  await house.deps.db.run(sql`UPDATE batch_export_runs SET latest_error = 'It answered 500.',
+    started_at = '2026-01-01T02:00:15Z' WHERE batch_export_id = ${id}`);
+  const waiting = await told();
+  assert.deepEqual(waiting.retrying, {
+    run_id: tried,
+    data_interval_start: '2026-01-01T01:00:00.000000Z',
+    data_interval_end: '2026-01-01T02:00:00.000000Z',
+    since: '2026-01-01T02:00:15.000000Z',
+    latest_error: 'It answered 500.',
+  });
+  assert.match(waiting.health.detail, /500\. Its schedule has not delivered anything yet\.$/);
+  await endedRun(house, id, completed, { hour: 3, rows: 0 });
+  const { health, delivered_until } = await told();
+  assert.deepEqual(
+    [health.code, delivered_until, health.detail],
+    [
+      'up_to_date',
+      '2026-01-01T04:00:00.000000Z',
+      'A run of its schedule is tried again, since 2026-01-01T02:00:15.000000Z, for what was ' +
+        'taken in from 2026-01-01T01:00:00.000000Z until 2026-01-01T02:00:00.000000Z: It answered ' +
+        '500. The newest interval that it has delivered ended at 2026-01-01T04:00:00.000000Z.',
+    ],
+  );
+});
+
 test('10,000 exports are one short answer a page', async () => {
   const home = await house.newOrganization();
   const { id } = await newExport(house, home);
@@ -124,11 +158,12 @@ test('10,000 exports are one short answer a page', async () => {
   assert.deepEqual([count, results.length, counts.waiting], [10_000, 100, 10_000]);
   assert.ok(house.deps.db.statementCount() - before_it <= 6);
   await house.deps.db.text('ANALYZE batch_exports; ANALYZE batch_export_health; ANALYZE projects');
-  const all = { health: undefined, search: undefined, model: undefined, slots: 30 };
+  const none = { health: undefined, search: undefined, model: undefined };
+  const all = { ...none, destination_type: undefined, batch_export: undefined, slots: 30 };
   for (const ordering of ['-created_at', 'created_at', 'name', '-name'] as const)
     for (const team_id of [home.project.id, undefined]) {
       const place = { organization_id: home.organization.id, team_id };
-      const wanted = { ...all, destination_type: undefined, ordering };
+      const wanted = { ...all, ordering };
       const page = listOverview(place, wanted, { limit: 10, offset: 0 });
       const { rows } = await house.deps.db.text(`EXPLAIN ${page.text}`, page.values);
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n');

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Engine } from '../../../engine/engine.ts';
+import { deliveredSentence } from '../../../engine/health/health.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { answerPage, pageAnswer, pageAsked } from '../../../platform/http/lists/pagination.ts';
 import type { Page } from '../../../platform/http/lists/pagination.ts';
@@ -43,6 +44,7 @@ async function answerOverview(engine: Engine, request: FastifyRequest) {
     search: asked.search,
     model: asked.model,
     destination_type: asked.destination_type,
+    batch_export: asked.batch_export,
     ordering: asked.ordering ?? ('-created_at' as const),
     slots: asked.slots ?? default_slots,
   };
@@ -96,19 +98,22 @@ function shown(row: OverviewRow, settle_seconds: number): ExportOverview {
   };
 }
 
-function sentenceOf({
-  code,
-  delivered_until,
-  records_by_backfills: backfilled,
-  pause_reason,
-  latest_error,
-  last_paused_at,
-}: OverviewRow): string {
-  const until =
-    delivered_until === null
-      ? 'It has not delivered anything yet.'
-      : `It has delivered what was taken in until ${delivered_until}.`;
-  switch (code) {
+function sentenceOf(row: OverviewRow): string {
+  const { code, retrying } = row;
+  // A failing one has its error in the sentence already.
+  if (retrying === null || code === 'failing') return sentenceWithoutRetry(row);
+  const tried =
+    `A run of its schedule is tried again, since ${retrying.since}, for what was taken in from ` +
+    `${retrying.data_interval_start} until ${retrying.data_interval_end}: ${retrying.latest_error}`;
+  return code === 'up_to_date' || code === 'waiting'
+    ? `${tried} ${deliveredSentence(row.delivered_until)}`
+    : `${sentenceWithoutRetry(row)} ${tried}`;
+}
+
+function sentenceWithoutRetry(row: OverviewRow): string {
+  const { records_by_backfills: backfilled, pause_reason, latest_error, last_paused_at } = row;
+  const until = deliveredSentence(row.delivered_until);
+  switch (row.code) {
     case 'failing':
       return `Failing: ${latest_error ?? 'its latest run failed.'} ${until}`;
     case 'paused_automatically':

@@ -41,6 +41,7 @@ export const OverviewQuery = Type.Object({
   ),
   model: Type.Optional(Type.Enum([...model_names])),
   destination_type: Type.Optional(Type.String({ maxLength: 100 })),
+  batch_export: Type.Optional(Type.String({ format: 'uuid', description: 'Only this export.' })),
   ordering: Type.Optional(
     Type.Enum(['-created_at', 'created_at', 'name', '-name', 'health'], {
       description: '`health`: the worst first. Default `-created_at`.',
@@ -97,6 +98,22 @@ export const ExportOverview = Type.Object(
         created_at: instant('When it was planned.'),
         finished_at: nullable(instant('When it ended.')),
       }),
+    ),
+    retrying: nullable(
+      Type.Object(
+        {
+          run_id: Type.String({ format: 'uuid' }),
+          data_interval_start: instant('Start of the interval that is not delivered.'),
+          data_interval_end: instant('End of that interval.'),
+          since: instant('When a worker took it first.'),
+          latest_error: Type.String({ description: 'Why its latest attempt failed.' }),
+        },
+        {
+          description:
+            'The earliest run of its schedule that is under way and has failed before; what it ' +
+            'is to deliver is missing, whatever `delivered_until` is. Null where there is none.',
+        },
+      ),
     ),
     records: Type.Array(Type.Integer(), {
       description: 'Rows of the latest completed runs of the schedule, oldest first.',

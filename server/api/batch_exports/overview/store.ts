@@ -14,6 +14,7 @@ export type OverviewWanted = {
   search: string | undefined;
   model: string | undefined;
   destination_type: string | undefined;
+  batch_export: string | undefined;
   ordering: '-created_at' | 'created_at' | 'name' | '-name' | 'health';
   slots: number;
 };
@@ -56,10 +57,11 @@ const orders: Record<OverviewWanted['ordering'], (code: Sql) => Sql> = {
  * their health narrows them.
  */
 export function countByHealth(
-  { health: codes = [...health_codes], search, model, destination_type }: OverviewWanted,
+  { health: codes = [...health_codes], ...wanted }: OverviewWanted,
   counts: Record<HealthCode, number>,
 ): number | undefined {
-  if (search !== undefined || model !== undefined || destination_type !== undefined)
+  const { search, model, destination_type, batch_export } = wanted;
+  if ([search, model, destination_type, batch_export].some((one) => one !== undefined))
     return undefined;
   return health_codes.reduce((sum, one) => sum + (codes.includes(one) ? counts[one] : 0), 0);
 }
@@ -83,7 +85,8 @@ export function worstOf(
   return { health, page: { limit, offset: offset - skipped } };
 }
 
-function conditions({ health: codes, search, model, destination_type }: OverviewWanted): Sql {
+function conditions({ health: codes, ...wanted }: OverviewWanted): Sql {
+  const { search, model, destination_type, batch_export } = wanted;
   return join(
     [
       sql`true`,
@@ -91,6 +94,7 @@ function conditions({ health: codes, search, model, destination_type }: Overview
       search === undefined ? empty : sql`position(lower(${search}) IN lower(e.name)) > 0`,
       model === undefined ? empty : sql`e.model = ${model}`,
       destination_type === undefined ? empty : sql`e.destination_type = ${destination_type}`,
+      batch_export === undefined ? empty : sql`e.id = ${batch_export}::uuid`,
     ].filter((one) => one !== empty),
     ' AND ',
   );
@@ -99,7 +103,7 @@ function conditions({ health: codes, search, model, destination_type }: Overview
 /**
  * One page of exports. The page is chosen first, by an index unless the order is that of health;
  * only of its exports the runs are looked at: the latest from batch_export_runs_by_export, the open
- * ones from batch_export_runs_taken, the rows from batch_export_runs_compared.
+ * ones and what is tried again from batch_export_runs_taken, the rows from batch_export_runs_compared.
  */
 export function listOverview(place: Place, wanted: OverviewWanted, page: Page): Sql {
   const order = orders[wanted.ordering](code);
@@ -118,7 +122,7 @@ export function listOverview(place: Place, wanted: OverviewWanted, page: Page): 
       ${next_run} AS next_run,
       (SELECT count(*) FROM batch_export_runs r WHERE r.batch_export_id = e.id
         AND r.status IN ('Starting', 'Running')) AS open_runs,
-      latest.run AS latest_run, failed.failed_at, failed.latest_error,
+      latest.run AS latest_run, retrying.run AS retrying, failed.failed_at, failed.latest_error,
       to_jsonb(ARRAY(SELECT newest.records FROM (
         SELECT coalesce(r.records_completed, 0) AS records, r.data_interval_start
         FROM batch_export_runs r WHERE r.batch_export_id = e.id AND r.revision = e.revision
@@ -131,6 +135,15 @@ export function listOverview(place: Place, wanted: OverviewWanted, page: Page): 
         wire_instant(r.created_at), 'finished_at', wire_instant(r.finished_at)) AS run
       FROM batch_export_runs r WHERE r.batch_export_id = e.id
       ORDER BY r.created_at DESC, r.id DESC LIMIT 1) latest ON true
+    LEFT JOIN LATERAL (
+      SELECT json_build_object('run_id', r.id, 'data_interval_start',
+        wire_instant(r.data_interval_start), 'data_interval_end',
+        wire_instant(r.data_interval_end), 'since',
+        wire_instant(coalesce(r.started_at, r.created_at)), 'latest_error', r.latest_error) AS run
+      FROM batch_export_runs r WHERE r.batch_export_id = e.id AND r.revision = e.revision
+        AND r.status IN ('Starting', 'Running') AND r.backfill_id IS NULL AND r.replaces IS NULL
+        AND r.latest_error IS NOT NULL
+      ORDER BY r.data_interval_start, r.id LIMIT 1) retrying ON true
     LEFT JOIN LATERAL (
       SELECT r.finished_at AS failed_at, r.latest_error FROM batch_export_runs r
       WHERE e.code = 'failing' AND r.batch_export_id = e.id

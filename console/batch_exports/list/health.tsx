@@ -1,0 +1,20 @@
+import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
+import { Instant } from '../../time/instant.tsx';
+import { standingOf } from './standing.ts';
+
+/** How an export is: in a word, since when, and why it is not well. */
+export function Health({ row }: { row: ExportOverview }) {
+  const { word, tone, at, why } = standingOf(row);
+  return (
+    <>
+      <span className={tone}>{word}</span>
+      {at !== undefined && (
+        <span className="muted">
+          {at.before}
+          <Instant at={at.instant} />
+        </span>
+      )}
+      {why !== undefined && <span className="export_why muted">{why}</span>}
+    </>
+  );
+}

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { standingOf } from './standing.ts';
+
+const [earlier, later] = ['2026-01-01T01:00:00Z', '2026-01-01T02:00:00Z'];
+const retrying = {
+  run_id: '',
+  data_interval_start: '',
+  data_interval_end: '',
+  since: earlier,
+  latest_error: 'It answered 500.',
+};
+
+test('an export is as its health says, unless a run of it is tried again', () => {
+  type Told = Parameters<typeof standingOf>[0];
+  const told = (code: Told['health']['code'], more: Partial<Told> = {}, since?: string) => {
+    const health = { code, detail: 'Failing: Refused.', since: since ?? null };
+    const row = { health, delivered_until: later, records_by_backfills: null, retrying: null };
+    const { word, tone, at, why } = standingOf({ ...row, ...more });
+    return [tone, `${word}${at === undefined ? '' : at.before + at.instant}`, why];
+  };
+  assert.deepEqual(told('up_to_date'), ['good', `Up to date, until ${later}`, undefined]);
+  const tried = ['warn', `Retrying, since ${earlier}`, 'It answered 500.'];
+  assert.deepEqual(told('up_to_date', { retrying }), tried);
+  assert.deepEqual(told('waiting', { retrying, delivered_until: null }), tried);
+  assert.deepEqual(told('late', { retrying }), [
+    'bad',
+    `Late, until ${later}`,
+    'A run is tried again: It answered 500.',
+  ]);
+  assert.deepEqual(told('failing', { retrying }, earlier), [
+    'bad',
+    `Failing, ${earlier}`,
+    'Refused.',
+  ]);
+  assert.deepEqual(told('waiting', { delivered_until: null, records_by_backfills: 2 }), [
+    'good',
+    '2 rows by backfills, waiting for its first run',
+    undefined,
+  ]);
+});

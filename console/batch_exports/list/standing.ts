@@ -1,0 +1,62 @@
+import type {
+  ExportOverview,
+  HealthCode,
+} from '../../../server/api/batch_exports/overview/schema.ts';
+import { counted } from '../quantities.ts';
+import type { State } from '../state.ts';
+
+/** How an export is in words, and how much it asks for attention; the worst first. */
+export const healths: Record<HealthCode, State> = {
+  failing: { word: 'Failing', tone: 'bad' },
+  paused_automatically: { word: 'Paused by the server', tone: 'bad' },
+  late: { word: 'Late', tone: 'bad' },
+  unusual_volume: { word: 'Unusual volume', tone: 'warn' },
+  paused: { word: 'Paused', tone: 'warn' },
+  waiting: { word: 'Waiting for its first run', tone: 'muted' },
+  up_to_date: { word: 'Up to date', tone: 'good' },
+  ended: { word: 'Ended', tone: 'muted' },
+};
+
+/** How an export is in a few words: an instant with what stands before it, and a reason. */
+export type Standing = State & {
+  at: { before: string; instant: string } | undefined;
+  why?: string;
+};
+
+type Told = Pick<
+  ExportOverview,
+  'health' | 'delivered_until' | 'records_by_backfills' | 'retrying'
+>;
+
+/**
+ * How an export is, since when, and why it is not well. Nothing is called delivered, or about to
+ * begin, while a run of the schedule is tried again: what that one is to deliver is missing.
+ */
+export function standingOf(row: Told): Standing {
+  const { health, retrying, delivered_until } = row;
+  const { code, since } = health;
+  if (retrying !== null && (code === 'up_to_date' || code === 'waiting')) {
+    const at = { before: ', since ', instant: retrying.since };
+    return { word: 'Retrying', tone: 'warn', at, why: retrying.latest_error };
+  }
+  const at =
+    since !== null
+      ? { before: ', ', instant: since }
+      : delivered_until !== null
+        ? { before: ', until ', instant: delivered_until }
+        : undefined;
+  const why = reasonOf(row);
+  return { ...(backfilled(row) ?? healths[code]), at, ...(why === undefined ? {} : { why }) };
+}
+
+function reasonOf({ health: { code, detail }, retrying }: Told): string | undefined {
+  if (code === 'failing' || code === 'paused_automatically')
+    return detail.replace(/^(Failing|Paused by the server): /, '');
+  return retrying === null ? undefined : `A run is tried again: ${retrying.latest_error}`;
+}
+
+/** What is said of an export that only backfills have delivered with so far; else undefined. */
+function backfilled({ health: { code }, records_by_backfills: rows }: Told): State | undefined {
+  if (code !== 'waiting' || rows === null || rows === 0) return undefined;
+  return { word: `${counted(rows, 'row')} by backfills, waiting for its first run`, tone: 'good' };
+}
