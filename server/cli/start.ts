@@ -3,6 +3,7 @@ import { collectAfterStart } from '../platform/memory/collector.ts';
 import { collectYoungHeapAlone, withSmallYoungHeap } from '../platform/memory/young_heap.ts';
 import type { CommandContext } from './command_context.ts';
 import { keepCompiledModules } from './process/compiled_modules.ts';
+import { lookAtNamedFiles } from './process/named_files.ts';
 import type { Parts } from './serve.ts';
 import { stopSignal } from './process/stop_signal.ts';
 import { joinStores, openStores } from './stores/stores.ts';
@@ -26,6 +27,7 @@ export async function start(
   isDemo: boolean,
 ): Promise<number> {
   const { config, say } = context;
+  if (parts.api) lookAtNamedFiles(config);
   collectYoungHeapAlone();
   const stopped = stopSignal().then(() => 0);
   let isFault = false;
