@@ -27,7 +27,7 @@ export async function start(
   isDemo: boolean,
 ): Promise<number> {
   const { config, say } = context;
-  if (parts.api) lookAtNamedFiles(config);
+  lookAtNamedFiles(config, context.log, parts);
   collectYoungHeapAlone();
   const stopped = stopSignal().then(() => 0);
   let isFault = false;

@@ -165,7 +165,8 @@ export const settings = {
     'SLUICE_EXPORT_DIR',
     './exports',
     folder,
-    'Folder that the `File` destination may write under.',
+    'Folder that the `File` destination may write under. One that cannot be written is a ' +
+      'warning in the log at the start.',
   ),
   trusted_proxies: setting(
     'SLUICE_TRUSTED_PROXIES',
