@@ -5,6 +5,7 @@ import { findFolderHolder } from '../../platform/data_folder.ts';
 import type { Config } from '../../config/config.ts';
 import { verifyActivity } from '../../platform/activity/verify.ts';
 import type { VerifiedActivity } from '../../platform/activity/verify.ts';
+import { counted } from '../../platform/counted.ts';
 import { lookAtFolder } from '../../platform/folders.ts';
 import { silentLog } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
@@ -40,11 +41,18 @@ export async function doctor(context: CommandContext): Promise<number> {
   ];
   for (const finding of findings)
     context.say(`${finding.state.padEnd(8)} ${finding.subject}: ${finding.detail}`);
-  const faults = findings.filter((finding) => finding.state === 'fault').length;
-  context.say(
-    faults === 0 ? 'Nothing is wrong.' : `${faults} thing${faults === 1 ? ' is' : 's are'} wrong.`,
-  );
+  const count = (wanted: Finding['state']) => findings.filter((one) => one.state === wanted).length;
+  const faults = count('fault');
+  context.say(summaryOf(faults, count('warning')));
   return faults === 0 ? 0 : 1;
+}
+
+/** The last line: what was found, in numbers. */
+function summaryOf(faults: number, warnings: number): string {
+  if (faults > 0) return `${counted(faults, 'thing')} ${faults === 1 ? 'is' : 'are'} wrong.`;
+  return warnings === 0
+    ? 'Nothing is wrong.'
+    : `Nothing is broken; ${counted(warnings, 'warning')}.`;
 }
 
 function machine(config: Config): Finding[] {

@@ -203,6 +203,8 @@ test('before a migration the doctor says what it will do, and does none of it', 
       /^warning +migration: 0038_background_migrations\.sql: Migrations of the anal/m,
     );
     assert.match(text, /^warning +schema: One migration to Sluice .* at its next start/m);
+    const warnings = lines.filter((line) => line.startsWith('warning ')).length;
+    assert.equal(lines.at(-1), `Nothing is broken; ${warnings} warnings.`);
     assert.match(
       text,
       /next start, .* That start takes less than a second longer, by the bytes of/,
