@@ -3,8 +3,8 @@ import { choresOf } from '../api/chores.ts';
 import { makeSignInLink } from '../api/single_sign_on/let_in.ts';
 import { buildApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
+import { notePort } from '../config/public_url.ts';
 import { startWorker } from '../engine/workers/worker.ts';
-import type { Worker } from '../engine/workers/worker.ts';
 import { startChores } from '../platform/chores.ts';
 import { endSilentConnections } from '../platform/http/drain.ts';
 import { serveHealth } from '../platform/http/health.ts';
@@ -65,18 +65,19 @@ export async function serve(
       parts.api && parts.worker ? 'server' : parts.api ? 'api' : 'worker',
     );
     stops.push(() => opened.close());
-    let worker: Worker | undefined;
     if (parts.worker) {
       const { worker_runs_max: runs_max, project_runs_max, host_runs_max } = config;
-      worker = await startWorker(opened.deps.engine, { runs_max, project_runs_max, host_runs_max });
-      const running = worker;
-      stops.push(() => running.stop({ is_fault: isFault }));
-      const plugins = runPlugins(opened.deps);
-      stops.push(() => plugins.stop());
+      const limits = { runs_max, project_runs_max, host_runs_max };
+      const worker = await startWorker(opened.deps.engine, limits);
+      stops.push(() => worker.stop({ is_fault: isFault }));
     }
+    let plugins: { stop(): Promise<void> } | undefined;
+    stops.push(async () => plugins?.stop());
     const address = parts.api
       ? await listen(config, opened, stops, say, () => isFault)
       : await listenForHealth(config, opened, stops, say);
+    // They are given the address of the server, which is known only now.
+    if (parts.worker) plugins = runPlugins(opened.deps);
     const stopBecause = (end = { is_fault: false }) => {
       isFault = end.is_fault;
       return stop();
@@ -102,6 +103,7 @@ async function listen(
   // shown.
   const { host, port } = config;
   const address = await listenAt(app, { host, port, variable: 'SLUICE_PORT' });
+  notePort(config, address);
   const made = await firstStart(opened.deps);
   const chores = startChores(choresOf(opened.deps), opened.deps.log);
   stops.push(() => chores.stop());

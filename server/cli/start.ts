@@ -1,20 +1,25 @@
+import type { Config } from '../config/config.ts';
 import { collectAfterStart } from '../platform/memory/collector.ts';
 import { collectYoungHeapAlone, withSmallYoungHeap } from '../platform/memory/young_heap.ts';
 import type { CommandContext } from './command_context.ts';
 import { keepCompiledModules } from './process/compiled_modules.ts';
+import { lookAtNamedFiles } from './process/named_files.ts';
 import type { Parts } from './serve.ts';
 import { stopSignal } from './process/stop_signal.ts';
 import { joinStores, openStores } from './stores/stores.ts';
+import type { Stores } from './stores/stores.ts';
 
 /** So long after its last answers a server may take to stop. */
 const stop_ms_max = 30_000;
+/** So long after a start has failed what is still open may hold the process. */
+const failed_ms_max = 2_000;
 /** As seldom as a timer allows. */
 const held_ms = 2 ** 31 - 1;
 
 /**
  * Runs a server process until it is told to stop. Guarantees: SIGINT and SIGTERM let requests and
  * slices in hand come to a safe end, stop the stores and exit with 0; a second signal after a
- * second or more exits at once.
+ * second or more exits at once. One that cannot start stops its stores and ends, with the error.
  */
 export async function start(
   context: CommandContext,
@@ -22,6 +27,7 @@ export async function start(
   isDemo: boolean,
 ): Promise<number> {
   const { config, say } = context;
+  lookAtNamedFiles(config, context.log, parts);
   collectYoungHeapAlone();
   const stopped = stopSignal().then(() => 0);
   let isFault = false;
@@ -30,6 +36,9 @@ export async function start(
     return code;
   });
   const starting = startParts(context, parts);
+  starting.catch(() =>
+    setTimeout(() => process.exit(process.exitCode ?? 1), failed_ms_max).unref(),
+  );
   const early = await Promise.race([starting.then(() => undefined), stopped]);
   // Told to stop before it was up: the embedded stores end with this process, and everything else
   // can be repeated.
@@ -78,12 +87,23 @@ async function startParts({ config, log, say }: CommandContext, parts: Parts) {
   const opening = parts.api
     ? openStores(config, log, { begun: begin })
     : joinStores(config, log, { start: 'never' });
-  await Promise.race([begun, opening]);
-  keepCompiledModules(config.data_dir);
   return withSmallYoungHeap(async () => {
-    const { serve } = await import('./serve.ts');
+    const serve = await loadParts(config, begun, opening);
     return serve(config, log, await opening, parts, say);
   }).finally(collectAfterStart);
+}
+
+/** Loads what serves. Guarantee: where that fails the stores are stopped, for nobody has them. */
+async function loadParts({ data_dir }: Config, begun: Promise<void>, opening: Promise<Stores>) {
+  try {
+    await Promise.race([begun, opening]);
+    keepCompiledModules(data_dir);
+    return (await import('./serve.ts')).serve;
+  } catch (error) {
+    // Those that could not start have stopped themselves.
+    await opening.then((stores) => stores.close()).catch(() => undefined);
+    throw error;
+  }
 }
 
 function crash({ log }: CommandContext): Promise<number> {

@@ -48,6 +48,22 @@ test('every wrong setting is named, and half of a pair names the other', () => {
     assert.deepEqual(problemsOf(environment), expected, JSON.stringify(environment));
 });
 
+test('the name of a setting and what is wrong with it are one sentence', () => {
+  for (const SLUICE_SMTP_URL of [
+    'relay',
+    'http://relay',
+    'smtp://relay/path',
+    'smtp://',
+    'smtp://user@relay',
+    'smtp://a%zz:b@relay',
+  ])
+    assert.throws(
+      () => readConfig({ SLUICE_SMTP_URL }),
+      (error: ConfigError) => error.problems.every(({ detail }) => /^must [^.]+\.$/.test(detail)),
+      SLUICE_SMTP_URL,
+    );
+});
+
 test('what is wrong with a secret is said without it', () => {
   assert.throws(
     () =>

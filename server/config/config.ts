@@ -2,6 +2,7 @@ import { limit_settings } from './limits.ts';
 import type { LimitConfig } from './limits.ts';
 import { plugin_settings } from './plugins.ts';
 import type { PluginConfig } from './plugins.ts';
+import { ownUrl } from './public_url.ts';
 import { secret_settings } from './secrets.ts';
 import type { SecretConfig } from './secrets.ts';
 import { sign_in_settings } from './sign_in.ts';
@@ -107,7 +108,7 @@ export const settings = {
     '',
     url('http:', 'https:'),
     'Address under which users reach the server; links and page URLs begin with it. It may ' +
-      'have a path. Default: `http://` host `:` port.',
+      'have a path. Default: `http://` host `:` port, the one that it got where that is 0.',
   ),
   data_dir: setting(
     'SLUICE_DATA_DIR',
@@ -164,7 +165,8 @@ export const settings = {
     'SLUICE_EXPORT_DIR',
     './exports',
     folder,
-    'Folder that the `File` destination may write under.',
+    'Folder that the `File` destination may write under. One that cannot be written is a ' +
+      'warning in the log at the start.',
   ),
   trusted_proxies: setting(
     'SLUICE_TRUSTED_PROXIES',
@@ -258,7 +260,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       detail: `must be set when ${settings.previous_secret_keys.variable} is.`,
     });
   if (problems.length > 0) throw new ConfigError(problems);
-  values['public_url'] ??= `http://${hostInUrl(String(values['host']))}:${String(values['port'])}`;
+  values['public_url'] ??= ownUrl(String(values['host']), Number(values['port']));
   return values as Config;
 }
 
@@ -286,9 +288,4 @@ function halfOf(pair: (keyof typeof settings)[], values: Record<string, unknown>
 
 function isList(read: Read<unknown>): boolean {
   return read === ranges || read === addresses || read === secrets;
-}
-
-function hostInUrl(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return 'localhost';
-  return host.includes(':') ? `[${host}]` : host;
 }

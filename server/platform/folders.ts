@@ -53,27 +53,28 @@ export async function makeFolders(folder: string): Promise<void> {
 
 /**
  * A folder as it is found, or as it could be made: how many bytes are free, or why it cannot be
- * used.
+ * used; `is_no_folder`: something else has its name, or that of one above it.
  */
 export type FoundFolder =
-  | { exists: boolean; free_bytes: number; problem?: undefined }
-  | { problem: string };
+  | { exists: boolean; free_bytes: number; problem?: undefined; is_no_folder?: undefined }
+  | { problem: string; is_no_folder: boolean };
 
 /** Looks whether this process can write into the folder, or could make it. Changes nothing. */
 export function lookAtFolder(folder: string): FoundFolder {
   const path = resolve(folder);
   let present = path;
   while (!hasFolder(present)) {
-    if (existsSync(present)) return { problem: `${present} is not a folder` };
+    if (existsSync(present)) return { problem: `${present} is not a folder`, is_no_folder: true };
     present = dirname(present);
   }
   const disk = statfsSync(present);
   if (kernel_file_systems.has(disk.type))
-    return { problem: `${present} is the kernel's own and takes no files` };
+    return { problem: `${present} is the kernel's own and takes no files`, is_no_folder: false };
   try {
     accessSync(present, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    return { problem: `${present} cannot be written (${(error as NodeJS.ErrnoException).code})` };
+    const { code } = error as NodeJS.ErrnoException;
+    return { problem: `${present} cannot be written (${code})`, is_no_folder: false };
   }
   return { exists: present === path, free_bytes: disk.bavail * disk.bsize };
 }

@@ -1,5 +1,10 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
-import { all_methods, allowedMethods, isCompleted } from '../../server/platform/http/methods.ts';
+import {
+  all_methods,
+  allowedMethods,
+  isCompleted,
+  tellsMethods,
+} from '../../server/platform/http/methods.ts';
 import { Problem } from '../../server/platform/http/responses.ts';
 import type { Document, Operation } from './document.ts';
 
@@ -41,7 +46,8 @@ export function collectHiddenRoutes(app: FastifyInstance): () => Paths {
       const path = (paths[route.url.replaceAll(/:(\w+)/g, '{$1}')] ??= {});
       for (const method of [route.method].flat()) path[method.toLowerCase()] = operation;
     }
-    for (const [url, methods] of methodsOf(routes)) complete(paths, url, methods);
+    const slashed = new Set(routes.filter((route) => isCompleted(route)).map(({ url }) => url));
+    for (const [url, methods] of methodsOf(routes)) complete(paths, url, methods, slashed.has(url));
     return paths;
   };
 }
@@ -49,13 +55,13 @@ export function collectHiddenRoutes(app: FastifyInstance): () => Paths {
 /** The methods that each path has for which the server answers what it lacks. */
 function methodsOf(routes: RouteOptions[]): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
-  for (const { url, method } of routes.filter((route) => isCompleted(route)))
+  for (const { url, method } of routes.filter((route) => tellsMethods(route)))
     found.set(url, new Set([...(found.get(url) ?? []), ...[method].flat()]));
   return found;
 }
 
-/** Adds what a path is answered where no route of it has the method. */
-function complete(paths: Paths, url: string, methods: Set<string>): void {
+/** Adds what a path is answered where no route of it has the method, or its slash is missing. */
+function complete(paths: Paths, url: string, methods: Set<string>, isSlashed: boolean): void {
   // A parameter may be longer than any is.
   const tooLong: Operation['responses'] = url.includes(':')
     ? { 404: { content: { [problem]: {} } } }
@@ -66,7 +72,7 @@ function complete(paths: Paths, url: string, methods: Set<string>): void {
   });
   const name = url.replaceAll(/:(\w+)/g, '{$1}');
   const own = (paths[name] ??= {});
-  const slashless = (paths[name.slice(0, -1)] ??= {});
+  const slashless = isSlashed ? (paths[name.slice(0, -1)] ??= {}) : {};
   const allowed = allowedMethods(methods);
   for (const method of all_methods) {
     const key = method.toLowerCase();

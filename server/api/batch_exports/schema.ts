@@ -91,7 +91,7 @@ export const BatchExport = Type.Object(
     pause_reason: nullable(
       Type.Object(
         {
-          code: Type.Enum(['repeated_failures']),
+          code: Type.Enum(['repeated_failures', 'not_reconciled']),
           detail: Type.String({ description: 'What happened and what to do, for people.' }),
           at: instant('When the server paused it.'),
         },

@@ -45,6 +45,16 @@ test('every door answers pages of other sites, also when it refuses', async () =
       }
 });
 
+test('a method that a door does not have is told with those that it has', async () => {
+  for (const { match, settings } of protocols)
+    for (const { paths } of [...match, ...settings])
+      for (const path of paths.flatMap(spellings).map((one) => one.replace(/:\w+/, 'x'))) {
+        const { status, headers, body } = await harness.request('PUT', path, { body: {} });
+        assert.deepEqual([status, body.code], [405, 'method_not_allowed'], path);
+        assert.match(headers['allow'] as string, /^(GET, HEAD(, POST)?|POST), OPTIONS$/, path);
+      }
+});
+
 test('what clients of PostHog ask for besides is answered as switched off', async () => {
   nextMinutes();
   const { api_token: key } = home.project;

@@ -139,13 +139,20 @@ test('people are left alone unless asked for; an invite of a member is done', as
   const config = await openConfigurations(harness);
   const { user } = await harness.newMember(config.home.organization.id, 1);
   const members = { one: { email: user.email, level: 8 } };
-  assert.equal((await config.plan({ members })).body.is_empty, true);
+  const without = await config.plan({ members });
+  assert.deepEqual([without.body.is_empty, without.body.left_out], [true, ['members']]);
+  const url = `/api/organizations/${config.home.organization.id}/configuration/plan/`;
+  const kept = await harness.request('GET', `${url}${without.body.hash}/`, {
+    key: config.home.key,
+  });
+  assert.deepEqual(kept.body.left_out, ['members']);
   const invites = { one: { target_email: user.email.toUpperCase() } };
   const plan = await config.plan({ invites, members }, { people: true });
   assert.deepEqual(
     plan.body.steps.map(({ action, kind }: any) => [action, kind]),
     [['adopt', 'member']],
   );
+  assert.deepEqual(plan.body.left_out, []);
   const stranger = await config.plan(
     { members: { one: { email: 'nobody@example.com', level: 1 } } },
     { people: true },

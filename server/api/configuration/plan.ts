@@ -58,6 +58,7 @@ export async function makePlan(
       ...[...lacks].map(needOfRight),
     ],
     left: asked.prune === true ? [] : judged.left.map(leftShown),
+    left_out: configuration.left_out,
     created_at: isoInstant(now_ms),
     expires_at: isoInstant(now_ms + open_for_ms),
   };

@@ -76,7 +76,8 @@ function readingRoutes(app: FastifyInstance, deps: Deps): void {
       const { hash } = request.params as { hash: string };
       const plan = await findPlan(deps.db, request.access.organization_id, hash, empty);
       if (plan === undefined) throw notFound();
-      return plan.answer;
+      // One of a release before has no such field.
+      return { ...plan.answer, left_out: plan.answer.left_out ?? [] };
     },
   );
 }

@@ -206,6 +206,9 @@ export const Plan = Type.Object(
     left: Type.Array(Left, {
       description: 'What the source applied before and no longer names; it stays without `prune`.',
     }),
+    left_out: Type.Array(Type.String(), {
+      description: 'Sections that the configuration has and that are left out without `people`.',
+    }),
     created_at: instant('When it was made.'),
     expires_at: instant('Until when it can be applied.'),
   },

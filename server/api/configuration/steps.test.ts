@@ -152,7 +152,7 @@ test('judging: what is found how, what is left, and two claims on one object', (
   const target = stands({}, is_managed, { key: 'mail', id: '4', kind: notice_target });
   const of = (objects: Wanted[], sections: string[]) =>
     judge(
-      { objects, sections: new Set(sections), violations: [] },
+      { objects, sections: new Set(sections), left_out: [], violations: [] },
       { objects: [web, old, strange, target], gone: [] },
       { source: 'default', fingerprint },
     );

@@ -25,10 +25,14 @@ export type Wanted = {
   secrets: Record<string, SecretWanted>;
 };
 
-/** A configuration as it was read; `sections` are the paths of those that it has. */
+/**
+ * A configuration as it was read; `sections` are the paths of those that it has and that were
+ * wanted, `left_out` of those that were not.
+ */
 export type Configuration = {
   objects: Wanted[];
   sections: ReadonlySet<string>;
+  left_out: string[];
   violations: Violation[];
 };
 
@@ -50,6 +54,7 @@ export function readConfiguration(sent: unknown, people: boolean): Configuration
   const read: Configuration & { sections: Set<string> } = {
     objects: [],
     sections: new Set(),
+    left_out: [],
     violations: [],
   };
   const known = kinds.filter((kind) => kind.parent === undefined);
@@ -58,6 +63,7 @@ export function readConfiguration(sent: unknown, people: boolean): Configuration
     refuseUnknown(read, sent, '', known);
     for (const kind of known)
       if (!kind.is_people || people) readSection(read, kind, sent[kind.section], '');
+      else if (sent[kind.section] !== undefined) read.left_out.push(kind.section);
   }
   const order = kinds.map(({ name }) => name);
   read.objects.sort((one, other) => order.indexOf(one.kind.name) - order.indexOf(other.kind.name));

@@ -23,8 +23,14 @@ export function planLines(plan: Plan): string[] {
     ]),
     ...plan.left.map(({ path, detail }) => `. ${path} ${oneLine(detail)}`),
     ...plan.needs.map(({ path, detail }) => `! ${path === null ? '' : `${path}: `}${detail}`),
+    ...leftOutLines(plan),
     summaryLine(plan),
   ];
+}
+
+/** What the files have and the plan does not; a server of a release before says nothing of it. */
+function leftOutLines({ left_out }: Partial<Pick<Plan, 'left_out'>>): string[] {
+  return (left_out ?? []).map((section) => `. ${section}: left out, give --people`);
 }
 
 /** A plan as Markdown, for a comment on a pull request. */
@@ -59,6 +65,10 @@ export function planMarkdown(plan: Plan): string {
     ...list(
       'No longer named; it stays without a prune',
       plan.left.map(({ path }) => code(path)),
+    ),
+    ...list(
+      'Left out',
+      leftOutLines(plan).map((line) => line.slice(2)),
     ),
     ...list(
       'Needed before it can be applied',

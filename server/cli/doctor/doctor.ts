@@ -5,6 +5,7 @@ import { findFolderHolder } from '../../platform/data_folder.ts';
 import type { Config } from '../../config/config.ts';
 import { verifyActivity } from '../../platform/activity/verify.ts';
 import type { VerifiedActivity } from '../../platform/activity/verify.ts';
+import { counted } from '../../platform/counted.ts';
 import { lookAtFolder } from '../../platform/folders.ts';
 import { silentLog } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
@@ -12,6 +13,7 @@ import type { CommandContext } from '../command_context.ts';
 import { lookAtBackground } from './background_findings.ts';
 import { lookAtCluster } from './cluster_findings.ts';
 import { lookAtDisk } from './disk_findings.ts';
+import { lookAtExports } from './export_findings.ts';
 import { fault, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 import { lookAtNamedStores } from '../stores/named_stores.ts';
@@ -39,11 +41,18 @@ export async function doctor(context: CommandContext): Promise<number> {
   ];
   for (const finding of findings)
     context.say(`${finding.state.padEnd(8)} ${finding.subject}: ${finding.detail}`);
-  const faults = findings.filter((finding) => finding.state === 'fault').length;
-  context.say(
-    faults === 0 ? 'Nothing is wrong.' : `${faults} thing${faults === 1 ? ' is' : 's are'} wrong.`,
-  );
+  const count = (wanted: Finding['state']) => findings.filter((one) => one.state === wanted).length;
+  const faults = count('fault');
+  context.say(summaryOf(faults, count('warning')));
   return faults === 0 ? 0 : 1;
+}
+
+/** The last line: what was found, in numbers. */
+function summaryOf(faults: number, warnings: number): string {
+  if (faults > 0) return `${counted(faults, 'thing')} ${faults === 1 ? 'is' : 'are'} wrong.`;
+  return warnings === 0
+    ? 'Nothing is wrong.'
+    : `Nothing is broken; ${counted(warnings, 'warning')}.`;
 }
 
 function machine(config: Config): Finding[] {
@@ -130,15 +139,6 @@ async function contents({ deps }: OpenProcess): Promise<Finding[]> {
     SELECT current_setting('server_version') AS version, (extract(epoch
       FROM clock_timestamp()) * 1000)::bigint AS instant`);
   const skew = Math.abs(deps.clock.now() - postgres!.instant);
-  const late = await deps.db.rows<{ id: string; name: string; late: number }>(sql`
-    SELECT id, name, extract(epoch FROM now() - next_run_at)::int AS late FROM batch_exports
-    WHERE deleted_at IS NULL AND NOT paused AND next_run_at < now() - make_interval(secs =>
-      ${deps.engine.settle_seconds + 300}) ORDER BY next_run_at LIMIT 10`);
-  const failed = await deps.db.rows<{ name: string; latest_error: string }>(sql`
-    SELECT DISTINCT ON (export.id) export.name, run.latest_error FROM batch_exports export
-      JOIN batch_export_runs run ON run.batch_export_id = export.id
-    WHERE export.deleted_at IS NULL AND run.status IN ('Failed', 'FailedRetryable')
-      AND run.finished_at > now() - interval '1 day' ORDER BY export.id, run.finished_at DESC`);
   return [
     ok('PostgreSQL', postgres!.version),
     ...(await lookAtCluster(deps.clickhouse)),
@@ -151,12 +151,7 @@ async function contents({ deps }: OpenProcess): Promise<Finding[]> {
     ...(await lookAtPrimary(deps.db)),
     ...(await lookAtDisk(deps)),
     ...(await lookAtBackground(deps.db)),
-    ...late.map((row) =>
-      warning('export', `"${row.name}" (${row.id}) is ${row.late} s late; is a worker running?`),
-    ),
-    ...failed.map((row) =>
-      warning('export', `"${row.name}" failed in the last day: ${row.latest_error}`),
-    ),
+    ...(await lookAtExports(deps.db, deps.engine.settle_seconds)),
     ...(await activity(deps.db, await verifyActivity(deps.db, deps.secrets))),
   ];
 }

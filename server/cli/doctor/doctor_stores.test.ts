@@ -104,6 +104,34 @@ describe('stores that are away', { concurrency: 2 }, () => {
       unlock();
     }
   });
+
+  test('a wrong SLUICE_DATABASE_URL beside embedded stores, on a socket, is told', async () => {
+    const data = join(folder, 'embedded');
+    mkdirSync(data);
+    const unlock = lockDataFolder(data);
+    try {
+      const socket = `host=${encodeURIComponent(join(data, 'postgres'))}&port=5432`;
+      const database_url = `postgresql://user:secret-word@/sluice?${socket}`;
+      writeFileSync(
+        join(data, 'running.json'),
+        JSON.stringify({ pid: process.pid, database_url, clickhouse_url: stores.clickhouse_url }),
+      );
+      const beside = (url: string) => looked({ SLUICE_DATA_DIR: data, SLUICE_DATABASE_URL: url });
+      const [wrong, right] = await Promise.all([
+        beside('postgres://127.0.0.1:9/x'),
+        // The same one, asked by somebody else.
+        beside(`postgres:///sluice?${socket}`),
+      ]);
+      assert.equal(wrong.code, 1);
+      const text = wrong.lines.join('\n');
+      assert.match(text, /^fault +SLUICE_DATABASE_URL: .*ECONNREFUSED/m);
+      assert.match(text, /^warning +SLUICE_DATABASE_URL: the running server uses another store/m);
+      assert.doesNotMatch(text, /secret-word/);
+      assert.doesNotMatch(right.lines.join('\n'), /uses another store/);
+    } finally {
+      unlock();
+    }
+  });
 });
 
 test('a database that came here from another PostgreSQL is taken over by a word only', async () => {
@@ -175,6 +203,8 @@ test('before a migration the doctor says what it will do, and does none of it', 
       /^warning +migration: 0038_background_migrations\.sql: Migrations of the anal/m,
     );
     assert.match(text, /^warning +schema: One migration to Sluice .* at its next start/m);
+    const warnings = lines.filter((line) => line.startsWith('warning ')).length;
+    assert.equal(lines.at(-1), `Nothing is broken; ${warnings} warnings.`);
     assert.match(
       text,
       /next start, .* That start takes less than a second longer, by the bytes of/,

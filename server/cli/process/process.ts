@@ -7,6 +7,7 @@ import type { Deps } from '../../deps.ts';
 import { sealPlainUrls } from '../../engine/notices/webhook_url.ts';
 import { openQueryBudget } from '../../engine/query/query_budget.ts';
 import { openSandbox } from '../../engine/plugins/sandbox/sandbox.ts';
+import type { Sandbox } from '../../engine/plugins/sandbox/sandbox.ts';
 import { noteBackgroundMigrations } from '../../platform/background_migrations/files.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../../platform/clickhouse/migrate.ts';
@@ -21,6 +22,7 @@ import { keptSecretKeys } from '../../platform/secrets/kept_secret_keys.ts';
 import { openMail } from '../../platform/mail/mail.ts';
 import { openMetrics } from '../../platform/metrics.ts';
 import { openOutbound } from '../../platform/outbound/outbound.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import {
@@ -109,12 +111,7 @@ export async function openProcess(
     tracer,
     disk: openDisk(config, { db, clickhouse, log, metrics }),
     query_budget: openQueryBudget(queryMemory(config, stores)),
-    sandbox: await openSandbox({
-      outbound,
-      log,
-      clock: systemClock,
-      public_url: config.public_url,
-    }),
+    sandbox: await openPluginSandbox(config, outbound, log),
   });
   return { deps, close: () => closeParts(deps) };
 }
@@ -145,6 +142,18 @@ async function closeParts(deps: Deps): Promise<void> {
   await deps.tracer?.close();
   await deps.clickhouse.close();
   await deps.db.close();
+}
+
+function openPluginSandbox(config: Config, outbound: Outbound, log: Logger): Promise<Sandbox> {
+  return openSandbox({
+    outbound,
+    log,
+    clock: systemClock,
+    // Read when a plugin is loaded: before it listens a server may not know it.
+    get public_url() {
+      return config.public_url;
+    },
+  });
 }
 
 function openDisk(

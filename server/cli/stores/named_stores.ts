@@ -76,18 +76,21 @@ async function look(
   return findings;
 }
 
-/** Where the servers of a store are, without who asks. */
+/** Where the servers of a store are, without who asks: of a socket its folder and port. */
 function placesOf(text: string): string {
   const servers = text.startsWith('postgres') ? splitHosts(text) : addressesOf(text);
   return servers.map(placeOf).join(', ');
 }
 
 function placeOf(text: string): string {
-  const { protocol, host, pathname, searchParams } = new URL(text);
+  // A socket, as that of the embedded server, has no host, and `URL` takes no user without one.
+  const named = text.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)(?=[/?#]|$)/, '$1socket');
+  const { protocol, host, pathname, searchParams } = new URL(named);
   return [
     protocol.replace('postgresql', 'postgres'),
     host,
     pathname,
     searchParams.get('host'),
+    searchParams.get('port'),
   ].join(' ');
 }

@@ -12,7 +12,11 @@ import { writeNotice } from '../notices/write_notice.ts';
  * Why the server paused an export: a code of a closed list, a sentence for people, and when (ISO
  * 8601).
  */
-export type PauseReason = { code: 'repeated_failures'; detail: string; at: string };
+export type PauseReason = {
+  code: 'repeated_failures' | 'not_reconciled';
+  detail: string;
+  at: string;
+};
 
 type Paused = { name: string; last_paused_at: string | null; organization_id: string };
 

@@ -5,6 +5,7 @@ import type { DestinationDefinition } from '../destination/destination.ts';
 import { findDestination } from '../destinations/index.ts';
 import type { Engine } from '../engine.ts';
 import { writeRunLog } from '../run_log.ts';
+import { waitingSentence } from '../runs/hold_until_reconciled.ts';
 import { assume } from './assume.ts';
 import type { Assumption } from './assume.ts';
 import { enterReceipts } from './enter_receipts.ts';
@@ -175,7 +176,9 @@ function latestOf(found: NewReceipt[], row: WaitingExport): string {
 /** The export is as it was before it was set aside, and its ledger is right. */
 async function goOn(tx: Parameters<typeof enterReceipts>[0], row: WaitingExport): Promise<void> {
   await tx.run(sql`DELETE FROM reconciliations WHERE batch_export_id = ${row.id}`);
-  if (row.goes_on) await tx.run(sql`UPDATE batch_exports SET paused = false WHERE id = ${row.id}`);
+  if (row.goes_on)
+    await tx.run(sql`
+      UPDATE batch_exports SET paused = false, pause_reason = NULL WHERE id = ${row.id}`);
   await writeRunLog(tx, {
     batch_export_id: row.id,
     run_id: null,
@@ -195,6 +198,10 @@ async function stayWaiting(
   await db.transaction(async (tx) => {
     await tx.run(sql`
       UPDATE reconciliations SET detail = ${detail} WHERE batch_export_id = ${row.id}`);
+    await tx.run(sql`
+      UPDATE batch_exports SET pause_reason = pause_reason
+        || jsonb_build_object('detail', ${waitingSentence(row.taken_at, detail)}::text)
+      WHERE id = ${row.id} AND pause_reason->>'code' = 'not_reconciled'`);
     await writeRunLog(tx, {
       batch_export_id: row.id,
       run_id: null,

@@ -1,11 +1,28 @@
 import sql from 'sql-template-tag';
+import { isoInstant } from '../../platform/clock.ts';
+import { commandLine } from '../../platform/command_line.ts';
 import type { Database } from '../../platform/postgres/database.ts';
+import { databaseInstant } from '../../platform/postgres/instant.ts';
+import type { PauseReason } from '../health/pause_automatically.ts';
+
+/**
+ * Why an export that was set aside delivers nothing, and what to do; `detail` is what its
+ * destination answered, null until somebody asked it.
+ */
+export function waitingSentence(taken_at: string, detail: string | null): string {
+  return (
+    `It is as it was at ${taken_at}, and not reconciled with its destination since: ` +
+    `${detail ?? 'that was not asked yet.'} Its runs wait until ` +
+    `\`${commandLine('reconcile')}\` knows what was delivered after it.`
+  );
+}
 
 /**
  * Keeps all exports of a server that was restored, or has lost commits, from delivering anything
  * until each is reconciled: nothing is planned for them, and their open runs are not due; erasures
  * that are under way begin anew. No batch gets an insertion time of before the backup was over,
- * whatever the clock of the new machine says. Harmless when repeated.
+ * whatever the clock of the new machine says. An export that was active says why it is paused.
+ * Harmless when repeated.
  */
 export async function setAside(
   db: Database,
@@ -16,9 +33,15 @@ export async function setAside(
       INSERT INTO reconciliations (batch_export_id, taken_at, goes_on)
       SELECT id, ${taken_at}::timestamptz, NOT paused FROM batch_exports WHERE deleted_at IS NULL
       ON CONFLICT DO NOTHING`);
+    const pause_reason: PauseReason = {
+      code: 'not_reconciled',
+      detail: waitingSentence(taken_at, null),
+      at: isoInstant(await databaseInstant(tx)),
+    };
     await tx.run(sql`
-      UPDATE batch_exports SET paused = true WHERE id IN (
-        SELECT batch_export_id FROM reconciliations)`);
+      UPDATE batch_exports SET paused = true, pause_reason = CASE WHEN paused THEN pause_reason
+        ELSE ${JSON.stringify(pause_reason)}::jsonb END
+      WHERE id IN (SELECT batch_export_id FROM reconciliations)`);
     // Their workers are gone with the old server, and nobody's fault. `needs_worker` keeps those
     // away who look for empty runs.
     await tx.run(sql`

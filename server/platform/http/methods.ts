@@ -19,11 +19,20 @@ export const all_methods: readonly HTTPMethod[] = [
 type Path = { url: string; methods: Set<string> };
 
 /**
- * True for routes whose paths answer every method: those of the API, and of signing in, but not
- * those of other protocols.
+ * True for routes whose paths answer every method, and lead from where the slash is missing: those
+ * of the API, and of signing in, but not those of other protocols.
  */
 export function isCompleted({ url, config }: Pick<RouteOptions, 'url' | 'config'>): boolean {
   return /^\/(?:api|login|complete)\//.test(url) && url.endsWith('/') && config?.foreign !== true;
+}
+
+/**
+ * True for routes whose paths tell a method that they do not have: also those of other protocols to
+ * which everybody may send, with and without a slash as they are.
+ */
+export function tellsMethods(route: Pick<RouteOptions, 'url' | 'config'>): boolean {
+  const { config } = route;
+  return isCompleted(route) || (config?.foreign === true && config.scope === 'public');
 }
 
 /** The methods of `Allow` for a path that has these. */
@@ -41,7 +50,7 @@ export function findLacking(app: FastifyInstance): void {
   const paths = findMyWay();
   const known = new Map<string, Path>();
   app.addHook('onRoute', (route) => {
-    if (!isCompleted(route)) return;
+    if (!tellsMethods(route)) return;
     const { url, method } = route;
     const path = known.get(url) ?? { url, methods: new Set() };
     if (!known.has(url)) paths.on('GET', url, () => undefined, path);

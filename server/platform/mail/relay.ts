@@ -14,8 +14,8 @@ export type Relay = {
 };
 
 /**
- * A setting of the mail that cannot be used. The message says what it must be and repeats nothing
- * of it.
+ * A setting of the mail that cannot be used. The message goes after its name: "must …", and repeats
+ * nothing of it.
  */
 export class MailSettingError extends Error {
   constructor(message: string) {
@@ -32,22 +32,16 @@ const form = 'smtp://host:port or smtps://user:password@host:port';
  * 127.0.0.1, so that nobody's DNS is asked who that is.
  */
 export function readRelay(url: string): Relay {
-  if (!URL.canParse(url))
-    throw new MailSettingError(`The address of the mail relay must be a URL: ${form}.`);
+  if (!URL.canParse(url)) throw new MailSettingError(`must be a URL: ${form}.`);
   const { protocol, hostname, port, username, password, pathname, search, hash } = new URL(url);
   if (protocol !== 'smtp:' && protocol !== 'smtps:')
-    throw new MailSettingError(
-      `The address of the mail relay must begin with smtp:// or smtps://: ${form}.`,
-    );
+    throw new MailSettingError(`must begin with smtp:// or smtps://: ${form}.`);
   if (!/^\/?$/.test(pathname) || search !== '' || hash !== '')
-    throw new MailSettingError(`The address of the mail relay must end after the port: ${form}.`);
+    throw new MailSettingError(`must end after the port: ${form}.`);
   const host = domainToASCII(decode(hostname)).replace(/^\[(.*)\]$/, '$1');
-  if (host === '')
-    throw new MailSettingError(`The address of the mail relay must name a host: ${form}.`);
+  if (host === '') throw new MailSettingError(`must name a host: ${form}.`);
   if ((username === '') !== (password === ''))
-    throw new MailSettingError(
-      `The address of the mail relay must have both user and password, or neither: ${form}.`,
-    );
+    throw new MailSettingError(`must have both user and password, or neither: ${form}.`);
   const is_loopback =
     host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
   const is_tls = protocol === 'smtps:';
@@ -65,8 +59,7 @@ function decode(part: string): string {
     return decodeURIComponent(part);
   } catch {
     throw new MailSettingError(
-      'The address of the mail relay must be percent-encoded: a % in a user or password is ' +
-        'written %25.',
+      'must be percent-encoded: a % in a user or password is written %25.',
     );
   }
 }

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { counted } from '../../../platform/counted.ts';
 import type { Engine } from '../../../engine/engine.ts';
+import { waitingSentence } from '../../../engine/runs/hold_until_reconciled.ts';
 import { cursorPageOf } from '../../../platform/http/lists/cursor.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { isoInstant } from '../../../platform/clock.ts';
@@ -34,9 +35,20 @@ export const RunPage = Type.Object({
 
 /**
  * Says when runs of the export are to come: that of its schedule, and those of a backfill that has
- * not begun.
+ * not begun; first of all why none of them will begin, where it waits since a restore.
  */
 export async function runsAhead(engine: Engine, found: BatchExport): Promise<RunsAhead> {
+  const held = await engine.db.row<{ taken_at: string; detail: string | null }>(sql`
+    SELECT taken_at, detail FROM reconciliations WHERE batch_export_id = ${found.id}`);
+  const ahead = await plannedRuns(engine, found);
+  if (held === undefined) return ahead;
+  return {
+    ...ahead,
+    detail: `The export waits. ${waitingSentence(held.taken_at, held.detail)} ${ahead.detail}`,
+  };
+}
+
+async function plannedRuns(engine: Engine, found: BatchExport): Promise<RunsAhead> {
   const waiting = await engine.db.row<{ settles_at: string }>(sql`
     SELECT settles_at FROM batch_export_backfills
     WHERE batch_export_id = ${found.id} AND status = 'Starting' AND settles_at IS NOT NULL

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import { tooLarge, unparsable } from '../../../platform/http/errors.ts';
@@ -83,8 +84,17 @@ function textInside(bytes: Buffer): Buffer | undefined {
   if (!isForm && !base64.test(head.trimEnd())) return undefined;
   if (bytes.length > form_size_bytes_max) throw tooLarge(form_size_bytes_max);
   const text = bytes.toString('latin1').trim();
-  if (!isForm) return base64.test(text) ? Buffer.from(text, 'base64') : undefined;
+  if (!isForm) return base64.test(text) ? bytesInside(text) : undefined;
   return dataOf(new URLSearchParams(text).get('data') ?? '');
+}
+
+/**
+ * The bytes that the base64 holds; undefined for a word that only looks like it, so that nobody is
+ * told of bytes which they never sent.
+ */
+function bytesInside(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64');
+  return packingOf(bytes) !== undefined || isJson(bytes) || isUtf8(bytes) ? bytes : undefined;
 }
 
 /** The bytes of a `data` parameter: base64, or JSON as it is. */

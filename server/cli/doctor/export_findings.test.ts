@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { newExport, projectBase } from '../../../test/factories/batch_exports.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
+import { setAside } from '../../engine/runs/hold_until_reconciled.ts';
+import { lookAtExports } from './export_findings.ts';
+
+// Its own, for all exports of a server are set aside at once.
+let house: Harness;
+let home: TestOrganization;
+before(async () => {
+  house = await openHarness({ clickhouse: false });
+  home = await house.newOrganization();
+});
+after(() => house.close());
+
+test('an export that waits since a restore says so, and what to do, wherever one looks', async () => {
+  const { engine } = house.deps;
+  const destination = { type: 'HTTP', config: { url: 'http://127.0.0.1:9/rows' } };
+  const made = await newExport(house, home, { name: 'Orders', destination });
+  const byPerson = await newExport(house, home, { name: 'By a person', paused: true });
+  const url = `${projectBase(home)}${made.id}/`;
+  const read = async (at: string) => (await house.request('GET', at, { key: home.key })).body;
+  const look = async () => (await lookAtExports(engine.db, 0)).map(({ detail }) => detail);
+  const taken_at = '2026-03-04T05:06:07.000Z';
+  assert.deepEqual(await look(), []);
+  await setAside(engine.db, { taken_at, control_taken_at: taken_at });
+  await setAside(engine.db, { taken_at, control_taken_at: taken_at });
+
+  const asked = /as it was at 2026-03-04T05:06:07\.0+Z, .* was not asked yet\. .*-- reconcile`/;
+  assert.equal((await look()).length, 2);
+  assert.match((await look())[0]!, new RegExp(`^"Orders" \\(${made.id}\\) waits\\. It is `));
+  assert.match((await look())[0]!, asked);
+  const { paused, pause_reason } = await read(url);
+  assert.deepEqual([paused, pause_reason.code], [true, 'not_reconciled']);
+  assert.match(pause_reason.detail, asked);
+  const [overview] = (
+    await read(projectBase(home).replace('batch_exports', 'overview'))
+  ).results.filter(({ id }: { id: string }) => id === made.id);
+  assert.equal(overview.health.code, 'paused_automatically');
+  assert.match(overview.health.detail, asked);
+  // What a person had paused has no reason of the server, and waits all the same.
+  assert.equal((await read(`${projectBase(home)}${byPerson.id}/`)).pause_reason, null);
+  assert.match((await read(`${projectBase(home)}${byPerson.id}/runs/`)).detail, asked);
+
+  // The destination cannot say it: that is the reason from now on, also after an unpause.
+  await reconcileAll(engine, { only: made.id });
+  const cannot = /What it was given cannot be read again, .* --assume delivered/;
+  assert.match((await read(url)).pause_reason.detail, cannot);
+  await house.request('POST', `${url}unpause/`, { key: home.key });
+  const ahead = await read(`${url}runs/`);
+  assert.match(ahead.detail, /^The export waits\. .* The next run is for what is taken in from /);
+  assert.match(ahead.detail, cannot);
+  assert.match((await look())[0]!, cannot);
+
+  await setAside(engine.db, { taken_at, control_taken_at: taken_at });
+  await reconcileAll(engine, { only: made.id, assumption: 'delivered' });
+  const settled = await read(url);
+  assert.deepEqual([settled.paused, settled.pause_reason], [false, null]);
+  assert.match((await read(`${url}runs/`)).detail, /^The next run is /);
+  await engine.db.run(sql`DELETE FROM reconciliations`);
+  assert.deepEqual(await look(), []);
+});

@@ -1,0 +1,38 @@
+import sql from 'sql-template-tag';
+import { waitingSentence } from '../../engine/runs/hold_until_reconciled.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { warning } from './finding.ts';
+import type { Finding } from './finding.ts';
+
+type Named = { id: string; name: string };
+
+/**
+ * A warning for each export that waits since a restore, is late, or failed in the last day; of late
+ * ones the first ten.
+ */
+export async function lookAtExports(db: Database, settle_seconds: number): Promise<Finding[]> {
+  const waiting = await db.rows<Named & { taken_at: string; detail: string | null }>(sql`
+    SELECT export.id, export.name, held.taken_at, held.detail FROM reconciliations held
+      JOIN batch_exports export ON export.id = held.batch_export_id
+    WHERE export.deleted_at IS NULL ORDER BY export.created_at, export.id`);
+  const late = await db.rows<Named & { late: number }>(sql`
+    SELECT id, name, extract(epoch FROM now() - next_run_at)::int AS late FROM batch_exports
+    WHERE deleted_at IS NULL AND NOT paused AND next_run_at < now() - make_interval(secs =>
+      ${settle_seconds + 300}) ORDER BY next_run_at LIMIT 10`);
+  const failed = await db.rows<{ name: string; latest_error: string }>(sql`
+    SELECT DISTINCT ON (export.id) export.name, run.latest_error FROM batch_exports export
+      JOIN batch_export_runs run ON run.batch_export_id = export.id
+    WHERE export.deleted_at IS NULL AND run.status IN ('Failed', 'FailedRetryable')
+      AND run.finished_at > now() - interval '1 day' ORDER BY export.id, run.finished_at DESC`);
+  return [
+    ...waiting.map(({ id, name, taken_at, detail }) =>
+      warning('export', `"${name}" (${id}) waits. ${waitingSentence(taken_at, detail)}`),
+    ),
+    ...late.map((row) =>
+      warning('export', `"${row.name}" (${row.id}) is ${row.late} s late; is a worker running?`),
+    ),
+    ...failed.map((row) =>
+      warning('export', `"${row.name}" failed in the last day: ${row.latest_error}`),
+    ),
+  ];
+}

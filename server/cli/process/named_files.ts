@@ -1,0 +1,49 @@
+import { existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { readCatalogue } from '../../engine/plugins/packages/catalogue.ts';
+import { lookAtFolder } from '../../platform/folders.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Parts } from '../serve.ts';
+import { UserError } from '../user_error.ts';
+
+/**
+ * Looks at the files and folders that the settings name, before anything is started; makes none.
+ * Throws a `UserError` that names the setting where one can be no right value: a file where a
+ * folder must be, a wrong catalogue. One that cannot be used as it is now, as a disk that is not
+ * mounted, is a warning in the log: much of a server works without.
+ */
+export function lookAtNamedFiles(config: Config, log: Logger, { api }: Pick<Parts, 'api'>): void {
+  requireFolder('SLUICE_EXPORT_DIR', config.export_dir, (problem) =>
+    log.warn(`SLUICE_EXPORT_DIR: ${problem}; exports to files will fail`),
+  );
+  // It is read alone, so what keeps this process from writing there is no matter.
+  if (api) requireFolder('SLUICE_PLUGIN_DIR', config.plugin_dir, () => undefined);
+  if (config.traces_file !== undefined) requireFile(config.traces_file, log);
+  if (api) requireCatalogue(config.plugin_catalogue);
+}
+
+function requireFolder(variable: string, path: string, warn: (problem: string) => void): void {
+  const { problem, is_no_folder } = lookAtFolder(path);
+  if (problem === undefined) return;
+  if (is_no_folder) throw new UserError(`${variable} must be a folder: ${problem}.`);
+  warn(problem);
+}
+
+function requireFile(path: string, log: Logger): void {
+  const variable = 'SLUICE_TRACES_FILE';
+  if (existsSync(path) && statSync(path).isDirectory())
+    throw new UserError(`${variable} must be a file: ${path} is a folder.`);
+  const folder = dirname(path);
+  const warn = (problem: string) => log.warn(`${variable}: ${problem}; traces will be dropped`);
+  requireFolder(`The folder of ${variable}`, folder, warn);
+  if (!existsSync(folder)) warn(`there is no folder ${folder}`);
+}
+
+function requireCatalogue(path: string | undefined): void {
+  try {
+    readCatalogue(path);
+  } catch (error) {
+    throw new UserError(`SLUICE_PLUGIN_CATALOGUE: ${(error as Error).message}`);
+  }
+}

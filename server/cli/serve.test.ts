@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { openTestStores } from '../../test/harness_stores.ts';
+import type { TestStores } from '../../test/harness_stores.ts';
+import { readConfig } from '../config/config.ts';
+import { silentLog } from '../platform/log.ts';
+import { serve } from './serve.ts';
+
+let stores: TestStores;
+let folder: string;
+before(async () => {
+  stores = await openTestStores({ clickhouse: true });
+  folder = mkdtempSync(join(tmpdir(), 'sluice-serve-'));
+});
+after(async () => {
+  await stores.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('on a free port the link of the first start, and every other, has the port that it got', async () => {
+  const { database_url, clickhouse_url } = stores;
+  const config = readConfig({
+    SLUICE_DATABASE_URL: database_url,
+    SLUICE_CLICKHOUSE_URL: clickhouse_url,
+    SLUICE_SECRET_KEY: 'the secret key of a server on a free port',
+    SLUICE_DATA_DIR: join(folder, 'data'),
+    SLUICE_EXPORT_DIR: join(folder, 'exports'),
+    SLUICE_PORT: '0',
+  });
+  const given = { clickhouse_memory_bytes: undefined, lost: new Promise<void>(() => {}) };
+  const lines: string[] = [];
+  const server = await serve(
+    config,
+    silentLog(),
+    { database_url, clickhouse_url, ...given, close: async () => {} },
+    { api: true, worker: false },
+    (line) => lines.push(line),
+  );
+  try {
+    assert.match(server.address, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
+    const link = lines.find((line) => line.includes('/login/link?token='))?.trim() ?? '';
+    assert.ok(link.startsWith(`${server.address}/login/`), link);
+    assert.equal(server.opened.deps.config.public_url, server.address);
+  } finally {
+    await server.stop();
+  }
+});
