@@ -17,9 +17,10 @@ import { Refusal, Waiting } from '../../page/shown.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { now } from '../../time/now.ts';
 import { exactly } from '../../time/words.ts';
-import { slotLength } from './boundaries.ts';
+import { slotLength, slotsTouched } from './boundaries.ts';
 import type { Rhythm, Span } from './boundaries.ts';
-import { drawnOf } from './drawn.ts';
+import { drawnOf, partsIn } from './drawn.ts';
+import type { Drawn, Part } from './drawn.ts';
 import { Legend } from './legend.tsx';
 import { SlotMap } from './map.tsx';
 import { RangeTable } from './range_table.tsx';
@@ -44,6 +45,7 @@ export function MapPage() {
     view: useDeferredValue(view),
     selection: useDeferredValue(selection),
   };
+  const parts = useParts(beside.drawn, rhythm, beside.view);
   const zones = useMemo(() => (zone === 'UTC' ? ['UTC'] : [zone, 'UTC']), [zone]);
   if (drawn === undefined || rhythm === undefined)
     return query.error === null ? <Waiting /> : <Refusal problem={query.error} />;
@@ -55,12 +57,21 @@ export function MapPage() {
       <SlotMap
         {...{ view, setView, rhythm, drawn, cursor, setCursor, selection, setSelection, zones }}
       />
-      <Legend drawn={beside.drawn!} view={beside.view} />
+      <Legend parts={parts} />
       <ByEventTime />
       <SlotReadout cursor={cursor} drawn={drawn} setSelection={setSelection} />
       <Repair selection={beside.selection} close={close} />
-      <RangeTable drawn={beside.drawn!} view={beside.view} setSelection={setSelection} />
+      <RangeTable parts={parts} setSelection={setSelection} />
     </>
+  );
+}
+
+/** What of each range is in view, by whole slots. */
+function useParts(drawn: Drawn | undefined, rhythm: Rhythm | undefined, view: Span): Part[] {
+  return useMemo(
+    () =>
+      drawn === undefined || rhythm === undefined ? [] : partsIn(drawn, slotsTouched(rhythm, view)),
+    [drawn, rhythm, view],
   );
 }
 
