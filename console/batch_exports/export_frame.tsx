@@ -8,6 +8,7 @@ import { ManagedNote } from '../configuration/managed_note.tsx';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
+import { by_dates } from './backfills/by_dates.ts';
 import { ExportContext, exportPath } from './export_context.ts';
 import { oneExport } from './one_export.ts';
 import { useReadAnew } from './read_anew.ts';
@@ -90,6 +91,13 @@ function ExportActions({ row }: { row: BatchExport }) {
       label: 'Edit this export',
       run: () => {
         void navigate({ to: `${base}/edit`, params });
+        return undefined;
+      },
+    },
+    {
+      label: 'Backfill this export',
+      run: () => {
+        void navigate({ to: base, params, search: { backfill: by_dates } });
         return undefined;
       },
     },
