@@ -35,3 +35,11 @@ test('whoever asks, an answer that nobody is signed in is told', async (context)
     assert.equal(tell.mock.callCount(), told, code);
   }
 });
+
+test('what somebody else has changed meanwhile is said to a person', async (context) => {
+  const { ask } = await answering(context, 412, 'precondition_failed');
+  const outcome = await ask('PATCH', '/api/projects/1/', { if_match: '"1"' });
+  assert.ok(!outcome.ok);
+  assert.match(outcome.problem.message, /^Somebody has changed this since you opened it/);
+  assert.deepEqual([outcome.problem.status, outcome.problem.code], [412, 'precondition_failed']);
+});
