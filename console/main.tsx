@@ -3,6 +3,7 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { whenSignedOut } from './http/ask.ts';
 import { openQueries } from './http/reading.ts';
 import { openRouter } from './router.ts';
 import { styleNonce } from './page/nonce.ts';
@@ -10,8 +11,9 @@ import { cssVariables, theme } from './shell/theme.ts';
 import '@mantine/core/styles.css';
 import './shell/style.css';
 
-const queries = openQueries(() => router.options.context.signedOut());
+const queries = openQueries();
 const router = openRouter(queries);
+whenSignedOut(router.options.context.signedOut);
 
 createRoot(document.getElementById('console')!).render(
   <StrictMode>

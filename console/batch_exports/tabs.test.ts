@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { goTo } from '../../test/console/go_to.ts';
-import { checkEverywhere } from '../../test/console/visitor.ts';
+import { checkEverywhere, focused } from '../../test/console/visitor.ts';
 import type { Visitor } from '../../test/console/visitor.ts';
 import { is_deep } from '../../test/depth.ts';
 import { insertRunRow, newExport, projectBase } from '../../test/factories/batch_exports.ts';
@@ -93,11 +93,33 @@ test(
     await repair.getByText('Cancelled', { exact: true }).waitFor();
     await repair.getByRole('button', { name: 'Abort' }).waitFor({ state: 'detached' });
     await goTo(page, address.replace(/.{12}$/, '000000000000'));
-    await page.getByRole('alert').waitFor();
+    const alert = page.getByRole('alert');
+    await alert.getByText('There is no such export: it was deleted, or you may not').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0);
+    await alert.getByRole('link', { name: 'The exports of this project' }).waitFor();
     // The list that cannot be read is asked the rules of axe-core, and says it in the same way.
     await checkEverywhere(page, 'export_missing', []);
   },
 );
+
+test('a backfill is asked for by typing its dates', { skip }, async () => {
+  const { page, address } = await open();
+  await goTo(page, address);
+  await page.getByRole('button', { name: 'Backfill…' }).click();
+  const repair = page.getByRole('region', { name: 'Repair' });
+  await repair.waitFor();
+  assert.match(await focused(page), /^From \(UTC\)/);
+  await page.getByLabel('From (UTC)').fill('2099-01-01T01:00');
+  await page.getByLabel('Until (UTC)').fill('2099-01-01T00:30');
+  await page.keyboard.press('Enter');
+  await repair.getByText('This has to be later.').waitFor();
+  await page.getByLabel('Until (UTC)').fill('2099-01-01T02:00');
+  await page.keyboard.press('Enter');
+  await repair.getByText('This lies in the future').waitFor();
+  assert.match(await focused(page), /^Until/);
+  await page.waitForURL('**selected_from=2099-01-01T01*selected_to=2099-01-01T02*');
+  assert.doesNotMatch(page.url(), /backfill/);
+});
 
 test('the timeline has what happened, and what a change made of what', { skip }, async () => {
   const { page, address, id, send } = await open();

@@ -1,5 +1,5 @@
 import { addressOf } from './address.ts';
-import { problemOf, unreached } from './problem.ts';
+import { isSignedOut, problemOf, unreached } from './problem.ts';
 import type { Problem } from './problem.ts';
 
 /** A method of the API. */
@@ -22,6 +22,13 @@ export type Outcome<Body> =
   | { ok: true; status: number; body: Body; etag: string | undefined }
   | { ok: false; problem: Problem };
 
+let signedOut = () => {};
+
+/** Has `tell` called whenever an answer says that nobody is signed in any more, whoever asked. */
+export function whenSignedOut(tell: () => void): void {
+  signedOut = tell;
+}
+
 /**
  * Asks the API with the browser's session. Never throws, but for an `AbortError`: what is no answer
  * of the API becomes a problem that says what to do. The browser's own headers (`Sec-Fetch-Site`,
@@ -35,14 +42,13 @@ export async function ask<Body>(
   const response = await send(method, path, sent);
   if (response === undefined) return { ok: false, problem: unreached() };
   const body = await bodyOf(response);
-  return response.ok || response.status === 304
-    ? {
-        ok: true,
-        status: response.status,
-        body: body as Body,
-        etag: response.headers.get('etag') ?? undefined,
-      }
-    : { ok: false, problem: problemOf(response.status, body) };
+  if (response.ok || response.status === 304) {
+    const etag = response.headers.get('etag') ?? undefined;
+    return { ok: true, status: response.status, body: body as Body, etag };
+  }
+  const problem = problemOf(response.status, body);
+  if (isSignedOut(problem)) signedOut();
+  return { ok: false, problem };
 }
 
 async function send(method: Method, path: string, sent: Sent): Promise<Response | undefined> {

@@ -23,9 +23,13 @@ export function isSignedOut({ status, code }: Problem): boolean {
   return status === 401 && (code === 'authentication_failed' || code === 'not_authenticated');
 }
 
-/** The problem that an answer's body tells; one in our words for what is no answer of the API. */
+/**
+ * The problem that an answer's body tells; one in our words for what is no answer of the API, and
+ * where the API speaks to programs, of ETags.
+ */
 export function problemOf(status: number, body: unknown): Problem {
   const { errors, request_id } = (body ?? {}) as Partial<ReturnType<typeof errorBody>>;
+  if (status === 412) return new Problem(412, [changed_meanwhile], request_id);
   return Array.isArray(errors) && errors.length > 0
     ? new Problem(status, errors, request_id)
     : ownProblem(status, `The server answered with the status ${status}: try again in a minute.`);
@@ -35,6 +39,14 @@ export function problemOf(status: number, body: unknown): Problem {
 export function unreached(): Problem {
   return ownProblem(0, 'The server cannot be reached: check your connection, then try again.');
 }
+
+const changed_meanwhile: Violation = {
+  attr: null,
+  code: 'precondition_failed',
+  detail:
+    'Somebody has changed this since you opened it, so nothing of yours was saved: look at it as ' +
+    'it is now, and make your change again.',
+};
 
 function ownProblem(status: number, detail: string): Problem {
   return new Problem(status, [{ attr: null, code: 'error', detail }]);

@@ -1,6 +1,5 @@
-import { MutationCache, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
+import { QueryClient, queryOptions } from '@tanstack/react-query';
 import { ask } from './ask.ts';
-import { isSignedOut } from './problem.ts';
 import type { Problem } from './problem.ts';
 
 declare module '@tanstack/react-query' {
@@ -60,17 +59,9 @@ export function reading<Body extends object>(path: string, rhythm: Rhythm<Body> 
   });
 }
 
-/**
- * Holds what was read from the API. `signedOut` is called whenever a request says that the session
- * has ended.
- */
-export function openQueries(signedOut: () => void): QueryClient {
-  const onError = (problem: Problem) => {
-    if (isSignedOut(problem)) signedOut();
-  };
+/** Holds what was read from the API. */
+export function openQueries(): QueryClient {
   return new QueryClient({
-    queryCache: new QueryCache({ onError }),
-    mutationCache: new MutationCache({ onError }),
     defaultOptions: {
       // The browser's word that there is no line is not waited on: a request says why it failed.
       mutations: { networkMode: 'always' },

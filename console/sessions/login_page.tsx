@@ -15,6 +15,7 @@ export function LoginPage() {
   const enter = useEnter();
   return (
     <PlainPage title="Sign in">
+      {next !== undefined && next !== '/' && <p>Sign in again to go on.</p>}
       <Form path="/api/sessions/" done={() => enter(next)} refused={step.refused} button="Sign in">
         <TextField name="email" label="E-mail address" type="email" autoComplete="username" />
         <PasswordField name="password" label="Password" />

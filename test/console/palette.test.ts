@@ -64,6 +64,8 @@ test('pages, exports and actions are reached by keyboard alone', { skip }, async
   await page.keyboard.press('Escape');
   await choose(page, 'runs', 'Runs of this export');
   await page.waitForURL('**/runs');
+  await choose(page, 'backfill', 'Backfill this export');
+  await page.waitForURL('**backfill=dates');
   await choose(page, 'new', 'New export');
   await page.waitForURL('**/exports/new');
   await choose(page, 'members', 'Members');

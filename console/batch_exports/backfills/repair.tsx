@@ -1,11 +1,12 @@
 import { Button, NativeSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
-import { memo, useContext, useMemo, useState } from 'react';
+import { memo, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
 import { useExport } from '../export_context.ts';
 import { Form } from '../../form/form.tsx';
 import { Shown } from '../../page/shown.tsx';
+import { Moment } from '../moment.tsx';
 import { useReadAnew } from '../read_anew.ts';
 import { counted, inBytes } from '../quantities.ts';
 import { ZoneContext } from '../../time/instant.tsx';
@@ -14,6 +15,7 @@ import { exactly } from '../../time/words.ts';
 import type { Span } from '../slots/boundaries.ts';
 import { slotAt } from '../slots/boundaries.ts';
 import { isoInstant } from '../slots/slots.ts';
+import { by_dates } from './by_dates.ts';
 import { planOf } from './backfills.ts';
 import type { Repaired } from './backfills.ts';
 import { bytesOf } from './estimate.ts';
@@ -21,21 +23,22 @@ import { RepairProgress } from './repair_progress.tsx';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/');
 
-/**
- * Repairs what is selected: first the plan with its rows, counted by the server now, then one
- * button, and then how far it is.
- */
-export const Repair = memo(function Repair({
-  selection,
-  close,
-}: {
+type Given = {
   selection: Span | undefined;
+  setSelection: (selection: Span) => void;
   close: () => void;
-}) {
+};
+
+/**
+ * Repairs what is selected, on the map or by dates: first the plan with its rows, counted by the
+ * server now, then one button, and then how far it is.
+ */
+export const Repair = memo(function Repair(given: Given) {
   const { backfill } = route.useSearch();
-  if (backfill !== undefined) return <RepairProgress id={backfill} close={close} />;
-  if (selection === undefined) return undefined;
-  return <Planned key={`${selection.from} ${selection.to}`} selection={selection} close={close} />;
+  if (backfill !== undefined && backfill !== by_dates)
+    return <RepairProgress id={backfill} close={given.close} />;
+  if (given.selection === undefined && backfill === undefined) return undefined;
+  return <Asked {...given} is_by_dates={backfill === by_dates} />;
 });
 
 const modes = [
@@ -43,7 +46,48 @@ const modes = [
   { value: 'all', label: 'Everything once more' },
 ] as const;
 
-function Planned({ selection, close }: { selection: Span; close: () => void }) {
+function Asked({ selection, setSelection, close, is_by_dates }: Given & { is_by_dates: boolean }) {
+  const section = useRef<HTMLElement>(null);
+  const of = keyOf(selection);
+  const [typed, setTyped] = useState<{ of: string; span: Partial<Span> }>();
+  // What was typed and is no span yet; a new selection takes its place.
+  const open = typed?.of === of ? typed.span : undefined;
+  const { from, to } = open ?? selection ?? {};
+  const set = (span: Partial<Span>) => {
+    const is_span = span.from !== undefined && span.to !== undefined && span.from < span.to;
+    setTyped(is_span ? undefined : { of, span });
+    if (is_span) setSelection({ from: span.from!, to: span.to! });
+  };
+  useEffect(() => {
+    if (is_by_dates) section.current!.querySelector('input')?.focus();
+  }, [is_by_dates]);
+  const is_empty = from !== undefined && to !== undefined && from >= to;
+  return (
+    <section className="panel repair" aria-label="Repair" ref={section}>
+      <div className="part_head">
+        <h2>Repair</h2>
+        <Button size="compact-sm" variant="default" onClick={close}>
+          Close
+        </Button>
+      </div>
+      <p>A backfill of what was taken in:</p>
+      <div className="filters">
+        <Moment label="From" at={from} set={(at) => set({ from: at, to })} />
+        <Moment
+          label="Until"
+          at={to}
+          set={(at) => set({ from, to: at })}
+          fault={is_empty ? 'This has to be later.' : undefined}
+        />
+      </div>
+      {open === undefined && selection !== undefined && <Planned key={of} selection={selection} />}
+    </section>
+  );
+}
+
+const keyOf = (span: Span | undefined) => (span === undefined ? '' : `${span.from} ${span.to}`);
+
+function Planned({ selection }: { selection: Span }) {
   const { row } = useExport();
   const zone = useContext(ZoneContext);
   const [mode, setMode] = useState<Repaired['mode']>('missing');
@@ -58,34 +102,24 @@ function Planned({ selection, close }: { selection: Span; close: () => void }) {
     }),
     [selection.from, end, mode],
   );
+  if (selection.from >= latest) return <p>This lies in the future: nothing of it is stored yet.</p>;
   return (
-    <section className="panel repair" aria-label="Repair">
-      <div className="part_head">
-        <h2>Repair</h2>
-        <Button size="compact-sm" variant="default" onClick={close}>
-          Close
-        </Button>
-      </div>
-      <p>
-        What was taken in from <strong>{exactly(repaired.start_at, zone)}</strong> to{' '}
-        <strong>{exactly(isoInstant(selection.to), zone)}</strong>.
-      </p>
-      {selection.from >= latest ? (
-        <p>This lies in the future: nothing of it is stored yet.</p>
-      ) : (
-        <>
-          <NativeSelect
-            size="sm"
-            maw={260}
-            label="Deliver"
-            value={mode}
-            onChange={({ target }) => setMode(target.value === 'all' ? 'all' : 'missing')}
-            data={[...modes]}
-          />
-          <Plan repaired={repaired} />
-        </>
+    <>
+      {zone !== 'UTC' && (
+        <p className="muted small">
+          {exactly(repaired.start_at, 'UTC')} to {exactly(isoInstant(selection.to), 'UTC')}.
+        </p>
       )}
-    </section>
+      <NativeSelect
+        size="sm"
+        maw={260}
+        label="Deliver"
+        value={mode}
+        onChange={({ target }) => setMode(target.value === 'all' ? 'all' : 'missing')}
+        data={[...modes]}
+      />
+      <Plan repaired={repaired} />
+    </>
   );
 }
 

@@ -1,4 +1,5 @@
 import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
+import { Sentence } from '../../page/sentence.tsx';
 import { Instant } from '../../time/instant.tsx';
 import { standingOf } from './standing.ts';
 
@@ -14,7 +15,11 @@ export function Health({ row }: { row: ExportOverview }) {
           <Instant at={at.instant} />
         </span>
       )}
-      {why !== undefined && <span className="export_why muted">{why}</span>}
+      {why !== undefined && (
+        <span className="export_why muted">
+          <Sentence text={why} />
+        </span>
+      )}
     </>
   );
 }

@@ -1,14 +1,13 @@
-import { NativeSelect, TextInput } from '@mantine/core';
+import { NativeSelect } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useContext } from 'react';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
+import { Moment } from '../moment.tsx';
 import { Refusal, Waiting } from '../../page/shown.tsx';
-import { ZoneContext } from '../../time/instant.tsx';
-import { instantOf, wallClock } from '../../time/zone.ts';
+import { Sentence } from '../../page/sentence.tsx';
 import { ManyRuns } from './many_runs.tsx';
-import { instantOfAddress, statusChoice, status_choices } from './run_filters.ts';
+import { statusChoice, status_choices } from './run_filters.ts';
 import type { RunSearch } from './run_filters.ts';
 import { RunList } from './run_list.tsx';
 import { listedRuns } from './runs.ts';
@@ -31,7 +30,9 @@ export function RunsPage() {
         error === null && <Waiting />
       ) : (
         <>
-          <p className="muted small">{data.pages[0]!.detail}</p>
+          <p className="muted small">
+            <Sentence text={data.pages[0]!.detail} />
+          </p>
           <RunList
             runs={data.pages.flatMap(({ results }) => results)}
             has_more={hasNextPage}
@@ -45,7 +46,6 @@ export function RunsPage() {
 }
 
 function Filters({ search }: { search: RunSearch }) {
-  const zone = useContext(ZoneContext);
   const navigate = route.useNavigate();
   const change = (changed: RunSearch) =>
     void navigate({ search: { ...search, ...changed }, replace: true, resetScroll: false });
@@ -62,41 +62,19 @@ function Filters({ search }: { search: RunSearch }) {
           ...Object.entries(status_choices).map(([value, { label }]) => ({ value, label })),
         ]}
       />
-      <Moment label="Data from" at={after} zone={zone} set={(at) => change({ after: at })} />
-      <Moment label="Data before" at={before} zone={zone} set={(at) => change({ before: at })} />
+      <Moment
+        label="Data from"
+        at={Date.parse(after ?? '')}
+        set={(at) => change({ after: textOf(at) })}
+      />
+      <Moment
+        label="Data before"
+        at={Date.parse(before ?? '')}
+        set={(at) => change({ before: textOf(at) })}
+      />
     </div>
   );
 }
 
-/** An instant, as the clocks of the project's zone show it. */
-function Moment({
-  label,
-  at,
-  zone,
-  set,
-}: {
-  label: string;
-  at: string | undefined;
-  zone: string;
-  set: (at: string) => void;
-}) {
-  const instant = instantOfAddress(at);
-  const shown =
-    instant === undefined
-      ? ''
-      : new Date(wallClock(Date.parse(instant), zone)).toISOString().slice(0, 16);
-  return (
-    <TextInput
-      key={shown}
-      size="xs"
-      type="datetime-local"
-      label={`${label} (${zone})`}
-      defaultValue={shown}
-      onBlur={({ target: { value } }) => {
-        if (value === shown) return;
-        const wall = Date.parse(`${value}Z`);
-        set(Number.isNaN(wall) ? '' : new Date(instantOf(wall, zone)).toISOString());
-      }}
-    />
-  );
-}
+/** As it stands in the address, in which an empty text is none. */
+const textOf = (at: number | undefined) => (at === undefined ? '' : new Date(at).toISOString());

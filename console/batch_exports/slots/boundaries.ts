@@ -37,3 +37,8 @@ export function slotAt(rhythm: Rhythm, at: number): Span {
   const wall = Math.floor((wallClock(at, timezone) - offset) / length) * length + offset;
   return { from: instantOf(wall, timezone), to: instantOf(wall + length, timezone) };
 }
+
+/** The slots that a part of time touches, as one span. */
+export function slotsTouched(rhythm: Rhythm, { from, to }: Span): Span {
+  return { from: slotAt(rhythm, from).from, to: slotAt(rhythm, to - 1).to };
+}

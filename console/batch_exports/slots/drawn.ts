@@ -56,16 +56,27 @@ export function columnShares(drawn: Drawn, view: Span, columns: number): Float32
   return shares;
 }
 
-/** How many slots of each kind the view has; of a range that it cuts, its share. */
-export function countsIn(drawn: Drawn, view: Span): Map<number, number> {
-  const counts = new Map<number, number>();
-  for (let index = firstEndingAfter(drawn, view.from); index < drawn.to.length; index += 1) {
-    const [from, to] = [drawn.from[index]!, drawn.to[index]!];
-    if (from >= view.to) break;
-    const inside = Math.min(to, view.to) - Math.max(from, view.from);
-    const slots = Math.max(1, Math.round((drawn.ranges[index]!.slots * inside) / (to - from)));
+/** What of a range lies in a part of time, and how many slots that is. */
+export type Part = Span & { range: SlotRange; kind: number; slots: number; is_cut: boolean };
+
+/** What of each range lies in the span, in their order; of one that it cuts, its share of slots. */
+export function partsIn(drawn: Drawn, span: Span): Part[] {
+  const parts: Part[] = [];
+  for (let index = firstEndingAfter(drawn, span.from); index < drawn.to.length; index += 1) {
+    const [start, end] = [drawn.from[index]!, drawn.to[index]!];
+    if (start >= span.to) break;
+    const [from, to] = [Math.max(start, span.from), Math.min(end, span.to)];
+    const range = drawn.ranges[index]!;
+    const slots = Math.max(1, Math.round((range.slots * (to - from)) / (end - start)));
     const kind = drawn.kind[index]!;
-    counts.set(kind, (counts.get(kind) ?? 0) + slots);
+    parts.push({ range, kind, from, to, slots, is_cut: from > start || to < end });
   }
+  return parts;
+}
+
+/** How many slots of each kind there are. */
+export function countsOf(parts: Part[]): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const { kind, slots } of parts) counts.set(kind, (counts.get(kind) ?? 0) + slots);
   return counts;
 }

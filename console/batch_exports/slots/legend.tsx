@@ -1,12 +1,11 @@
 import { memo } from 'react';
-import type { Span } from './boundaries.ts';
-import { countsIn } from './drawn.ts';
-import type { Drawn } from './drawn.ts';
+import { countsOf } from './drawn.ts';
+import type { Part } from './drawn.ts';
 import { kind_names, kinds } from './kinds.ts';
 
 /** What each colour says, and how many slots of it are shown. Kept while only the cursor moves. */
-export const Legend = memo(function Legend({ drawn, view }: { drawn: Drawn; view: Span }) {
-  const counts = countsIn(drawn, view);
+export const Legend = memo(function Legend({ parts }: { parts: Part[] }) {
+  const counts = countsOf(parts);
   return (
     <ul className="legend" aria-label="Slots in view">
       {kind_names.map((name, kind) => {

@@ -1,32 +1,23 @@
-import { Button } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
-import {
-  memo,
-  useCallback,
-  useContext,
-  useDeferredValue,
-  useEffect,
-  useMemo,
-  useState,
-} from 'react';
+import { useCallback, useContext, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { ByEventTime } from '../backfills/by_event_time.tsx';
 import { Repair } from '../backfills/repair.tsx';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { Refusal, Waiting } from '../../page/shown.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
-import { now } from '../../time/now.ts';
-import { exactly } from '../../time/words.ts';
-import { slotLength } from './boundaries.ts';
+import { slotLength, slotsTouched } from './boundaries.ts';
 import type { Rhythm, Span } from './boundaries.ts';
-import { drawnOf } from './drawn.ts';
+import { drawnOf, partsIn } from './drawn.ts';
+import type { Drawn, Part } from './drawn.ts';
 import { Legend } from './legend.tsx';
 import { SlotMap } from './map.tsx';
 import { RangeTable } from './range_table.tsx';
 import { SlotReadout } from './slot_readout.tsx';
 import { usePosition } from './position.ts';
-import { isoInstant, slotsOf } from './slots.ts';
-import { askedFor, moved, serves, zoomed } from './view.ts';
+import { slotsOf } from './slots.ts';
+import { Toolbar } from './toolbar.tsx';
+import { askedFor, serves } from './view.ts';
 
 /**
  * The map of an export's slots, and what can be done about those that are missing. The map follows
@@ -44,23 +35,37 @@ export function MapPage() {
     view: useDeferredValue(view),
     selection: useDeferredValue(selection),
   };
+  const parts = useParts(beside.drawn, rhythm, beside.view);
   const zones = useMemo(() => (zone === 'UTC' ? ['UTC'] : [zone, 'UTC']), [zone]);
   if (drawn === undefined || rhythm === undefined)
     return query.error === null ? <Waiting /> : <Refusal problem={query.error} />;
   return (
     <>
-      <Toolbar view={view} setView={setView} slot_ms={slotLength(row)} zone={zone} />
+      <Toolbar view={view} setView={setView} slot_ms={slotLength(row)} />
       {query.error !== null && <Refusal problem={query.error} title="What you see may be old" />}
       <p className="muted small">Clocks under the map: {zones.join(', then ')}.</p>
       <SlotMap
         {...{ view, setView, rhythm, drawn, cursor, setCursor, selection, setSelection, zones }}
       />
-      <Legend drawn={beside.drawn!} view={beside.view} />
+      <Legend parts={parts} />
       <ByEventTime />
       <SlotReadout cursor={cursor} drawn={drawn} setSelection={setSelection} />
-      <Repair selection={beside.selection} close={close} />
-      <RangeTable drawn={beside.drawn!} view={beside.view} setSelection={setSelection} />
+      <Repair
+        // One that is there already does not wait for its picture.
+        selection={beside.selection ?? selection}
+        {...{ setSelection, close }}
+      />
+      <RangeTable parts={parts} setSelection={setSelection} />
     </>
+  );
+}
+
+/** What of each range is in view, by whole slots. */
+function useParts(drawn: Drawn | undefined, rhythm: Rhythm | undefined, view: Span): Part[] {
+  return useMemo(
+    () =>
+      drawn === undefined || rhythm === undefined ? [] : partsIn(drawn, slotsTouched(rhythm, view)),
+    [drawn, rhythm, view],
   );
 }
 
@@ -91,52 +96,3 @@ function useSlots(path: string, view: Span, interval: Rhythm['interval']) {
   );
   return { drawn, rhythm, query };
 }
-
-const day_ms = 86_400_000;
-const spans = [
-  { label: 'Hour', length: day_ms / 24 },
-  { label: 'Day', length: day_ms },
-  { label: 'Week', length: 7 * day_ms },
-  { label: 'Month', length: 30 * day_ms },
-  { label: 'Year', length: 365 * day_ms },
-];
-
-const Toolbar = memo(function Toolbar({
-  view,
-  setView,
-  slot_ms,
-  zone,
-}: {
-  view: Span;
-  setView: (view: Span) => void;
-  slot_ms: number;
-  zone: string;
-}) {
-  const middle = (view.from + view.to) / 2;
-  const zoom = (factor: number) => setView(zoomed(view, middle, factor, slot_ms));
-  const show = (length: number) => {
-    const to = (Math.floor(now() / slot_ms) + 2) * slot_ms;
-    setView(zoomed({ from: to - length, to }, to, 1, slot_ms));
-  };
-  const buttons: [string, () => void, string?][] = [
-    ['Earlier', () => setView(moved(view, -0.5))],
-    ['Later', () => setView(moved(view, 0.5))],
-    ['+', () => zoom(0.5), 'Zoom in'],
-    ['−', () => zoom(2), 'Zoom out'],
-    ...spans
-      .filter(({ length }) => length >= 8 * slot_ms && length <= 200_000 * slot_ms)
-      .map(({ label, length }): [string, () => void] => [label, () => show(length)]),
-  ];
-  return (
-    <div className="toolbar" role="group" aria-label="What is shown">
-      {buttons.map(([text, press, label]) => (
-        <Button key={text} size="compact-sm" variant="default" aria-label={label} onClick={press}>
-          {text}
-        </Button>
-      ))}
-      <span className="muted">
-        {exactly(isoInstant(view.from), zone)} to {exactly(isoInstant(view.to), zone)}
-      </span>
-    </div>
-  );
-});

@@ -1,36 +1,34 @@
 import { Button, NativeSelect, Pagination, Table } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
-import { memo, useState } from 'react';
-import type { SlotRange } from '../../../server/api/batch_exports/slots/schema.ts';
-import { Instant } from '../../time/instant.tsx';
+import { memo, useContext, useState } from 'react';
+import { Instant, ZoneContext } from '../../time/instant.tsx';
+import { exactly } from '../../time/words.ts';
 import type { Span } from './boundaries.ts';
-import { firstEndingAfter } from './drawn.ts';
-import type { Drawn } from './drawn.ts';
-import { inWords, kindOf, kinds } from './kinds.ts';
+import type { Part } from './drawn.ts';
+import { inWords, kind_names, kinds } from './kinds.ts';
+import { isoInstant } from './slots.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/');
 const rows_max = 25;
 
 /**
- * The ranges of the view as a table: the same as the map, for whoever reads rather than looks. Kept
- * while only the cursor moves.
+ * The parts of ranges that are in view as a table: the same as the map, for whoever reads rather
+ * than looks. What it selects is in view. Kept while only the cursor moves.
  */
 export const RangeTable = memo(function RangeTable({
-  drawn,
-  view,
+  parts,
   setSelection,
 }: {
-  drawn: Drawn;
-  view: Span;
+  parts: Part[];
   setSelection: (selection: Span) => void;
 }) {
   const { show } = route.useSearch();
   const navigate = route.useNavigate();
   const [wanted, setPage] = useState(1);
-  const ranges = rangesIn(drawn, view, show === 'all');
-  const pages = Math.ceil(ranges.length / rows_max);
+  const listed = listedOf(parts, show === 'all');
+  const pages = Math.ceil(listed.length / rows_max);
   const page = Math.min(wanted, Math.max(pages, 1));
-  const shown = ranges.slice((page - 1) * rows_max, page * rows_max);
+  const shown = listed.slice((page - 1) * rows_max, page * rows_max);
   const choose = (value: string) =>
     void navigate({
       search: ({ show: _show, ...rest }) => (value === 'all' ? { ...rest, show: value } : rest),
@@ -55,7 +53,7 @@ export const RangeTable = memo(function RangeTable({
       {shown.length === 0 ? (
         <p className="muted">Nothing is failed, in doubt or missing in this view.</p>
       ) : (
-        <Ranges ranges={shown} setSelection={setSelection} />
+        <Parts parts={shown} setSelection={setSelection} />
       )}
       {pages > 1 && (
         <Pagination
@@ -71,24 +69,22 @@ export const RangeTable = memo(function RangeTable({
   );
 });
 
-function rangesIn(drawn: Drawn, view: Span, has_all: boolean): SlotRange[] {
-  const inside: SlotRange[] = [];
-  for (let index = firstEndingAfter(drawn, view.from); index < drawn.ranges.length; index += 1) {
-    const range = drawn.ranges[index]!;
-    if (drawn.from[index]! >= view.to) break;
-    const { is_trouble } = kinds[kindOf(range)];
-    if (has_all || is_trouble || range.state === 'missing') inside.push(range);
-  }
-  return inside.toReversed();
+function listedOf(parts: Part[], has_all: boolean): Part[] {
+  const isListed = ({ kind, range }: Part) =>
+    has_all || kinds[kind_names[kind]!].is_trouble || range.state === 'missing';
+  return parts.filter(isListed).toReversed();
 }
 
-function Ranges({
-  ranges,
+function Parts({
+  parts,
   setSelection,
 }: {
-  ranges: SlotRange[];
+  parts: Part[];
   setSelection: (selection: Span) => void;
 }) {
+  // The server counts the rows of a range as a whole.
+  const is_more = parts.some(({ is_cut, range }) => is_cut && range.records_completed > 0);
+  const rows_heading = is_more ? 'Rows, also of slots out of view' : 'Rows';
   return (
     <Table className="cards">
       <Table.Thead>
@@ -97,60 +93,55 @@ function Ranges({
           <Table.Th>To</Table.Th>
           <Table.Th className="number">Slots</Table.Th>
           <Table.Th>State</Table.Th>
-          <Table.Th className="number">Rows</Table.Th>
+          <Table.Th className="number">{rows_heading}</Table.Th>
           <Table.Th>
             <span className="unseen">Actions</span>
           </Table.Th>
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>
-        {ranges.map((range) => (
-          <RangeRow key={range.start_at} range={range} setSelection={setSelection} />
+        {parts.map((part) => (
+          <PartRow key={part.range.start_at} {...{ part, rows_heading, setSelection }} />
         ))}
       </Table.Tbody>
     </Table>
   );
 }
 
-function RangeRow({
-  range,
+function PartRow({
+  part: { range, kind, from, to, slots },
+  rows_heading,
   setSelection,
 }: {
-  range: SlotRange;
+  part: Part;
+  rows_heading: string;
   setSelection: (selection: Span) => void;
 }) {
+  const zone = useContext(ZoneContext);
+  const start_at = isoInstant(from);
   return (
     <Table.Tr>
       <Table.Td data-label="From">
-        <Instant at={range.start_at} is_exact />
+        <Instant at={start_at} is_exact />
       </Table.Td>
       <Table.Td data-label="To">
-        <Instant at={range.end_at} is_exact />
+        <Instant at={isoInstant(to)} is_exact />
       </Table.Td>
       <Table.Td data-label="Slots" className="number">
-        {range.slots.toLocaleString('en')}
+        {slots.toLocaleString('en')}
       </Table.Td>
       <Table.Td data-label="State">
         <span>
-          <span className={`sign ${kinds[kindOf(range)].sign}`} aria-hidden /> {inWords(range)}
+          <span className={`sign ${kinds[kind_names[kind]!].sign}`} aria-hidden /> {inWords(range)}
         </span>
       </Table.Td>
-      <Table.Td data-label="Rows" className="number">
+      <Table.Td data-label={rows_heading} className="number">
         {range.records_completed.toLocaleString('en')}
       </Table.Td>
       <Table.Td data-label="">
         {range.state !== 'outside' && range.state !== 'waiting' && (
-          <Button
-            size="compact-xs"
-            variant="default"
-            onClick={() =>
-              setSelection({
-                from: Date.parse(range.start_at),
-                to: Date.parse(range.end_at),
-              })
-            }
-          >
-            Select<span className="unseen"> the slots from {range.start_at}</span>
+          <Button size="compact-xs" variant="default" onClick={() => setSelection({ from, to })}>
+            Select<span className="unseen"> the slots from {exactly(start_at, zone)}</span>
           </Button>
         )}
       </Table.Td>

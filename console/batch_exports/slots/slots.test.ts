@@ -8,8 +8,8 @@ import {
   intervals,
 } from '../../../server/engine/planning/interval.ts';
 import { ticksOf } from './axis.ts';
-import { slotAt, slotLength } from './boundaries.ts';
-import { columnShares, countsIn, drawnOf, rangeAt } from './drawn.ts';
+import { slotAt, slotLength, slotsTouched } from './boundaries.ts';
+import { columnShares, countsOf, drawnOf, partsIn, rangeAt } from './drawn.ts';
 import { kind_names, kindOf } from './kinds.ts';
 import { askedFor, firstView, moved, readView, serves, showing, zoomed } from './view.ts';
 
@@ -116,7 +116,7 @@ test('columns have their shares of each kind, and counts are those of the view',
     [0.5, 0.25, 0.25, 0],
   );
   assert.deepEqual([share(1, 'delivered'), share(1, 'missing')], [0, 1]);
-  const counts = countsIn(drawn, view);
+  const counts = countsOf(partsIn(drawn, view));
   const count = (name: (typeof kind_names)[number]) => counts.get(kind_names.indexOf(name));
   assert.deepEqual(
     [count('delivered'), count('failed'), count('paused'), count('missing'), count('waiting')],
@@ -125,6 +125,30 @@ test('columns have their shares of each kind, and counts are those of the view',
   assert.equal(rangeAt(drawn, start + 10 * hour)?.state, 'failed');
   assert.equal(rangeAt(drawn, start - 1), undefined);
   assert.equal(rangeAt(drawn, start + 20 * hour), undefined);
+});
+
+test('of a range that the view cuts there is what is in view, by whole slots', () => {
+  const rhythm = { interval: 'hour', timezone: 'UTC' } as const;
+  const drawn = drawnOf([
+    range(-600, 2, { state: 'missing', reason: 'made_later' }),
+    range(2, 4),
+    range(4, 100, { state: 'waiting' }),
+  ]);
+  const view = { from: start - 0.5 * hour, to: start + 4.5 * hour };
+  const parts = partsIn(drawn, slotsTouched(rhythm, view));
+  assert.deepEqual(
+    parts.map(({ from, to, slots, is_cut }) => [
+      (from - start) / hour,
+      (to - start) / hour,
+      slots,
+      is_cut,
+    ]),
+    [
+      [-1, 2, 3, true],
+      [2, 4, 2, false],
+      [4, 5, 1, true],
+    ],
+  );
 });
 
 test('what is missing is told by its reason', () => {
