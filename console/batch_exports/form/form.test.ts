@@ -46,11 +46,15 @@ test('an export to Postgres is tested until it passes, previewed and made', { sk
   const config = await warehouse.freshConfig();
   const { page } = visitor;
   await goTo(page, `/projects/${home.project.id}/exports/new`);
+  await button(page, 'Make the export').click();
+  await page.getByText('Choose a destination.').waitFor();
   await page.getByLabel('Destination').selectOption('Postgres');
+  await page.getByText('Choose a destination.').waitFor({ state: 'detached' });
   if (is_deep) await checkEverywhere(page, 'new_export');
   await button(page, 'Make the export').click();
-  await page.getByText('This field is required.').first().waitFor();
+  await page.locator('[name=destination__config__user][aria-invalid=true]').waitFor();
   await fill(page, 'User', config.user);
+  await page.locator('[name=destination__config__user]:not([aria-invalid=true])').waitFor();
   await fill(page, 'Host', config.host);
   await fill(page, 'Port', 'many');
   await fill(page, 'Database', config.database);
