@@ -7,6 +7,7 @@ import {
   isShown,
   kindOf,
   leadsElsewhere,
+  mustBeFilled,
   secretHint,
   valueOf,
 } from './config.ts';
@@ -131,4 +132,12 @@ test('an empty secret means one thing: nothing at first, and what is stored late
     'More. Each. One a line, as `Name: value`.',
     'More. Each. One a line, as `Name: value`. Empty: it stays as it is.',
   ]);
+});
+
+test('a text that may be empty has to be sent and need not be filled in', () => {
+  assert.deepEqual(
+    ['host', 'prefix', 'password', 'port'].map((key) => mustBeFilled(type, key)),
+    [true, false, true, false],
+  );
+  assert.equal(configToSend(type, {}, undefined)['prefix'], '');
 });

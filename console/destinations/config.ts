@@ -35,6 +35,11 @@ export function isRequired({ config }: DestinationType, key: string): boolean {
   return ((config as { required?: string[] }).required ?? []).includes(key);
 }
 
+/** True when the destination needs the key, and an empty text is none. */
+export function mustBeFilled(type: DestinationType, key: string): boolean {
+  return isRequired(type, key) && !emptyTexts(type).some(([name]) => name === key);
+}
+
 /** What the field of a key looks like. */
 export function kindOf({ type, enum: choices, maxLength = 0 }: KeySchema): Kind {
   const name = [type ?? 'string'].flat().find((one) => one !== 'null');

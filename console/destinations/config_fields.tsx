@@ -9,6 +9,7 @@ import {
   keysOf,
   kindOf,
   leadsElsewhere,
+  mustBeFilled,
   secretHint,
 } from './config.ts';
 import type { Config, KeySchema, Typed } from './config.ts';
@@ -61,8 +62,8 @@ function Field(given: OneField) {
     label,
     error,
     description: schema.description,
-    required: isRequired(type, name),
-    withAsterisk: isRequired(type, name),
+    required: mustBeFilled(type, name),
+    withAsterisk: mustBeFilled(type, name),
   };
   if (kind === 'box')
     return (
@@ -141,8 +142,8 @@ function SecretField({
     label: schema.title ?? name,
     description: secretHint(schema, stored !== undefined),
     error: error === false ? why : error,
-    required: is_required && stored === undefined,
-    withAsterisk: is_required && stored === undefined,
+    required: mustBeFilled(type, name) && stored === undefined,
+    withAsterisk: mustBeFilled(type, name) && stored === undefined,
     value: typeof given === 'string' ? given : '',
     disabled: given === null,
     autoComplete: 'new-password',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { faultOf } from './faults.ts';
+import { faultOf, unchangedOf } from './faults.ts';
 
 const wrong = (attr: string | null, detail: string) =>
   ({ attr, code: 'invalid_input', detail }) as const;
@@ -21,4 +21,9 @@ test('what is wrong stands at its field, or the nearest that holds it, else at t
   assert.equal(told('destination'), 'C. D.');
   assert.equal(told(undefined), 'E. F.');
   assert.equal(faultOf([], fields, undefined), '');
+  const left = unchangedOf(violations, fields, new Set(['name', 'destination', 'names']));
+  assert.deepEqual(
+    left.map(({ detail }) => detail),
+    ['B.', 'E.', 'F.'],
+  );
 });

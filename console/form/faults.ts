@@ -13,6 +13,20 @@ function fieldOf({ attr }: Violation, fields: Iterable<string>): string | undefi
   return nearest;
 }
 
+/** The violations but for those of fields that have been changed since. */
+export function unchangedOf(
+  violations: readonly Violation[],
+  fields: Iterable<string>,
+  changed: ReadonlySet<string>,
+): readonly Violation[] {
+  const names = [...fields];
+  if (changed.size === 0) return violations;
+  return violations.filter((violation) => {
+    const field = fieldOf(violation, names);
+    return field === undefined || !changed.has(field);
+  });
+}
+
 /** What is wrong with the field, or with the whole for undefined, as one text; empty: nothing. */
 export function faultOf(
   violations: readonly Violation[],

@@ -5,7 +5,7 @@ import type { ReactNode, SyntheticEvent } from 'react';
 import type { Problem } from '../http/problem.ts';
 import { Sentence } from '../page/sentence.tsx';
 import { FormContext } from './context.ts';
-import { faultOf } from './faults.ts';
+import { faultOf, unchangedOf } from './faults.ts';
 import { useKeptFields } from './kept_fields.ts';
 import { Asking } from './question.tsx';
 import type { Question } from './question.tsx';
@@ -66,7 +66,7 @@ export function Form<Answer>(given: Given<Answer>) {
   });
   const { is_busy } = sending;
   const problem = given.later === undefined ? sending.problem : (given.later ?? undefined);
-  const { context, whole, whole_id } = useShownFaults(problem, form);
+  const { context, whole, whole_id, typed } = useShownFaults(problem, form, kept.typed);
   const { submit, question, answer } = useConfirmed(given, form, sending);
   const { turn, discard } = useDiscard(given, kept, sending.forgive);
   return (
@@ -78,7 +78,7 @@ export function Form<Answer>(given: Given<Answer>) {
         action={path}
         data-method={method}
         onSubmit={submit}
-        onInput={kept.typed}
+        onInput={typed}
         onChange={kept.typed}
         aria-busy={is_busy}
         className="form"
@@ -105,6 +105,8 @@ export function Form<Answer>(given: Given<Answer>) {
     </FormContext>
   );
 }
+
+const none: ReadonlySet<string> = new Set();
 
 /** Says that the form holds what was typed before, and offers to begin again. */
 function Typed({ discard }: { discard: () => void }) {
@@ -164,13 +166,30 @@ function useDiscard<Answer>(
   return { turn, discard: () => void discard() };
 }
 
-/** Where what is wrong stands; the first place gets the focus. */
+/**
+ * Where what is wrong stands; the first place gets the focus. Of a field that is changed nothing is
+ * wrong any more, until the next try says so. A field without a name of its own stands in an
+ * element with `data-field`.
+ */
 function useShownFaults(
   problem: Problem | undefined,
   form: { readonly current: HTMLFormElement | null },
+  keepTyped: () => void,
 ) {
   const [fields] = useState(() => new Set<string>());
-  const violations = useMemo(() => problem?.violations ?? [], [problem]);
+  const told = useMemo(() => problem?.violations ?? [], [problem]);
+  const [since, setSince] = useState({ told, names: none });
+  const names = since.told === told ? since.names : none;
+  const violations = useMemo(() => unchangedOf(told, fields, names), [told, fields, names]);
+  // Not as it goes down: a drawing before the field's own handler would undo what was typed.
+  const typed = ({ target }: SyntheticEvent) => {
+    keepTyped();
+    const { name = '' } = target as Partial<HTMLInputElement>;
+    const around = (target as HTMLElement).closest<HTMLElement>('[data-field]');
+    const field = name === '' ? around?.dataset['field'] : name;
+    if (told.length > 0 && field !== undefined && !names.has(field))
+      setSince({ told, names: new Set([...names, field]) });
+  };
   const context = useMemo(() => ({ violations, fields }), [violations, fields]);
   const whole_id = useId();
   useEffect(() => {
@@ -178,5 +197,5 @@ function useShownFaults(
     const field = form.current?.querySelector<HTMLElement>('[aria-invalid=true]');
     (field ?? document.getElementById(whole_id))?.focus();
   }, [problem, whole_id, form]);
-  return { context, whole: faultOf(violations, fields, undefined), whole_id };
+  return { context, whole: faultOf(violations, fields, undefined), whole_id, typed };
 }

@@ -37,7 +37,7 @@ export function QueryField({
   );
   const label = 'Query';
   return (
-    <div>
+    <div data-field="custom_query">
       <p className="field_label">{label}</p>
       <p className="field_hint">
         One SELECT over events, persons and person_distinct_ids. Its columns are the columns of the

@@ -98,7 +98,7 @@ function saidOf(draft: Draft): Record<string, unknown> {
     interval,
     start_at: instantOf(draft.start_at),
     end_at: instantOf(draft.end_at),
-    freshness_seconds: seconds === '' ? null : /^\d+$/.test(seconds) ? Number(seconds) : seconds,
+    freshness_seconds: seconds === '' ? null : /^-?\d+$/.test(seconds) ? Number(seconds) : seconds,
     custom_query: is_query ? custom_query : null,
   };
 }

@@ -67,7 +67,7 @@ function TypeField({ types, type, draft, base, change }: Given) {
       name="destination"
       label="Destination"
       withAsterisk
-      error={error}
+      error={error !== false && draft.type === '' ? 'Choose a destination.' : error}
       description={
         before !== undefined && before !== draft.type
           ? `It was ${before}: another destination begins with nothing of its config.`

@@ -46,11 +46,15 @@ test('an export to Postgres is tested until it passes, previewed and made', { sk
   const config = await warehouse.freshConfig();
   const { page } = visitor;
   await goTo(page, `/projects/${home.project.id}/exports/new`);
+  await button(page, 'Make the export').click();
+  await page.getByText('Choose a destination.').waitFor();
   await page.getByLabel('Destination').selectOption('Postgres');
+  await page.getByText('Choose a destination.').waitFor({ state: 'detached' });
   if (is_deep) await checkEverywhere(page, 'new_export');
   await button(page, 'Make the export').click();
-  await page.getByText('This field is required.').first().waitFor();
+  await page.locator('[name=destination__config__user][aria-invalid=true]').waitFor();
   await fill(page, 'User', config.user);
+  await page.locator('[name=destination__config__user]:not([aria-invalid=true])').waitFor();
   await fill(page, 'Host', config.host);
   await fill(page, 'Port', 'many');
   await fill(page, 'Database', config.database);
@@ -102,6 +106,13 @@ test('an export to S3 is tested until its key is the right one, and made', { ski
   await page.getByLabel('Destination').selectOption('S3');
   await fill(page, 'Name', 'To the lake');
   const field = (key: string) => page.locator(`[name=destination__config__${key}]`);
+  const exampleColor = (key: string) =>
+    field(key).evaluate((one) => getComputedStyle(one, '::placeholder').color);
+  const color = await exampleColor('bucket_name');
+  await button(page, 'Make the export').click();
+  await page.locator('[name=destination__config__bucket_name][aria-invalid=true]').waitFor();
+  assert.equal(await exampleColor('bucket_name'), color, 'an example is no wrong value');
+  if (is_deep) await checkEverywhere(page, 'new_export_empty');
   await field('bucket_name').fill('lake');
   await field('region').fill('us-east-1');
   await field('prefix').fill('events');
