@@ -62,7 +62,7 @@ export function compare(
   return result(apply(...aligned), nullable || aligned.some((value) => value.type.nullable));
 }
 
-/** Throws where a text of the query would be what it stands beside, and says nothing of the kind. */
+/** Throws where a text of the query cannot be read as the kind that it stands beside. */
 function refuseText({ type, literal, span }: Value, beside: Value): void {
   const form = forms[beside.type.kind];
   if (type.kind !== 'text' || typeof literal !== 'string' || form === undefined) return;
