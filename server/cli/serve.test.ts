@@ -20,7 +20,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('on a free port the link of the first start, and every other, has the port that it got', async () => {
+test('on a free port every link has the port that the server got', async () => {
   const { database_url, clickhouse_url } = stores;
   const config = readConfig({
     SLUICE_DATABASE_URL: database_url,

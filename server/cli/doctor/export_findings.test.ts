@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => house.close());
 
-test('an export that waits since a restore says so, and what to do, wherever one looks', async () => {
+test('an export that waits since a restore says so, and what to do', async () => {
   const { engine } = house.deps;
   const destination = { type: 'HTTP', config: { url: 'http://127.0.0.1:9/rows' } };
   const made = await newExport(house, home, { name: 'Orders', destination });

@@ -70,6 +70,21 @@ const cases: Case[] = [
     'event > 5',
     /types text and integer cannot be compared/,
   ],
+  [
+    "SELECT event FROM events WHERE timestamp > '2026-13-01'",
+    1,
+    44,
+    "'2026-13-01'",
+    /'2026-13-01' is no timestamp: write it as '2026-01-31 12:00:00' or/,
+  ],
+  ["SELECT event FROM events WHERE 'x' = uuid", 1, 32, "'x'", /'x' is no uuid/],
+  [
+    "SELECT event FROM events WHERE toDate(timestamp) BETWEEN '2026-02-01' AND '2026-02-30'",
+    1,
+    75,
+    "'2026-02-30'",
+    /is no date: write it as '2026-01-31'/,
+  ],
   ['SELECT event + 1 AS x FROM events', 1, 8, 'event', /takes numbers, this is text/],
   [
     'SELECT lower(timestamp) AS x FROM events',

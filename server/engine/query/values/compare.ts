@@ -4,6 +4,7 @@ import type { Span } from '../query_error.ts';
 import { compose } from './value.ts';
 import type { Value } from './value.ts';
 import { describeType, isNumeric, isTextual } from './value_type.ts';
+import type { Kind } from './value_type.ts';
 import type { QueryWriter } from './writer.ts';
 
 /** ClickHouse's function of each comparison. */
@@ -15,6 +16,14 @@ const functions = {
   '>': 'greater',
   '>=': 'greaterOrEquals',
 } as const;
+
+/** How a text of the query is written that is read as the kind beside it. */
+const forms: Partial<Record<Kind, string>> = {
+  timestamp: "'2026-01-31 12:00:00' or '2026-01-31'",
+  date: "'2026-01-31'",
+  uuid: "'01234567-89ab-cdef-0123-456789abcdef'",
+};
+const shown_length_max = 40;
 
 /** A comparison of the language. */
 export type Comparison = keyof typeof functions;
@@ -37,17 +46,29 @@ export function compare(
     compose(sql, { kind: 'boolean', nullable: canBeNull, items: [] }, span, [left, right]);
   const exact = wholeNumbers(writer, left, right);
   const aligned = alignForComparison(writer, left, right);
-  if (aligned === undefined)
+  if (aligned === undefined) {
+    refuseText(left, right);
+    refuseText(right, left);
     throw new Fault(
       `Values of the types ${describeType(left.type)} and ${describeType(right.type)} cannot ` +
         'be compared: convert one of them.',
       span,
     );
+  }
   // The property as a whole number decides where it is one: a float would take neighbours of more
   // than 15 digits for equal.
   if (exact !== undefined)
     return result(`coalesce(${apply(...exact)}, ${apply(...aligned)})`, true);
   return result(apply(...aligned), nullable || aligned.some((value) => value.type.nullable));
+}
+
+/** Throws where a text of the query cannot be read as the kind that it stands beside. */
+function refuseText({ type, literal, span }: Value, beside: Value): void {
+  const form = forms[beside.type.kind];
+  if (type.kind !== 'text' || typeof literal !== 'string' || form === undefined) return;
+  const shown =
+    literal.length > shown_length_max ? `${literal.slice(0, shown_length_max)}…` : literal;
+  throw new Fault(`'${shown}' is no ${beside.type.kind}: write it as ${form}.`, span);
 }
 
 function wholeNumbers(writer: QueryWriter, left: Value, right: Value): [Value, Value] | undefined {
