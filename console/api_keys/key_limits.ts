@@ -26,7 +26,7 @@ function named<Id>(noun: string, ids: Id[], known: { id: Id; name: string }[]): 
   return [`in ${noun}${names.length === 1 ? '' : 's'} ${all.join(', ')}`];
 }
 
-/** The projects as choices of a form; their organization stands beside them where there are more. */
+/** The projects as choices of a form, with their organization where there are several. */
 export function projectChoices(organizations: Known[]): { value: string; label: string }[] {
   return organizations.flatMap(({ name: organization, teams }) =>
     teams.map(({ id, name }) => ({
