@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Static } from 'typebox';
 import type { ApiKeyRow, NewApiKey } from '../../server/api/api_keys/schema.ts';
+import { organizations } from '../organizations/organizations.ts';
 import { ChoiceField, ChoicesField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { CopyButton } from '../page/copy_button.tsx';
@@ -11,7 +12,8 @@ import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
 import { api_keys } from './api_keys.ts';
-import { scope_choices } from './scope_names.ts';
+import { projectChoices, whereItWorks } from './key_limits.ts';
+import { scope_choices, scopesInWords } from './scope_names.ts';
 
 const day_ms = 86_400_000;
 
@@ -68,11 +70,13 @@ type Making = { made: (key: NewKey) => void };
 
 function CreateKey({ made }: Making) {
   const done = useDone();
+  const projects = projectChoices(useQuery(organizations).data?.results ?? []);
   return (
     <Form<NewKey>
       path="/api/personal_api_keys/"
-      body={({ expires_at, ...values }) => ({
+      body={({ expires_at, scoped_teams = [], ...values }) => ({
         ...values,
+        scoped_teams: [scoped_teams].flat().map(Number),
         expires_at:
           expires_at === '' ? null : new Date(now() + Number(expires_at) * day_ms).toISOString(),
       })}
@@ -84,6 +88,13 @@ function CreateKey({ made }: Making) {
     >
       <TextField name="label" label="What it is for" autoComplete="off" />
       <ChoicesField name="scopes" label="What may be done with it" options={scope_choices} />
+      {projects.length > 0 && (
+        <ChoicesField
+          name="scoped_teams"
+          label="Where it works: everywhere, or only in these projects"
+          options={projects}
+        />
+      )}
       <ChoiceField
         name="expires_at"
         label="How long it works"
@@ -133,13 +144,21 @@ function RollKey({ api_key: { id, label }, made }: { api_key: ApiKeyRow } & Maki
 function Key({ api_key, made }: { api_key: ApiKeyRow } & Making) {
   const { id, label, mask_value, scopes, expires_at, created_at } = api_key;
   const done = useDone();
+  const { data } = useQuery(organizations);
   return (
     <li>
       <div>
         <p>
           <bdi>{label}</bdi> <code>{mask_value}</code>
         </p>
-        <p className="muted">{scopes.join(', ')}</p>
+        <p className="muted">
+          {scopesInWords(scopes)}
+          {data !== undefined && (
+            <>
+              , <bdi>{whereItWorks(api_key, data.results)}</bdi>
+            </>
+          )}
+        </p>
         <p className="muted">
           Made <Instant at={created_at} />,{' '}
           {expires_at === null ? (

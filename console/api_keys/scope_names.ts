@@ -24,3 +24,8 @@ export const scope_choices = Object.entries(scope_names).map(([value, label]) =>
   value,
   label: `${value}: ${label}`,
 }));
+
+/** What a key may do, as it is listed: the scopes, in words where one opens all. */
+export function scopesInWords(scopes: string[]): string {
+  return scopes.map((scope) => (scope === '*' ? scope_names['*'] : scope)).join(', ');
+}

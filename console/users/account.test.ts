@@ -76,18 +76,22 @@ test(
 );
 
 test('a key is shown once, works, and no longer does when it is revoked', { skip }, async () => {
-  await openAccount(await newPerson(world.harness));
+  const { user, project } = await world.harness.newOrganization();
+  await openAccount(user);
   await page.getByText('Make a key').click();
   await press('Make the key');
   await section('Personal API keys').getByText('Must have at least 1 entry.').waitFor();
   await page.getByLabel('What it is for').fill('A <b> & "key"');
   await page.getByLabel('organization:read').check();
+  await page.locator('input[name=scoped_teams]').check();
   await press('Make the key');
   await page.getByText('It is not shown again').waitFor();
   const key = (await section('Personal API keys').locator('.panel code').textContent())!;
   const own = (await world.harness.request('GET', '/api/personal_api_keys/@current/', { key }))
     .body;
   assert.deepEqual([own.label, own.scopes], ['A <b> & "key"', ['organization:read']]);
+  assert.deepEqual(own.scoped_teams, [project.id]);
+  await page.getByText('organization:read, in project').waitFor();
   assert.ok(Math.abs(Date.parse(own.expires_at) - clock.now() - 90 * 86_400_000) < 60_000);
   const dialog = page.getByRole('dialog', { name: 'Revoke the key “A <b> & "key"”?' });
   await press('Revoke the key A <b> & "key"');
@@ -100,7 +104,7 @@ test('a key is shown once, works, and no longer does when it is revoked', { skip
   );
   await press('Revoke the key A <b> & "key"');
   await dialog.getByRole('button', { name: 'Revoke the key' }).click();
-  await page.getByText('You have no keys.').waitFor();
+  await page.getByText('The key was revoked.').waitFor();
   assert.equal(
     (await world.harness.request('GET', '/api/personal_api_keys/@current/', { key })).status,
     401,

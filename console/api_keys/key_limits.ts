@@ -1,0 +1,37 @@
+import type { ApiKeyRow } from '../../server/api/api_keys/schema.ts';
+import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
+
+type Known = Pick<OrganizationRow, 'id' | 'name'> & { teams: { id: number; name: string }[] };
+type Limits = Pick<ApiKeyRow, 'scoped_organizations' | 'scoped_teams'>;
+
+/** Where a key works, in words: its projects, its organizations, both, or everywhere. */
+export function whereItWorks(
+  { scoped_organizations, scoped_teams }: Limits,
+  organizations: Known[],
+): string {
+  const projects = organizations.flatMap(({ teams }) => teams);
+  const limits = [
+    ...named('project', scoped_teams, projects),
+    ...named('organization', scoped_organizations, organizations),
+  ];
+  return limits.length === 0 ? 'everywhere' : limits.join(', and only ');
+}
+
+function named<Id>(noun: string, ids: Id[], known: { id: Id; name: string }[]): string[] {
+  if (ids.length === 0) return [];
+  const names = ids.map((id) => known.find((one) => one.id === id)?.name);
+  const found = names.filter((name) => name !== undefined);
+  const gone = names.length - found.length;
+  const all = [...found, ...(gone === 0 ? [] : [`${gone} that ${gone === 1 ? 'is' : 'are'} gone`])];
+  return [`in ${noun}${names.length === 1 ? '' : 's'} ${all.join(', ')}`];
+}
+
+/** The projects as choices of a form, with their organization where there are several. */
+export function projectChoices(organizations: Known[]): { value: string; label: string }[] {
+  return organizations.flatMap(({ name: organization, teams }) =>
+    teams.map(({ id, name }) => ({
+      value: String(id),
+      label: organizations.length > 1 ? `${name} (${organization})` : name,
+    })),
+  );
+}
