@@ -6,7 +6,7 @@ import { etagOf } from '../http/reading.ts';
 import { useActions } from '../page/actions.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { Page } from '../page/page.tsx';
-import { Shown } from '../page/shown.tsx';
+import { NoSuch, Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { by_dates } from './backfills/by_dates.ts';
 import { ExportContext, exportPath } from './export_context.ts';
@@ -33,10 +33,19 @@ export function ExportFrame() {
   const { project_id, export_id } = route.useParams();
   const { pathname } = useLocation();
   const query = useQuery(oneExport(project_id, export_id));
-  if (query.data === undefined)
+  const missing = (
+    <NoSuch noun="export">
+      <Link to="/projects/$project_id/exports" params={{ project_id }}>
+        The exports of this project
+      </Link>
+    </NoSuch>
+  );
+  if (query.data === undefined || query.error?.status === 404)
     return (
       <Page title="Export">
-        <Shown query={query}>{() => undefined}</Shown>
+        <Shown query={query} missing={missing}>
+          {() => undefined}
+        </Shown>
       </Page>
     );
   return (

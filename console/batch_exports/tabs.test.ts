@@ -91,7 +91,10 @@ test(
     await repair.getByText('Cancelled', { exact: true }).waitFor();
     await repair.getByRole('button', { name: 'Abort' }).waitFor({ state: 'detached' });
     await goTo(page, address.replace(/.{12}$/, '000000000000'));
-    await page.getByRole('alert').waitFor();
+    const alert = page.getByRole('alert');
+    await alert.getByText('There is no such export: it was deleted, or you may not').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0);
+    await alert.getByRole('link', { name: 'The exports of this project' }).waitFor();
     // The list that cannot be read is asked the rules of axe-core, and says it in the same way.
     await checkEverywhere(page, 'export_missing', []);
   },

@@ -10,7 +10,7 @@ import { ManagedNote } from '../configuration/managed_note.tsx';
 import { Page } from '../page/page.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
-import { Shown } from '../page/shown.tsx';
+import { NoSuch, Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { domainOf, domainPath, proof_states } from './domains.ts';
 import { ProviderForm, RulesForm, TestSignIn } from './provider_steps.tsx';
@@ -24,7 +24,7 @@ export function DomainPage() {
   const query = useQuery(read);
   return (
     <Page title={query.data?.domain ?? 'Domain'} request={pathOf(read)}>
-      <Shown query={query}>
+      <Shown query={query} missing={<NoSuch noun="domain" />}>
         {(domain) => {
           const given = { domain, organization_id };
           return (

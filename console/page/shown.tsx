@@ -7,16 +7,19 @@ import { Sentence } from './sentence.tsx';
 /**
  * What was read, or how it stands: a quiet placeholder while it is read for the first time, the
  * reason and a button where it could not be. What was read before stays on the screen when a later
- * look fails, and says so.
+ * look fails, and says so. What is not there is not asked for again: `missing` says where to go.
  */
 export function Shown<Body>({
   query,
+  missing = <NoSuch noun="record" />,
   children,
 }: {
   query: Pick<UseQueryResult<Body>, 'data' | 'error' | 'refetch' | 'isFetching'>;
+  missing?: ReactNode;
   children: (body: Body) => ReactNode;
 }) {
   const { data, error, refetch, isFetching } = query;
+  if (error?.status === 404) return missing;
   const again = (
     <Button size="compact-sm" variant="default" loading={isFetching} onClick={() => void refetch()}>
       Try again
@@ -33,6 +36,16 @@ export function Shown<Body>({
       )}
       {children(data)}
     </>
+  );
+}
+
+/** Says that a record is not there, with a way to those that are. */
+export function NoSuch({ noun, children }: { noun: string; children?: ReactNode }) {
+  return (
+    <div role="alert" className="panel">
+      <p>There is no such {noun}: it was deleted, or you may not see it.</p>
+      {children !== undefined && <p>{children}</p>}
+    </div>
   );
 }
 

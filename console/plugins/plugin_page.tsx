@@ -6,7 +6,7 @@ import { etagOf, pathOf } from '../http/reading.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
-import { Shown } from '../page/shown.tsx';
+import { NoSuch, Shown } from '../page/shown.tsx';
 import { projectOf } from '../projects/project.ts';
 import { ConfigSection } from './config_section.tsx';
 import { JobSection } from './job_section.tsx';
@@ -42,7 +42,7 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
   const configOf = ({ id }: PluginRow) => configs.data?.results.find(({ plugin }) => plugin === id);
   return (
     <Page title={query.data?.name ?? 'Plugin'} request={pathOf(read)}>
-      <Shown query={query}>
+      <Shown query={query} missing={<NoSuch noun="plugin" />}>
         {(plugin) => (
           <>
             <Facts plugin={plugin} />

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { Outlet, useParams } from '@tanstack/react-router';
+import { Link, Outlet, useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { Shown } from '../page/shown.tsx';
+import { Page } from '../page/page.tsx';
+import { NoSuch, Shown } from '../page/shown.tsx';
 import { ZoneContext } from '../time/instant.tsx';
 import { projectOf } from './project.ts';
 import { rememberProject } from './remembered.ts';
@@ -14,8 +15,15 @@ export function ProjectOutlet() {
   useEffect(() => {
     if (id !== undefined) rememberProject(id);
   }, [id]);
+  const missing = (
+    <Page title="Project">
+      <NoSuch noun="project">
+        <Link to="/">To the start</Link>
+      </NoSuch>
+    </Page>
+  );
   return (
-    <Shown query={project}>
+    <Shown query={project} missing={missing}>
       {({ timezone }) => (
         <ZoneContext value={timezone}>
           <Outlet />

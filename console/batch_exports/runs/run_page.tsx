@@ -6,7 +6,7 @@ import type { Static } from 'typebox';
 import type { BatchExportRun, Receipt } from '../../../server/api/batch_exports/runs/schema.ts';
 import { addressOf } from '../../http/address.ts';
 import { CopyButton } from '../../page/copy_button.tsx';
-import { Shown } from '../../page/shown.tsx';
+import { NoSuch, Shown } from '../../page/shown.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { exactly, seconds } from '../../time/words.ts';
 import { useExport } from '../export_context.ts';
@@ -22,11 +22,18 @@ const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/ru
 
 /** One run: what came of it, its steps, what it wrote, its receipt and its log. */
 export function RunPage() {
-  const { run_id } = route.useParams();
+  const params = route.useParams();
   const { path } = useExport();
-  const query = useQuery(oneRun(path, run_id));
+  const query = useQuery(oneRun(path, params.run_id));
+  const missing = (
+    <NoSuch noun="run">
+      <Link to="/projects/$project_id/exports/$export_id/runs" params={params}>
+        The runs of this export
+      </Link>
+    </NoSuch>
+  );
   return (
-    <Shown query={query}>
+    <Shown query={query} missing={missing}>
       {(run) => (
         <>
           <Outcome run={run} />
