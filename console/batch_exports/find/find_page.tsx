@@ -13,8 +13,9 @@ import { exactly } from '../../time/words.ts';
 import { counted, inBytes } from '../quantities.ts';
 import { ReceiptLink } from '../runs/receipt_link.tsx';
 import { exportPath } from '../export_context.ts';
-import { foundRecords, found_states } from './find.ts';
+import { foundRecords } from './find.ts';
 import type { FindSearch } from './find.ts';
+import { found_states, groupsOf, isUuid } from './found_groups.ts';
 import '../one_export.css';
 
 const route = getRouteApi('/signed_in/projects/$project_id/find');
@@ -23,7 +24,8 @@ const route = getRouteApi('/signed_in/projects/$project_id/find');
 export function FindPage() {
   const { project_id } = route.useParams();
   const search = route.useSearch();
-  const is_asked = search.uuid !== undefined || search.distinct_id !== undefined;
+  const is_asked =
+    search.uuid === undefined ? search.distinct_id !== undefined : isUuid(search.uuid);
   return (
     <Page
       title="Find a record"
@@ -67,6 +69,11 @@ function FindByUuid({ search }: { search: FindSearch }) {
         size="sm"
         className="uuid_field"
         defaultValue={search.uuid}
+        error={
+          search.uuid !== undefined && !isUuid(search.uuid)
+            ? 'This is no uuid: it has 32 digits of 0-9 and a-f, with four dashes.'
+            : undefined
+        }
         autoComplete="off"
         spellCheck={false}
         required
@@ -121,7 +128,7 @@ function Results({ search }: { search: FindSearch }) {
       {({ detail, records, has_more_records, exports_left_out }) => (
         <>
           <p role="status" className={records.length === 0 ? 'panel' : ''}>
-            {detail}
+            <Sentence text={detail} />
           </p>
           {records.map((record) => (
             <Record
@@ -162,15 +169,32 @@ function Record({ record }: { record: FoundRecord }) {
       {exports.length === 0 ? (
         <p>This project has no export.</p>
       ) : (
-        <ul className="records">
-          {exports.map((one) => (
-            <li key={one.batch_export}>
-              <InExport found={one} />
-            </li>
-          ))}
-        </ul>
+        groupsOf(exports).map((group) =>
+          group.is_folded ? (
+            <details key={group.state} className="seldom">
+              <summary>
+                {found_states[group.state].word} in {counted(group.exports.length, 'export')}
+              </summary>
+              <InExports exports={group.exports} />
+            </details>
+          ) : (
+            <InExports key={group.state} exports={group.exports} />
+          ),
+        )
       )}
     </section>
+  );
+}
+
+function InExports({ exports }: { exports: FoundExport[] }) {
+  return (
+    <ul className="records">
+      {exports.map((one) => (
+        <li key={one.batch_export}>
+          <InExport found={one} />
+        </li>
+      ))}
+    </ul>
   );
 }
 

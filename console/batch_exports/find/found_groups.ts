@@ -1,0 +1,42 @@
+import type { FoundExport } from '../../../server/api/batch_exports/find/schema.ts';
+import type { State } from '../state.ts';
+
+type FoundState = FoundExport['state'];
+
+/** So many exports in which a record stands alike are still listed; more are folded. */
+const listed_max = 3;
+
+/** How a record stands in an export, by its state; what wants a look comes first. */
+export const found_states: Record<FoundState, State> = {
+  failed: { word: 'Failed', tone: 'bad' },
+  missing: { word: 'Missing', tone: 'bad' },
+  in_doubt: { word: 'In doubt', tone: 'warn' },
+  not_told: { word: 'Cannot be told', tone: 'warn' },
+  under_way: { word: 'Under way', tone: 'muted' },
+  waiting: { word: 'Waiting', tone: 'muted' },
+  excluded: { word: 'Excluded', tone: 'muted' },
+  not_in_query: { word: 'Not in the query', tone: 'muted' },
+  not_in_model: { word: 'Another model', tone: 'muted' },
+  superseded: { word: 'Superseded', tone: 'muted' },
+  outside: { word: 'Outside of the schedule', tone: 'muted' },
+  delivered: { word: 'Delivered', tone: 'good' },
+};
+const never_folded: FoundState[] = ['failed', 'missing', 'in_doubt', 'not_told', 'under_way'];
+
+/** The exports of a record by how it stands in them; many that are as they should be are folded. */
+export function groupsOf<Found extends { state: FoundState }>(
+  exports: Found[],
+): { state: FoundState; exports: Found[]; is_folded: boolean }[] {
+  return (Object.keys(found_states) as FoundState[])
+    .map((state) => ({ state, exports: exports.filter((one) => one.state === state) }))
+    .filter((group) => group.exports.length > 0)
+    .map((group) => ({
+      ...group,
+      is_folded: group.exports.length > listed_max && !never_folded.includes(group.state),
+    }));
+}
+
+/** Whether the text can be the uuid of an event: others are not asked for. */
+export function isUuid(text: string): boolean {
+  return /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text.trim());
+}
