@@ -7,6 +7,7 @@ import { useActions } from '../page/actions.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { Page } from '../page/page.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
+import { Sentence } from '../page/sentence.tsx';
 import { Instant } from '../time/instant.tsx';
 import { by_dates } from './backfills/by_dates.ts';
 import { ExportContext, exportPath } from './export_context.ts';
@@ -145,7 +146,7 @@ function Standing({ row }: { row: BatchExport }) {
           next run <Instant at={next_run.data_interval_end} />
         </span>
       )}
-      {pause_reason !== null && <span>{pause_reason.detail}</span>}
+      {pause_reason !== null && <Sentence text={pause_reason.detail} />}
     </p>
   );
 }

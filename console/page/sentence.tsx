@@ -1,17 +1,22 @@
 import { server_address } from '../http/address.ts';
+import { Instant } from '../time/instant.tsx';
+import { partsOf } from './sentence_parts.ts';
 
-/** A sentence of the API, with the addresses of this server in it as links. */
+/**
+ * A sentence of the API, with the addresses of this server in it as links, and instants as the page
+ * writes them: to the minute, in the zone of the project.
+ */
 export function Sentence({ text }: { text: string }) {
-  if (text === '') return undefined;
   let at = 0;
-  return text.split(/(https?:\/\/\S+)/).map((part) => {
-    const key = (at += part.length);
-    return part.startsWith(`${server_address}/`) ? (
-      <a key={key} href={part}>
-        {part}
+  return partsOf(text).map((part) => {
+    const key = (at += part.text.length);
+    if (part.kind === 'instant') return <Instant key={key} at={part.text} is_exact />;
+    return part.text.startsWith(`${server_address}/`) ? (
+      <a key={key} href={part.text}>
+        {part.text}
       </a>
     ) : (
-      <span key={key}>{part}</span>
+      <span key={key}>{part.text}</span>
     );
   });
 }

@@ -6,6 +6,7 @@ import { useExport } from '../export_context.ts';
 import { useWhenChanged } from '../following.ts';
 import { Form } from '../../form/form.tsx';
 import { Shown } from '../../page/shown.tsx';
+import { Sentence } from '../../page/sentence.tsx';
 import { useReadAnew } from '../read_anew.ts';
 import { counted } from '../quantities.ts';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
@@ -68,7 +69,11 @@ function Standing({ backfill, path }: { backfill: Backfill; path: string }) {
         ended, {counted(progress.records_completed, 'row')} delivered,{' '}
         {counted(progress.records_elsewhere, 'row')} left out because they are there already.
       </p>
-      {detail !== null && <p className="muted">{detail}</p>}
+      {detail !== null && (
+        <p className="muted">
+          <Sentence text={detail} />
+        </p>
+      )}
       {finished_at === null && (
         <>
           {status === 'Starting' && settles_at !== null && (

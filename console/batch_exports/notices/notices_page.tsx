@@ -1,12 +1,14 @@
 import { Pagination } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useContext, useState } from 'react';
 import type { NoticeDelivery } from '../../../server/api/notice_deliveries/schema.ts';
 import { ActButton } from '../act_button.tsx';
 import { useExport } from '../export_context.ts';
 import { Shown } from '../../page/shown.tsx';
-import { Instant } from '../../time/instant.tsx';
+import { Sentence } from '../../page/sentence.tsx';
+import { Instant, ZoneContext } from '../../time/instant.tsx';
+import { exactly } from '../../time/words.ts';
 import { counted } from '../quantities.ts';
 import {
   deliveryPath,
@@ -56,6 +58,7 @@ export function NoticesPage() {
 
 function Delivery({ delivery }: { delivery: NoticeDelivery }) {
   const queries = useQueryClient();
+  const zone = useContext(ZoneContext);
   const [is_open, setOpen] = useState(false);
   const { id, team_id, event, address, outcome, attempts, next_attempt_at, created_at } = delivery;
   const { word, tone } = delivery_states[outcome];
@@ -85,7 +88,7 @@ function Delivery({ delivery }: { delivery: NoticeDelivery }) {
         <ActButton
           path={`${deliveryPath(team_id, id)}send/`}
           label="Send again"
-          about={`the notice ${event} of ${created_at}`}
+          about={`the notice ${event} of ${exactly(created_at, zone)}`}
           done={sent}
         />
       </p>
@@ -108,7 +111,11 @@ function Attempts({ delivery: { team_id, id } }: { delivery: NoticeDelivery }) {
               <li key={number}>
                 <Instant at={at} is_exact />: {outcome.replace('_', ' ')}
                 {status !== null && `, status ${status}`}
-                {detail !== null && `, ${detail}`}
+                {detail !== null && (
+                  <>
+                    , <Sentence text={detail} />
+                  </>
+                )}
               </li>
             ))}
           </ol>

@@ -11,6 +11,7 @@ import { useWhenChanged } from '../following.ts';
 import { Form } from '../../form/form.tsx';
 import { Panel } from '../../page/panel.tsx';
 import { Shown } from '../../page/shown.tsx';
+import { Sentence } from '../../page/sentence.tsx';
 import { counted } from '../quantities.ts';
 import { useReadAnew } from '../read_anew.ts';
 import { matchingRuns, oneAction } from './bulk.ts';
@@ -124,7 +125,9 @@ function Progressing({ id }: { id: string }) {
       <Shown query={query}>
         {({ detail, finished_at, progress: { total, pending, refused } }) => (
           <>
-            <p role="status">{detail}</p>
+            <p role="status">
+              <Sentence text={detail} />
+            </p>
             <Progress
               value={total === 0 ? 100 : ((total - pending) / total) * 100}
               aria-label="Progress of the action"

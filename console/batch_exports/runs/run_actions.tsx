@@ -1,7 +1,10 @@
+import { useContext } from 'react';
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
 import { ActButton } from '../act_button.tsx';
 import { useExport } from '../export_context.ts';
 import { useReadAnew } from '../read_anew.ts';
+import { ZoneContext } from '../../time/instant.tsx';
+import { exactly } from '../../time/words.ts';
 import { isCancellable, isRetryable } from './run_filters.ts';
 import { runPath } from './runs.ts';
 
@@ -15,7 +18,8 @@ export function RunActions({
 }) {
   const { path } = useExport();
   const readAnew = useReadAnew(path);
-  const about = `the run of ${run.data_interval_start}`;
+  const zone = useContext(ZoneContext);
+  const about = `the run of ${exactly(run.data_interval_start, zone)}`;
   const said = async (text: string) => {
     await readAnew();
     return text;

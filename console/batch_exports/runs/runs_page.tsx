@@ -5,6 +5,7 @@ import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { Moment } from '../moment.tsx';
 import { Refusal, Waiting } from '../../page/shown.tsx';
+import { Sentence } from '../../page/sentence.tsx';
 import { ManyRuns } from './many_runs.tsx';
 import { statusChoice, status_choices } from './run_filters.ts';
 import type { RunSearch } from './run_filters.ts';
@@ -29,7 +30,9 @@ export function RunsPage() {
         error === null && <Waiting />
       ) : (
         <>
-          <p className="muted small">{data.pages[0]!.detail}</p>
+          <p className="muted small">
+            <Sentence text={data.pages[0]!.detail} />
+          </p>
           <RunList
             runs={data.pages.flatMap(({ results }) => results)}
             has_more={hasNextPage}

@@ -9,6 +9,7 @@ import { run_states } from '../state.ts';
 import { ReceiptLink } from '../runs/receipt_link.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
+import { Sentence } from '../../page/sentence.tsx';
 import type { Span } from './boundaries.ts';
 import { rangeAt } from './drawn.ts';
 import type { Drawn } from './drawn.ts';
@@ -40,7 +41,10 @@ export function SlotReadout({
         {exactly(isoInstant(cursor.to), zone)}
       </p>
       <p>
-        {inWords(range)}. <span className="muted">{range.detail}</span>{' '}
+        {inWords(range)}.{' '}
+        <span className="muted">
+          <Sentence text={range.detail} />
+        </span>{' '}
         {range.state !== 'outside' && range.state !== 'waiting' && (
           <Button size="compact-xs" variant="default" onClick={() => setSelection(cursor)}>
             Select this slot

@@ -7,6 +7,7 @@ import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { Seldom } from '../../page/section.tsx';
 import { Refusal, Waiting } from '../../page/shown.tsx';
+import { Sentence } from '../../page/sentence.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
 import { entryInWords, entryKind, entry_kinds, timelineOf, valueText } from './timeline.ts';
@@ -77,7 +78,10 @@ function Entry({ entry }: { entry: TimelineEntry }) {
       </span>
       <div>
         <p>
-          <span className={tone}>{title}</span> <span className="muted">{detail}</span>
+          <span className={tone}>{title}</span>{' '}
+          <span className="muted">
+            <Sentence text={detail} />
+          </span>
         </p>
         {entry.runs !== null && <RunLinks runs={entry.runs} />}
         {entry.backfill !== null && <BackfillRange backfill={entry.backfill} />}
