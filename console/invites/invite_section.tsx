@@ -15,6 +15,7 @@ import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { InviteForm } from './invite_form.tsx';
+import { inviteState, unsentNote } from './invite_words.ts';
 import { invites, sentInvitesPath } from './invites.ts';
 
 /** The open invites as a table, and the form that sends more. */
@@ -63,9 +64,11 @@ export function InviteSection({
 
 /** What came of each address, with the links, which the API shows once. */
 function Made({ made }: { made: InviteWithLink[] }) {
+  const note = unsentNote(made);
   return (
     <Panel>
       <h3>{made.length === 1 ? 'The invite' : `${made.length} invites`}</h3>
+      {note !== undefined && <p className="warn">{note}</p>}
       <p>The links are not shown again. They are open for 3 days.</p>
       <Rows columns={['Address', 'Mail', 'Link']}>
         {made.map(({ id, target_email, emailing_attempt_made, link }) => (
@@ -74,7 +77,7 @@ function Made({ made }: { made: InviteWithLink[] }) {
               <bdi>{target_email}</bdi>
             </Table.Th>
             <Table.Td data-label="Mail" className={emailing_attempt_made ? 'good' : 'warn'}>
-              {emailing_attempt_made ? 'Sent' : 'Not sent yet'}
+              {emailing_attempt_made ? 'Sent' : 'Not sent'}
             </Table.Td>
             <Table.Td data-label="Link" className="long">
               {link !== undefined && (
@@ -93,7 +96,7 @@ function Made({ made }: { made: InviteWithLink[] }) {
 
 function Row({ invite, children }: { invite: InviteRow; children: ReactNode }) {
   const { target_email, level, created_by, updated_at } = invite;
-  const { word, tone } = stateOf(invite);
+  const { word, tone } = inviteState(invite);
   return (
     <Table.Tr>
       <Table.Th scope="row">
@@ -116,13 +119,6 @@ function Row({ invite, children }: { invite: InviteRow; children: ReactNode }) {
       <Table.Td data-label="Change">{children}</Table.Td>
     </Table.Tr>
   );
-}
-
-function stateOf({ is_expired, emailing_attempt_made }: InviteRow): { word: string; tone: string } {
-  if (is_expired) return { word: 'Expired: send it again', tone: 'warn' };
-  return emailing_attempt_made
-    ? { word: 'Open', tone: 'good' }
-    : { word: 'Open, mail not sent', tone: 'warn' };
 }
 
 function Actions({

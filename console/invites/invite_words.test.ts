@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inviteState, unsentNote } from './invite_words.ts';
+
+test('where no mail goes out, it says what to do instead', () => {
+  const [sent, unsent] = [{ emailing_attempt_made: true }, { emailing_attempt_made: false }];
+  assert.equal(unsentNote([unsent]), 'No mail has gone out: hand over the link below.');
+  assert.equal(unsentNote([unsent, unsent]), 'No mail has gone out: hand over the links below.');
+  assert.equal(unsentNote([unsent, sent]), undefined);
+});
+
+test('an invite that is open says whether its mail has gone out', () => {
+  const of = (is_expired: boolean, emailing_attempt_made: boolean) =>
+    inviteState({ is_expired, emailing_attempt_made }).word;
+  assert.deepEqual(
+    [of(false, true), of(false, false), of(true, true)],
+    ['Open', 'Open, no mail has gone out', 'Expired: send it again'],
+  );
+});

@@ -1,0 +1,24 @@
+import type { InviteRow } from '../../server/api/invites/schema.ts';
+
+type Invite = Pick<InviteRow, 'emailing_attempt_made' | 'is_expired'>;
+
+/**
+ * What is to be done about invites of which no mail went out, as it is where the server has no
+ * relay; undefined where one did. What is late may still go out.
+ */
+export function unsentNote(made: Pick<Invite, 'emailing_attempt_made'>[]): string | undefined {
+  if (made.some(({ emailing_attempt_made }) => emailing_attempt_made)) return undefined;
+  const links = made.length === 1 ? 'the link' : 'the links';
+  return `No mail has gone out: hand over ${links} below.`;
+}
+
+/** How an invite stands. */
+export function inviteState({ is_expired, emailing_attempt_made }: Invite): {
+  word: string;
+  tone: string;
+} {
+  if (is_expired) return { word: 'Expired: send it again', tone: 'warn' };
+  return emailing_attempt_made
+    ? { word: 'Open', tone: 'good' }
+    : { word: 'Open, no mail has gone out', tone: 'warn' };
+}
