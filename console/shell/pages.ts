@@ -11,20 +11,62 @@ import {
   IconWorld,
 } from '@tabler/icons-react';
 
-/** The pages of a project in the navigation, one line each. */
+/** The pages of a project in the navigation; by what is in `also` the palette finds them too. */
 export const project_pages = [
-  { label: 'Exports', to: '/projects/$project_id/exports', icon: IconDatabaseExport },
-  { label: 'Events', to: '/projects/$project_id/events', icon: IconActivity },
-  { label: 'Find a record', to: '/projects/$project_id/find', icon: IconSearch },
-  { label: 'Notices', to: '/projects/$project_id/notices', icon: IconBell },
+  {
+    label: 'Exports',
+    also: ['backfill', 'repair', 'destinations'],
+    to: '/projects/$project_id/exports',
+    icon: IconDatabaseExport,
+  },
+  {
+    label: 'Events',
+    also: ['project key', 'SDK', 'capture'],
+    to: '/projects/$project_id/events',
+    icon: IconActivity,
+  },
+  {
+    label: 'Find a record',
+    also: ['uuid', 'distinct id', 'person'],
+    to: '/projects/$project_id/find',
+    icon: IconSearch,
+  },
+  {
+    label: 'Notices',
+    also: ['webhook', 'mail', 'alerts', 'Slack'],
+    to: '/projects/$project_id/notices',
+    icon: IconBell,
+  },
   { label: 'Plugins', to: '/projects/$project_id/plugins', icon: IconPlug },
   { label: 'Project settings', to: '/projects/$project_id/settings', icon: IconSettings },
 ] as const;
 
-/** The pages of an organization in the navigation, one line each. */
+/** The pages of an organization in the navigation. */
 export const organization_pages = [
-  { label: 'Members', to: '/organizations/$organization_id/members', icon: IconUsers },
-  { label: 'Domains', to: '/organizations/$organization_id/domains', icon: IconWorld },
-  { label: 'Activity', to: '/organizations/$organization_id/activity', icon: IconTimeline },
+  {
+    label: 'Members',
+    also: ['invite', 'people', 'users', 'levels'],
+    to: '/organizations/$organization_id/members',
+    icon: IconUsers,
+  },
+  {
+    label: 'Domains',
+    also: ['SSO', 'SAML', 'single sign-on', 'provider'],
+    to: '/organizations/$organization_id/domains',
+    icon: IconWorld,
+  },
+  {
+    label: 'Activity',
+    also: ['audit log', 'changes'],
+    to: '/organizations/$organization_id/activity',
+    icon: IconTimeline,
+  },
   { label: 'Settings', to: '/organizations/$organization_id/settings', icon: IconBuilding },
 ] as const;
+
+/** The page of who is signed in, which stands in a menu of its own. */
+export const account_page = {
+  label: 'Account',
+  also: ['API keys', 'password', 'sessions', 'second factor', '2FA', 'mail address', 'sign-in'],
+  to: '/account',
+} as const;

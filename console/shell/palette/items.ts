@@ -8,7 +8,7 @@ import { addressOf } from '../../http/address.ts';
 import { useHome } from '../../organizations/home.ts';
 import { organizations } from '../../organizations/organizations.ts';
 import { shownActions } from '../../page/actions.ts';
-import { organization_pages, project_pages } from '../pages.ts';
+import { account_page, organization_pages, project_pages } from '../pages.ts';
 import { useSignOut } from '../sign_out.ts';
 import { themes } from '../themes.ts';
 import { matching } from './matches.ts';
@@ -17,6 +17,8 @@ import { matching } from './matches.ts';
 export type Item = {
   group: 'This page' | 'Exports' | 'Pages' | 'Actions' | 'Projects';
   label: string;
+  /** What it is found by too, after all that are called so. */
+  also?: readonly string[];
   /** What is said beside it. */
   hint?: string;
   /** What it gives as a sentence is shown in the palette, which stays then. */
@@ -60,17 +62,20 @@ function usePages(): Item[] {
   const navigate = useNavigate();
   const group = 'Pages' as const;
   return [
-    ...(project_id === undefined ? [] : project_pages).map(({ label, to }) => ({
+    ...(project_id === undefined ? [] : project_pages).map(({ icon: _icon, to, ...page }) => ({
       group,
-      label,
+      ...page,
       run: () => navigate({ to, params: { project_id: project_id! } }),
     })),
-    ...(organization_id === undefined ? [] : organization_pages).map(({ label, to }) => ({
-      group,
-      label: label === 'Settings' ? 'Organization settings' : label,
-      run: () => navigate({ to, params: { organization_id: organization_id! } }),
-    })),
-    { group, label: 'Account', run: () => navigate({ to: '/account' }) },
+    ...(organization_id === undefined ? [] : organization_pages).map(
+      ({ icon: _icon, to, ...page }) => ({
+        group,
+        ...page,
+        label: page.label === 'Settings' ? 'Organization settings' : page.label,
+        run: () => navigate({ to, params: { organization_id: organization_id! } }),
+      }),
+    ),
+    { group, ...account_page, run: () => navigate({ to: account_page.to }) },
   ];
 }
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { account_page, organization_pages, project_pages } from '../pages.ts';
 import { matching, rankOf } from './matches.ts';
+import type { Named } from './matches.ts';
 
 test('a text fits by its beginning, by words, by any part, or not', () => {
   const cases: [string, string, number | undefined][] = [
@@ -27,4 +29,36 @@ test('the best come first, equals keep their order', () => {
     ).map(({ label }) => label),
     ['Settings', 'Set up', 'Project settings', 'Reset'],
   );
+});
+
+test('what is known by other words comes after what is called so', () => {
+  const items: Named[] = [
+    { label: 'Account', also: ['API key', 'password', 'session'] },
+    { label: 'Keys of the house' },
+    { label: 'Members', also: ['invite'] },
+  ];
+  const labels = (typed: string) => matching(items, typed).map(({ label }) => label);
+  assert.deepEqual(labels('key'), ['Keys of the house', 'Account']);
+  assert.deepEqual(labels('api key'), ['Account']);
+  assert.deepEqual(labels('Invite'), ['Members']);
+  assert.equal(matching(items, 'key')[1]!.hint, 'API key');
+  // The middle of a word that is not shown would be a riddle.
+  assert.deepEqual(labels('ssword'), []);
+});
+
+test('pages are found by what people call what is on them', () => {
+  const pages = [...project_pages, ...organization_pages, account_page];
+  for (const [typed, label] of [
+    ['key', 'Account'],
+    ['password', 'Account'],
+    ['session', 'Account'],
+    ['invite', 'Members'],
+    ['sso', 'Domains'],
+    ['backfill', 'Exports'],
+    ['webhook', 'Notices'],
+  ] as const)
+    assert.ok(
+      matching<Named>(pages, typed).some((page) => page.label === label),
+      typed,
+    );
 });

@@ -10,11 +10,26 @@ export function rankOf(text: string, typed: string): 0 | 1 | 2 | undefined {
   return words.every((word) => where.includes(word)) ? 2 : undefined;
 }
 
-/** Those that fit what was typed, the best first, else in their order. */
-export function matching<Item extends { label: string }>(items: Item[], typed: string): Item[] {
+/** What is offered: its name, what it is known by too, and what is said beside it. */
+export type Named = { label: string; also?: readonly string[]; hint?: string };
+
+/** The words that an item is known by beside its label which fit by a beginning. */
+function fittingWords({ also = [] }: Named, typed: string): string[] {
+  return also.filter((words) => (rankOf(words, typed) ?? 2) < 2);
+}
+
+/**
+ * Those that fit what was typed, the best first, else in their order. After all whose label fits
+ * come those that are known by such a word too, which stands beside them.
+ */
+export function matching<Item extends Named>(items: Item[], typed: string): Item[] {
   return items
-    .map((item) => ({ item, rank: rankOf(item.label, typed) }))
-    .filter(({ rank }) => rank !== undefined)
-    .toSorted((one, other) => one.rank! - other.rank!)
+    .flatMap((item): { item: Item; rank: number }[] => {
+      const rank = rankOf(item.label, typed);
+      if (rank !== undefined) return [{ item, rank }];
+      const words = fittingWords(item, typed);
+      return words.length === 0 ? [] : [{ item: { ...item, hint: words.join(', ') }, rank: 3 }];
+    })
+    .toSorted((one, other) => one.rank - other.rank)
     .map(({ item }) => item);
 }
