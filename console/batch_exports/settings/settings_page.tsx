@@ -1,13 +1,18 @@
 import { Button, Checkbox } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
+import type { Config } from '../../destinations/config.ts';
+import { destinationTypes } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { Form } from '../../form/form.tsx';
 import { TypedForm } from '../../form/typed_form.tsx';
 import { etagOf } from '../../http/reading.ts';
 import { Section, useDone } from '../../page/section.tsx';
+import { Sentence } from '../../page/sentence.tsx';
+import { configFacts } from './config_facts.ts';
 import { inTime } from '../quantities.ts';
 import { Instant } from '../../time/instant.tsx';
 
@@ -55,11 +60,11 @@ function Facts({ row }: { row: BatchExport }) {
     ['Made', <Instant key="made" at={row.created_at} is_exact />],
     ['Changed', <Instant key="changed" at={row.last_updated_at} is_exact />],
     ['Destination', destination.type],
-    ...Object.entries(destination.config ?? {}).map(([name, value]): [string, ReactNode] => [
-      name,
-      <ConfigValue key={name} value={value} />,
-    ]),
   ];
+  const types = useQuery(destinationTypes);
+  const type = types.data?.results.find((one) => one.type === destination.type);
+  // Titles do not take the place of keys under the eyes of a reader.
+  const config = types.isPending ? [] : configFacts(type, (destination.config ?? {}) as Config);
   return (
     <>
       <dl className="settings">
@@ -67,6 +72,12 @@ function Facts({ row }: { row: BatchExport }) {
           <div key={name}>
             <dt>{name}</dt>
             <dd>{value}</dd>
+          </div>
+        ))}
+        {config.map(({ key, title, text, is_word }) => (
+          <div key={key}>
+            <dt>{title}</dt>
+            <dd>{is_word ? <span className="muted">{text}</span> : <code>{text}</code>}</dd>
           </div>
         ))}
       </dl>
@@ -81,11 +92,6 @@ function Facts({ row }: { row: BatchExport }) {
       )}
     </>
   );
-}
-
-function ConfigValue({ value }: { value: unknown }) {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text === '' ? <span className="muted">empty</span> : <code>{text}</code>;
 }
 
 type Own = { row: BatchExport; path: string };
@@ -120,7 +126,7 @@ function Unpause({ row, path }: Own) {
             since <Instant at={row.last_paused_at} is_exact />
           </>
         )}
-        . {row.pause_reason?.detail}
+        . <Sentence text={row.pause_reason?.detail ?? ''} />
       </p>
       <Form
         path={`${path}unpause/`}

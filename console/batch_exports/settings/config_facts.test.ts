@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DestinationType } from '../../../server/api/destinations/schema.ts';
+import { configFacts } from './config_facts.ts';
+
+const type = {
+  config: {
+    properties: {
+      prefix: { type: 'string', title: 'Prefix' },
+      compression: { type: ['string', 'null'], title: 'Compression' },
+      is_flat: { type: 'boolean', title: 'Flat' },
+      include_events: { type: 'array', title: 'Only these events' },
+      account: { type: 'string', title: 'Account' },
+    },
+  },
+  only_with: [{ keys: ['account'], key: 'prefix', values: ['other'] }],
+} as unknown as DestinationType;
+
+test('what is stored stands under the titles of the form, in words', () => {
+  const config = {
+    prefix: '',
+    compression: null,
+    is_flat: false,
+    include_events: ['a', 'b'],
+    account: 'x',
+    later: 3,
+  };
+  assert.deepEqual(
+    configFacts(type, config).map(({ title, text }) => [title, text]),
+    [
+      ['Prefix', 'empty'],
+      ['Compression', 'none'],
+      ['Flat', 'no'],
+      ['Only these events', 'a, b'],
+      ['later', '3'],
+    ],
+  );
+  assert.equal(configFacts(undefined, config)[4]!.title, 'account');
+});

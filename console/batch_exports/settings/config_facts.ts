@@ -1,0 +1,30 @@
+import type { DestinationType } from '../../../server/api/destinations/schema.ts';
+import { isShown, keysOf } from '../../destinations/config.ts';
+import type { Config } from '../../destinations/config.ts';
+
+/** A stored value, or a word for it. */
+type Told = { text: string; is_word: boolean };
+
+const word = (text: string): Told => ({ text, is_word: true });
+
+function told(value: unknown): Told {
+  if (value === '') return word('empty');
+  if (value === null || (Array.isArray(value) && value.length === 0)) return word('none');
+  if (typeof value === 'boolean') return word(value ? 'yes' : 'no');
+  const texts = [value].flat().map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
+  return { text: texts.join(', '), is_word: false };
+}
+
+/**
+ * What is stored of a destination, under the titles that its form has: a key that means nothing
+ * beside the others is left out. Without the type, which a server may no longer have, all by key.
+ */
+export function configFacts(
+  type: DestinationType | undefined,
+  config: Config,
+): (Told & { key: string; title: string })[] {
+  const schemas = Object.fromEntries(type === undefined ? [] : keysOf(type));
+  return Object.entries(config)
+    .filter(([key]) => type === undefined || isShown(type, key, {}, config))
+    .map(([key, value]) => ({ key, title: schemas[key]?.title ?? key, ...told(value) }));
+}
