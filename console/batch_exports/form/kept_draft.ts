@@ -10,8 +10,8 @@ type Kept = Typing & { base: Base | undefined; etag: string | undefined };
 
 /**
  * A form's draft, which outlives a reload and a restart of the server: this tab keeps it until it
- * is forgotten, of secrets only that they were typed. A form that was begun goes on from what it began with, so that a
- * change which somebody else made meanwhile is refused and not undone.
+ * is forgotten, of secrets only that they were typed. A form that was begun goes on from what it
+ * began with, so that a change which somebody else made meanwhile is refused and not undone.
  */
 export function useKeptDraft(
   form: string,

@@ -42,7 +42,7 @@ export function overviewOf(project_id: string, export_id: string) {
 }
 
 /** Where a project tells how its exports are. */
-export function overviewBase(project_id: string): string {
+function overviewBase(project_id: string): string {
   return `/api/projects/${encodeURIComponent(project_id)}/overview/`;
 }
 

@@ -103,7 +103,8 @@ function conditions({ health: codes, ...wanted }: OverviewWanted): Sql {
 /**
  * One page of exports. The page is chosen first, by an index unless the order is that of health;
  * only of its exports the runs are looked at: the latest from batch_export_runs_by_export, the open
- * ones and what is tried again from batch_export_runs_taken, the rows from batch_export_runs_compared.
+ * ones and what is tried again from batch_export_runs_taken, the rows from
+ * batch_export_runs_compared.
  */
 export function listOverview(place: Place, wanted: OverviewWanted, page: Page): Sql {
   const order = orders[wanted.ordering](code);
