@@ -29,7 +29,7 @@ import {
   until,
 } from './processes/server_process.ts';
 import type { ServerProcess } from './processes/server_process.ts';
-import { openSluice } from './processes/sluice_process.ts';
+import { openSluice, runSluice } from './processes/sluice_process.ts';
 
 // The path of a user, with the server as a process of its own: start, events, a kill right after
 // the answer, an export, its proof, its end.
@@ -84,10 +84,11 @@ test('at a first start the configured key works as soon as /readyz says 200', ()
 });
 
 test('a second server on the data folder is refused by a sentence naming the first', async () => {
-  const { code, output } = await command('start');
+  // In a process of its own: it has to end by itself.
+  const { code, out, err } = await runSluice(['start'], environment);
   assert.equal(code, 1);
   assert.match(
-    output,
+    out + err,
     new RegExp(
       `is in use by another Sluice server \\(process ${server.child.pid}\\).*SLUICE_DATA_DIR`,
     ),
